@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Routers, clients and servers with cards and a processor that take their time:
+"""The part for models of slow routers and hosts, with network cards and a processor:
 docs/router-models.md."""
 
 from flent_aqm.base.part import Command, Part

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cards and processors for the guest's kernel (setup/kernel/patches/0010-router-with-cards-…)."""
+"""Path model "models": settings of the cards and processors that the guest's kernel models
+(setup/kernel/patches/0010-router-with-cards-…)."""
 
 from __future__ import annotations
 
@@ -11,18 +12,20 @@ from flent_aqm.base import defaults
 from flent_aqm.parts.router_models.model import parse_router_model
 from flent_aqm.spec.scenario import Scenario
 
+# Host -> its devices that get a card.
 _DEVICES = {"router": ("down", "up"), "client": ("eth0",), "server": ("eth0",)}
 
 
 class Cards:
-    """See lab/path_model.py."""
+    """Models of slow hosts. The methods are documented in lab/path_model.py."""
 
     name = "models"
-    # The hosts' own scripts set them up, each in its namespace.
+    # The scripts that set the hosts up write the lines, each in its host's namespace.
     script = None
 
     def write(self, folder: Path, scenario: Scenario, in_guest: str) -> dict[str, str]:
-        """Return lines for the kernel, for each host whose cards and processor take their time."""
+        """Return the guest's shell variables HOST_CARDS: the kernel's lines for the cards of each
+        host that has any. If there are any, PROBE_PORT is the port of irtt. Write no files."""
         seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
         variables = {}
         for host, text in scenario.record(self.name).by_host.items():
@@ -35,13 +38,13 @@ class Cards:
         return variables
 
     def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
-        """What cards count is sampled with the queues."""
+        """Return nothing: the cards' counters are sampled together with the queues."""
         return {}
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
-        """Any length goes."""
+        """Accept runs of any length."""
 
     def files(self, requested: Mapping[str, Any], reported: object
               ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Nothing is read."""
+        """Yield nothing: the model reads no files."""
         yield from ()

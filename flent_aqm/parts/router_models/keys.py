@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys of slow routers and hosts."""
+"""The keys of router models: how slow the router and the hosts are."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ IDEAL = "ideal"
 
 
 def _router(name: str, settings: Settings) -> str:
-    """With the keys router_NAME, its parameters."""
+    """Return the text of the router's model, with the keys router_NAME as its parameters.
+
+    Raises ConfigError if the model or a parameter is wrong.
+    """
     return with_parameters(str(settings.get(name) or IDEAL), {
         one.removeprefix("router_"): value for one, value in settings.items()
         if one.startswith("router_") and one not in (name, "router_program")})
 
 
 def _host(name: str, value: object) -> str:
+    """Return the text of a host's model. Raises ConfigError if the model is wrong or has a timer
+    latency."""
     model = with_parameters(str(value), {}, name)
     if parse_router_model(model, name).timer_latency_us:
         raise ConfigError(f"{name}: {model} has a timer latency, which is the same for all hosts "
@@ -30,7 +35,7 @@ def _host(name: str, value: object) -> str:
 
 @dataclass(frozen=True)
 class Models(Record):
-    """How slow the router is, and each host."""
+    """The models of the router, the client and the server."""
 
     heading = "Slow routers and hosts"
 
@@ -42,35 +47,38 @@ class Models(Record):
 
     @property
     def by_host(self) -> dict[str, str]:
-        """The models' texts."""
+        """Host -> text of its model."""
         return {"router": self.router_model, "client": self.client_model,
                 "server": self.server_model}
 
     @property
     def timer_latency_ns(self) -> int:
-        """What the lab's kernel is booted with."""
+        """Delay in ns of the timers of all qdiscs, with which the lab's kernel is booted."""
         return parse_router_model(self.router_model).timer_latency_ns
 
     @property
     def router_has_cards(self) -> bool:
-        """Whether there is more to the router than late timers."""
+        """True if the router's model has more than a timer latency: cards and a processor."""
         return parse_router_model(self.router_model).has_cards
 
     @property
     def only_in_lab(self) -> str:
-        """A real router has its own cards."""
+        """Error for a testbed in real time if the router has a model, otherwise "": a real router
+        has its own cards."""
         return "" if self.router_model == IDEAL else (
             f"router_model: {self.router_model} is a model of the virtual lab; on testbed "
             "{testbed} the router is real: leave router_model out")
 
     def not_with_topology(self) -> dict[str, bool]:
-        """Cards are those of three hosts in a row."""
+        """Return which of these keys ask for cards. Only the network of client, router and server
+        has a place for cards, topologies have none."""
         return {"client_model": parse_router_model(self.client_model).has_cards,
                 "server_model": parse_router_model(self.server_model).has_cards,
                 "router_model (with cards)": self.router_has_cards}
 
     def described(self) -> dict[str, object]:
-        """Return the router's model, and each that isn't ideal with all its parameters."""
+        """Return the router's model as text, and for each host whose model isn't ideal its text and
+        all its parameters."""
         return {"router_model": self.router_model, **{
             host: {"model": text, **parse_router_model(text).as_dict()}
             for host, text in self.by_host.items() if text != IDEAL}}

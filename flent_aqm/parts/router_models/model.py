@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Router models: how slow the lab's router is, or one of its hosts.
+"""Router models: how slow the lab's router or one of its hosts is.
 
-A model is written as a name with parameters of one's own behind it:
+A model is written as a name, followed by changed parameters:
 
     ideal                               every packet passes, and every timer fires, at once
-    20us                                the timers of all qdiscs fire 20 us late, no more
+    20us                                the timers of all qdiscs fire 20 us late, else as ideal
     omnia                               a named router, see known_routers.py
-    omnia+rx_packet_ns=12000+cores=2    the same with two parameters changed
+    omnia+rx_packet_ns=12000+cores=2    the model omnia with two parameters changed
 
-A router with a parameter beside `timer_latency_us` has network cards and a processor: patch
-0010 of the lab's kernel. docs/router-models.md explains each parameter.
+A model with a parameter other than `timer_latency_us` has network cards and a processor, which
+patch 0010 of the lab's kernel implements. docs/router-models.md explains each parameter.
 """
 
 from __future__ import annotations
@@ -27,79 +27,89 @@ from flent_aqm.base.nearest import unknown_value
 _LATENCY = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?)us")
 # On the link a frame has a preamble, a checksum and a gap around it: 8 + 4 + 12 bytes.
 _LINK_OVERHEAD_BYTES = 24
-# What the probes alone send through the router: irtt, there and back.
+# Packets per second that the probes of irtt alone send through the router, in both directions.
 _PROBES_PER_S = 2 / defaults.IRTT_INTERVAL_S
 _KINDS = ("process", "interrupt")
 
 
 @dataclass(frozen=True)
 class RouterModel:
-    """A router's timers, cards and processor. Defaults are those of an infinitely fast one.
+    """A router's timers, cards and processor. The defaults are those of an infinitely fast
+    router."""
 
-    timer_latency_us: how late a qdisc's timer fires for reasons of the hardware
-    line_mbps: rate of each port's link, 0: none. A frame takes 24 bytes more than its own.
-    line_up_mbps: of the link of the port towards the server, 0: as line_mbps
-    rx_ring_packets, tx_ring_packets: descriptors of each port
-    bql: the transmit ring has byte queue limits
-    rx_coalesce_us, rx_coalesce_packets: an interrupt comes so long after a packet, or when
-        so many are there, whatever is first (ethtool's rx-usecs and rx-frames); 0: no limit
-        by packets
-    cores: 1, or 2: one for each port
-    rx_packet_ns, rx_byte_ns: what taking a packet out of the ring and forwarding it costs
-    tx_packet_ns, tx_byte_ns: what dequeuing and sending it costs
-    wakeup_us: from an interrupt to the first packet's begin
-    napi_weight, netdev_budget: packets of one port's turn, and of all turns between looks at
-        the qdiscs' timers
-    softirq_limit_us: after this time without a break processes get their turn
-    other_work_per_s, other_work_us: work beside packets, a Poisson process with lengths that
-        are exponentially distributed
-    other_work_kind: `process`, which runs when no packet waits and, at the limit above, for
-        process_slice_us; or `interrupt`, which takes the processor at once
-    """
-
+    # Delay of the timers of qdiscs, for reasons of the hardware.
     timer_latency_us: float = 0
+    # Rate of each port's link, 0: not limited. A frame takes 24 bytes more than its own on the
+    # link.
     line_mbps: float = 0
+    # Rate of the link of the port towards the server, 0: as line_mbps.
     line_up_mbps: float = 0
+    # Descriptors of each port's receive and transmit ring.
     rx_ring_packets: int = 512
     tx_ring_packets: int = 1024
+    # True: the transmit ring has byte queue limits.
     bql: bool = True
+    # Interrupt moderation (ethtool's rx-usecs and rx-frames): an interrupt comes so long after a
+    # packet, or when so many packets have arrived, whichever is first. rx_coalesce_packets 0: no
+    # limit in packets.
     rx_coalesce_us: float = 0
     rx_coalesce_packets: int = 0
+    # 1, or 2: one core for each port.
     cores: int = 1
+    # Processor time for taking a packet from the receive ring and forwarding it, per packet and per
+    # byte.
     rx_packet_ns: float = 0
     rx_byte_ns: float = 0
+    # Processor time for dequeuing and sending a packet, per packet and per byte.
     tx_packet_ns: float = 0
     tx_byte_ns: float = 0
+    # Time from an interrupt to the beginning of work on the first packet.
     wakeup_us: float = 0
+    # Most packets of one port in a poll.
     napi_weight: int = 64
+    # Most packets of all polls before the timers of qdiscs are looked at.
     netdev_budget: int = 300
+    # After so long in softirqs without a break, processes run.
     softirq_limit_us: float = 2000
+    # Work other than packets: mean number per second (a Poisson process), and mean duration
+    # (exponentially distributed).
     other_work_per_s: float = 0
     other_work_us: float = 0
+    # `process`: runs when no packet waits and, after softirq_limit_us, for process_slice_us.
+    # `interrupt`: takes the processor at once.
     other_work_kind: str = "process"
     process_slice_us: float = 3000
 
     @property
     def timer_latency_ns(self) -> int:
-        """What the lab's kernel is booted with."""
+        """Delay in ns of the timers of qdiscs, with which the lab's kernel is booted."""
         return round(self.timer_latency_us * 1000)
 
     @property
     def has_cards(self) -> bool:
-        """Whether there is more to it than late timers."""
+        """True if the model has more than a timer latency: cards and a processor."""
         return self != RouterModel(timer_latency_us=self.timer_latency_us)
 
     def packet_ns(self, frame_bytes: int) -> float:
-        """Return what a packet costs the processor on its way through the router."""
+        """Return the processor time in ns to receive, forward and send a packet.
+
+        frame_bytes: size of its frame.
+        """
         return (self.rx_packet_ns + self.tx_packet_ns
                 + frame_bytes * (self.rx_byte_ns + self.tx_byte_ns))
 
     def card(self, device: str, core: int, seed: int) -> str:
-        """Return one device's line for /sys/module/lab_router/parameters/card."""
+        """Return one device's line for /sys/module/lab_router/parameters/card.
+
+        Args:
+            device: the network device.
+            core: number of the port, which is that of its core if there are enough cores.
+            seed: seed of the random numbers of other work.
+        """
         line_mbps = (device == "up" and self.line_up_mbps) or self.line_mbps
         words = {
             "core": core % self.cores,
-            # ps a byte
+            # ps per byte
             "line_ps": round(8e6 / line_mbps) if line_mbps else 0,
             "overhead": _LINK_OVERHEAD_BYTES,
             "rx_ring": self.rx_ring_packets, "tx_ring": self.tx_ring_packets,
@@ -122,7 +132,7 @@ class RouterModel:
         return " ".join([device, *(f"{name}={value}" for name, value in words.items())])
 
     def as_dict(self) -> dict[str, object]:
-        """Return all parameters, fit for JSON."""
+        """Return all parameters in a form that JSON can hold."""
         return asdict(self)
 
 
@@ -151,7 +161,11 @@ _WHOLE = {one.name for one in fields(RouterModel) if one.type == "int"}
 
 
 def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
-    """Return the model of that text. key: for messages. Raises ConfigError."""
+    """Parse the text of a router model.
+
+    `key` names the key in messages. Raises ConfigError if the name or a parameter is unknown, a
+    value is out of range, or packets or other work would take all of the processor's time.
+    """
     from flent_aqm.parts.router_models.known_routers import KNOWN_ROUTERS
 
     name, *changes = text.split("+")
@@ -174,11 +188,15 @@ def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
 
 
 def with_parameters(text: str, parameters: Mapping[str, object], key: str = "router_model") -> str:
-    """Return the model's text with these parameters in it, checked, in the one order that all
-    runs of this model have. What is empty isn't given. Raises ConfigError."""
+    """Return the model's text with these parameters added or replaced.
+
+    The parameters are sorted, so that equal changes give equal texts. Parameters whose value is
+    empty or None are left out. `key` names the key in messages. Raises ConfigError if the result is
+    no valid model.
+    """
     name, *changes = text.split("+")
     texts = dict(change.partition("=")[::2] for change in changes)
-    # Flent makes True and False of words and of 0 and 1.
+    # Flent turns some words, and 0 and 1, into True and False.
     texts |= {parameter: str(int(value)) if isinstance(value, bool) else str(value)
                 for parameter, value in parameters.items() if value not in ("", None)}
     joined = "+".join([name, *(f"{parameter}={texts[parameter]}" for parameter in sorted(texts))])
@@ -188,11 +206,12 @@ def with_parameters(text: str, parameters: Mapping[str, object], key: str = "rou
 
 
 def with_latency(latency_ns: int) -> str:
-    """Return the model that adds so many ns to timers, as it stands in a batch."""
+    """Return the text of the model with this timer latency only, such as `20us`."""
     return f"{latency_ns / 1000:g}us"
 
 
 def _change(key: str, change: str) -> tuple[str, float | int | str | bool]:
+    """Parse `NAME=VALUE`. Return the parameter's name and its value. Raises ConfigError."""
     name, equals, text = change.partition("=")
     if not equals or name not in PARAMETERS:
         raise ConfigError(f"{key}: {change!r} is not a parameter of a router model; expected "
@@ -219,7 +238,8 @@ def _change(key: str, change: str) -> tuple[str, float | int | str | bool]:
 
 
 def _refuse_useless(key: str, model: RouterModel) -> None:
-    """Refuse a processor that the probes alone keep busy: nothing could be measured."""
+    """Raise ConfigError if the probes alone, or the other work alone, keep the processor busy:
+    nothing could be measured."""
     cost_ns = model.packet_ns(100)
     if cost_ns * _PROBES_PER_S >= 1e9:
         raise ConfigError(

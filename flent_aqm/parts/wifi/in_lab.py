@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Wi-Fi channel's lines for the guest, and what the kernel has counted."""
+"""Path model "wifi": writes the guest's settings of the Wi-Fi channel and its stations, and reports
+the kernel's counters."""
 
 from __future__ import annotations
 
@@ -17,18 +18,20 @@ from flent_aqm.spec.topology.graph import ROUTER
 from flent_aqm.spec.topology.topology import parse_topology
 
 _FILE = "wifi_lines"
+# Direction and station's number, counted from 1.
 _QUEUE = re.compile(r"(down|up)([0-9]{1,2})")
 _NUMBER = re.compile(r"[0-9]{1,20}")
 
 
 class WifiModel:
-    """See lab/path_model.py."""
+    """A modelled Wi-Fi channel. The methods are documented in lab/path_model.py."""
 
     name = "wifi"
     script = Path(__file__).parent / "guest" / "wifi.sh"
 
     def write(self, folder: Path, scenario: Scenario, in_guest: str) -> dict[str, str]:
-        """Write the lines, each behind the host and the file that it is for."""
+        """Write the file `wifi_lines` to `folder`: `HOST channel LINE` for the access point and
+        `HOST station LINE` for each station. Return no variables."""
         plan = _plan(scenario)
         ends = first_ends(parse_topology("topology", scenario.path.topology))
         lines = [f"{ROUTER} channel {plan.channel('down')}\n"]
@@ -41,7 +44,11 @@ class WifiModel:
         return {}
 
     def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
-        """Return the channel, and each station's queues."""
+        """Return the channel's settings and counters, and the counters of each station's queues by
+        direction.
+
+        counted: the output of the guest's script.
+        """
         plan = _plan(scenario)
         hosts = list(plan.rates_mbps)
         channel: dict[str, int] = {}
@@ -59,15 +66,16 @@ class WifiModel:
         return {**plan.about(), "channel": channel, "stations": queues}
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
-        """A channel lasts for ever."""
+        """Accept runs of any length: a channel doesn't end."""
 
     def files(self, requested: Mapping[str, Any], reported: object
               ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Nothing is read."""
+        """Yield nothing: the model reads no files."""
         yield from ()
 
 
 def _plan(scenario: Scenario) -> WifiPlan:
+    """Return the plan of a scenario that has a Wi-Fi channel."""
     plan = wifi_plan(scenario)
     assert plan, "asked for a scenario without Wi-Fi"
     return plan

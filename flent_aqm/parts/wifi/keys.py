@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys of a scenario that make a topology's clients stations of one Wi-Fi channel, checked as
-far as their text goes.
+"""The keys of a scenario that make a topology's clients stations of one Wi-Fi channel.
 
-    wifi_rates_mbps = 2x144.4+7.2     a station each, in the order of the clients
+Their texts are checked here. wifi_plan() checks them against the topology.
+
+    wifi_rates_mbps = 2x144.4+7.2     the rate of each station, in the order of the clients
     wifi_ap = airtime                 how the access point queues
     wifi_phy = n+frames=16            the channel's times: phy.py
 """
@@ -18,19 +19,23 @@ from flent_aqm.base.nearest import unknown_value
 from flent_aqm.parts.wifi.phy import parse_phy
 from flent_aqm.spec.key import Record, Settings, key
 
-# In the words of ATC'17: a driver's FIFO below the qdisc, mac80211's queues, these with turns
-# by airtime.
+# Queueing of the access point, under the names of the paper at ATC'17: a driver's FIFO below the
+# qdisc; mac80211's queues; mac80211's queues with airtime fairness.
 FIFO, FQ_MAC, AIRTIME = "fifo", "fq_mac", "airtime"
 ACCESS_POINTS = (FIFO, FQ_MAC, AIRTIME)
 DEFAULT_PHY = "n"
-# From the slowest of 802.11b to the fastest of 802.11be.
+# Least: the slowest rate of 802.11b. Most: the fastest of 802.11be.
 LEAST_MBPS, MOST_MBPS = 1.0, 23060.0
 _MOST_STATIONS = 16
 _PART = re.compile(r"(?:([1-9][0-9]?)x)?([0-9]{1,5}(?:\.[0-9]{1,3})?)")
 
 
 def parse_rates(key: str, text: str) -> tuple[float, ...]:
-    """Return the rate of each station in Mbit/s, from `2x144.4+7.2`. Raises ConfigError."""
+    """Parse the stations' rates, such as `2x144.4+7.2`. Return the rate of each station in Mbit/s.
+
+    `key` names the key in messages. Raises ConfigError with the column if a rate has another form,
+    is out of range, or if there are too many stations.
+    """
     rates: list[float] = []
     column = 1
     for part in text.split("+"):
@@ -50,13 +55,19 @@ def parse_rates(key: str, text: str) -> tuple[float, ...]:
 
 
 def _rates(name: str, value: object) -> str:
+    """Return the value of wifi_rates_mbps as text. Raises ConfigError if parse_rates() refuses
+    it."""
     text = str(value).strip()
     parse_rates(name, text)
     return text
 
 
 def _of_stations(name: str, settings: Settings, usual: str) -> str:
-    """Return what is given; what is usual where there are stations; "" where there are none."""
+    """Return the value of the key `name`, or `usual` if it isn't given. Return "" if there are no
+    stations.
+
+    Raises ConfigError if the key is given without wifi_rates_mbps.
+    """
     if settings.get("wifi_rates_mbps") in (None, ""):
         if settings.get(name) not in (None, ""):
             raise ConfigError(f"{name}: {str(settings[name])[:40]!r} needs wifi_rates_mbps, each "
@@ -66,6 +77,8 @@ def _of_stations(name: str, settings: Settings, usual: str) -> str:
 
 
 def _read_ap(name: str, settings: Settings) -> str:
+    """Return the value of wifi_ap. Raises ConfigError if it is unknown, or given without
+    stations."""
     ap = _of_stations(name, settings, AIRTIME)
     if ap not in ("", *ACCESS_POINTS):
         raise ConfigError(f"{name}: {unknown_value(ap, ACCESS_POINTS)}")
@@ -73,6 +86,8 @@ def _read_ap(name: str, settings: Settings) -> str:
 
 
 def _read_phy(name: str, settings: Settings) -> str:
+    """Return the value of wifi_phy. Raises ConfigError if parse_phy() refuses it, or if it is given
+    without stations."""
     phy = _of_stations(name, settings, DEFAULT_PHY)
     if phy:
         parse_phy(name, phy)
@@ -81,7 +96,8 @@ def _read_phy(name: str, settings: Settings) -> str:
 
 @dataclass(frozen=True)
 class Wifi(Record):
-    """The topology's clients are stations of a Wi-Fi channel, a model. "": of none."""
+    """Settings of a modelled Wi-Fi channel whose stations are the topology's clients. "": no
+    channel."""
 
     heading = "Wi-Fi"
 
@@ -96,14 +112,15 @@ class Wifi(Record):
 
     @property
     def only_in_lab(self) -> str:
-        """The channel is a model in the lab's kernel."""
+        """Error for a testbed in real time if there is a channel, otherwise "": only the lab's
+        kernel has the model."""
         return ("wifi_rates_mbps: the Wi-Fi channel is a model in the virtual lab's kernel; on "
                 "testbed {testbed} leave wifi_… out" if self.wifi_rates_mbps else "")
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """The rates are those of the topology's clients."""
+        """Raise ConfigError if the rates don't fit the clients of the scenario's topology."""
         if self.wifi_rates_mbps:
-            # What plans it needs the scenario's module.
+            # Imported here, because plan.py imports the scenario's module.
             from flent_aqm.parts.wifi.plan import wifi_plan
 
             wifi_plan(scenario)

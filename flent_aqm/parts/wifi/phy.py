@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The times of a Wi-Fi channel: of the physical layer, of the way to get the channel, of
-acknowledgements; and how large an aggregate may be.
+"""Parameters of a Wi-Fi channel: times of the physical layer, of channel access and of
+acknowledgements, and the limits of an aggregate.
 
-Sources of each number: docs/wifi.md; what has none here is of IEEE Std 802.11-2020.
+Sources of each number: docs/wifi.md. Numbers without another source are from IEEE Std 802.11-2020.
 """
 
 from __future__ import annotations
@@ -14,47 +14,57 @@ from dataclasses import dataclass
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.model_words import parse_words
 
-# What a frame has beside its IP packet: MPDU delimiter 4, QoS MAC header 26, LLC and SNAP 8,
-# FCS 4. All of it is filled up to four bytes.
+# Bytes of a frame beside its IP packet: MPDU delimiter 4, QoS MAC header 26, LLC and SNAP 8, FCS 4.
+# The whole frame is padded to a multiple of four bytes.
 FRAME_BYTES = 42
 _PADDED_TO = 4
 # A compressed block acknowledgement, sent as OFDM: preamble and signal 20 us, then
 # symbols of 4 us for 16 bits of service, the frame, 6 bits of tail.
 _ACK_BYTES, _LEGACY_PREAMBLE_US, _SYMBOL_US, _MORE_BITS = 32, 20, 4, 22
-# It goes at the highest of these rates that isn't above the data's.
+# The acknowledgement is sent at the highest of these rates that isn't above the data's.
 _BASIC_RATES_MBPS = (24, 12, 6)
 
 
 @dataclass(frozen=True)
 class Phy:
-    """Times in us. aifs_us: how long the channel has to be free, before slots are counted; cw_…:
-    of the contention window, in slots; retries: of an aggregate; preamble_us: before the
-    data; frames, bytes, txop_us: the most in an aggregate; hardware: aggregates that are made
-    beforehand; driver_packets: what a driver takes from the qdisc above it; memory_mb: of
-    mac80211's queues."""
+    """Parameters of a Wi-Fi channel."""
 
     slot_us: float = 9
     sifs_us: float = 16
+    # Time for which the channel has to be idle before backoff slots are counted.
     aifs_us: float = 43
+    # Least and greatest contention window, in slots.
     cw_min: float = 15
     cw_max: float = 1023
+    # Number of retransmissions of an aggregate.
     retries: float = 7
+    # Time on the air before the data of an aggregate.
     preamble_us: float = 36
+    # Limits of an aggregate: number of frames, bytes, and time on the air.
     frames: float = 32
     bytes: float = 65535
     txop_us: float = 4000
+    # Number of aggregates that are prepared before the channel is free.
     hardware: float = 2
+    # Packets that the driver's FIFO takes from the qdisc above it (wifi_ap = fifo).
     driver_packets: float = 123
+    # Limit of the memory of mac80211's queues, in MiB.
     memory_mb: float = 4
 
     def data_us(self, frames: float, packet_bytes: int, rate_mbps: float) -> float:
-        """Return how long an aggregate of so many IP packets of one size is on the air, preamble
-        included."""
+        """Return the time in us that an aggregate is on the air, including its preamble.
+
+        Args:
+            frames: number of IP packets in the aggregate.
+            packet_bytes: size of each IP packet.
+            rate_mbps: the station's rate.
+        """
         return self.preamble_us + frames * on_air_bytes(packet_bytes) * 8 / rate_mbps
 
     def overhead_us(self, rate_mbps: float) -> float:
-        """Return what an aggregate costs beside its data if nobody else contends: on average
-        half of the window."""
+        """Return the time in us that an aggregate takes on the channel beside its data, if no other
+        station
+        contends: AIFS, a mean backoff of half the window, SIFS and acknowledgement."""
         return (self.aifs_us + self.slot_us * self.cw_min / 2 + self.sifs_us
                 + ack_us(rate_mbps))
 
@@ -72,7 +82,11 @@ _WHOLE = ("cw_min", "cw_max", "retries", "frames", "bytes", "hardware", "driver_
 
 
 def parse_phy(key: str, text: str) -> Phy:
-    """Return the channel of `NAME+PARAMETER=VALUE+…`. Raises ConfigError."""
+    """Parse `NAME+PARAMETER=VALUE+…` into a channel's parameters.
+
+    `key` names the key in messages. Raises ConfigError if a name is unknown or a value is out of
+    range.
+    """
     phy = parse_words(key, text, PHYS, _BOUNDS)
     for name in _WHOLE:
         value = getattr(phy, name)
@@ -85,12 +99,15 @@ def parse_phy(key: str, text: str) -> Phy:
 
 
 def on_air_bytes(packet_bytes: int) -> int:
-    """Return what a frame with an IP packet of so many bytes takes in an aggregate."""
+    """Return the bytes that a frame takes in an aggregate, with its headers and padding.
+
+    packet_bytes: size of its IP packet.
+    """
     return -(-(packet_bytes + FRAME_BYTES) // _PADDED_TO) * _PADDED_TO
 
 
 def ack_us(rate_mbps: float) -> float:
-    """Return how long the block acknowledgement of data at this rate is on the air."""
+    """Return the time in us that the block acknowledgement of data at this rate is on the air."""
     basic = next((rate for rate in _BASIC_RATES_MBPS if rate <= rate_mbps), _BASIC_RATES_MBPS[-1])
     symbols = math.ceil((_ACK_BYTES * 8 + _MORE_BITS) / (basic * _SYMBOL_US))
     return _LEGACY_PREAMBLE_US + symbols * _SYMBOL_US

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a scenario to what the lab's kernel plays as a Wi-Fi channel: a pure function of its
-settings and its seed (setup/kernel/patches/0013-a-wifi-channel.patch)."""
+"""The settings of the kernel's Wi-Fi channel (setup/kernel/patches/0013-a-wifi-channel.patch).
+
+They depend only on the scenario's settings and its seed.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +18,26 @@ from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.graph import ROUTER
 from flent_aqm.spec.topology.topology import Topology, parse_topology
 
-# mac80211's, of Linux 7.3: a turn's airtime (IEEE80211_DEFAULT_AIRTIME_WEIGHT, us) and CoDel's
-# target and interval (ieee80211_txq_setup_flows()).
+# Constants of mac80211 in Linux 7.3: airtime of a turn (IEEE80211_DEFAULT_AIRTIME_WEIGHT, us), and
+# CoDel's target and interval (ieee80211_txq_setup_flows()).
 _WEIGHT_US, _TARGET_US, _INTERVAL_US = 256, 20_000, 100_000
 _LAN = "lan"
 
 
 @dataclass(frozen=True)
 class WifiPlan:
-    """rates_mbps: of each station, by host; ap: of keys.ACCESS_POINTS."""
+    """Settings of a channel and its stations."""
 
+    # Host -> rate of the station.
     rates_mbps: Mapping[str, float]
+    # Queueing of the access point, one of keys.ACCESS_POINTS.
     ap: str
     phy: Phy
     seed: int
 
     def channel(self, device: str) -> str:
-        """The line for /sys/module/lab_wifi/parameters/channel, of the access point's device."""
+        """Return the line for /sys/module/lab_wifi/parameters/channel. `device`: the access point's
+        device."""
         phy = self.phy
         values = {
             "slot_ns": _ns(phy.slot_us), "sifs_ns": _ns(phy.sifs_us), "aifs_ns": _ns(phy.aifs_us),
@@ -47,20 +52,30 @@ class WifiPlan:
         return device_line(device, values)
 
     def station(self, host: str, device: str, ipv4: int, ipv6: int) -> str:
-        """The line for …/station, with the host's device and its addresses as numbers."""
+        """Return the line for /sys/module/lab_wifi/parameters/station.
+
+        Args:
+            host: name of the station's host.
+            device: the host's network device.
+            ipv4: the host's address as a number.
+            ipv6: the host's address as a number.
+        """
         rate = self.rates_mbps[host]
         return device_line(device, {
             "rate_bit_s": round(rate * 1e6), "ack_ns": _ns(ack_us(rate)), "ipv4": ipv4,
             "ipv6_high": ipv6 >> 64, "ipv6_low": ipv6 % 2**64})
 
     def about(self) -> dict[str, object]:
-        """All of it, for the data file."""
+        """Return rates, queueing and all parameters of the channel, for the data file."""
         return {"rates_mbps": dict(self.rates_mbps), "ap": self.ap, **asdict(self.phy)}
 
 
 def wifi_plan(scenario: Scenario) -> WifiPlan | None:
-    """Return the channel, None where no key asks for one. Raises ConfigError where the rates are
-    not those of the topology's clients."""
+    """Return the plan of the scenario's channel, or None if no key asks for a channel. A single
+    rate holds for all stations.
+
+    Raises ConfigError if the topology has no clients, or if the number of rates isn't theirs.
+    """
     wifi = scenario.record("wifi")
     if not wifi.is_there:
         return None
@@ -82,7 +97,7 @@ def wifi_plan(scenario: Scenario) -> WifiPlan | None:
 
 
 def stations(topology: Topology) -> tuple[str, ...]:
-    """Return the clients of a topology clients:N, none of any other."""
+    """Return the names of the clients of a topology clients:N. Empty for any other topology."""
     if not topology.text.startswith("clients:"):
         return ()
     return tuple(node for node in topology.graph.nodes if node != ROUTER and (
@@ -90,4 +105,5 @@ def stations(topology: Topology) -> tuple[str, ...]:
 
 
 def _ns(us: float) -> int:
+    """Return microseconds as nanoseconds."""
     return round(us * 1000)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the router model that behaves as a router of the user's does."""
+"""`flent-aqm calibrate`: finds the router model that fits measurements of a real router."""

@@ -37,16 +37,16 @@ from flent_aqm.parts.router_models.calibrate.points import (
 from flent_aqm.parts.router_models.calibrate.simulate import measure
 from flent_aqm.parts.router_models.model import with_parameters
 
-# What a model may be off, in standard deviations of what is measured, before it is no model of
-# that router: 3 % of goodput, 45 % of a rise of latency.
+# Greatest deviation of an acceptable model, in standard deviations of the measurement: 3 % of
+# goodput, 45 % of a rise of latency.
 _ACCEPTABLE = 3.0
-# Measurements that might tell more: with and without burst shaping, and two flows.
+# Settings that may be recommended for a further measurement.
 _MENU = tuple(Setting(rate, burst, flows)
               for rate, burst, flows in product((300.0, 600.0, 900.0), (False, True), (1, 2)))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the command's arguments."""
     parser.description = (
         "Measure your router with one or several bulk TCP flows (iperf3) at two or more HTB "
         "rates, and give the results: goodput, and how much the load raised the median round-trip "
@@ -69,7 +69,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Fit and show; exit status 1 when no model explains the measurements."""
+    """Fit a model and print it. Return the exit status, 1 if no model explains the measurements.
+
+    Raises ConfigError if an argument is wrong.
+    """
     measurements = parse_measurements(args.points)
     if not 1 <= args.step <= args.highest <= defaults.MAX_WATCHDOG_LATENCY_NS // 1000:
         raise ConfigError(f"--highest {args.highest} and --step {args.step}: expected 1 <= step "
@@ -81,7 +84,7 @@ def main(args: argparse.Namespace) -> int:
             f"{counted(measurements.values, 'measured value')} can't determine "
             f"{counted(len(parameters), 'parameter')}; give at least {max(2, len(parameters))}, "
             "or fit fewer parameters with --fit")
-    with_parameters(args.base, {}, "--base")  # refuses what is none
+    with_parameters(args.base, {}, "--base")  # raises if the model is wrong
     lab = _Lab(args.base, parameters, latency=any(
         point.measured.rise_ms is not None for point in measurements.points))
     fitted = fit(measurements, parameters,
@@ -92,6 +95,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _parameters(highest_us: int, step_us: int) -> dict[str, Parameter]:
+    """Return the parameters that can be fitted, by name. `highest_us` and `step_us` are the bound
+    and first step of the timer latency."""
     return {one.name: one for one in (
         Parameter("timer_latency_us", 0, highest_us, step_us, 1),
         Parameter("rx_packet_ns", 0, 1_000_000, 4000, 250),
@@ -100,6 +105,13 @@ def _parameters(highest_us: int, step_us: int) -> dict[str, Parameter]:
 
 def _names(text: str | None, measurements: Measurements, by_name: Mapping[str, Parameter]
            ) -> Sequence[str]:
+    """Return the names of the parameters to fit.
+
+    text: the value of --fit, None if not given. Then only the first parameter is fitted if only
+    goodputs were measured, otherwise all are.
+
+    Raises ConfigError if a name is unknown or given twice.
+    """
     if text is None:
         only_goodputs = measurements.values == len(measurements.points)
         return list(by_name)[:1] if only_goodputs else list(by_name)
@@ -111,20 +123,29 @@ def _names(text: str | None, measurements: Measurements, by_name: Mapping[str, P
 
 
 class _Lab:
-    """Simulates models in labs, side by side."""
+    """Measures router models in virtual labs, several at a time."""
 
     def __init__(self, base: str, parameters: Sequence[Parameter], *, latency: bool) -> None:
+        """Args:
+            base: the router model whose parameters are changed.
+            parameters: the parameters to fit.
+            latency: measure the rise of latency as well.
+        """
         self.base = base
         self.parameters = parameters
         self.latency = latency
 
     def text_of(self, values: Values) -> str:
-        """Return the model as it stands in a batch."""
+        """Return the text of the model with these values of the fitted parameters."""
         return with_parameters(self.base, {
             one.name: f"{value:g}" for one, value in zip(self.parameters, values, strict=True)})
 
     def simulator(self, settings: Sequence[Setting]) -> Simulate:
-        """Return what models do in these settings."""
+        """Return a function that measures models in each of these settings.
+
+        It boots a lab per model, as many at a time as there are cores, and stops them all on an
+        error.
+        """
         def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[MeasuredResult]]:
             with (ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool,
                   _console().status(f"lab: {len(models)} models")):
@@ -138,14 +159,21 @@ class _Lab:
         return simulate
 
     def _one(self, settings: Sequence[Setting]) -> Callable[[Values], list[MeasuredResult]]:
+        """Return a function that measures one model in these settings."""
         return lambda values: measure(self.text_of(values), settings, latency=self.latency)
 
 
 def _console() -> Console:
+    """Return a console on standard error, for the progress."""
     return Console(stderr=True)
 
 
 def _show(fitted: Fit, base: str, lab: _Lab) -> int:
+    """Print measured and modelled values, and the best model with the plausible range of each
+    parameter.
+
+    Return the exit status, 1 if even the best model deviates too much.
+    """
     console = Console()
     table = Table(box=None, pad_edge=False)
     for title in ("measured", "", "model", "off by"):
@@ -171,7 +199,10 @@ def _show(fitted: Fit, base: str, lab: _Lab) -> int:
 
 
 def _advise(fitted: Fit, lab: _Lab, console: Console) -> None:
-    """Say which further measurement would tell the plausible models apart."""
+    """Print which further measurement would best tell the plausible models apart, if any would.
+
+    Boots labs to find out.
+    """
     plausible = fitted.plausible()
     ends = {end(plausible, key=itemgetter(place))
             for place in range(len(fitted.parameters)) for end in (min, max)}
@@ -192,7 +223,8 @@ def _advise(fitted: Fit, lab: _Lab, console: Console) -> None:
 
 
 def _rows(fitted: Fit) -> Iterator[tuple[str, str, str, str]]:
-    """Yield what was measured, and what the best model does."""
+    """Yield a table row per measured quantity: its name, the measured value, the best model's
+    value, and the difference."""
     for point, model in zip(fitted.measurements.points, fitted.table[fitted.best], strict=True):
         wanted = point.measured
         yield (f"{point.setting} goodput, Mbit/s", f"{wanted.goodput_mbps:.1f}",
@@ -209,6 +241,10 @@ def _rows(fitted: Fit) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _write_csv(path: Path, fitted: Fit) -> None:
+    """Write the values of all models tried, and their results in each setting, to a CSV file.
+
+    Raises ConfigError if it can't be written.
+    """
     names = [f"{quantity} at {point.setting}" for point in fitted.measurements.points
              for quantity in ("goodput_mbps", "rise_ms")]
     try:

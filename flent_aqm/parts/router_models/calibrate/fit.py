@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The router model with which the lab comes closest to what was measured."""
+"""Searches for the router model with which the lab's results come closest to measurements."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from itertools import product
 
 from flent_aqm.parts.router_models.calibrate.points import MeasuredResult, Measurements, Setting
 
-# Of one standard deviation of a measurement: a share of the goodput, a share of the rise of
-# latency and no less than so many ms, a share of the packets per second.
+# Standard deviation of a measurement: relative for goodput, rise of latency and packets per second.
+# That of a rise is at least LEAST_RISE_SD_MS.
 GOODPUT_SD, RISE_SD, LEAST_RISE_SD_MS, PACKETS_SD = 0.01, 0.15, 0.03, 0.02
-# Models whose sum of squares is no more than this above the best one's explain as much: of one
-# parameter, the 95 % interval of a chi-square with one degree of freedom.
+# Models whose sum of squares exceeds the best model's by at most this value are as plausible: the
+# 95 % interval of a chi-square with one degree of freedom, for one parameter.
 AS_GOOD = 3.84
-# Of one parameter, in the first search.
+# Most values of a parameter in the first grid.
 MOST_GUESSES = 12
 
-Values = tuple[float, ...]  # one for each parameter
-# Several models -> what each does in each setting.
+Values = tuple[float, ...]  # a model: the value of each fitted parameter
+# Function that measures models: models -> model -> result in each setting.
 Simulate = Callable[[Sequence[Values]], Mapping[Values, Sequence[MeasuredResult]]]
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is fitted: a parameter of the model, from low to high, in steps that begin at step
-    and end at finest."""
+    """A parameter to fit, between `low` and `high`. The search begins with steps of `step` and ends
+    with steps of `finest`."""
 
     name: str
     low: float
     high: float
     step: float
     finest: float
-    # Steps are factors, as for a ring whose size nobody knows to the packet.
+    # True: steps are factors. Meant for sizes of rings, which can't be determined to the packet.
     geometric: bool = False
 
     def moved(self, value: float, step: float) -> float:
-        """Return the value one step further, within the bounds."""
+        """Return the value changed by one step, within the bounds."""
         if self.geometric:
             return min(self.high, max(self.low, round(value * step)))
         return min(self.high, max(self.low, value + step))
@@ -46,45 +46,52 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Fit:
-    """The result. table: each model that was tried -> what it does; ranges: parameter -> the
-    least and the greatest value that explain the measurements as well, with the other
-    parameters as they may then be among the models tried."""
+    """The result of a fit."""
 
     parameters: Sequence[Parameter]
     measurements: Measurements
+    # The model with the least sum of squares.
     best: Values
+    # Each model that was tried -> its result in each setting.
     table: Mapping[Values, Sequence[MeasuredResult]]
 
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """Return what explains the measurements as well."""
+        """Return the least and greatest value of each parameter among the plausible models."""
         plausible = self.plausible()
         return {one.name: (min(values[place] for values in plausible),
                            max(values[place] for values in plausible))
                 for place, one in enumerate(self.parameters)}
 
     def plausible(self) -> list[Values]:
-        """Return the models that explain the measurements as well as the best one."""
+        """Return the models tried that explain the measurements as well as the best model."""
         bound = self.misfit(self.best) + AS_GOOD
         return [values for values in self.table if self.misfit(values) <= bound]
 
     def misfit(self, values: Values) -> float:
-        """Return the sum of squares of a model's deviations."""
+        """Return the sum of squares of a model's deviations from the measurements."""
         return misfit(self.measurements, self.table[values], self.packet_ns(values))
 
     def deviations(self) -> Iterable[float]:
-        """Yield the best model's deviations, in standard deviations."""
+        """Yield the best model's deviations from the measurements, in standard deviations."""
         return deviations(self.measurements, self.table[self.best], self.packet_ns(self.best))
 
     def packet_ns(self, values: Values) -> float | None:
-        """Return what a packet costs in that model; None if that isn't fitted."""
+        """Return the processor time per packet in a model, in ns. None if that parameter isn't
+        fitted."""
         names = [one.name for one in self.parameters]
         return values[names.index("rx_packet_ns")] if "rx_packet_ns" in names else None
 
 
 def deviations(measurements: Measurements, simulated: Sequence[MeasuredResult],
                packet_ns: float | None) -> Iterable[float]:
-    """Yield (model - measurement) / standard deviation, of each goodput, rise of latency, and
-    packets per second: 1e9 / cost."""
+    """Yield (model - measurement) / standard deviation for each goodput, rise of latency, and
+    packets per second.
+
+    Args:
+        measurements: the measured values.
+        simulated: the model's result at each measured point.
+        packet_ns: the model's processor time per packet, None if it isn't fitted.
+    """
     for point, model in zip(measurements.points, simulated, strict=True):
         wanted = point.measured
         yield (model.goodput_mbps / wanted.goodput_mbps - 1) / GOODPUT_SD
@@ -102,18 +109,20 @@ def misfit(measurements: Measurements, simulated: Sequence[MeasuredResult],
 
 
 def rise_sd_ms(rise_ms: float) -> float:
-    """Return how exactly a rise of latency is known."""
+    """Return the standard deviation of a measured rise of latency, in ms."""
     return max(RISE_SD * rise_ms, LEAST_RISE_SD_MS)
 
 
 def fit(measurements: Measurements, parameters: Sequence[Parameter], simulate: Simulate) -> Fit:
-    """Search the models for the least sum of squares.
+    """Search for the model with the least sum of squares.
 
-    First a coarse grid, as up to some value a parameter may show nowhere. Then a pattern
-    search: from the best model one step in each direction and along each pair of
-    parameters, then half the step when none is better. All steps of a round are simulated
-    at once. Then each parameter is moved away from the best until that no longer explains the
-    measurements, for the ranges.
+    First a coarse grid is measured, because a parameter may have no effect up to some value. Then a
+    pattern search moves from the best model one step along each parameter and each pair of
+    parameters, and halves the steps if no neighbour is better. All models of a round are measured
+    at once. At last, each parameter is moved away from the best model until the model is no longer
+    plausible, to find the parameter's range.
+
+    simulate: function that measures models in the settings of the measurements.
     """
     table = dict(simulate(_first_guesses(measurements, parameters)))
     result = Fit(parameters, measurements, next(iter(table)), table)
@@ -139,7 +148,8 @@ def fit(measurements: Measurements, parameters: Sequence[Parameter], simulate: S
 
 
 def _first_guesses(measurements: Measurements, parameters: Sequence[Parameter]) -> list[Values]:
-    """Return a grid: of a cost that packets per second tell, and of a ring, one value."""
+    """Return the models of the first grid. The grid has a single value for a cost that packets per
+    second determine, and for a ring's size."""
     axes: list[list[float]] = []
     for one in parameters:
         if one.name == "rx_packet_ns" and measurements.packets_per_s:
@@ -153,18 +163,20 @@ def _first_guesses(measurements: Measurements, parameters: Sequence[Parameter]) 
 
 
 def _is_coarse(one: Parameter, step: float) -> bool:
+    """Return whether the step is above the parameter's finest."""
     return step > one.finest * (1 + 1e-9)
 
 
 def _finer(one: Parameter, step: float) -> float:
+    """Return the next smaller step: half, or the square root of a factor, down to the finest."""
     if not _is_coarse(one, step):
         return step
     return max(one.finest, math.sqrt(step) if one.geometric else step / 2)
 
 
 def _around(parameters: Sequence[Parameter], best: Values, steps: Sequence[float]) -> list[Values]:
-    """Neighbours of a model: along each parameter, and along two that can stand for each
-    other, one up and one down."""
+    """Return the neighbours of a model: a step up and down along each parameter, and opposite steps
+    along each pair of parameters, which may compensate each other."""
     def move(place: int, values: Values, sign: int) -> Values:
         one, step = parameters[place], steps[place]
         by = step ** sign if one.geometric else sign * step
@@ -179,7 +191,18 @@ def _around(parameters: Sequence[Parameter], best: Values, steps: Sequence[float
 
 def _walk(result: Fit, table: dict[Values, Sequence[MeasuredResult]], place: int, one: Parameter,
           sign: int, simulate: Simulate) -> None:
-    """Move one parameter away from the best in growing steps while that explains as much."""
+    """Move a parameter away from the best model, in growing steps, while the model stays plausible.
+
+    Adds the models to `table`.
+
+    Args:
+        result: the fit, whose misfits are computed from `table`.
+        table: models tried -> their results.
+        place: index of the parameter.
+        one: the parameter.
+        sign: 1 for upwards, -1 for downwards.
+        simulate: function that measures models.
+    """
     bound = result.misfit(result.best) + AS_GOOD
     step = one.finest ** sign if one.geometric else sign * one.finest
     values = result.best
@@ -196,8 +219,14 @@ def _walk(result: Fit, table: dict[Values, Sequence[MeasuredResult]], place: int
 def telling_setting(settings: Sequence[Setting],
                     candidates: Mapping[Values, Sequence[MeasuredResult]]
                     ) -> tuple[Setting, str, float] | None:
-    """Return the setting in which plausible models differ most, what differs there (`goodput`
-    or `latency`), and by how many standard deviations; None where no difference could be told.
+    """Return the setting in which the candidates differ most.
+
+    Returns (setting, `goodput` or `latency`, difference in standard deviations). None if no
+    difference exceeds two standard deviations.
+
+    Args:
+        settings: the settings in which the candidates were measured.
+        candidates: plausible models -> their result in each setting.
     """
     differences: list[tuple[float, Setting, str]] = []
     for place, setting in enumerate(settings):

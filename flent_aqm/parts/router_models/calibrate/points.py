@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was measured on a router: goodput and latency at a shaper's rate, or packets a second."""
+"""Parses measurements of a router: goodput and rise of latency at a shaper's rate, or packets per
+second."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ _PPS = re.compile(r"pps=([0-9]{2,8})")
 
 @dataclass(frozen=True)
 class Setting:
-    """How the shaper was set, and how many bulk TCP flows there were."""
+    """Configuration of one measurement: the shaper's, and the number of bulk TCP flows."""
 
     rate_mbps: float
     burst_shaping: bool
@@ -32,16 +33,18 @@ class Setting:
 
 @dataclass(frozen=True)
 class MeasuredResult:
-    """What came of it: goodput of all flows, and by how much the median round-trip time of a
-    UDP probe was above that of the idle router; None: not measured."""
+    """Result of a measurement in one setting."""
 
+    # Goodput of all flows together.
     goodput_mbps: float
+    # Median round-trip time of a UDP probe under load minus that of the idle router. None: not
+    # measured.
     rise_ms: float | None = None
 
 
 @dataclass(frozen=True)
 class Point:
-    """One measurement through the router."""
+    """A setting and the result measured in it."""
 
     setting: Setting
     measured: MeasuredResult
@@ -49,22 +52,25 @@ class Point:
 
 @dataclass(frozen=True)
 class Measurements:
-    """All that is known of a router. packets_per_s: of 64 bytes with the checksum, that it
-    forwards at most; None: not measured."""
+    """All measurements of a router."""
 
     points: Sequence[Point]
+    # Most packets of 64 bytes (with the checksum) that it forwards per second. None: not measured.
     packets_per_s: float | None = None
 
     @property
     def values(self) -> int:
-        """How many numbers that is."""
+        """Number of measured values."""
         return (len(self.points) + (self.packets_per_s is not None)
                 + sum(point.measured.rise_ms is not None for point in self.points))
 
 
 def parse_measurements(texts: Sequence[str]) -> Measurements:
-    """Return the measurements as they are typed. Raises ConfigError for another form, an
-    impossible value, or one thing measured twice."""
+    """Parse measurements from the command line.
+
+    Raises ConfigError if one has another form or an impossible value, a setting is given twice, or
+    no goodput is given.
+    """
     points = [parse_point(text) for text in texts if not text.startswith("pps=")]
     rates = [parse_packets_per_s(text) for text in texts if text.startswith("pps=")]
     settings = [point.setting for point in points]
@@ -79,7 +85,8 @@ def parse_measurements(texts: Sequence[str]) -> Measurements:
 
 
 def parse_point(text: str) -> Point:
-    """Return one point. Raises ConfigError."""
+    """Parse a measurement of the form [Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms. Raises
+    ConfigError."""
     match = _POINT.fullmatch(text)
     if not match:
         raise ConfigError(f"{text!r} is not a measurement; give {FORM}")
@@ -94,7 +101,7 @@ def parse_point(text: str) -> Point:
 
 
 def parse_packets_per_s(text: str) -> float:
-    """Return a rate of packets. Raises ConfigError."""
+    """Parse `pps=NUMBER`. Raises ConfigError if it is no number or below 1000."""
     match = _PPS.fullmatch(text)
     if not match or int(match.group(1)) < 1000:
         raise ConfigError(f"{text!r}: expected pps= and a whole number of packets a second from "
@@ -103,6 +110,7 @@ def parse_packets_per_s(text: str) -> float:
 
 
 def _number(text: str, number: str) -> float:
+    """Return `number` as a float. Raises ConfigError that quotes the whole measurement, `text`."""
     try:
         return float(number)
     except ValueError:

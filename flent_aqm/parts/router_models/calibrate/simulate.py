@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the lab's router passes with a given model."""
+"""Measures a router model in the virtual lab: goodput and rise of latency."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from flent_aqm.parts.router_models.calibrate.points import MeasuredResult, Setti
 from flent_aqm.router.hook import apply_command
 from flent_aqm.spec.scenario import Scenario
 
-# Slow start, which is left out, and the time that is measured.
+# The load's first second (slow start) is not measured. The next three are.
 _WARM_UP_S, _LENGTH_S = 1, 3
-# No multiple of the time that a packet takes at a round rate: so probes meet packets at any moment
-# between two, not always at the same.
+# Interval of the probes in ms. It is no multiple of a packet's transmission time at a round rate,
+# so that probes don't always arrive at the same moment between two packets.
 _PROBE_MS = 9.9
 _AQM = "fq_codel"
 
 
 def measure(model: str, settings: Sequence[Setting], *, latency: bool = True
             ) -> list[MeasuredResult]:
-    """Return goodput, and rise of latency if asked for, of each setting, all in one boot of the
-    lab. Raises LabError when a setting could not be measured.
+    """Measure a model in each setting, all in one boot of the lab.
+
+    Return the goodput, and the rise of latency if `latency`, of each setting. `model` is the text
+    of the router model. Raises LabError if a setting could not be measured.
     """
     scenarios = [Scenario.from_settings({
         "aqm": _AQM if latency else "no_aqm", "rate_mbps": one.rate_mbps,
@@ -53,15 +55,20 @@ def measure(model: str, settings: Sequence[Setting], *, latency: bool = True
 
 
 def _received_mbps(text: str) -> float:
+    """Return the goodput in iperf3's JSON output, in Mbit/s."""
     return parse_iperf3(text).totals["upload"].received_mbps
 
 
 def _rise_ms(results: Path, number: int) -> float:
+    """Return by how much the load raised the median round-trip time in the setting with this
+    number, in ms, at least 0."""
     idle, load = (_median_ms(results / f"{name}{number}.json") for name in ("idle", "load"))
     return max(0.0, load - idle)
 
 
 def _median_ms(path: Path) -> float:
+    """Return the median round-trip time in a file of irtt, in ms. Raises BadResult if no reply
+    came."""
     trips = json.loads(path.read_text())["round_trips"]
     rtt_ms = [one["delay"]["rtt"] / 1e6 for one in trips if "rtt" in one.get("delay", {})]
     if not rtt_ms:
