@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Brings the files that a command in the lab has made into a folder of the user's.
+"""Copies the files that a command wrote in the lab to a folder of the user.
 
-What is there already stays, unless the command saw it and wrote a new one in its place. Data
-files of Flent always stay: their names have the time in them, by which no two of them are the
-same, but in the lab, whose clock starts at the same time in each run.
+Existing files of that folder stay, unless the command saw the file and replaced it. Flent's data
+files always stay. Their names contain the time, so on a real machine no two are the same, but the
+lab's clock starts at the same time in each run.
 
-No link that is there is followed: all is done in open folders (openat(2)).
+Symbolic links in the folder are never followed: all files are opened relative to open folders
+(openat(2)).
 """
 
 from __future__ import annotations
@@ -28,34 +29,49 @@ _CHUNK = 1 << 20
 
 _NAMED_BY_TIME = re.compile(r".*-\d{4}-\d\d-\d\dT\d{6}.*\.flent(\.gz|\.bz2)?", re.DOTALL)
 
-# Names of folders, one in the other.
+# Path of a folder below another one, as the names of the folders on it.
 _Way = tuple[str, ...]
 
 
 @dataclass
 class _Copy:
-    """One copy: what the command saw of the user's folder is as old as `since_ns` or older,
-    None if it saw nothing of it. kept: (name, the name that it got instead)."""
+    """State of one call of copy_out()."""
 
+    # When the command began to see the user's folder, in ns since the epoch. Files that were there
+    # before, it may replace. None if it saw nothing of the folder.
     since_ns: int | None
+    # Files that were renamed because the name was taken: (name, new name).
     kept: list[tuple[str, str]] = field(default_factory=list)
 
     def may_replace(self, name: str, existing: os.stat_result) -> bool:
-        """Return whether the command saw what is there, and so meant to replace it."""
+        """Return whether the command saw the existing file and therefore meant to replace it."""
         return (self.since_ns is not None and existing.st_ctime_ns < self.since_ns
                 and not _NAMED_BY_TIME.fullmatch(name))
 
 
 def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[str, str]]:
-    """Copy what is below made into results: files and folders, sparse files as such.
+    """Copy the files and folders below `made` to the folder `results`. Sparse files stay sparse.
 
-    since_ns: when the command began to see results, on this machine's clock; None if it never
-    did. What has come or changed there since, it didn't see, and that stays as it is: the new
-    file gets a number in its name. Returns pairs of the name that the command chose, relative
-    to results, and the one that it got instead. Raises ConfigError.
+    If the name of a file is taken by another file that the command did not see, because it was
+    created or changed after `since_ns`, the existing file stays and the copy gets a number in its
+    name.
+
+    Args:
+        made: the folder with the command's files.
+        results: the user's folder.
+        since_ns: when the command began to see `results`, in ns since the epoch on this machine's
+            clock. None if it never saw the folder.
+
+    Returns:
+        The renamed files as pairs: the name that the command chose, relative to `results`, and the
+            new
+        name.
+
+    Raises:
+        ConfigError: if a file can't be read or written.
     """
     copy = _Copy(since_ns)
-    # Names of folders on the way from made, and from results, as one may have got another.
+    # Pairs of one folder's path below made and below results: a folder may have been renamed.
     todo: list[tuple[_Way, _Way]] = [((), ())]
     try:
         with _Walk(made) as sources, _Walk(results) as targets:
@@ -70,7 +86,7 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
 
 
 class _Walk:
-    """One folder after the other below one that the user has named, reached over no link."""
+    """Opens folders below a top folder one after the other, without following symbolic links."""
 
     def __init__(self, top: Path) -> None:
         self._top = top
@@ -78,8 +94,11 @@ class _Walk:
         self._handle = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
 
     def open(self, way: _Way) -> int:
-        """Return its handle, until the next call. One in the folder before it is at hand; for any
-        other the way begins at the top, as not even that of `..` is safe."""
+        """Return a file descriptor of the folder at path `way`, valid until the next call.
+
+        A folder below the one that is open is opened from there. Any other is opened from the top,
+        because even `..` may have been replaced by now.
+        """
         if way[:len(self._way)] != self._way:
             self._go(os.open(self._top, os.O_RDONLY | os.O_DIRECTORY))
             self._way = ()
@@ -89,6 +108,7 @@ class _Walk:
         return self._handle
 
     def _go(self, handle: int) -> None:
+        """Close the open folder and keep `handle` in its place."""
         os.close(self._handle)
         self._handle = handle
 
@@ -100,7 +120,17 @@ class _Walk:
 
 
 def _copy_folder(copy: _Copy, source: int, target: int, path: str) -> list[tuple[str, str]]:
-    """Copy the files of one folder. Gives the folders in it, by both their names."""
+    """Copy the files of one folder, and create its subfolders without their content.
+
+    Args:
+        copy: the state of the whole copy. Renamed files are added to it.
+        source: file descriptor of the folder to copy.
+        target: file descriptor of the folder to write to.
+        path: path of the source folder below the top, for the list of renamed files.
+
+    Returns:
+        The subfolders as pairs: name in `source`, name in `target`.
+    """
     folders = []
     for name in sorted(os.listdir(source)):
         kind = os.stat(name, dir_fd=source, follow_symlinks=False).st_mode
@@ -117,7 +147,8 @@ def _copy_folder(copy: _Copy, source: int, target: int, path: str) -> list[tuple
 
 
 def _make_folder(copy: _Copy, target: int, name: str) -> str:
-    """Return the name of a folder that is there now."""
+    """Create a subfolder of `target` unless it exists, and return its name, which has a number if
+    `name` was taken by a file."""
     existing = _stat(name, target)
     if existing is not None and stat.S_ISDIR(existing.st_mode):
         return name
@@ -130,7 +161,10 @@ def _make_folder(copy: _Copy, target: int, name: str) -> str:
 
 
 def _copy_file(copy: _Copy, source: int, target: int, name: str) -> str:
-    """Return the name under which it is there now. It appears when it is whole."""
+    """Copy one file unless `target` has a file of this name and content. Return its name there.
+
+    The copy is written under a temporary name, so that the file appears complete.
+    """
     with _opened_at(name, source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as new:
         existing = _stat(name, target)
         replace = existing is not None and copy.may_replace(name, existing) \
@@ -153,6 +187,8 @@ def _copy_file(copy: _Copy, source: int, target: int, name: str) -> str:
 
 @contextlib.contextmanager
 def _opened_at(name: str, folder: int, flags: int, mode: int = 0) -> Iterator[int]:
+    """Open a file in the folder with descriptor `folder`, and close it at the end. Yield its
+    descriptor."""
     handle = os.open(name, flags, mode, dir_fd=folder)
     try:
         yield handle
@@ -161,7 +197,12 @@ def _opened_at(name: str, folder: int, flags: int, mode: int = 0) -> Iterator[in
 
 
 def _link_under_free_name(part: str, name: str, target: int) -> str:
-    """A link fails where a name is taken, whoever has just taken it."""
+    """Give the file `part` the name `name`, or that name with a number if it is taken. Return the
+    name.
+
+    Linking fails if the name is taken, so a file that another process has just created is not
+    overwritten.
+    """
     got = name
     while True:
         try:
@@ -172,14 +213,15 @@ def _link_under_free_name(part: str, name: str, target: int) -> str:
         except OSError as error:
             if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
                 raise
-            # A file system without links, such as those of memory sticks.
+            # The file system has no links, as those of memory sticks.
             got = name if _stat(name, target) is None else _free_name(name, target)
             os.rename(part, got, src_dir_fd=target, dst_dir_fd=target)
             return got
 
 
 def _free_name(name: str, target: int) -> str:
-    """Return the name with a number before its suffixes: a-2.flent.gz."""
+    """Return the name with the first number before its suffixes that is not taken, such as
+    a-2.flent.gz."""
     end = name.find(".flent.", 1)
     stem, dot, suffix = (name[:end], "", name[end:]) if end > 0 else name.rpartition(".")
     if not stem:
@@ -191,6 +233,8 @@ def _free_name(name: str, target: int) -> str:
 
 
 def _stat(name: str, folder: int) -> os.stat_result | None:
+    """Return the status of a file in the folder with descriptor `folder`, None if there is none.
+    Links are not followed."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -198,7 +242,14 @@ def _stat(name: str, folder: int) -> os.stat_result | None:
 
 
 def _is_same(new: int, existing: os.stat_result, name: str, target: int) -> bool:
-    """Return whether what is there is a file of the same content."""
+    """Return whether the existing file is a regular file with the same content as `new`.
+
+    Args:
+        new: descriptor of the new file.
+        existing: status of the existing file.
+        name: name of the existing file.
+        target: descriptor of the folder with the existing file.
+    """
     if not stat.S_ISREG(existing.st_mode) or existing.st_size != os.fstat(new).st_size:
         return False
     with _opened_at(name, target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as old:
@@ -211,7 +262,7 @@ def _is_same(new: int, existing: os.stat_result, name: str, target: int) -> bool
 
 
 def _copy_content(source: int, target: int) -> None:
-    """Holes stay holes."""
+    """Copy the content from one file descriptor to another. Holes of a sparse file stay holes."""
     size = os.fstat(source).st_size
     os.ftruncate(target, size)
     place = 0

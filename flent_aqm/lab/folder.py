@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Temporary folders that don't outlive their process for long, even after kill -9.
+"""Temporary folders that are removed even after their process was killed (kill -9).
 
-Each is locked (flock) by the process that made it. The kernel drops the lock when the
-process ends in whatever way, so a folder whose lock is free belongs to nobody; unlike
-a process number, that can't be reused, and it holds across PID namespaces.
+The process that creates a folder locks it (flock). The kernel releases the lock however the process
+ends, so a folder whose lock is free is abandoned. Unlike a process number, a lock can't be reused,
+and it also works across PID namespaces.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ PREFIX = "flent-aqm-run-"
 
 
 class OwnedFolder:
-    """A new temporary folder. remove() ends it; so does, later, any process of the same user.
-
-    path: where it is, below TMPDIR.
-    """
+    """A new temporary folder below TMPDIR, at `path`. It is removed by remove(), or, if this
+    process was killed, by a later process of the same user."""
 
     def __init__(self) -> None:
         remove_abandoned()
@@ -34,7 +32,7 @@ class OwnedFolder:
                 return
 
     def remove(self) -> None:
-        """Remove it with all that is in it. More than once is as good as once."""
+        """Remove the folder with its content. Further calls do nothing."""
         _remove(self.path)
         if self._lock is not None:
             os.close(self._lock)
@@ -51,6 +49,7 @@ def remove_abandoned() -> None:
 
 
 def _remove(path: Path) -> None:
+    """Remove a folder with its content, however deep. Errors are ignored."""
     try:
         shutil.rmtree(path, ignore_errors=True)
     except RecursionError:  # what ran inside has made folders in folders in folders
@@ -58,15 +57,17 @@ def _remove(path: Path) -> None:
 
 
 def _lock(path: Path, *, wait: bool) -> int | None:
-    """Return a handle that holds the folder's lock; None where another has it, or where it isn't
-    ours or there any more."""
+    """Lock a folder and return the file descriptor that holds the lock.
+
+    None if another process holds the lock, if the folder belongs to another user, or if it is gone.
+    wait: wait until another process releases the lock.
+    """
     with contextlib.suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             status = os.fstat(handle)
-            # Between making and locking it, or finding and locking it, another may have
-            # removed it.
+            # Another process may have removed the folder before it was locked here.
             if status.st_uid == os.geteuid() and os.path.samestat(status, os.lstat(path)):
                 return handle
         except OSError:

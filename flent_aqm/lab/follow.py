@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Passes on what a command in the lab writes into its output files, while it runs."""
+"""Copies the output files of a command in the lab to open file descriptors while they grow."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ from types import TracebackType
 from typing import Self
 
 _POLL_S = 0.05
-# How long a reader has to take what is left when the lab was stopped.
+# Seconds that a reader has to take the rest of the output after the lab was stopped by an error.
 _GRACE_S = 1.0
-# What a pipe takes without making its writer wait, once poll() has said that it takes any.
+# Number of bytes that can be written to a pipe without blocking once poll() reports it writable.
 _PIECE = select.PIPE_BUF
 
 
 class Follower:
-    """A context manager, around the lab's run, that copies files to open descriptors as they
-    grow. What was written until its end is copied before it returns, however long the reader
-    takes; but not when it is left by an error, as a reader may never read.
+    """A context manager around the lab's run that copies files to file descriptors as they grow.
 
-    A file counts only while it is a regular one: whoever writes it may put a pipe there.
+    If the block ends normally, its end waits until all output is copied, however slow the reader
+    is. If it ends by an exception, it waits at most _GRACE_S seconds, because a reader may never
+    read.
+
+    Only regular files are read, because the command may put a pipe in the place of a file.
+
+    outputs: pairs of a file and the file descriptor to copy it to.
     """
 
     def __init__(self, outputs: Iterable[tuple[Path, int]]) -> None:
@@ -46,9 +50,12 @@ class Follower:
         self._given_up.set()
 
     def _follow(self, path: Path, output: int) -> None:
+        """Copy a file to the descriptor `output` until the block has ended. Runs in a thread for
+        each file."""
         position = 0
         while True:
-            # Looked at before reading: what comes later than the end can't exist.
+            # Read the flag before the file: after the end of the block the file grows no more, so
+            # one round after it copies everything.
             last_round = self._ended.is_set()
             try:
                 position = self._copy(path, position, output)
@@ -59,7 +66,8 @@ class Follower:
             self._ended.wait(_POLL_S)
 
     def _copy(self, path: Path, position: int, output: int) -> int:
-        """Copy what follows that position; gives the one reached."""
+        """Copy the bytes of the file from `position` on, and return the position after the last
+        copied byte."""
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:  # not there, or a link
@@ -74,6 +82,8 @@ class Follower:
         return position
 
     def _write(self, data: bytes, output: int) -> None:
+        """Write `data` to a descriptor, in pieces that don't block, until the reader is given
+        up."""
         ready = select.poll()
         ready.register(output, select.POLLOUT)
         while data and not self._given_up.is_set():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What goes inside: the files that the scripts of guest/ read.
+"""Writes the files that the scripts of guest/ read inside the lab.
 
 Every value goes through shlex.quote, so nothing in it is taken for shell code.
 """
@@ -34,18 +34,21 @@ from flent_aqm.spec.topology.topology import parse_topology
 from flent_aqm.tools import own
 from flent_aqm.tools.table import listening, port_variables, start_script
 
+# Folder of the scripts that run inside.
 GUEST_DIR = Path(__file__).resolve().parent / "guest"
 IN_GUEST = "/run/lab"  # where the guest sees the lab's folder
+# Path of the script that puts the queue onto the router, as seen inside.
 APPLY_IN_GUEST = f"{IN_GUEST}/apply.sh"
-# A command by which what comes then begins on a full second.
+# Command that waits for the next full second of the clock.
 FULL_SECOND = ["perl", f"{IN_GUEST}/guest/full_second.pl"]
-OUT = "out"  # the folder in it that can be written to
-RESULTS_IN_GUEST = "/run/results"  # what is written here comes out
-# Where the guest sees the Python environment and the folder that this package is in. Where
-# they are on the host must not matter: a path shifts the memory of programs that know it, and
-# Python walks through sets of objects in the order of their addresses.
+OUT = "out"  # the folder in the lab's folder that the guest can write to
+RESULTS_IN_GUEST = "/run/results"  # files written here are copied to the user
+# Where the guest sees the Python environment, and the folder that this package is in. Their paths
+# on the host must not matter: a path shifts the memory of programs that know it, and Python
+# iterates over sets of objects in the order of their addresses.
 PYTHON_IN_GUEST = "/run/python"
 PACKAGE_IN_GUEST = "/run/package"
+# Folder of the programs that come first on the guest's PATH.
 PROGRAMS_IN_GUEST = "/run/bin"
 
 
@@ -64,17 +67,28 @@ def write(
     hidden: Sequence[str],
     on_host: bool = False,
 ) -> None:
-    """Write settings.sh, apply.sh, command.sh, mounts and etc/ for one boot into folder.
+    """Write settings.sh, apply.sh, command.sh, mounts and etc/ for one boot of the lab to `folder`.
 
-    argv: the command for the client; more_programs: to be on PATH inside, by name, wherever
-    they are; prelude: commands before it, whose failure ends
-    the run with their status; cwd: the command's working directory (the host's path);
-    env: further variables for the command; writable_cwd: what the command writes into cwd
-    comes out as results, where else it is refused; hidden: the host's folders over which
-    others are mounted inside; on_host: nothing is mounted, all is where it is on the host.
+    Args:
+        folder: the lab's folder on the host.
+        scenario: the settings of the run.
+        argv: the command to run on the client.
+        servers: names of the servers to start, see tools/table.py.
+        more_programs: further programs for the PATH inside, name -> path on the host.
+        prelude: commands to run before the command. If one fails, the run ends with its exit
+            status.
+        env: further environment variables for the command.
+        cwd: the command's working directory, a path on the host. By default the current directory.
+        interactive: the command has the user's terminal.
+        writable_cwd: files that the command writes to `cwd` are copied out as results. If false,
+            `cwd`
+            is read-only. If true, files of the host that the command's words name are visible
+                inside.
+        hidden: folders of the host over which others are mounted inside.
+        on_host: nothing is mounted, and all paths inside are those of the host.
 
-    With writable_cwd, what the command's words name on the host is visible inside, wherever
-    it is. Raises ConfigError where that can't be.
+    Raises:
+        ConfigError: if a file that the command names can't be made visible inside.
     """
     place = _where_it_is if on_host else in_guest
     programs = folder / "bin" if on_host else Path(PROGRAMS_IN_GUEST)
@@ -89,7 +103,7 @@ def write(
         if _has_venv():
             (folder / "links" / "python").symlink_to(sys.prefix)
     (folder / "etc" / "hosts").write_text(_hosts(scenario))
-    # Names have both kinds of address; IPv4 is what one gets without asking.
+    # Host names have an IPv4 and an IPv6 address. Programs get IPv4 by default.
     (folder / "etc" / "gai.conf").write_text("precedence ::ffff:0:0/96 100\n")
     (folder / "etc" / "resolv.conf").write_text("# the lab has no name server\n")
     (folder / "etc" / "nsswitch.conf").write_text("hosts: files\npasswd: files\ngroup: files\n")
@@ -106,7 +120,7 @@ def write(
         "GUEST_DIR": f"{IN_GUEST}/guest",
         "PYTHON": str(place(Path(sys.executable))),
         "SERVERS": " ".join(servers),
-        # M-Lab's, wherever the user has it
+        # Path of M-Lab's ndt-server on the host.
         **({"NDT_SERVER": shutil.which("ndt-server") or ""}
            if any(name.startswith("ndt-server") for name in servers) else {}),
         # The veth devices of other kernels have no interrupt moderation.
@@ -123,7 +137,7 @@ def write(
     }
     _refuse_odd_paths(cwd, hidden)
     _write_programs(folder / "bin", scenario, place, more_programs or {})
-    # A user's own command names the host's files; a sweep's runs name what is inside.
+    # A user's own command names files of the host. The runs of a sweep name files inside.
     named = [settings.get("NDT_SERVER", ""), *map(str, (more_programs or {}).values())]
     program = shlex.split(scenario.router.router_program)
     if program:
@@ -131,7 +145,7 @@ def write(
     words = [*(argv if writable_cwd else ()), *named, *program, *own.files()]
     visible = _hidden_but_needed(cwd, words, hidden)
     editable = "" if on_host else _write_path_file(folder / "flent_aqm.pth")
-    # Not exported: no program needs them.
+    # These variables are only for init.pl and its scripts, so they aren't exported.
     of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd), "PATH_FILE": editable,
                "LISTENING": listening(servers), "WRITABLE": "yes" if writable_cwd else "",
                **({} if scenario.lab.kernel == STOCK else {"OWN_KERNEL": "yes"})}
@@ -155,8 +169,11 @@ def write(
 
 
 def _apply(scenario: Scenario, env: Mapping[str, str]) -> str:
-    """Return what a shell reads to put the queue onto the router, and to start the program there.
-    A shell of its own would take the 100 us that each start of a program takes."""
+    """Return the line of shell that puts the queue onto the router and starts the router's program.
+
+    The scripts inside read it with `.`: starting another shell would take the 100 us of virtual
+    time that each start of a program takes.
+    """
     names = [env.get(key, "") for key in (environment.DEV_DOWN, environment.DEV_UP)]
     devices = Devices(*names) if all(names) else IN_LAB
     words = shlex.join([f"testbed={scenario.lab.testbed}", *apply_words(scenario, devices)])
@@ -165,7 +182,8 @@ def _apply(scenario: Scenario, env: Mapping[str, str]) -> str:
 
 
 def in_guest(path: Path) -> Path:
-    """Return where the guest finds a file of the Python environment or of this package."""
+    """Return the path inside the guest of a file of the Python environment or of this package. Any
+    other path is returned unchanged."""
     if _has_venv() and path.is_relative_to(sys.prefix):
         return Path(PYTHON_IN_GUEST) / path.relative_to(sys.prefix)
     if path.is_relative_to(paths.PACKAGE.parent):
@@ -174,12 +192,17 @@ def in_guest(path: Path) -> Path:
 
 
 def _where_it_is(path: Path) -> Path:
+    """Return the path unchanged: for commands that see the host's files at their own paths."""
     return path
 
 
 def _write_path_file(path: Path) -> str:
-    """Of an editable installation: the file by which Python finds this package, with the
-    guest's place in it. Gives the place of the file that it stands for, "" if there is none."""
+    """For an editable installation: write a copy of its .pth file, by which Python finds this
+    package, with the package's path inside the guest.
+
+    Return the path inside the guest of the original, which the copy replaces. Return "" if the
+    package isn't installed as editable.
+    """
     original = Path(sysconfig.get_path("purelib")) / path.name
     try:
         text = original.read_text(encoding="utf-8")
@@ -190,14 +213,18 @@ def _write_path_file(path: Path) -> str:
 
 
 def _has_venv() -> bool:
+    """Return whether Python runs in a virtual environment."""
     return sys.prefix != sys.base_prefix
 
 
 def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Path],
                     more: Mapping[str, Path]) -> None:
-    """Programs that come first on the guest's PATH: what set-up has built, by links, and
-    Flent, whose script in the environment names the environment's place on the host. And
-    the newer tc, for a run that needs it, and more."""
+    """Fill the folder that comes first on the guest's PATH with links to programs.
+
+    These are the programs that set-up has built, a newer tc if a queue needs it, those of `more`
+    (name -> path on the host), and a script for Flent. The script that pip installed names Python's
+    path on the host, so it can't be used.
+    """
     folder.mkdir()
     new_tc = paths.find_cached("new-tc", "tc")
     if new_tc and any(queue_of(aqm).needs_new_tc for aqm in scenario.router.queues):
@@ -220,8 +247,8 @@ def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Pa
 
 
 def _tc_of_kernel(scenario: Scenario) -> Path | None:
-    """Return the tc that knows the options of a queue of the user's own kernel, if it came with
-    one."""
+    """Return the path of the tc that came with the user's kernel, if a queue of the scenario is
+    only in that kernel. None if not, or if the kernel came without a tc."""
     if not any(queue_of(aqm).external for aqm in scenario.router.queues):
         return None
     kernel = find_named(scenario.lab.kernel)
@@ -229,17 +256,20 @@ def _tc_of_kernel(scenario: Scenario) -> Path | None:
 
 
 def _first_lines(python: str) -> str:
-    """Have the kernel start a script by this interpreter. A first line of its own can't name
-    one whose path has a blank or is long; then a shell does, to which the next lines are code,
-    and to Python a text."""
+    """Return the first lines of a script that is to be run by the Python interpreter at this path.
+
+    A `#!` line can't name a path that is long or has a blank. Then the script is started by a
+    shell, to which the following lines are a command, and to Python a string.
+    """
     if " " not in python and len(python) < 120:
         return f"#!{python} -P\n"
     return f"#!/bin/sh\n'''exec' {shlex.quote(python)} -P \"$0\" \"$@\"\n' '''\n"
 
 
 def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
-    """Variables for what a run has beside client, router and server, or in their place; none
-    without."""
+    """Write the topology's files to `folder`, if any, and return the shell variables of optional
+    features: topology, TCP ECN, transmit queues, second destination, modem. Empty if the scenario
+    uses none."""
     variables: dict[str, str] = {}
     if scenario.path.topology != DUMBBELL:
         variables |= write_topology(folder, parse_topology("topology", scenario.path.topology))
@@ -262,14 +292,15 @@ def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
                 f"MODEM_{way}_BIT_S": str(bit_s),
                 f"MODEM_{way}_BURST_BYTES": str(max(bit_s // 8 * defaults.TBF_BURST_US // 10**6,
                                                     defaults.TBF_MIN_BURST_BYTES)),
-                # Room for one frame, even where the buffer's time is 0.
+                # Room for one frame, even if the buffer is 0 ms long.
                 f"MODEM_{way}_BUFFER_BYTES": str(max(round(mbps * 125 * buffer_ms), 1514)),
             }
     return variables
 
 
 def _path_models(folder: Path, scenario: Scenario) -> dict[str, str]:
-    """Write the files of models of the path, and return their variables."""
+    """Write the files of the scenario's path models to `folder`, and return their shell
+    variables."""
     variables: dict[str, str] = {}
     named: list[str] = []
     for model in path_models(scenario):
@@ -281,12 +312,14 @@ def _path_models(folder: Path, scenario: Scenario) -> dict[str, str]:
 
 
 def _own_tool() -> dict[str, str]:
-    """Return the variable of a speed test of the user's, whose file is inside where it is here."""
+    """Return the environment variable with the path of the user's own tool module. Empty if there
+    is none. The path is the same inside as on the host."""
     files = own.files()
     return {environment.OWN_TOOL: files[0]} if files else {}
 
 
 def _hosts(scenario: Scenario) -> str:
+    """Return the text of /etc/hosts inside: address and names of each host."""
     local = [("127.0.0.1", "localhost"), ("::1", "localhost")]
     if scenario.path.topology != DUMBBELL:
         pairs = [*local, *addresses_of(parse_topology("topology", scenario.path.topology))]
@@ -308,6 +341,13 @@ def _hosts(scenario: Scenario) -> str:
 def _command_environment(
     scenario: Scenario, programs: Path, place: Callable[[Path], Path]
 ) -> dict[str, str]:
+    """Return the environment variables of the command.
+
+    Args:
+        scenario: the settings of the run.
+        programs: folder that comes first on PATH.
+        place: maps a path on the host to that inside.
+    """
     bins = [programs, place(Path(sys.prefix)) / "bin"]
     return {
         "PATH": ":".join([*map(str, bins), *SYSTEM_PATH]),
@@ -323,11 +363,17 @@ def _command_environment(
 
 
 def _hidden_but_needed(cwd: Path, words: Sequence[str], hidden: Sequence[str]) -> list[str]:
-    """Return folders and files that the command needs and that lie below one of the mounts
-    inside."""
+    """Return the folders and files of the host that the command needs and that mounts inside would
+    hide.
+
+    Args:
+        cwd: the command's working directory. If it is /, no file of the host is needed for it.
+        words: words of commands, which may be paths.
+        hidden: folders of the host over which others are mounted.
+    """
     needed = [Path(sys.base_prefix), *paths.caches()]
     if cwd != Path("/"):
-        # A command of the user's may name files by their places on the host.
+        # A user's own command may name files by their paths on the host.
         needed += [cwd, paths.PACKAGE.parent, Path(sys.prefix)]
     kept = {str(path) for path in needed if os.path.isdir(path) and _is_below(path, hidden)}
     kept |= {str(path) for path in _named(words, cwd, hidden)}
@@ -335,13 +381,17 @@ def _hidden_but_needed(cwd: Path, words: Sequence[str], hidden: Sequence[str]) -
 
 
 def _named(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iterator[Path]:
-    """Yield what a command's words name below /tmp, /run and /dev/shm, by the file or folder that
-    is directly in there: a program often needs what lies beside it."""
+    """Yield the files and folders in /tmp, /run and /dev/shm that contain the paths among `words`.
+
+    The whole top-level file or folder is yielded, because a program often needs files beside the
+    one that is named. Raises ConfigError if the path is in a folder of /run that the lab uses
+    itself.
+    """
     tops = [top for top in ("/tmp", "/run", "/dev/shm") if _is_below(Path(top), hidden)]
     for word in words:
         if "/" not in word:
             continue
-        # as it stands, or behind the name of an option
+        # The path may be the whole word, or follow the name of an option.
         for name in {os.path.join(cwd, word), word[word.find("/"):]}:
             path = os.path.abspath(name)
             for top in tops:
@@ -355,11 +405,13 @@ def _named(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iterator[P
 
 
 def _is_below(path: Path, tops: Iterable[str]) -> bool:
+    """Return whether the path is one of the folders `tops` or below one."""
     return any(path.is_relative_to(top) for top in tops)
 
 
 def _refuse_odd_paths(cwd: Path, hidden: Sequence[str]) -> None:
-    """Paths that a list with one a line can't express."""
+    """Raise ConfigError if the package or the current folder has a line break in its path and has
+    to be made visible inside: the list of such paths has one path per line."""
     for what, path in (("this package", paths.PACKAGE), ("the current folder", cwd)):
         if _is_below(path, hidden) and "\n" in str(path):
             raise ConfigError(f"{what} is in {path!s:.200}: the lab can't show a temporary folder "

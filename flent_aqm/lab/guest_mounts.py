@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The file systems of the lab's guest, as a file that guest/init.pl reads.
+"""The list of file systems to mount in the lab's guest, as a file that guest/init.pl reads.
 
-Five words for each mount, in their order, each ended by a zero byte: type, source, place,
-flags of mount(2), options. A place that isn't there is made; where it can't be, on the
-read-only root, the mount is left out.
+The file has five strings for each mount, each ended by a zero byte: type, source, mount point,
+flags of mount(2), options. A mount point that doesn't exist is created. If it can't be created, as
+on the read-only root, the mount is left out.
 """
 
 from __future__ import annotations
@@ -13,43 +13,49 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-# Of linux/mount.h.
+# Flags of mount(2), from linux/mount.h.
 READ_ONLY, SYNCHRONOUS, BIND = 1, 16, 4096
 
+# Where folders of the host are mounted from which a single file is needed.
 ASIDE = "/run/aside"
-# What the guest has for itself below /run.
+# Names in /run that the guest uses itself.
 OWN_IN_RUN = ("aside", "bin", "home", "lab", "netns", "package", "python", "results", "work")
 
 
 @dataclass(frozen=True)
 class Mount:
-    """One call of mount(2)."""
+    """The arguments of one call of mount(2)."""
 
+    # A file system, or an operation of init.pl: bind, file, folder.
     type: str
     source: str
+    # The mount point.
     place: str
     flags: int = 0
     options: str = ""
 
 
 def host_folder(path: str, place: str) -> Mount:
-    """Return a folder of the host, read-only."""
+    """Return the mount of a folder of the host at `place`, read-only."""
     return Mount("hostfs", "host", place, READ_ONLY, path)
 
 
 def bind(source: str, place: str) -> Mount:
-    """Return what is at source, at another place too."""
+    """Return the mount that makes a file or folder of the guest visible at another place."""
     return Mount("bind", source, place, BIND)
 
 
 def folder(place: str) -> Mount:
-    """Return a folder alone."""
+    """Return the entry that creates an empty folder."""
     return Mount("folder", "", place)
 
 
 def shown_at_its_place(paths: Iterable[str]) -> Iterator[Mount]:
-    """Yield folders and files of the host where they are there, read-only. Of the host only
-    folders can be mounted: a file is taken out of its own, which stays aside."""
+    """Yield the mounts that make files and folders of the host visible at the same path, read-only.
+
+    Only folders of the host can be mounted. For a file, the folder that contains it is mounted
+    below ASIDE, and the file is bound to its path from there.
+    """
     for number, path in enumerate(paths):
         if os.path.isdir(path):
             yield host_folder(path, path)
@@ -61,9 +67,9 @@ def shown_at_its_place(paths: Iterable[str]) -> Iterator[Mount]:
 
 
 def overlay(lower: str) -> Mount:
-    """What is written into a folder goes to /run/results."""
-    # These three have a meaning in overlayfs's options; see its documentation, "Multiple lower
-    # layers".
+    """Return the mount that makes a folder writable: files written to it go to /run/results."""
+    # These three characters have a meaning in overlayfs's options; see its documentation, "Multiple
+    # lower layers".
     escaped = re.sub(r"([\\:,])", r"\\\1", lower)
     return Mount("overlay", "overlay", lower, 0,
                  f"lowerdir={escaped},upperdir=/run/results,workdir=/run/work")
@@ -73,12 +79,19 @@ def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequen
                bound: Iterable[tuple[str, str]], writable: str | None) -> list[Mount]:
     """Return all mounts of a guest.
 
-    lab: where the folder from the host is seen; out: the name of the folder in it that can be
-    written to; keep_visible: folders and files of the host that the mounts on /tmp, /run and
-    /dev hide, but that are needed inside; shown: names of links in
-    the lab's folder to folders of the host, seen as /run/NAME; bound: file or folder in the
-    lab's folder, and what it stands for; writable: the folder in which the command may write,
-    into an overlay whose upper layer is /run/results.
+    Args:
+        lab: path inside of the lab's folder on the host.
+        out: name of the subfolder that the guest can write to.
+        keep_visible: files and folders of the host that are needed inside and that the mounts on
+            /tmp,
+            /run and /dev would hide.
+        shown: names of symbolic links in the lab's folder to folders of the host. They are mounted
+            as
+            /run/NAME.
+        bound: pairs of a file or folder in the lab's folder, and the path inside at which it
+            appears.
+        writable: the folder to which the command may write, through an overlay whose upper layer is
+            /run/results. None if it may write to none.
     """
     return [
         Mount("proc", "proc", "/proc"),
@@ -88,10 +101,10 @@ def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequen
         Mount("tmpfs", "run", "/run"),
         Mount("tmpfs", "tmp", "/tmp"),
         *(folder(f"/run/{name}") for name in ("home", "netns", "results", "work")),
-        # By way of the working folder of the guest's process on the host: the host follows
-        # this link and those below, and no path of the host's is walked in the guest.
+        # Through the working folder of the guest's process on the host: the host follows this link
+        # and those below, so the guest resolves no path of the host.
         host_folder("/proc/self/cwd", lab),
-        # Synchronous, as the host shows the command's output while it runs.
+        # Synchronous, because the host shows the command's output while it runs.
         Mount("hostfs", "lab", f"{lab}/{out}", SYNCHRONOUS, f"/proc/self/cwd/{out}"),
         *shown_at_its_place(keep_visible),
         *(host_folder(f"/proc/self/cwd/links/{name}", f"/run/{name}") for name in shown),
@@ -101,7 +114,7 @@ def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequen
 
 
 def as_bytes(mounts: Iterable[Mount]) -> bytes:
-    """Return the file's content."""
+    """Return the content of the file that init.pl reads."""
     return b"".join(
         word.encode("utf-8", "surrogateescape") + b"\0"
         for mount in mounts

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Client, router and server as namespaces of this machine's kernel, in real time.
+"""The testbed `netns`: client, router and server as namespaces of this machine's kernel, in real
+time.
 
-The namespaces have no names outside: they belong to the first process of a PID namespace,
-and are gone with it, as are all other processes in there. The kernel sees to that after a
-kill -9, too. So two sweeps can't meet, and nothing is ever left to clean up. Names
-(client, router, server) stand in files that only those inside see.
+The namespaces have no names outside. They belong to the first process of a PID namespace, and end
+with it, as do all other processes inside. The kernel ensures that even after kill -9. So two sweeps
+can't disturb each other, and nothing remains to be cleaned up. The namespaces' names (client,
+router, server) are files that only processes inside see.
 """
 
 from __future__ import annotations
@@ -33,18 +34,19 @@ _KILL_GRACE_S = 10.0
 
 
 class Namespaces(RunEnvironment):
-    """Three new namespaces and one command in the client's."""
+    """Runs one command in the client's namespace of three new network namespaces."""
 
     name = "the command in namespaces"
     hidden = ("/tmp", "/run")
     real_time = True
 
     def _command_line(self) -> list[str]:
+        """Return the command that makes the namespaces and runs guest/namespaces.sh in them."""
         return [*DIES_WITH_US, "unshare", "--mount", "--net", "--uts", "--pid", "--fork",
                 "--kill-child", "--", "sh", "guest/namespaces.sh"]
 
     def kill(self) -> None:
-        """Kill the first process inside, and wait until all others are gone with it."""
+        """Kill the first process inside, and wait until all others inside have ended with it."""
         if self._process is not None and self._process.poll() is None:
             for child in _children(self._process.pid):
                 with contextlib.suppress(ProcessLookupError):
@@ -55,19 +57,22 @@ class Namespaces(RunEnvironment):
 
 
 class NetnsTestbed:
-    """Runs on this machine's kernel, one after the other."""
+    """Testbed that runs cells on this machine's kernel, one after the other."""
 
     title = "network namespaces"
     real_time = True
     tools: Sequence[str] = ("unshare", "ss", "mount")
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
-        """Refuse without root, or what this kernel can't do: each kind of queue is tried
-        in namespaces that are gone again."""
+        """Check that this machine can run the cells. Return warnings.
+
+        Each kind of queue and network is set up once in temporary namespaces. Raises ConfigError if
+        this process isn't root, or if the kernel can't do what a cell needs.
+        """
         if os.geteuid() != 0:
             raise ConfigError("testbed: netns needs root, to make network namespaces; run it "
                               "as root, or use virtual")
-        # The hook tries each queue on an IFB device, if it can make one.
+        # The router hook tries each queue on an IFB device if IFB is available.
         _load_ifb()
         kinds: dict[Scenario, Scenario] = {}
         for scenario in (cell.scenario for cell in cells):
@@ -84,15 +89,15 @@ class NetnsTestbed:
             "net.ipv4.tcp_allowed_congestion_control"))]
 
     def prepare(self) -> None:
-        """Each run makes its own network."""
+        """Do nothing: each run makes its own network."""
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """Return this machine's kernel."""
+        """Return the release of this machine's kernel and its congestion control."""
         return Facts({"version": os.uname().release, "hash": None},
                      {"tcp_congestion_control": _congestion_control()})
 
     def place(self, scenario: Scenario, run: FlentRun) -> Namespaces:
-        """Namespaces in whose client Flent runs."""
+        """Return namespaces that run Flent on their client, not started yet."""
         place = Namespaces(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
                            programs=run.programs, env=CELL_ENVIRONMENT,
                            wall_limit_s=wall_limit_s(run))
@@ -100,11 +105,11 @@ class NetnsTestbed:
         return place
 
     def clean_up(self) -> None:
-        """The kernel has done that."""
+        """Do nothing: the kernel removes the namespaces of a run that has ended."""
 
 
 def _congestion_control() -> str:
-    """Return that of new connections inside, see guest/devices.sh."""
+    """Return the congestion control of new connections inside, as guest/devices.sh sets it."""
     settings = Path("/proc/sys/net/ipv4")
     allowed = (settings / "tcp_allowed_congestion_control").read_text().split()
     if defaults.TCP_CONGESTION_CONTROL in allowed:
@@ -113,13 +118,19 @@ def _congestion_control() -> str:
 
 
 def _kind(scenario: Scenario) -> Scenario:
-    """Return what makes a difference to whether the kernel can do it: not how fast or how often."""
+    """Return the scenario with the settings equalised that don't decide whether this kernel
+    supports it: rates, cross traffic, seed and the length of the delay."""
     return scenario.but(rate_up_mbps=1, rate_down_mbps=1, cross_traffic=False, seed=None,
                    base_delay_ms=min(scenario.path.base_delay_ms, 1))
 
 
 def _rehearse(scenario: Scenario) -> None:
-    """Put the queue in place and read it back, as a run does, but run nothing."""
+    """Set up the network and the queue of a scenario, and read the queue back, without running a
+    command.
+
+    Raises ConfigError if the kernel refuses one of them or reports other settings, LabTimeout if
+    the machine is too busy.
+    """
     release = os.uname().release
     with Namespaces(scenario, read_back_command(scenario), servers=(),
                     prelude=[apply_command(scenario)],
@@ -150,21 +161,21 @@ def _rehearse(scenario: Scenario) -> None:
 
 
 def _load_ifb() -> None:
-    """Load the kernel module of IFB devices in such a way that it makes none: loaded by
-    itself, it makes two of them, outside of our namespaces."""
+    """Load the kernel module of IFB devices, with no devices. Loaded automatically, it would make
+    two devices outside our namespaces. Errors are ignored."""
     if Path("/sys/module/ifb").exists() or Path("/sys/class/net/ifb0").exists():
         return
-    with contextlib.suppress(AqmError):  # built in, or not there, which the rehearsal tells
+    with contextlib.suppress(AqmError):  # built in, or missing, which _rehearse() reports
         shell.run(["modprobe", "ifb", "numifbs=0"])
 
 
 def _children(parent: int) -> list[int]:
-    """Return the processes that a process has started and that still are."""
+    """Return the process ids of the children of a process."""
     children = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError, ValueError):
-                # The name, in brackets, may hold anything.
+                # The process's name, in brackets, may contain any character.
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
                 if int(fields[1]) == parent:
                     children.append(int(entry.name))

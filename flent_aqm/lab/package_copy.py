@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The package as guests see it: a copy of a checkout's sources, compiled.
+"""A compiled copy of this package's sources, which guests see in place of a checkout.
 
-A checkout has more in it than its sources: compiled files of those modules that somebody
-imported, editors' backups, older results. Python looks for such files, and each file that it
-finds is a look at the clock for the guest's kernel and a piece of memory for the program; a
-run would tell whether they were there. The copy has the same files wherever it is made, is
-named by a hash of what is in them, and stays as it is when sources are edited during a sweep.
+A checkout contains more than its sources: compiled files of modules that were imported, backups of
+editors, older results. Python looks for such files, and each file that it finds takes time of the
+guest's clock and memory of the program, so it would change the measurements. The copy contains the
+same files on every machine. It is named by a hash of its content, and stays as it is when sources
+are edited during a sweep.
 
-An installed package needs none: what installs it compiles all of it.
+An installed package needs no copy, because its installer compiles all of it.
 """
 
 from __future__ import annotations
@@ -27,22 +27,24 @@ from pathlib import Path
 from flent_aqm.base import paths
 from flent_aqm.base.errors import LabError
 
-# Not batches: a guest gets its run's own, and people keep theirs beside the package's.
+# Folders to copy. Not batches: a guest gets only the batch of its run, and people keep their own
+# batches beside the package's.
 PARTS = ("flent_aqm", "tests_defs", "router_hooks")
-# Folders that a wheel has inside the package and a checkout beside it.
+# Folders that are inside the package in a wheel, and beside it in a checkout.
 _BESIDE = ("tests_defs", "router_hooks", "batches")
-# Those of files that are read inside.
+# Suffixes of the files that are read inside the guest.
 SUFFIXES = frozenset({".py", ".sh", ".pl", ".conf", ".inc", ".config", ".patch", ".txt"})
+# Folder of the copies in the cache.
 FOLDER = "package"
-# Copies that nothing has used for so long are removed when a new one is made.
+# Seconds after which an unused copy is removed when a new one is made.
 KEPT_S = 7 * 86400.0
 
 
 def package_folder(guest_place: str, spare: Path) -> Path:
-    """Return the folder that guests see at guest_place, with the package in it.
+    """Return the folder with the package that guests mount at guest_place.
 
-    The copy is made in the cache when it is first needed, or in the folder spare where no
-    cache can be written.
+    Of a checkout, a copy is made in the cache if there is none, or in the folder `spare` if the
+    cache can't be written. Raises LabError if neither can be written.
     """
     if paths.is_installed():
         return paths.PACKAGE.parent
@@ -57,9 +59,10 @@ def package_folder(guest_place: str, spare: Path) -> Path:
 
 @cache
 def package_hash() -> str:
-    """Return a hash of this package's sources: names and content, without paths of the machine.
-    It is the same of a checkout and of a wheel made of it, and of a checkout with batches of one's
-    own."""
+    """Return a hash of the names and contents of this package's source files.
+
+    A checkout and a wheel built from it have the same hash. Batches don't count.
+    """
     digest = hashlib.sha256()
     for path, name in _sources():
         content = path.read_bytes()
@@ -69,7 +72,8 @@ def package_hash() -> str:
 
 
 def _sources() -> Iterator[tuple[Path, str]]:
-    """Yield each file of a copy, and its path there, in an order that is the same everywhere."""
+    """Yield each file to copy with its path in the copy, in an order that is the same on every
+    machine."""
     tops = {part: paths.PACKAGE if part == "flent_aqm" else paths.resource_dir(part)
             for part in PARTS}
     for part, top in tops.items():
@@ -81,7 +85,8 @@ def _sources() -> Iterator[tuple[Path, str]]:
 
 
 def _made(guest_place: str, name: str, spare: Path) -> Path:
-    """Return a new copy, in the cache if possible."""
+    """Make a new copy called `name`, in the cache if possible, otherwise in `spare`. Return its
+    folder. Raises LabError if neither can be written."""
     for base in (paths.cache_to_write() / FOLDER, spare):
         with contextlib.suppress(OSError):
             base.mkdir(parents=True, exist_ok=True)
@@ -89,7 +94,7 @@ def _made(guest_place: str, name: str, spare: Path) -> Path:
             with tempfile.TemporaryDirectory(prefix="new-", dir=base) as temporary:
                 part = Path(temporary) / name
                 _fill(part, guest_place)
-                # Another process may have been faster; then that one is as good.
+                # If another process was faster, its copy is the same.
                 with contextlib.suppress(OSError):
                     part.rename(base / name)
             if (base / name).is_dir():
@@ -99,13 +104,15 @@ def _made(guest_place: str, name: str, spare: Path) -> Path:
 
 
 def _fill(folder: Path, guest_place: str) -> None:
+    """Copy the sources to `folder` and compile them, with paths below guest_place in the compiled
+    code. Raises LabError if a file can't be compiled."""
     for path, name in _sources():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
         target.chmod(0o755 if os.access(path, os.X_OK) else 0o644)
-    # In a process of its own with a fixed hash seed, so that the files are the same, too.
-    # Python then takes them as they are, without a look at the source's time.
+    # In a process of its own with a fixed hash seed, so that the compiled files are the same on
+    # every machine. With unchecked hashes, Python doesn't compare them with the source's time.
     done = subprocess.run(
         [sys.executable, "-S", "-P", "-m", "compileall", "-q", "-j1",
          "--invalidation-mode", "unchecked-hash", "-s", str(folder), "-p", guest_place,
@@ -119,6 +126,7 @@ def _fill(folder: Path, guest_place: str) -> None:
 
 
 def _remove_unused(base: Path) -> None:
+    """Remove the copies in `base` that were not used for KEPT_S seconds."""
     for path in base.iterdir():
         with contextlib.suppress(FileNotFoundError):  # another process removes them, too
             if time.time() - path.stat().st_mtime > KEPT_S:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Models of a path that parts add to the virtual lab: a link, a channel.
+"""Interface by which parts add models of a path to the virtual lab, such as a link or a channel.
 
-A part's record has the keys (spec/key.py), and its PathModel what the guest gets and has counted.
-Its script, in the part's folder guest/, is run inside as
+The settings of a model are in the part's record of batch keys (spec/key.py). The PathModel writes
+the files for the guest and reads the model's counters. The model's script is in the part's folder
+guest/, and is run inside as
 
-    sh SCRIPT modem       in the modem's place, in its namespace, where the record replaces it
-    sh SCRIPT topology    when a topology is set up, in the client's namespace
-    sh SCRIPT begin       together with the run's command
-    sh SCRIPT end         after it; what is printed is what report() gets
+    sh SCRIPT modem       in the modem's namespace, if the record replaces the modem
+    sh SCRIPT topology    after a topology is set up, in the client's namespace
+    sh SCRIPT begin       at the start of the run's command
+    sh SCRIPT end         after the command; report() gets the text that it prints
 """
 
 from __future__ import annotations
@@ -24,38 +25,57 @@ _COUNTER = re.compile(r"([a-z_]+)=([0-9]{1,20})")
 
 
 class PathModel(Protocol):
-    """name: of its object in a data file, and of the file with what was counted; script: of the
-    guest, None for a model that is variables alone and reports nothing."""
+    """A model of a part of the path, such as a link or a channel."""
 
+    # Name of the model's object in a data file, and of the file with the script's output.
     name: str
+    # Script for the guest. None for a model that only sets variables and reports nothing.
     script: Path | None
 
     def write(self, folder: Path, scenario: Scenario, in_guest: str) -> Mapping[str, str]:
-        """Write files into the lab's folder, which the guest sees as in_guest, and return the
-        guest's variables. Raise ConfigError for what can't be modelled."""
+        """Write the model's files to the lab's folder, and return shell variables for the guest.
+
+        Args:
+            folder: the lab's folder on the host.
+            scenario: the settings of the run.
+            in_guest: path of that folder inside the guest.
+
+        Raises:
+            ConfigError: if the settings can't be modelled.
+        """
 
     def report(self, scenario: Scenario, counted: str) -> Mapping[str, object]:
-        """Return what the model was, and what it did, for the data file. counted: what its script
-        printed in the end; it was written inside, so anything may be in it."""
+        """Return the model's settings and counters for the data file.
+
+        counted: the text that the model's script printed at the end. It was written inside the
+        guest, so it may be anything.
+        """
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
-        """Raise ConfigError for a run of that length which can't be had."""
+        """Raise ConfigError if the model can't be used for a run of this length in seconds."""
 
     def files(self, requested: Mapping[str, Any], reported: object
               ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield each key of a data file's settings that names a file, with what the report says of
-        it: `trace` (its name), `size_bytes`, `sha256`."""
+        """Yield each batch key that names a file, with the report on that file.
+
+        Args:
+            requested: the settings of a data file.
+            reported: the model's object of the data file.
+
+        Yields:
+            Key and report, which has `trace` (name of the file), `size_bytes` and `sha256`.
+        """
 
 
 def every_model() -> Iterator[PathModel]:
-    """Yield those of all parts."""
+    """Yield the path models of all parts."""
     for part in parts().values():
         for place in part.path_models.values():
             yield load(place)()
 
 
 def path_models(scenario: Scenario) -> Iterator[PathModel]:
-    """Yield those that a scenario asks for; no other part's modules are imported."""
+    """Yield the path models that a scenario uses. Modules of other parts are not imported."""
     for part in parts().values():
         for name, place in part.path_models.items():
             if scenario.record(name).is_there:
@@ -63,5 +83,5 @@ def path_models(scenario: Scenario) -> Iterator[PathModel]:
 
 
 def counters(words: Iterable[str]) -> dict[str, int]:
-    """Return the numbers of words such as `packets=7`, and leave out any others."""
+    """Return the counters in words such as `packets=7`, by name. Other words are ignored."""
     return {pair[1]: int(pair[2]) for pair in map(_COUNTER.fullmatch, words) if pair}

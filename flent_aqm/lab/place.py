@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where one command runs: a folder, one process to start and to watch, what comes out.
+"""Runs one command in an environment of its own: a folder, a process to start, its output files.
 
-What the kinds of testbed share. Whatever happens (a crash, a hang, ^C, this process being
-killed), the processes inside end; the folder is removed, after a kill -9 by the next start.
+This is the base class of the run environments of all testbeds. In each case (a crash, a hang, ^C,
+kill -9 of this process) the processes inside end. The folder is removed, after kill -9 by the next
+start.
 """
 
 from __future__ import annotations
@@ -32,70 +33,84 @@ from flent_aqm.spec.scenario import Scenario
 
 # The guest must not outlive us, even if we are killed by force.
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
-# A kernel that complains for every packet fills a disk until its limit of time.
+# Most bytes on the console: a kernel that prints a complaint for every packet would fill the disk.
 MOST_CONSOLE_BYTES = 64 << 20
+# Seconds between two looks at the size of the console.
 _LOOK_S = 0.25
+# Bytes that are read of the beginning and of the end of the console.
 _READ_BYTES = 4 << 20
 
+# Run environments whose process was started and that aren't closed yet. _lock guards it.
 _open_places: set[RunEnvironment] = set()
 _lock = threading.Lock()
 
 
 def kill_all() -> None:
-    """End all commands of this process's places at once; for when the user wants out."""
+    """Kill all commands that this process has started in run environments. For an interrupt by the
+    user."""
     with _lock:
         places = list(_open_places)
     for place in places:
         place.kill()
 
 
-# What the guest's scripts begin their last line with, and how many lines before it are told.
+# How error lines of the guest's scripts begin.
 _OWN_WORDS = "flent-aqm-guest:"
+# Number of console lines before such a line that are shown with it.
 _LINES_TOLD = 3
 
-# Of a path that is shown.
+# Most bytes of a path that are shown.
 _LONGEST_LEFT = 300
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one command ended: its exit status, what it took, what models of its path did.
+    """The result of one command in a run environment."""
 
-    virtual_s: seconds on the guest's clock from boot to the command's end, None where the
-    clock is ours; wall_s: seconds on ours; host_moderation_us: host -> the least time between two
-    interrupts of its card as the kernel reports it, empty where cards have none.
-    """
-
+    # Exit status of the command.
     status: int
+    # Seconds on the guest's clock from boot to the command's end. None in real time.
     virtual_s: float | None
+    # Seconds on this machine's clock.
     wall_s: float
-    # By the model's name; see path_model.py.
+    # Reports of the path models by name; see path_model.py.
     models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    # Name of the host -> interrupt moderation of its network card in us, as the kernel reports it.
+    # Empty if the hosts' cards have none.
     host_moderation_us: Mapping[str, int] = field(default_factory=dict)
-    # Of an instrumented kernel: address of each basic block that ran -> how often.
+    # For an instrumented kernel: address of each basic block that ran -> number of times.
     coverage: Mapping[int, int] = field(default_factory=dict)
 
 
 class RunEnvironment:
-    """One command, with its network. A context manager that owns a folder on the host.
+    """Runs one command with its network. A context manager that owns a folder on the host.
 
         with Lab(scenario, ["iperf3", "-J", "-c", "server"]) as lab:
             outcome = lab.run()
             text = lab.stdout.read_text()
 
-    owned: the folder, where the command's words name it.
-    stdout, stderr: what the command printed; results: what it wrote into /run/results,
-    once it has ended; console(): what those printed that set the network up. Once it has
-    ended, nothing but files and folders is there: what else it has put there is removed.
-    Subclasses say by _command_line() what is started, in the folder.
+    Attributes:
+        folder: the folder.
+        stdout, stderr: files with the command's output.
+        results: folder with the files that the command wrote to /run/results, valid after its end.
+
+    After the command's end these contain only regular files and folders. Anything else that the
+    command created there is removed. console() returns the output of the scripts that set up the
+    network.
+
+    Subclasses implement _command_line(), the command that is started in the folder.
+
+    The arguments of the constructor are those of guest_files.write(), and wall_limit_s, the wall
+    time in seconds after which the command is stopped, None for no limit. owned: a folder to use in
+    place of a new one, for a command whose words name the folder.
     """
 
     name: ClassVar[str]  # for messages
-    # The host's folders that are not to be seen inside, as others are mounted there.
+    # Folders of the host that are not visible inside, because others are mounted over them.
     hidden: ClassVar[Sequence[str]]
     # True if the command runs on the host's clock.
     real_time: ClassVar[bool]
-    # True if the command sees the host's files where they are, with nothing mounted.
+    # True if the command sees the host's files at their own paths, with nothing mounted.
     on_host: ClassVar[bool] = False
 
     def __init__(
@@ -132,7 +147,7 @@ class RunEnvironment:
         except BaseException:
             self.close()
             raise
-        # All that is written inside, and so all whose form and content can't be relied on.
+        # All files below are written inside, so their kind and content can't be relied on.
         out = self.folder / guest_files.OUT
         self.stdout = out / "stdout"
         self.stderr = out / "stderr"
@@ -149,8 +164,8 @@ class RunEnvironment:
 
     @property
     def left_behind(self) -> str:
-        """The first path of those that were not handed over, as they are too deep; "" without
-        any. Written inside: it may be anything."""
+        """Path of the first file that was not copied out because it is in too many nested folders,
+        "" if there is none. It was written inside, so it may be any text."""
         try:
             with self._left.open("rb") as file:
                 first = file.readline(_LONGEST_LEFT).decode(errors="replace").rstrip("\n")
@@ -159,14 +174,16 @@ class RunEnvironment:
         return plain(first.removeprefix("/run/results/"))
 
     def _command_line(self) -> list[str]:
+        """Return the command to start. Subclasses implement this."""
         raise NotImplementedError
 
     def _environment(self) -> dict[str, str]:
-        """Of what _command_line() starts; the command's own is in settings.sh."""
+        """Return the environment variables of the process that _command_line() starts. Those of the
+        command inside are in settings.sh."""
         return {"PATH": os.defpath, "HOME": str(self.folder)}
 
     def start(self) -> None:
-        """Start it; returns at once."""
+        """Start the process and return at once."""
         console = self._console.open("wb")
         self._started_at = time.monotonic()
         self._process = subprocess.Popen(
@@ -183,10 +200,14 @@ class RunEnvironment:
             _open_places.add(self)
 
     def wait(self) -> Outcome:
-        """Wait until the command has ended and all that was started around it.
+        """Wait until the command and the process around it have ended. Return the command's
+        outcome.
 
-        Raises LabTimeout at the wall-time limit, LabError when that ended without
-        running the command to its end, or prints more than MOST_CONSOLE_BYTES.
+        Raises:
+            LabTimeout: at the wall-time limit.
+            LabError: if the process ended before the command did, printed more than
+                MOST_CONSOLE_BYTES, or
+                if the command replaced its output file by another kind of file.
         """
         assert self._process is not None, "start() comes first"
         try:
@@ -215,6 +236,7 @@ class RunEnvironment:
                        time.monotonic() - self._started_at)
 
     def _console_is_full(self) -> bool:
+        """Return whether the console has more than MOST_CONSOLE_BYTES."""
         return self._console.stat().st_size > MOST_CONSOLE_BYTES
 
     def _never_ends(self) -> bool:
@@ -227,15 +249,20 @@ class RunEnvironment:
         return f"{self._wall_limit_s:g} s of wall time"
 
     def _before_it_is_stopped(self) -> None:
-        """At the wall-time limit: what can be learnt only of a thing that still runs."""
+        """Hook for subclasses, called at the wall-time limit before the process is killed: find out
+        why it did not end. The default does nothing."""
 
     def _why_it_did_not_end(self) -> str:
-        """Return what the message about the wall-time limit ends with."""
+        """Return the second half of the message about the wall-time limit."""
         return f"its console ends with: {self._last_words()}"
 
     def _remove_odd(self) -> str:
-        """Remove links, pipes, sockets and devices that were made inside, which would lead
-        readers elsewhere or hold them up. Gives the name of an output that was replaced."""
+        """Kill the process and remove links, pipes, sockets and devices that the command created in
+        the output folder, which would lead readers elsewhere or block them.
+
+        Return the name of an output file (stdout or stderr) that the command replaced, "" if there
+        is none.
+        """
         self.kill()
         replaced = ""
         for path in (self.stdout, self.stderr):
@@ -245,19 +272,19 @@ class RunEnvironment:
                 shutil.rmtree(path, ignore_errors=True)
         _remove_all_but_files(self.stdout.parent)
         for path in (self.stdout, self.stderr):
-            path.touch()  # after a start that came to nothing, too
+            path.touch()  # it is missing if the start failed
         if not self.results.is_dir():
             self.results.unlink(missing_ok=True)
             self.results.mkdir()
         return replaced
 
     def run(self) -> Outcome:
-        """start() and wait()."""
+        """Start the command and wait for its end. Return its outcome. Raises as wait() does."""
         self.start()
         return self.wait()
 
     def kill(self) -> None:
-        """End it at once, with all its processes."""
+        """Kill the process with all processes inside, and wait for its end."""
         process = self._process
         if process is None or process.poll() is not None:
             return
@@ -270,20 +297,20 @@ class RunEnvironment:
 
     @property
     def is_open(self) -> bool:
-        """Whether its process was started and the place not closed since."""
+        """True from the start of the process until close()."""
         with _lock:
             return self in _open_places
 
     def close(self) -> None:
-        """Kill what still runs, and remove the folder."""
+        """Kill the process if it still runs, and remove the folder."""
         self.kill()
         with _lock:
             _open_places.discard(self)
         self._owned.remove()
 
     def console(self) -> str:
-        """Return what the guest's kernel and first process have printed so far; of very much, the
-        beginning and the end."""
+        """Return the console's text: output of the guest's kernel and scripts so far. Of a long
+        text, return the beginning and the end."""
         try:
             with self._console.open("rb") as file:
                 first = file.read(_READ_BYTES)
@@ -293,13 +320,18 @@ class RunEnvironment:
             return ""
 
     def _last_words(self) -> str:
-        """Return what of the console most likely says what went wrong."""
+        """Return the part of the console that most likely tells the cause of a failure.
+
+        That is an error line of our own scripts, else the first fault that the kernel reports, else
+        the last line.
+        """
         lines = [line.strip() for line in self.console().splitlines() if line.strip()]
-        # Our own scripts' words come before the kernel's; of those the first line is the
-        # cause, and what follows (registers, a trace, the panic) its consequence.
+        # Lines of our own scripts are preferred to those of the kernel. Of a fault in the kernel,
+        # the first line is the cause, and the following (registers, a trace, the panic) result
+        # from it.
         for number, line in enumerate(lines):
             if line.startswith(_OWN_WORDS):
-                # What failed has said why before
+                # The program that failed printed the reason before. Lines with [ are the kernel's.
                 earlier = [each for each in lines[:number] if not each.startswith("[")]
                 return "; ".join([line.removeprefix(_OWN_WORDS).strip(), *earlier[-_LINES_TOLD:]])
         for line in lines:
@@ -312,7 +344,7 @@ class RunEnvironment:
 
 
 def read_text(path: Path) -> str:
-    """Return a file's text without blanks around it, "" where there is none."""
+    """Return a file's text without surrounding white space, "" if there is no file."""
     try:
         return path.read_text(errors="replace").strip()
     except (FileNotFoundError, IsADirectoryError):
@@ -320,7 +352,8 @@ def read_text(path: Path) -> str:
 
 
 def _remove_all_but_files(folder: Path) -> None:
-    """Leave regular files and folders, however deep and of whatever mode."""
+    """Remove all entries below `folder` except regular files and folders. Raises LabError if a
+    folder can't be read."""
     folders = [str(folder)]
     try:
         while folders:
@@ -337,9 +370,16 @@ def _remove_all_but_files(folder: Path) -> None:
 
 def _ends_within(process: subprocess.Popen[bytes], limit_s: float | None,
                  too_much: Callable[[], bool]) -> bool:
-    """Wait for its end, and tell whether it came in time, and before there was too much of
-    something. At once, where Popen's own wait with a timeout looks every 50 ms, which a short run
-    would notice."""
+    """Wait until a process ends. Return True if it did before the limit, and before `too_much`.
+
+    It returns as soon as the process ends. Popen.wait() with a timeout looks only every 50 ms,
+    which would lengthen short runs.
+
+    Args:
+        process: the process.
+        limit_s: seconds to wait, None for no limit.
+        too_much: function that returns whether to stop waiting. It is called every _LOOK_S seconds.
+    """
     until_s = math.inf if limit_s is None else time.monotonic() + limit_s
     handle = os.pidfd_open(process.pid)
     try:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a kind of testbed has to do for a sweep; table.py lists the kinds.
+"""The interface of a testbed, as a sweep uses it. table.py lists the testbeds.
 
-    testbed = open_testbed("netns")     one for all runs of a sweep that name it
-    testbed.check(cells)                before anything changes: what can be refused
-    testbed.prepare()                   what all runs need
-    testbed.facts()                     for the data files
-    with testbed.place(...) as place:   each run: its network is there, Flent runs inside
+    testbed = open_testbed("netns")     one for all runs of a sweep on this testbed
+    testbed.check(cells)                before anything changes: refuse what can't be done
+    testbed.prepare()                   set up what all runs share
+    testbed.facts()                     description for the data files
+    with testbed.place(...) as place:   for each run: its network, in which Flent runs
         place.run()
-    testbed.clean_up()                  always, after errors and interrupts too
+    testbed.clean_up()                  always, also after errors and interrupts
 
-All errors are AqmErrors of one line.
+All errors are AqmErrors with a message of one line.
 """
 
 from __future__ import annotations
@@ -28,72 +28,76 @@ from flent_aqm.spec.scenario import Scenario
 
 @dataclass(frozen=True)
 class FlentRun:
-    """What Flent is to do in one run.
+    """Describes one run of Flent in a testbed."""
 
-    batch: the text of a batch file with one batch of one run; batch_name: that batch's;
-    options: further words for Flent's command line; servers: those that the test needs
-    (names of guest/serving.sh); length_s: how long the test lasts; programs: tools to be on
-    PATH inside, by name; browser: one of them is.
-    """
-
+    # Text of a batch file with one batch of one run.
     batch: str
+    # Name of that batch.
     batch_name: str
+    # Further words for Flent's command line.
     options: Sequence[str]
+    # Names of the servers that the test needs, see tools/table.py.
     servers: Sequence[str]
+    # Length of the test in seconds.
     length_s: float
+    # Further programs for the PATH inside, name -> path on the host.
     programs: Mapping[str, Path] = field(default_factory=dict)
+    # True if one of the programs is a browser.
     browser: bool = False
 
     def argv(self, folder: str, results: str) -> list[str]:
-        """Flent's command line, with the batch in folder as cell.batch, as seen inside."""
+        """Return Flent's command line. `folder` has the batch as cell.batch, and Flent writes to
+        `results`. Both are paths inside."""
         return ["flent", "-B", f"{folder}/cell.batch", "-b", self.batch_name, "-D", results,
                 *self.options]
 
 
-# Of the Flent that measures: it runs its batch by itself, and draws nothing.
+# Environment variables of the Flent that measures: it runs its batch by itself and draws no plots.
 CELL_ENVIRONMENT = {environment.CELL: "1", environment.WITHOUT_PLOTS: "1"}
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What each data file tells about the testbed, beside what was asked of it.
+    """Describes the testbed in each data file, beside the requested settings."""
 
-    kernel: `version`, and `hash` or None, of the kernel that ran the hosts, and the `name` of
-    one that the user built; hosts: how they are set up.
-    """
-
+    # Of the kernel that runs the hosts: `version`, `hash` (None if it isn't built here), and `name`
+    # if the user built it.
     kernel: Mapping[str, str | None]
+    # Settings of the hosts, such as tcp_congestion_control.
     hosts: Mapping[str, object]
 
 
 class Testbed(Protocol):
     """One kind of testbed, for the runs of one sweep."""
 
-    # In "8 runs in the virtual lab".
+    # Name for messages such as "8 runs in the virtual lab".
     title: str
-    # Real time: one run at a time, no router model, no seed; runs may use all cores.
+    # True if the testbed runs in real time: one run at a time, no router model, no seed. Runs may
+    # use all cores.
     real_time: bool
-    # Programs that it needs beside those of the tests.
+    # Programs that the testbed needs, beside those of the tests.
     tools: Sequence[str]
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
-        """Refuse what can't be done, before anything has run or changed. Returns warnings,
-        each a line for the user."""
+        """Raise ConfigError for cells that can't be run, before anything has changed. Return
+        warnings, one line each."""
         ...
 
     def prepare(self) -> None:
-        """Get ready for the first run."""
+        """Set up what all runs share, before the first run."""
         ...
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """Return what data files tell of runs on the kernel of that name; asked after prepare()."""
+        """Return the description of the testbed for data files of runs on this kernel. Call it
+        after prepare()."""
         ...
 
     def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:
-        """Return a place for one run, not started yet; what Flent writes will be in its results."""
+        """Return the environment of one run, not started yet. Flent's files will be in its
+        `results`."""
         ...
 
     def clean_up(self) -> None:
-        """Leave everything as it was found. No run is on any more. May come without prepare(),
-        or after one that failed."""
+        """Restore the state from before prepare(). No run is active any more. It may be called
+        without prepare(), or after prepare() failed."""
         ...

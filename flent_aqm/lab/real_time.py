@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What testbeds in real time have in common."""
+"""Checks and limits that the testbeds in real time share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flent_aqm.spec.scenario import Scenario
 
 
 def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
-    """Raise ConfigError for settings that only the virtual lab can follow."""
+    """Raise ConfigError if the scenario has a setting that only the virtual lab supports."""
     if scenario.lab.kernel != STOCK:
         raise ConfigError(f"kernel: {scenario.lab.kernel} is a kernel of the virtual lab; on "
                           f"testbed {testbed} the machines have their own: leave kernel out")
@@ -30,8 +30,8 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
 
 
 def refuse_network_of_ours(scenario: Scenario) -> None:
-    """Raise ConfigError for what needs a network that we make: where the router is a real one,
-    modem, second server and the hosts' ECN are the user's."""
+    """Raise ConfigError if the scenario has a setting that needs a network made by flent-aqm:
+    modem, second server, ECN of the hosts. Behind a real router these are the user's."""
     for key, value in (("modem_down_mbps", scenario.path.modem_down_mbps),
                        ("dest2_delay_ms", scenario.path.dest2_delay_ms),
                        ("tcp_ecn", scenario.hosts.tcp_ecn)):
@@ -42,5 +42,5 @@ def refuse_network_of_ours(scenario: Scenario) -> None:
 
 
 def wall_limit_s(run: FlentRun) -> float:
-    """Return seconds after which a run has to be taken for hung."""
+    """Return the seconds after which a run is considered hung."""
     return run.length_s + defaults.REAL_TIME_MARGIN_S

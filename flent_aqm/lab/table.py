@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kinds of testbed by the beginning of a batch's key `testbed`."""
+"""The table of testbeds, by the beginning of the batch key `testbed`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from flent_aqm.lab.virtual import VirtualTestbed
 
 
 def _of_part(place: str, value: str) -> Testbed:
+    """Return the testbed at `place` (module and class of a part), opened with the key's value."""
     testbed: Testbed = load(place)(value)
     return testbed
 
 
-# What stands before "://", or the whole -> what makes one from the key's whole value.
+# Beginning of the value of `testbed`, up to "://" -> function that makes the testbed from the whole
+# value.
 TESTBEDS: dict[str, Callable[[str], Testbed]] = {
     "virtual": lambda _: VirtualTestbed(),
     "netns": lambda _: NetnsTestbed(),
@@ -28,8 +30,8 @@ TESTBEDS: dict[str, Callable[[str], Testbed]] = {
 
 
 def open_testbed(value: str) -> Testbed:
-    """Return the testbed that Scenario.testbed names. Nothing is touched yet. Raises
-    ConfigError."""
+    """Return the testbed for a value of the batch key `testbed`. It changes nothing yet. Raises
+    ConfigError if there is no such testbed."""
     kind = value.partition("://")[0]
     if kind not in TESTBEDS:
         raise ConfigError(f"testbed: {value} is not supported by this version; use "

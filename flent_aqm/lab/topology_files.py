@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A topology as guest/topology.sh reads it: addresses, links and routes, worked out here.
+"""Writes a topology's addresses, links and routes to files that guest/topology.sh reads.
 
     topology/links      lines for ip: namespaces and the links between them
     topology/NODE       lines for ip in a node's namespace: addresses and routes
     topology/nodes      a line for each node: name, kind, devices
 
-Link number n has 198.18.n.0/24 (RFC 2544, for benchmarks) and 2001:db8:100:n::/64, the node
-nearer to the client .1 in it. A router's device towards the client is `down`, the other `up`;
-those of others are eth0 towards the client, then eth1 and on.
+Link number n has the networks 198.18.n.0/24 (RFC 2544, for benchmarks) and 2001:db8:100:n::/64, in
+which the node nearer to the client is .1. A router's device towards the client is called `down`,
+the other `up`. Devices of other nodes are eth0 (towards the client), eth1 and so on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flent_aqm.spec.topology.topology import Topology
 
 @dataclass(frozen=True)
 class End:
-    """One end of a link."""
+    """Device and addresses of one end of a link."""
 
     device: str
     ipv4: str
@@ -32,7 +32,8 @@ class End:
 
 
 def write_topology(folder: Path, topology: Topology) -> dict[str, str]:
-    """Write the files into folder/topology and return variables for the scripts."""
+    """Write the topology's files to folder/topology. Return shell variables for the guest's
+    scripts."""
     graph = topology.graph
     ends = _ends(graph)
     target = folder / "topology"
@@ -50,7 +51,7 @@ def write_topology(folder: Path, topology: Topology) -> dict[str, str]:
 
 
 def addresses(topology: Topology) -> list[tuple[str, str]]:
-    """Return pairs of address and name, for the hosts' table."""
+    """Return the lines of /etc/hosts as pairs of address and names."""
     graph = topology.graph
     ends = _ends(graph)
     pairs = []
@@ -65,14 +66,14 @@ def addresses(topology: Topology) -> list[tuple[str, str]]:
 
 
 def first_ends(topology: Topology) -> Mapping[str, End]:
-    """Return each node's end of the link towards the client; of the client, of its only one."""
+    """Return each node's end of its link towards the client. The client has only one link."""
     graph = topology.graph
     ends = _ends(graph)
     return {node: _first_end(graph, ends, node) for node in graph.nodes}
 
 
 def _ends(graph: Graph) -> Mapping[tuple[Link, str], End]:
-    """Link and node -> that end of it."""
+    """Return a map of link and node -> the link's end at that node."""
     devices: dict[str, int] = {}
     ends = {}
     for number, link in enumerate(graph.links):
@@ -86,6 +87,7 @@ def _ends(graph: Graph) -> Mapping[tuple[Link, str], End]:
 
 
 def _links(graph: Graph, ends: Mapping[tuple[Link, str], End]) -> str:
+    """Return the lines for ip that make the namespaces and links."""
     lines = [f"netns add {node}\n" for node in graph.nodes[1:]]
     for link in graph.links:
         words = []
@@ -98,6 +100,7 @@ def _links(graph: Graph, ends: Mapping[tuple[Link, str], End]) -> str:
 
 
 def _node(topology: Topology, ends: Mapping[tuple[Link, str], End], node: str) -> str:
+    """Return the lines for ip that set addresses and routes in a node's namespace."""
     graph = topology.graph
     lines = ["link set dev lo up"]
     own = [link for link in graph.links if node in link]
@@ -109,7 +112,8 @@ def _node(topology: Topology, ends: Mapping[tuple[Link, str], End], node: str) -
     for number in range(2, topology.subscribers + 1) if node == CLIENT else ():
         lines += [f"addr add {ipv4_of(number)}/32 dev eth0",
                   f"addr add {ipv6_of(number)}/128 dev eth0 nodad"]
-    # All that isn't farther from the client lies the other way; from the client, all does.
+    # The default route leads towards the client, and from the client to its only neighbour. Routes
+    # to networks farther from the client follow.
     default = own[0]
     for link in own:
         near, far = link
@@ -134,24 +138,27 @@ def _node(topology: Topology, ends: Mapping[tuple[Link, str], End], node: str) -
 
 
 def _networks(ends: Mapping[tuple[Link, str], End], link: Link) -> tuple[str, str]:
-    """Return a link's network in IPv4 and in IPv6."""
+    """Return a link's IPv4 network and IPv6 network."""
     end = ends[link, link[0]]
     return f"{end.ipv4.rpartition('.')[0]}.0/24", f"{end.ipv6.rpartition('::')[0]}::/64"
 
 
 def _devices(graph: Graph, ends: Mapping[tuple[Link, str], End], node: str) -> list[str]:
+    """Return the names of a node's devices."""
     return [ends[link, node].device for link in graph.links if node in link]
 
 
 def _first_end(graph: Graph, ends: Mapping[tuple[Link, str], End], node: str) -> End:
-    """Return the one towards the client; of the client, its only one."""
+    """Return a node's end of its link towards the client. The client has only one link."""
     return next(ends[link, node] for link in graph.links if node in link)
 
 
 def _kind(graph: Graph, node: str) -> str:
+    """Return the kind of a node for topology.sh: router, far (a server with one link), serving (a
+    server with several links) or host."""
     if is_router(node):
         return "router"
     if node in graph.serving:
-        # At the end of the way, half of the base delay each way.
+        # The last node adds half of the base delay in each direction.
         return "far" if sum(node in link for link in graph.links) == 1 else "serving"
     return "host"

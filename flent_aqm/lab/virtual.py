@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab in virtual time: a User-Mode Linux guest that is booted for each run."""
+"""The testbed `virtual`: a User-Mode Linux guest in virtual time, booted for each run."""
 
 from __future__ import annotations
 
@@ -32,26 +32,31 @@ from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.topology import parse_topology
 
+# Preferred folder of the guest's memory file.
 MEMORY_FOLDER = Path("/dev/shm")
-# The processor's random numbers can't be made to repeat, as the instruction can't be made to
-# trap. Programs with OpenSSL's code, AWS-LC's or BoringSSL's, do without RDRAND and RDSEED if
-# told that the processor lacks them: man 3 OPENSSL_ia32cap.
+# The processor's random numbers can't be made to repeat, as its instructions for them can't be
+# trapped. Programs with code of OpenSSL, AWS-LC or BoringSSL don't use RDRAND and RDSEED if this
+# variable tells that the processor lacks them: man 3 OPENSSL_ia32cap.
 WITHOUT_RDRAND = {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000"}
-# What servers' own certificates are made with, where no browser has to take them: then every
-# handshake is as long as any other. OpenSSL puts addresses of its memory into its random numbers,
-# and they differ where Python is installed elsewhere.
+# Kind of the servers' TLS keys, if no browser has to accept the certificates: every handshake then
+# has the same length. OpenSSL puts memory addresses into its random numbers, so they differ between
+# installations of Python, and signatures by other kinds of key vary in length with them.
 ONE_LENGTH = {"TLS_KEY": defaults.ED25519}
-# For so long a program is watched at the wall-time limit.
+# Seconds for which programs are watched at the wall-time limit.
 _ONLY_COMPUTES_S = 5.0
-# A user's kernel that computes for so long without a system call of its programs hangs. Looked at
-# now and then.
+# Seconds of processor time without a system call after which a kernel that the user built is
+# considered hung, and seconds between two looks at it.
 _HANGS_AFTER_S, _BETWEEN_LOOKS_S = 15.0, 2.0
-# The kernel's words when the host's process of one of its programs is gone.
+# The kernel's message if the host's process for one of the guest's programs is gone.
 _LOST_PROCESS = "failed to wait for stub"
 
 
 class Lab(RunEnvironment):
-    """One boot of the guest."""
+    """Runs one command in one boot of the guest.
+
+    kernel: the kernel to boot, by default that of the scenario. env: further environment variables.
+    options: further arguments of RunEnvironment.
+    """
 
     name = "the lab"
     hidden = ("/tmp", "/run", "/dev", "/proc", "/sys")
@@ -71,8 +76,12 @@ class Lab(RunEnvironment):
         (self.folder / "uml").mkdir()
 
     def wait(self) -> Outcome:
-        """As of every place. Raises LabError, too, where one of the guest's processes was
-        killed from outside: whatever was measured then, it wasn't this network."""
+        """Wait until the command and the guest have ended. Return the command's outcome.
+
+        Raises LabError also if one of the guest's processes was killed from outside, if the
+        router's program or the user's kernel failed, or if a host's card has another interrupt
+        moderation than requested: such a run has not measured the requested network.
+        """
         try:
             outcome = super().wait()
         except LabError:
@@ -111,15 +120,26 @@ class Lab(RunEnvironment):
 
     @staticmethod
     def _fail_by_program(status: str, output: str) -> None:
-        """A router_program that failed was not there for the run. Raises LabError."""
+        """Raise LabError if the scenario's router_program failed, because then it was missing
+        during the run.
+
+        Args:
+            status: exit status of the program, "" if there is none or it ran to the end.
+            output: text that the program printed.
+        """
         if status not in ("", "0"):
             last = output.splitlines()[-1:] or ["it said nothing"]
             raise LabError(f"router_program: it ended with status {status[:10]} before the run "
                            f"did: {last[0][:200]}")
 
     def _fail_by_own_words(self, log: str, held: str = "") -> None:
-        """A kernel of the user's that has complained, or whose queue holds packets for ever, has
-        measured nothing. Raises LabError."""
+        """Raise LabError if a kernel that the user built complained, hung, or kept packets in a
+        queue for ever: such a run measured nothing.
+
+        Args:
+            log: text of the kernel's log.
+            held: list of the queues that held packets after all traffic had ended.
+        """
         if self._scenario.lab.kernel == STOCK:
             return
         fault = first_complaint(log, self._kernel.path) or leak(held)
@@ -129,7 +149,7 @@ class Lab(RunEnvironment):
             raise LabError(f"the kernel {self._scenario.lab.kernel}: {fault}") from None
 
     def _never_ends(self) -> bool:
-        """Return whether a user's kernel hangs."""
+        """Return whether a kernel that the user built hangs. Looks every _BETWEEN_LOOKS_S seconds."""
         now = time.monotonic()
         if self._scenario.lab.kernel == STOCK or self._process is None \
                 or now - self._looked_at < _BETWEEN_LOOKS_S:
@@ -145,7 +165,8 @@ class Lab(RunEnvironment):
                 else super()._stopped_after())
 
     def _before_it_is_stopped(self) -> None:
-        """Find what never ends: a kernel of the user's, or a program that only computes."""
+        """Find out what did not end: a loop in a kernel that the user built, or a program that only
+        computes."""
         if self._process is None:
             return
         session = os.getsid(self._process.pid)
@@ -166,6 +187,7 @@ class Lab(RunEnvironment):
             raise LabError("a process of the lab's guest was killed from outside") from None
 
     def _command_line(self) -> list[str]:
+        """Return the command that boots the guest."""
         # The kernel mixes its command line into its random pool. So that runs repeat
         # anywhere, no path may be in it: the lab's folder is the working folder.
         console = "fd:0,fd:1" if self._interactive else "null,fd:1"
@@ -198,8 +220,8 @@ class Lab(RunEnvironment):
         return {**super()._environment(), "TMPDIR": str(self._memory_folder())}
 
     def _memory_folder(self) -> Path:
-        """Return where the guest's memory file lies: in memory if there's room that may be
-        executed."""
+        """Return the folder for the guest's memory file: MEMORY_FOLDER if it has room and allows
+        execution, otherwise the lab's folder."""
         needed = defaults.GUEST_MEMORY_MB * 2**20
         if MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK):
             usage = os.statvfs(MEMORY_FOLDER)
@@ -209,10 +231,11 @@ class Lab(RunEnvironment):
 
 
 def _on_one_core() -> list[str]:
-    """Return what starts a command on one core, if we have several.
+    """Return the words of a command that restrict another command to one core, chosen at random.
+    Empty if this machine has only one.
 
-    The guest's processes take turns, and the kernel goes with them. The host, which can't
-    know that, would put them on several cores, and a turn from one to another takes longer.
+    The guest's processes run one after the other, as does its kernel. The host doesn't know that
+    and would distribute them over several cores, and switching between cores takes longer.
     """
     cores = os.sched_getaffinity(0)
     if len(cores) == 1:
@@ -221,8 +244,8 @@ def _on_one_core() -> list[str]:
 
 
 def _check_has(scenario: Scenario) -> None:
-    """Refuse a queue that the kernel doesn't have, and NAT where it can't be done. Raise
-    ConfigError, or ToolMissing."""
+    """Check that the scenario's kernel has its queues, and can translate addresses if the topology
+    needs NAT. Raises ConfigError if not, or ToolMissing."""
     kernel = None if scenario.lab.kernel == STOCK else find_named(scenario.lab.kernel)
     topology = scenario.path.topology
     if topology != DUMBBELL and parse_topology("topology", topology).nat:
@@ -240,6 +263,8 @@ def _check_has(scenario: Scenario) -> None:
 
 
 def _check_can_nat(scenario: Scenario, kernel: NamedKernel | None) -> None:
+    """Raise ConfigError if the kernel (None: the lab's own) can't translate addresses, ToolMissing
+    if iptables-legacy isn't installed."""
     if kernel is None or not kernel.can_nat:
         whose = "the lab's own kernel" if kernel is None else f"kernel {scenario.lab.kernel}"
         raise ConfigError(f"topology: {scenario.path.topology}: {whose} can't translate addresses; "
@@ -251,7 +276,7 @@ def _check_can_nat(scenario: Scenario, kernel: NamedKernel | None) -> None:
 
 
 class VirtualTestbed:
-    """Runs in guests of their own, which may go side by side."""
+    """Testbed that runs each cell in a guest of its own. Guests may run at the same time."""
 
     title = "the virtual lab"
     real_time = False
@@ -261,7 +286,11 @@ class VirtualTestbed:
         self._kernels = {} if kernel is None else {STOCK: kernel}
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
-        """Refuse where no guest can boot; raises ToolMissing without a kernel."""
+        """Check that the cells can be run. Return warnings, of which there are none.
+
+        Raises ConfigError if this is inside a lab, or if a cell's settings can't be modelled, and
+        ToolMissing if there is no kernel.
+        """
         if os.environ.get(environment.IN_LAB):
             raise ConfigError("testbed: virtual can't boot a lab inside of a lab; use "
                               "--batch-override testbed=netns")
@@ -273,23 +302,24 @@ class VirtualTestbed:
         return []
 
     def prepare(self) -> None:
-        """Nothing is shared by the runs."""
+        """Do nothing: runs share nothing."""
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """Return the guest's kernel, and the TCP of its hosts."""
+        """Return the guest's kernel, and the congestion control of its hosts."""
         built_kernel = self.kernel(kernel)
         return Facts({"version": built_kernel.version, "hash": built_kernel.hash,
                       **({} if kernel == STOCK else {"name": kernel})},
                      {"tcp_congestion_control": defaults.TCP_CONGESTION_CONTROL})
 
     def kernel(self, name: str) -> Kernel:
-        """Return the same for all runs of that name, from the first time on. Raises ToolMissing."""
+        """Return the kernel of this name. It is looked up once, so that all runs use the same.
+        Raises ToolMissing if it isn't built."""
         if name not in self._kernels:
             self._kernels[name] = kernel_called(name)
         return self._kernels[name]
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
-        """Return a guest that runs Flent on its client."""
+        """Return a guest that runs Flent on its client, not started yet."""
         env = {**CELL_ENVIRONMENT, **({} if run.browser else ONE_LENGTH)}
         lab = Lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
                   programs=run.programs, env=env, cwd=Path("/"),  # the caller's shapes no run
@@ -298,4 +328,4 @@ class VirtualTestbed:
         return lab
 
     def clean_up(self) -> None:
-        """Nothing is left of a guest that has ended."""
+        """Do nothing: a guest that has ended leaves nothing."""
