@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A page in headless Chromium that tells what it finds: a speed test of a maker's, as people run
-it.
+"""Runs a page in headless Chromium that reports to this process: for speed tests that are web
+pages.
 
-The page and its scripts are served on loopback. It tells by POST to `told`, and says by one to
-`end` that it is done.
+The page and its scripts are served on loopback. The page reports by POST requests to `told`, and
+ends by one to `end`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-# Nothing but the test uses the network, and no window, sandbox or processor for graphics is
-# needed. A certificate is not checked, as by the other clients.
+# Options of Chromium: no window, sandbox or graphics processor, and no use of the network but that
+# of the test. Certificates are not checked, as by the other clients.
 WORDS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--disable-dev-shm-usage", "--ignore-certificate-errors")
@@ -26,16 +26,23 @@ WORDS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
 def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str, str],
          heard: Callable[[bytes], None], *, patience_s: float, words: tuple[str, ...] = ()
          ) -> bool:
-    """Show a page until it says that it is done, for patience_s at most; False if it never did.
+    """Show a page in Chromium until it reports its end. Return False if it doesn't within
+    patience_s.
 
-    files: what it may load, by path; query: for it, in its address; heard: is given what it
-    tells, by one thread at a time; words: further ones for the browser.
+    Args:
+        chromium: path of the browser.
+        page: HTML of the page.
+        files: files that the page may load, by their path in the address.
+        query: parameters for the page's address.
+        heard: called with the body of each report, by one thread at a time.
+        patience_s: most seconds to wait for the end.
+        words: further options for the browser.
     """
     ended = threading.Event()
     lock = threading.Lock()
 
     class Page(http.server.BaseHTTPRequestHandler):
-        """The page's files, and what it tells."""
+        """Answers the page's requests: its files, its reports and its end."""
 
         protocol_version = "HTTP/1.1"
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From when to when a load ran: one definition for all tools.
+"""Computes the start and end of each load, by one definition for all tools.
 
-It runs from the first to the last packet of its data, as the capture on the client saw them. In a
-test without a capture, from the first to the last byte that its receiver tells of. What comes
-before and after (names, connections, parameters, results) may take seconds in a full queue, and
-what tools call their start is mostly that of the program.
+A load lasts from the first to the last packet of its data, as the capture on the client saw them.
+In a test without a capture, it lasts from the first to the last byte that the receiver reports.
+Anything before and after (name lookups, connections, parameters, results) may take seconds in a
+full queue. The start that tools report is mostly that of their program.
 """
 
 from __future__ import annotations
@@ -17,39 +17,50 @@ from typing import Any
 from flent_aqm.measure.parsers.round_trips import together
 from flent_aqm.measure.parsers.transfers import Transfer
 
-# Of runners' metadata until settle(): a Load as a dict, and a capture's Transfers.
+# Keys of the runners' metadata until settle(): a Load as a dict, and the Transfers of the capture.
 LOAD, TRANSFERS = "LOAD", "TRANSFERS"
-# Of the metadata in a data file; the last one is "capture", or isn't there.
+# Keys of the metadata in a data file. SOURCE is "capture" or missing.
 START, END, SOURCE = "LOAD_START", "LOAD_END", "LOAD_TIMES_FROM"
-# Of the same, where a capture has them: round trips of the load's own packets.
+# Key of the metadata in a data file with round trips of the load's own packets, from the capture.
 ROUND_TRIPS = "ROUND_TRIPS"
 
 
 @dataclass(frozen=True)
 class Load:
-    """Where a capture has a flow, of a tool that ran from from_s to until_s. client_ports: of its
-    connections, where the tool tells. own_clock: times of the tool's
-    samples count from an unknown moment, which it takes from the capture; zero_s: where its
-    samples without a throughput have that moment. warms_up: its connections have data before the
-    load begins, so that its times stay those of the tool."""
+    """Identifies the packets of one load in the capture."""
 
+    # Port of the tool's server.
     server_port: int
+    # "upload" or "download".
     direction: str
+    # When the tool ran, in epoch seconds.
     from_s: float
     until_s: float
+    # Ports of the tool's connections at the client, if it reports them.
     client_ports: tuple[int, ...] = ()
+    # True if the times of the tool's samples count from a moment that isn't known exactly. They are
+    # then moved to the capture's times.
     own_clock: bool = False
+    # That moment as assumed in the samples, in epoch seconds. It is used if no sample has a
+    # throughput.
     zero_s: float = 0.0
+    # True if the connections carry data before the load begins. Its times then stay those of the
+    # tool.
     warms_up: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as metadata."""
+        """Return the metadata with this load, for settle()."""
         return {LOAD: asdict(self)}
 
 
 def received(samples: Sequence[Mapping[str, Any]], start_s: float) -> dict[str, float]:
-    """Return LOAD_START and LOAD_END as the receiver tells: the intervals in which something came.
-    start_s: without any."""
+    """Return LOAD_START and LOAD_END by the receiver's report: the first and last interval with
+    data.
+
+    Args:
+        samples: raw samples, of which those with data have a positive `val`.
+        start_s: time for both if there was no data.
+    """
     full = [one for one in samples if one.get("val")]
     if not full:
         return {START: start_s, END: start_s}
@@ -58,7 +69,13 @@ def received(samples: Sequence[Mapping[str, Any]], start_s: float) -> dict[str, 
 
 def settle(measurements: Mapping[str, Any], series: Mapping[str, dict[str, Any]],
            raw_values: Mapping[str, list[dict[str, Any]]]) -> None:
-    """Put the capture's times into what Flent collected. series: metadata by series."""
+    """Replace the times of the loads by those of the capture, in Flent's collected results.
+
+    Args:
+        measurements: series -> pairs of time and value.
+        series: series -> metadata.
+        raw_values: series -> raw samples.
+    """
     transfers, ends_s = _captured(series)
     for name, about in series.items():
         if (load_fields := about.pop(LOAD, None)) is None or START not in about:
@@ -78,7 +95,8 @@ def settle(measurements: Mapping[str, Any], series: Mapping[str, dict[str, Any]]
 
 
 def _captured(series: Mapping[str, dict[str, Any]]) -> tuple[list[Transfer], float]:
-    """Return what the capture found, and when it ended."""
+    """Return the transfers of the capture, and the time when it ended. Removes them from the
+    metadata. Returns no transfers if there is no capture."""
     for about in series.values():
         if TRANSFERS in about:
             transfers, ends_s = about.pop(TRANSFERS)
@@ -87,8 +105,12 @@ def _captured(series: Mapping[str, dict[str, Any]]) -> tuple[list[Transfer], flo
 
 
 def _of(load: Load, end_s: float, transfers: Sequence[Transfer]) -> list[Transfer]:
-    """Return a load's transfers. Where the tool doesn't tell them: of TCP or UDP, whichever it has
-    its data in, and those that began before its end as it knows it, as results come later."""
+    """Return the transfers of a load.
+
+    If the tool doesn't report its client ports, these are the transfers of its server port that
+    began between the load's start and `end_s`, the end that the tool reports, because results are
+    sent after it. Of TCP and UDP, only those of the protocol with more data count.
+    """
     matching = [one for one in transfers if (one.server_port, one.direction) == (
         load.server_port, load.direction)]
     if load.client_ports:
@@ -102,8 +124,11 @@ def _of(load: Load, end_s: float, transfers: Sequence[Transfer]) -> list[Transfe
 
 def _move(series: list[list[Any]], samples: list[dict[str, Any]], start_s: float,
           zero_s: float) -> float:
-    """Have the first interval with data begin with the first packet of it. Return by how much
-    intervals have moved."""
+    """Move the samples of a load so that the first interval with data begins at `start_s`, the time
+    of its first packet. Samples without a throughput are moved from zero_s to start_s.
+
+    Return the seconds by which the intervals were moved.
+    """
     full = next((one for one in samples if one.get("val")), None)
     rates_s = start_s - (full["t"] - full["dur"] if full else zero_s)
     for sample in samples:

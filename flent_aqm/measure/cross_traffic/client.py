@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What both clients have in common: getting an object, and what is printed of it."""
+"""Shared code of the cross-traffic clients: download an object, and print the results."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import threading
 import time
 from collections.abc import Callable
 
-# Of the lines with bytes; iperf3's intervals are as long.
+# Length in seconds of the intervals in which bytes are counted, the same as iperf3's.
 STEP_S = 0.2
 _BUFFER_BYTES = 1 << 18
+# Bytes to read at once while the head of a response isn't complete.
 _HEAD_BYTES = 1 << 10
 
 
 class Line:
-    """Standard output, and how many bytes came in each step of time."""
+    """Writes the client's results to standard output, and counts the bytes that arrive in each
+    interval."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -26,12 +28,12 @@ class Line:
         self.tell(start=self._start_s, step_s=STEP_S)
 
     def tell(self, **values: float) -> None:
-        """Print a line. Times are seconds of the epoch."""
+        """Print a line with these values. Times are epoch seconds."""
         with self._lock:
             self._print(values)
 
     def came(self, count: int) -> None:
-        """Count bytes that have arrived now."""
+        """Count bytes that have just arrived."""
         step = int((time.time() - self._start_s) / STEP_S)
         with self._lock:
             if step != self._step:
@@ -40,17 +42,18 @@ class Line:
             self._bytes += count
 
     def end(self) -> None:
-        """Print what was counted last."""
+        """Print the count of the last interval."""
         with self._lock:
             self._print({"step": self._step, "bytes": self._bytes})
 
     def _print(self, values: dict[str, float]) -> None:
+        """Print the values as a line of JSON. The caller holds the lock, except at the start."""
         sys.stdout.write(json.dumps(values) + "\n")
         sys.stdout.flush()
 
 
 class Connection:
-    """To the server; a buffer of its own."""
+    """An HTTP connection to the server. Received bytes are counted by `line`."""
 
     def __init__(self, host: str, port: int, line: Line) -> None:
         self._socket = socket.create_connection((host, port))
@@ -58,11 +61,13 @@ class Connection:
         self._line = line
 
     def get(self, size: int) -> None:
-        """Ask for an object of so many bytes, and take it. Raises OSError."""
+        """Request an object of `size` bytes and receive it. Raises OSError, also if the server
+        answers anything else."""
         self._socket.sendall(b"GET /download?bytes=%d HTTP/1.1\r\nHost: server\r\n\r\n" % size)
         head = b""
         while b"\r\n\r\n" not in head:
-            # Byte by byte would be a system call each; what is behind the head counts already.
+            # A larger piece than the head: single bytes would take a system call each. Bytes after
+            # the head belong to the object.
             piece = self._socket.recv(_HEAD_BYTES)
             if not piece:
                 raise ConnectionError("the server ended the connection")
@@ -80,12 +85,17 @@ class Connection:
             size -= count
 
     def close(self) -> None:
-        """End it."""
+        """Close the connection."""
         self._socket.close()
 
 
 def run(use: Callable[[str, int, Line], None]) -> int:
-    """Let a client go on until SIGINT, as HOST and PORT on the command line say."""
+    """Run a cross-traffic client until SIGINT. The command-line arguments are HOST and PORT.
+
+    Return the exit status, 1 if the connection failed.
+
+    use: the client, called with host, port and the Line for its results.
+    """
     line = Line()
     try:
         use(sys.argv[1], int(sys.argv[2]), line)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bulk transfer over QUIC: objects one behind the other, several asked for ahead, so that the
-server always has something to send. Needs aioquic.
+"""Bulk download over QUIC. Objects are requested several ahead, so that the server always has data
+to send. Needs aioquic.
 
-    python -m flent_aqm.measure.cross_traffic.quic HOST PORT        downloads
-    python -m flent_aqm.measure.cross_traffic.quic [PORT]           serves
+    python -m flent_aqm.measure.cross_traffic.quic HOST PORT        runs the client
+    python -m flent_aqm.measure.cross_traffic.quic [PORT]           runs the server
 
-Its server's congestion control is aioquic's Cubic.
+The server uses aioquic's Cubic.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from flent_aqm.measure.serve.certificate import self_signed_pem
 
 ALPN = ["flent-aqm-bulk"]
 OBJECT_BYTES = 1_000_000
-# 4 MB: what a link of 1 Gbit/s holds in 32 ms.
+# Number of objects that are requested ahead. They have 4 MB, which a link of 1 Gbit/s sends in 32
+# ms.
 AHEAD = 4
 _OBJECT = bytes(OBJECT_BYTES)
 
 
 class Sender(QuicConnectionProtocol):
-    """The server's end: an object for each stream that a client opens."""
+    """The server's end of a connection. It sends an object on each stream that the client opens."""
 
     def quic_event_received(self, event: QuicEvent) -> None:
         if isinstance(event, StreamDataReceived) and event.end_stream:
@@ -41,12 +42,13 @@ class Sender(QuicConnectionProtocol):
 
 
 class Receiver(QuicConnectionProtocol):
-    """The client's end."""
+    """The client's end of a connection. When an object is complete, it requests another one."""
 
+    # Counts the received bytes.
     line: Line
 
     def ask(self) -> None:
-        """Ask for another object."""
+        """Request another object."""
         self._quic.send_stream_data(self._quic.get_next_available_stream_id(), b"\n",
                                     end_stream=True)
         self.transmit()
@@ -59,12 +61,13 @@ class Receiver(QuicConnectionProtocol):
 
 
 def download(host: str, port: int, line: Line) -> None:
-    """Go on until KeyboardInterrupt. Raises OSError."""
+    """Download objects until KeyboardInterrupt. Raises OSError."""
     Receiver.line = line
     asyncio.run(_download(host, port))
 
 
 async def _download(host: str, port: int) -> None:
+    """Download objects until the connection ends, with AHEAD requests outstanding."""
     configuration = QuicConfiguration(alpn_protocols=ALPN, verify_mode=ssl.CERT_NONE,
                                       max_data=1 << 26, max_stream_data=1 << 23)
     async with connect(host, port, configuration=configuration,
@@ -76,6 +79,7 @@ async def _download(host: str, port: int) -> None:
 
 
 async def _serve(port: int) -> None:
+    """Serve objects on this port of all addresses, for ever."""
     configuration = QuicConfiguration(alpn_protocols=ALPN, is_client=False,
                                       congestion_control_algorithm="cubic")
     with NamedTemporaryFile() as file:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A player of adaptive video: it fetches a segment, and then nothing until its buffer has room
-for another one (on and off); how good a picture it asks for follows from its throughput.
+"""Player of adaptive video. It downloads a segment and then waits until its buffer has room for the
+next (on-off traffic). It selects the bit rate of each segment by the measured throughput.
 
     python -m flent_aqm.measure.cross_traffic.video HOST PORT
 
-The ladder of bit rates is that of Apple's HLS Authoring Specification for H.264. The choice is the
-best picture that fits into 0.9 of the mean rate of the last three segments: dash.js 5, Settings.js,
-bandwidthSafetyFactor and sampleSettings.live. Of its ways to compute the mean this is the harmonic
-one. Segments and buffer are shorter than a film's, as a speed test is, too.
+The ladder of bit rates is that of Apple's HLS Authoring Specification for H.264. The player selects
+the highest bit rate that is below 0.9 of the mean rate of the last three segments, as dash.js 5
+does: Settings.js, bandwidthSafetyFactor and sampleSettings.live. Of the means that dash.js offers,
+this is the harmonic one. Segments and buffer are shorter than those of a film, because a speed test
+is short, too.
 """
 
 from __future__ import annotations
@@ -19,31 +20,36 @@ from collections.abc import Sequence
 
 from flent_aqm.measure.cross_traffic.client import Connection, Line, run
 
+# Bit rates of the video, in Mbit/s.
 LADDER_MBPS = (0.145, 0.365, 0.73, 1.1, 2.0, 3.0, 4.5, 6.0, 7.8)
+# Bit rate of the first segment.
 FIRST_MBPS = 1.1
+# Share of the mean throughput that a bit rate may use.
 SAFETY = 0.9
+# Number of segments of which the mean throughput is computed.
 RATES_LOOKED_AT = 3
+# Length of video in a segment, and in a full buffer, in seconds.
 SEGMENT_S = 2.0
 BUFFER_S = 8.0
 
 
 class Screen:
-    """What is seen: the buffer is played from when the first segment is there, and stands
-    still when it is empty. Times in s on any clock."""
+    """Models playback: it begins with the first segment, and stalls while the buffer is empty.
+    Times are seconds on any clock."""
 
     def __init__(self) -> None:
         self.buffer_s = 0.0
         self._stalled_s = 0.0
-        self._at_s: float | None = None  # None: nothing was seen yet
+        self._at_s: float | None = None  # time of the last update; None before the first segment
 
     def add(self, now_s: float) -> None:
-        """A segment has come."""
+        """Add a segment that arrived at now_s to the buffer."""
         self.go_on(now_s)
         self._at_s = now_s
         self.buffer_s += SEGMENT_S
 
     def go_on(self, now_s: float) -> None:
-        """Play until now."""
+        """Play until now_s."""
         if self._at_s is None:
             return
         passed_s = now_s - self._at_s
@@ -53,13 +59,14 @@ class Screen:
         self._at_s = now_s
 
     def stalled_ms(self) -> float:
-        """Return how long it has stood still since this was asked last."""
+        """Return for how many ms playback has stalled since the last call."""
         stalled_s, self._stalled_s = self._stalled_s, 0.0
         return stalled_s * 1000
 
 
 def choose(rates_mbps: Sequence[float]) -> float:
-    """Return the bit rate of the next segment, from the rates at which the last ones came."""
+    """Return the bit rate of the next segment in Mbit/s, given the throughput of the segments
+    before."""
     if not rates_mbps:
         return FIRST_MBPS
     room = SAFETY * statistics.harmonic_mean(rates_mbps[-RATES_LOOKED_AT:])
@@ -67,7 +74,7 @@ def choose(rates_mbps: Sequence[float]) -> float:
 
 
 def play(host: str, port: int, line: Line) -> None:
-    """Watch until KeyboardInterrupt."""
+    """Play video until KeyboardInterrupt. Raises OSError if the connection fails."""
     screen = Screen()
     rates: list[float] = []
     connection = Connection(host, port, line)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A reader of web pages: bursts of short flows, with a pause to read after each.
+"""Reader of web pages: bursts of short flows, with a pause for reading after each page.
 
     python -m flent_aqm.measure.cross_traffic.web HOST PORT
 
-A page is the median one of the HTTP Archive (Web Almanac 2024, desktop): 2652 kB in 71
-requests, of which the first brings the HTML, 18 kB; the others are of one size here. It comes
-over six connections, which is what browsers allow themselves to a host with HTTP/1.1, made anew
-for each page.
+A page has the median size of the HTTP Archive (Web Almanac 2024, desktop): 2652 kB in 71 requests.
+The first request brings the HTML, 18 kB. The others have equal sizes here. The page is loaded over
+six connections, which is the limit of browsers for one host with HTTP/1.1. They are opened anew for
+each page.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ PAUSE_S = 2.0
 
 
 def load_page(host: str, port: int, line: Line) -> None:
-    """Get the HTML, then all that is named in it. Raises OSError."""
+    """Download the HTML, then the objects of the page over all connections. Raises OSError if one
+    of them fails."""
     first = Connection(host, port, line)
     first.get(HTML_BYTES)
     objects = iter([OBJECT_BYTES] * OBJECTS)
     faults: list[OSError] = []
 
     def get_objects(connection: Connection | None) -> None:
+        # Download objects until none is left, over this connection or a new one.
         try:
             connection = connection or Connection(host, port, line)
             for size in objects:
@@ -51,7 +53,7 @@ def load_page(host: str, port: int, line: Line) -> None:
 
 
 def read_pages(host: str, port: int, line: Line) -> None:
-    """Load pages until KeyboardInterrupt."""
+    """Load pages until KeyboardInterrupt, and print the time that each took. Raises OSError."""
     while True:
         begin_s = time.time()
         load_page(host, port, line)

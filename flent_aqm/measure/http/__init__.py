@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HTTP, TLS, QUIC and WebRTC of the server and of clients of speed tests."""
+"""HTTP, TLS, QUIC and WebRTC, for the server and for the clients of speed tests."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long the content of an HTTP/1.1 message is."""
+"""Reads the length of an HTTP/1.1 message's content from its head."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import h11
 
 
 def length_of(head: h11.Request | h11.Response) -> int:
-    """Return bytes of the content, where the head says how many; 0 for none, and where it doesn't.
+    """Return the bytes of the content by the content-length header, 0 if there is no such header.
 
-    A body of known length is only counted. h11 would look at every piece of it.
+    A body of known length is then only counted, because h11 would process each piece of it.
     """
     return next((int(value) for name, value in head.headers if name == b"content-length"), 0)

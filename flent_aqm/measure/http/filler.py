@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Content that means nothing, the same in every process, which no link can compress."""
+"""Random content for bulk transfers. It is the same in every process, and no link can compress
+it."""
 
 from __future__ import annotations
 

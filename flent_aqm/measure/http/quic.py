@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What both ends of HTTP/3 have in common: QUIC, and bulk on its streams. Needs aioquic.
+"""Shared code of HTTP/3 clients and servers: QUIC, and bulk data on its streams. Needs aioquic.
 
-aioquic keeps whatever it is given until it has been sent. So bulk is handed over in small pieces,
-each when little is left of the one before: what waits in the sender stays below 8 kB, which is
-5 ms at 13 Mbit/s, and a small request is never behind more.
+aioquic keeps all data that it is given until the data has been sent. So bulk data is passed to it
+in small pieces, each when little of the one before is left. Less than 8 kB wait in the sender,
+which is 5 ms at 13 Mbit/s, so a small request is never delayed by more.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from flent_aqm.measure.http.filler import FILLER
 
 PIECE_BYTES = 4096
 _PIECE = FILLER[:PIECE_BYTES]
-# Windows that never are what limits a transfer: of a connection, and of a stream.
+# Windows large enough never to limit a transfer: of a connection, and of a stream.
 _MOST_BYTES, _MOST_STREAM_BYTES = 1 << 26, 1 << 25
 
 
 def configuration(*, client: bool) -> QuicConfiguration:
-    """Of a connection: Cubic, as TCP has, and wide windows."""
+    """Return the configuration of a QUIC connection: Cubic, as TCP uses, and large windows."""
     return QuicConfiguration(is_client=client, alpn_protocols=H3_ALPN,
                              congestion_control_algorithm="cubic", max_data=_MOST_BYTES,
                              max_stream_data=_MOST_STREAM_BYTES)
 
 
 class Bulk(QuicConnectionProtocol):
-    """One end of a connection; http: its HTTP/3."""
+    """One end of a connection that can send bulk data. http: the HTTP/3 connection."""
 
     def __init__(self, *words: Any, **named: Any) -> None:
         super().__init__(*words, **named)
@@ -41,28 +41,30 @@ class Bulk(QuicConnectionProtocol):
 
     def send_bulk(self, stream: int, size: int,
                   progress: Callable[[int], None] | None = None) -> None:
-        """From now on, send so many bytes and end the stream. progress: called with each
-        piece's size."""
+        """Start to send `size` bytes of filler on a stream, and end the stream after them.
+        progress: called with the size of each piece that is passed to aioquic."""
         self._left[stream], self._progress[stream] = size, progress
         self.transmit()
 
     def forget(self, stream: int) -> None:
-        """Send no more there."""
+        """Stop sending bulk data on this stream."""
         self._left.pop(stream, None)
         self._progress.pop(stream, None)
 
     def stop_sending(self) -> None:
-        """Send no more, on any stream."""
+        """Stop sending bulk data on all streams."""
         self._left.clear()
         self._progress.clear()
 
     def transmit(self) -> None:
-        """Send what may be sent, which makes room for more."""
+        """Send as much as may be sent now, and pass more bulk data to aioquic as it has room."""
         super().transmit()
         while self._hand_over():
             super().transmit()
 
     def _hand_over(self) -> bool:
+        """Pass a piece of bulk data to each stream that has little left to send. Return whether a
+        piece was passed."""
         done = False
         for number, left in list(self._left.items()):
             # aioquic has no public name for how much of a stream it still has to send.

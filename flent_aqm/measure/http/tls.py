@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""asyncio's connections, of which TLS keeps no more than cleartext does.
+"""Connections of asyncio with small TLS buffers, so that TLS keeps no more data than cleartext
+does.
 
-asyncio gives TLS 64 kB and more between itself and the socket, and no request can overtake what
-waits there; and 256 kB to read into, for as long as the connection lasts.
+By default, asyncio's TLS has a write buffer of 64 kB and more, and no request can overtake the data
+in it. Its read buffer takes 256 kB as long as the connection lasts.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from flent_aqm.measure.http.unsent import stop_at_once
 
 
 class _Tls(SSLProtocol):
+    """asyncio's TLS with a small read buffer, and a write buffer that is full at once."""
+
     max_size = 1 << 15
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -27,8 +30,10 @@ class _Tls(SSLProtocol):
 
 async def adopt(sock: socket.socket, protocol: asyncio.BaseProtocol,
                 context: ssl.SSLContext | None, *, server_side: bool = False) -> None:
-    """Give a connected socket to a protocol, after the handshake if there is a context. Raises
-    OSError; the socket is the caller's to close then."""
+    """Give a connected socket to a protocol, after the TLS handshake if there is a context.
+
+    Raises OSError if the handshake fails. The caller then has to close the socket.
+    """
     loop = asyncio.get_running_loop()
     if context is None:
         await loop.create_connection(lambda: protocol, sock=sock)
@@ -42,4 +47,5 @@ async def adopt(sock: socket.socket, protocol: asyncio.BaseProtocol,
         transport.abort()
         raise
     finally:
-        del make, transport, tls, shaken  # which a failure's traceback would keep until the next gc
+        # The traceback of a failure would keep these alive until the next garbage collection.
+        del make, transport, tls, shaken

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many bytes a sender leaves in its own kernel before they go out.
+"""Limits the bytes that a sender has in its kernel and that haven't been sent yet.
 
-Without a limit Linux lets a connection fill a send buffer that grows to megabytes and never
-shrinks. A small answer on the same connection then waits behind them: at 3 Mbit/s one of 1 MB
-is 2.7 s. draft-ietf-ippm-responsiveness-09 wants 5 ms at the connection's rate at most
-("Client-Side Influence"), set by TCP_NOTSENT_LOWAT, as here.
+Without a limit, Linux lets a connection fill a send buffer that grows to megabytes and never
+shrinks. A small response on the same connection waits behind these bytes: 1 MB takes 2.7 s at 3
+Mbit/s. draft-ietf-ippm-responsiveness-09 wants at most 5 ms at the connection's rate ("Client-Side
+Influence"), set by TCP_NOTSENT_LOWAT, as here.
 """
 
 from __future__ import annotations
@@ -13,35 +13,38 @@ import asyncio
 import socket
 import time
 
-# No limit of one's own; the draft's; or a number of bytes.
+# Values of the setting: no limit beside the kernel's, or the draft's limit. Any other value is a
+# number of bytes.
 KERNEL, DRAFT = "kernel", "draft"
+# The draft's limit, in seconds at the connection's rate.
 LIMIT_S = 0.005
-# No less than a packet, so that there is always one to send.
+# Smallest limit: a packet, so that there is always one to send.
 LEAST_BYTES = 1448
-# The rate is that of so long, and set anew when it has changed by so much.
+# Seconds over which the rate is measured, and the relative change at which the limit is set anew.
 _WINDOW_S, _CHANGE = 0.1, 0.2
 
 
 def stop_at_once(transport: asyncio.Transport) -> None:
-    """What the kernel doesn't take at once stays with us, and we stop there. Not 0, at which
-    asyncio's TLS waits for nothing and never goes on."""
+    """Make asyncio pause writing as soon as the kernel doesn't take all data. The limit isn't 0
+    bytes, because asyncio's TLS would then never resume."""
     transport.set_write_buffer_limits(high=1)
 
 
 class UnsentLimit:
-    """Of one connection. begin() before what it shall hold for, sent() at each write."""
+    """The limit of one connection. Call begin() before the data that it is for, and sent() at each
+    write."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._on = False
         self._follows = False  # the limit follows the rate
-        self._since_s = 0.0
-        self._bytes = 0
-        self.limit_bytes = 0  # 0: none
+        self._since_s = 0.0  # when the measurement of the rate began, on the monotonic clock
+        self._bytes = 0  # bytes written since then
+        self.limit_bytes = 0  # 0: no limit
 
     def begin(self, requested: str) -> None:
-        """From now on there is the limit asked for: KERNEL, DRAFT or a number of bytes. The
-        draft's is a packet until the rate is known."""
+        """Set the requested limit: KERNEL, DRAFT or a number of bytes. The draft's limit is one
+        packet until the rate is known. Further calls do nothing."""
         if requested == KERNEL or self._on:
             return
         self._on = True
@@ -50,7 +53,7 @@ class UnsentLimit:
         self._set(LEAST_BYTES if self._follows else max(LEAST_BYTES, int(requested)))
 
     def sent(self, size: int) -> None:
-        """Count what is written, and move the limit as the rate does."""
+        """Count written bytes, and adapt the draft's limit to the rate."""
         if not self._follows:
             return
         self._bytes += size
@@ -64,9 +67,11 @@ class UnsentLimit:
             self._set(wanted)
 
     def frame_bytes(self, most: int) -> int:
-        """Return the most to hand over at once: what a write holds can't be overtaken either."""
+        """Return the bytes to write at once, at most `most`, because a single write can't be
+        overtaken either."""
         return min(most, max(LEAST_BYTES, self.limit_bytes)) if self._on else most
 
     def _set(self, limit_bytes: int) -> None:
+        """Set the limit of the socket."""
         self.limit_bytes = limit_bytes
         self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, limit_bytes)

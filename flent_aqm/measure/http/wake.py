@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When the kernel wakes a receiver of bulk: once there is as much as something can be done with.
+"""Makes the kernel wake a receiver of bulk data only when enough data has arrived.
 
-A fast link brings a packet or two at a time, and each wake-up costs more than they do. What a
-receiver still has to wait for before anything can happen, it asks for at once (SO_RCVLOWAT), and
-never for more: the first byte of an answer and the last one are seen when they come, as before.
+On a fast link a packet or two arrive at a time, and each wake-up costs more than their processing.
+So a receiver sets SO_RCVLOWAT to the number of bytes that it needs before it can do anything. It
+never waits for more: the first and the last byte of a response are seen as early as before.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from __future__ import annotations
 import asyncio
 import socket
 
-# Below half of the smallest receive buffer, so that the kernel changes nothing else for it.
+# Most bytes to wait for: below half of the smallest receive buffer, so that the kernel doesn't
+# enlarge the buffer.
 MOST_BYTES = 32_768
 
 
 class WakeAt:
-    """Of one connection. Without effect where TLS hides what comes."""
+    """Sets the wake-up threshold of one connection. It does nothing on a connection with TLS, which
+    hides how many bytes are needed."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._sock: socket.socket | None = (
@@ -25,7 +27,7 @@ class WakeAt:
         self._bytes = 1
 
     def __call__(self, size: int) -> None:
-        """From now on, wake once so many bytes are there, or MOST_BYTES."""
+        """Wake the receiver from now on when `size` bytes have arrived, at most MOST_BYTES."""
         size = max(1, min(size, MOST_BYTES))
         if size != self._bytes and self._sock is not None and self._sock.fileno() >= 0:
             self._bytes = size

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One end of a WebRTC call by aiortc: a picture each way, and what aiortc says of it.
+"""One end of a WebRTC call by aiortc, which sends and receives a picture and records statistics.
 
-The picture is VP8, whose rate follows the receiver's estimate (REMB) of what the line carries, by
-the delay gradient of Google's congestion control; aiortc keeps it between 0.25 and 1.5 Mbit/s.
-Lost packets are asked for again (NACK), a picture that can't be decoded brings a whole one (PLI).
-All of that is aiortc's, and so is the round trip, jitter and loss that it tells.
+The picture is VP8. Its rate follows the receiver's estimate of the bandwidth (REMB), by the delay
+gradient of Google's congestion control. aiortc keeps the rate between 0.25 and 1.5 Mbit/s. Lost
+packets are requested again (NACK). A picture that can't be decoded is replaced by a complete one
+(PLI). All of that is aiortc's, and so are round trip, jitter and loss.
 """
 
 from __future__ import annotations
@@ -29,44 +29,45 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.http import webrtc_certificate
 
 WIDTH, HEIGHT, FRAMES_PER_S = 320, 240, 15
-# Of RTP's timestamps of video.
+# Frequency of the RTP time stamps of video.
 CLOCK_HZ = 90_000
+# Seconds between two reads of the statistics.
 STEP_S = 0.2
-# Frames that come later than this after the last one was sent come too late to be counted.
+# Seconds after the last sent frame for which received frames still count.
 DRAIN_S = 2.0
-# No answer for so long is an end that hangs.
+# Seconds without an answer after which an end is considered hung.
 PATIENCE_S = 30.0
 PIXELS = WIDTH * HEIGHT
+# Pixels by which the texture moves per frame, and bytes by which the noise does.
 PIXELS_PER_FRAME, NOISE_STEP = 3, 7919
 
 
 @dataclass
 class EndRecord:
-    """What one end knows after a call; times in s since its own picture began.
+    """The records of one end of a call. Times are seconds since its own picture began."""
 
-    sent: frames; frames: when each decoded one came, and its RTP timestamp since the first;
-    received: bytes of SRTP until then; reports: of the other end's receiver reports, when each
-    came, packets lost until then, jitter in ms, and the round trip in ms that aiortc made of it,
-    None before it had one; packets: sent.
-    """
-
+    # Number of frames that this end sent, and of packets.
     sent: int = 0
     packets: int = 0
+    # For each decoded frame: time of arrival, and RTP time stamp since the first frame.
     frames: list[tuple[float, int]] = field(default_factory=list)
+    # Pairs of time and bytes of SRTP received until then.
     received: list[tuple[float, int]] = field(default_factory=list)
+    # For each receiver report of the other end: time of arrival, packets lost until then, jitter in
+    # ms, and round trip in ms. The round trip is None until aiortc has computed one.
     reports: list[tuple[float, int, float, float | None]] = field(default_factory=list)
 
 
 class Picture(MediaStreamTrack):
-    """A texture that moves to the left, with noise on it that a coder can't foresee: as much as
-    1.5 Mbit/s can carry. The same pictures in each call; no more of them after length_s."""
+    """A moving test picture: a texture that moves to the left, with as much unpredictable noise as
+    1.5 Mbit/s can carry. Each call has the same pictures, for length_s seconds."""
 
     kind = "video"
 
     def __init__(self, length_s: float) -> None:
         super().__init__()
         self.sent = 0
-        self.began_s: float | None = None  # monotonic
+        self.began_s: float | None = None  # time of the first frame on the monotonic clock
         self._most = round(length_s * FRAMES_PER_S)
         self._texture = bytes(
             48 + (3 * (place % WIDTH) + 2 * (place // WIDTH)) % 128
@@ -75,7 +76,7 @@ class Picture(MediaStreamTrack):
         self._mask = int.from_bytes(b"\x1f" * PIXELS, "little")
 
     async def recv(self) -> VideoFrame:
-        """The next frame, when it is due."""
+        """Return the next frame when it is due. After the last frame it never returns."""
         if self.began_s is None:
             self.began_s = time.monotonic()
         if self.sent >= self._most:
@@ -91,8 +92,11 @@ class Picture(MediaStreamTrack):
         return frame
 
     def luma(self, number: int) -> bytes:
-        """Brightness of that frame's pixels. As neither part is large, no byte of the sum of two
-        long numbers carries over into its neighbour."""
+        """Return the brightness of the pixels of a frame.
+
+        Texture and noise are added as two long numbers. Both are small enough that no byte of the
+        sum carries into its neighbour.
+        """
         at = number * PIXELS_PER_FRAME % WIDTH
         noise_at = number * NOISE_STEP % PIXELS
         texture = int.from_bytes(self._texture[at:at + PIXELS], "little")
@@ -101,11 +105,11 @@ class Picture(MediaStreamTrack):
 
 
 class End:
-    """One end of a call, at an address of this machine, which is its only ICE candidate: no STUN
-    server is asked."""
+    """One end of a call, at an address of this machine. The address is its only ICE candidate, and
+    no STUN server is used."""
 
     def __init__(self, address: str, length_s: float) -> None:
-        # aioice has no other way to leave out the machine's other addresses.
+        # aioice has no setting to leave out the machine's other addresses.
         aioice.ice.get_host_addresses = lambda use_ipv4, use_ipv6: [address]
         webrtc_certificate.use()
         self._length_s = length_s
@@ -120,28 +124,31 @@ class End:
         self._connection.on("connectionstatechange", self._changed)
 
     async def offer(self) -> str:
-        """Open the call; gives the session description, with this end's address."""
+        """Open the call. Return the session description (SDP) with this end's address."""
         await self._connection.setLocalDescription(await self._connection.createOffer())
         return str(self._connection.localDescription.sdp)
 
     async def accept(self, answer: str) -> None:
-        """Take the other end's description. Raises BadResult."""
+        """Process the other end's session description. Raises BadResult if it isn't valid."""
         try:
             await self._connection.setRemoteDescription(RTCSessionDescription(answer, "answer"))
-        # Of an odd one aiortc raises whatever comes to it.
+        # For an invalid description aiortc raises all kinds of exceptions.
         except Exception as fault:
             raise BadResult(f"the other end's session description can't be read ({fault!r}); it "
                             f"starts with {answer[:60]!r}") from None
 
     async def answer(self, offer: str) -> str:
-        """Take the other end's description; gives this one's."""
+        """Process the other end's session description. Return that of this end."""
         await self._connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
         await self._connection.setLocalDescription(await self._connection.createAnswer())
         return str(self._connection.localDescription.sdp)
 
     async def call(self) -> tuple[float, EndRecord]:
-        """Wait for the other end, then call for length_s; gives the monotonic time at which this
-        end's picture began, and what is known then. Raises BadResult."""
+        """Wait until the call is connected, then run it for length_s and DRAIN_S.
+
+        Return the time at which this end's picture began, on the monotonic clock, and the records
+        of this end. Raises BadResult if the call isn't connected in time, or ends early.
+        """
         try:
             async with asyncio.timeout(PATIENCE_S):
                 await self._settled.wait()
@@ -163,30 +170,34 @@ class End:
         return began_s, self._record
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the call."""
         if self._taking is not None:
             self._taking.cancel()
         await self._connection.close()
 
     def _changed(self) -> None:
+        """Called by aiortc when the state of the connection changes."""
         if self._connection.connectionState in ("connected", "failed", "closed"):
             self._settled.set()
 
     def _refuse_broken(self) -> None:
+        """Raise BadResult if the call isn't connected any more."""
         if self._connection.connectionState != "connected":
             raise BadResult(f"the call's connection is {self._connection.connectionState}; "
                             "expected it to stay connected")
 
     def _take(self, track: MediaStreamTrack) -> None:
+        """Called by aiortc when the other end's picture begins: start to receive it."""
         self._taking = asyncio.ensure_future(self._frames(track))
 
     async def _frames(self, track: MediaStreamTrack) -> None:
+        """Record the arrival of each frame of the other end's picture."""
         while True:
             frame = await track.recv()
             self._record.frames.append((time.monotonic(), int(frame.pts)))
 
     async def _look(self, began_s: float) -> None:
-        """Note what aiortc says now."""
+        """Record aiortc's current statistics."""
         for one in (await self._connection.getStats()).values():
             at_s = time.monotonic() - began_s
             if one.type == "transport":
@@ -201,12 +212,12 @@ class End:
 
 
 def as_json(record: EndRecord) -> dict[str, Any]:
-    """For the other end."""
+    """Return the records as values for JSON, to send them to the other end."""
     return asdict(record)
 
 
 def from_json(value: Any) -> EndRecord:
-    """What the other end told. Raises BadResult."""
+    """Return the records that the other end sent. Raises BadResult if they are not valid."""
     try:
         return EndRecord(
             int(value["sent"]), int(value["packets"]),

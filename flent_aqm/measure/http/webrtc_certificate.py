@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a WebRTC call signs its handshake with: a fixed RSA key, so that all handshakes are of one
-length.
+"""Makes WebRTC calls use a fixed RSA key, so that all handshakes have the same length.
 
-aiortc makes a P-256 key for each call. Signatures of those have 70 to 72 bytes, by chance; of RSA
-they have as many as the key. OpenSSL's DTLS takes neither Ed25519 nor Ed448.
-The key protects nothing, here or anywhere: both ends learn the other's fingerprint in cleartext
-(serve/webrtc.py), and what they send each other is a test picture.
+By default, aiortc makes a P-256 key for each call. Signatures by such keys have 70 to 72 bytes, at
+random. Signatures by RSA keys always have the length of the key. OpenSSL's DTLS supports neither
+Ed25519 nor Ed448.
+
+The key protects nothing. Both ends exchange their fingerprints in cleartext (serve/webrtc.py), and
+the call carries a test picture.
 """
 
 from __future__ import annotations
@@ -23,19 +24,20 @@ from OpenSSL import SSL
 
 BITS = 2048
 EXPONENT = 65537
-# Seeds, and how far behind what they give the next prime is that suits.
+# For each prime of the key: seed of the random number, and how far above that number the prime is.
 PRIMES = ((1, 286), (2, 396))
-# As aiortc's first choice, with RSA in the place of ECDSA.
+# aiortc's first choice, with RSA in place of ECDSA.
 CIPHERS = b"ECDHE-RSA-AES128-GCM-SHA256"
 _VALID_DAYS = 30
 
 
 class RsaCertificate(RTCCertificate):  # type: ignore[misc]
-    """In the place of aiortc's own."""
+    """Certificate with the fixed RSA key, which replaces aiortc's own."""
 
     @classmethod
     def generateCertificate(cls) -> Self:  # noqa: N802
-        """Return the same key in a certificate of today."""
+        """Return a certificate for the fixed key, valid from yesterday for _VALID_DAYS days from
+        now."""
         key = fixed_key()
         name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "flent-aqm call")])
         now = datetime.now(UTC)
@@ -53,7 +55,7 @@ class RsaCertificate(RTCCertificate):  # type: ignore[misc]
 
 
 def fixed_key() -> rsa.RSAPrivateKey:
-    """Return the same key each time, without a search, whose length chance would decide."""
+    """Return the fixed key. It isn't searched for, because the duration of a search varies."""
     p, q = ((Random(seed).getrandbits(BITS // 2) | 3 << BITS // 2 - 2 | 1) + further
             for seed, further in PRIMES)
     d = pow(EXPONENT, -1, (p - 1) * (q - 1))
@@ -63,5 +65,6 @@ def fixed_key() -> rsa.RSAPrivateKey:
 
 
 def use() -> None:
-    """Let aiortc's connections have it from now on, which has no setting for that."""
+    """Make all connections of aiortc use this certificate from now on. aiortc has no setting for
+    it."""
     aiortc.rtcpeerconnection.RTCCertificate = RsaCertificate

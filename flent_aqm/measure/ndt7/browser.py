@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An NDT7 client that is a browser: headless Chromium with M-Lab's ndt7.js in a page.
+"""Client of NDT7 that is a browser: headless Chromium with M-Lab's ndt7.js in a page.
 
     python -m flent_aqm.measure.ndt7.browser PATH_OF_NDT7_JS CHROMIUM ws|wss HOST:PORT DIRECTION
 
-Prints what the page tells in the form of M-Lab's command-line client, and ends when it says that
-the test has ended.
+Prints the page's reports in the format of M-Lab's command-line client, and ends when the page
+reports the end of the test.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from flent_aqm.measure.chromium import show
 
+# Seconds after which the page is considered hung.
 END_S = 60.0
 _WORKERS = ("ndt7-download-worker.js", "ndt7-upload-worker.js")
 PAGE = """<!DOCTYPE html>
@@ -47,7 +48,8 @@ ndt7[test + 'Test'](config, heard, ndt7.discoverServerURLs(config, heard))
 
 
 def main() -> int:
-    """Run one direction. Exit status 1 when the page never came to its end."""
+    """Run one direction of the test. Return the exit status, 1 if the page did not report its
+    end."""
     library, chromium, protocol, server, direction = sys.argv[1:]
     files = {"/ndt7.js": Path(library),
              **{f"/{name}": Path(library).resolve().with_name(name) for name in _WORKERS}}

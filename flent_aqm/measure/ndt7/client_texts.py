@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a client says of its own measurements: counted, and the newest one kept for the log.
+"""Counts the measurements that a client sends, and keeps the newest one for the log.
 
-Reading JSON holds up all other tests of this process meanwhile, and some hundred bytes of it can
-become a hundred times as much in memory. So no more texts are read than the specification
-lets a client send.
+Parsing JSON blocks all other tests of this process, and some hundred bytes of JSON can become a
+hundred times as much in memory. So no more messages are parsed than the specification lets a client
+send.
 """
 
 from __future__ import annotations
@@ -13,20 +13,28 @@ from typing import Any
 
 from flent_aqm.measure.ndt7.spec import MEASUREMENT_INTERVAL_S
 
-# A client may be ahead of its time by this many, which is a second's.
+# Messages that a client may send ahead of the allowed rate: one second's.
 _BURST = 10
 
 
 class ClientTexts:
-    """measurements, unreadable, ignored: how many texts were one of these; ignored: sent
-    faster than ten a second on the average, and not read. last: the newest measurement."""
+    """Counts the text messages of one client.
+
+    Attributes:
+        measurements: number of valid measurements.
+        unreadable: number of messages that aren't valid measurements.
+        ignored: number of messages that weren't parsed, because they arrived faster than ten per
+            second
+            on average.
+        last: the newest measurement, None if there is none.
+    """
 
     def __init__(self) -> None:
         self.measurements = self.unreadable = self.ignored = 0
         self.last: dict[str, Any] | None = None
 
     def take(self, text: bytes, elapsed_s: float) -> None:
-        """Take in a text message that came elapsed_s after the start of the test."""
+        """Count a text message that arrived elapsed_s seconds after the start of the test."""
         read = self.measurements + self.unreadable
         if read >= _BURST + elapsed_s / MEASUREMENT_INTERVAL_S:
             self.ignored += 1
@@ -39,10 +47,10 @@ class ClientTexts:
 
 
 def parse_measurement(text: bytes) -> dict[str, Any]:
-    """Return a measurement message: an object of plain values and of objects of those.
+    """Parse a measurement message: a JSON object of plain values, and of objects of plain values.
 
-    Raises ValueError for all else, also for what Python reads and JSON doesn't have: infinite
-    numbers (NaN, Infinity, 1e999) and halves of surrogate pairs.
+    Raises ValueError for anything else, and for JSON that only Python accepts: infinite numbers
+    (NaN, Infinity, 1e999) and unpaired surrogates.
     """
     try:
         message = json.loads(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One connection of a client, from accept to close, on a thread of its own."""
+"""Handles one connection of a client, from accept to close, in a thread."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from flent_aqm.measure.ndt7.spec import Settings
     from flent_aqm.measure.serve.acceptor import Client
 
-# How long a client that was refused has for reading why.
+# Seconds that a refused client has to read the reason.
 _LINGER_S = 1.0
 
 
 def serve(client: Client, settings: Settings, uuid_prefix: str) -> None:
-    """Run the test that a client asks for. Ends with a log line; raises nothing."""
+    """Run the test that a client requests, and write a log line. Raises nothing."""
     try:
         transport = _open(client)
         try:
@@ -42,20 +42,22 @@ def serve(client: Client, settings: Settings, uuid_prefix: str) -> None:
     except OSError as error:
         log("failed", client=client.address, reason=_in_words(client, error))
     except Exception:
-        # A defect of ours must neither be silent nor end the tests of others.
+        # A defect of this program must be logged, and must not end the tests of other clients.
         log("defect", client=client.address, traceback=traceback.format_exc())
     finally:
         client.sock.close()
 
 
 def _open(client: Client) -> Transport:
+    """Return the transport of a client's connection, after the TLS handshake if it uses TLS. Raises
+    OSError if the handshake fails."""
     set_no_delay(client.sock)
     if client.tls is None:
         return PlainTransport(client.sock)
-    # ssl is needed by servers with TLS alone.
+    # Only servers with TLS need ssl.
     from flent_aqm.measure.ndt7.tls import TlsTransport
 
-    # OpenSSL takes 100 kB for a connection: only for one that says something.
+    # OpenSSL takes 100 kB for a connection, so wait until the client has sent something.
     client.sock.recv(1, socket.MSG_PEEK)
     transport = TlsTransport(client.sock, client.tls())
     transport.handshake()
@@ -64,7 +66,8 @@ def _open(client: Client) -> Transport:
 
 
 def _test(client: Client, transport: Transport, settings: Settings, uuid_prefix: str) -> None:
-    # From the beginning, so that the kernel needn't change it on a live connection.
+    """Answer the client's request, run its test and log the result. Raises Refused or OSError."""
+    # Set it before the request, so that the kernel needn't change it while data flows.
     congestion_control = use_congestion_control(client.sock, settings.congestion_control)
     try:
         requested = upgrade(transport)
@@ -97,7 +100,7 @@ def _test(client: Client, transport: Transport, settings: Settings, uuid_prefix:
 
 
 def _outcome(client: Client, session: Session, load: Download | Upload, requested: Upgrade) -> str:
-    """Run the test; how it ended, in words."""
+    """Run the test. Return how it ended, in words for the log."""
     transport = session.transport
     try:
         if requested.early:
@@ -116,6 +119,7 @@ def _outcome(client: Client, session: Session, load: Download | Upload, requeste
 
 
 def _connection_info(client: Client, uuid: str) -> dict[str, str]:
+    """Return the ConnectionInfo of the specification: addresses, UUID, start time."""
     now_s = time.time()
     start = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now_s))
     return {
@@ -127,6 +131,7 @@ def _connection_info(client: Client, uuid: str) -> dict[str, str]:
 
 
 def _try_to_send(transport: Transport, data: bytes) -> None:
+    """Send data. An error is ignored, because then the client is gone."""
     try:
         transport.send(data)
     except OSError:
@@ -134,10 +139,9 @@ def _try_to_send(transport: Transport, data: bytes) -> None:
 
 
 def _linger(transport: Transport) -> None:
-    """Let the client read our last words before the connection closes.
+    """Let the client read the last message before the connection is closed.
 
-    Closing a socket with unread data in it resets the connection, and what was sent last
-    is lost.
+    Closing a socket with unread data resets the connection, and the last message would be lost.
     """
     sock = transport.sock
     try:
@@ -146,9 +150,10 @@ def _linger(transport: Transport) -> None:
         while sock.recv(1 << 16):
             pass
     except OSError:
-        pass  # the time is over, or the client left; either will do
+        pass  # the time is over, or the client has closed the connection
 
 
 def _in_words(client: Client, error: Exception) -> str:
-    """Return why it failed; what the watchdog did explains more than the error that followed."""
+    """Return the reason of a failure. If the watchdog ended the connection, that is the reason,
+    because the error is only its consequence."""
     return client.cut_off or str(error) or type(error).__name__

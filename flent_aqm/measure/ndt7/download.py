@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The download test: binary messages to the client for as long as it lasts."""
+"""The download test: sends binary messages to the client until the test's end."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from flent_aqm.measure.ndt7.spec import (
     SCALING_FRACTION,
 )
 
-# A client has little to say during a download.
+# Size of the receive buffer. A client sends little during a download.
 _RECEIVE_BYTES = 1 << 16
 
 
 @cache
 def _message(size: int) -> bytes:
-    """Return a binary message with this much random payload.
+    """Return a binary message with `size` random bytes.
 
-    All downloads share it: what would be compressed on the way is one connection's data, and
-    a buffer for each would be a megabyte for each.
+    All downloads share it, because a buffer for each would take a megabyte. A link could compress
+    only data within one connection.
     """
     return binary_frame(os.urandom(size))
 
 
 class Download:
-    """Sends a load; bytes counts its payload.
+    """Sends the load of a download.
 
-    enough_bytes: what the client wants of it. Once that much is acknowledged, at the next
-    measurement, the test ends. None: the test lasts its time.
+    enough_bytes: the test ends at the first measurement at which the client has acknowledged so
+    many bytes. None if the client requested no such limit.
     """
 
     def __init__(self, session: Session, enough_bytes: int | None = None) -> None:
         self._session = session
         self._enough_bytes = float("inf") if enough_bytes is None else enough_bytes
         self._buffer = memoryview(bytearray(_RECEIVE_BYTES))
-        self.bytes = 0
+        self.bytes = 0  # payload sent so far
 
     def run(self) -> None:
-        """The whole test with its end; raises as Session.receive does."""
+        """Run the test with the closing handshake. Raises as Session.receive() does."""
         session = self._session
         duration_s = session.settings.duration_s
         size = INITIAL_MESSAGE_BYTES
@@ -63,9 +63,10 @@ class Download:
         session.finish(elapsed_s, self._buffer)
 
     def _listen(self) -> None:
-        """Take in what the client sent since last time, without waiting for more.
+        """Process the messages that the client has sent since the last call, without waiting for
+        more.
 
-        At most one buffer full: a client can't keep us from sending.
+        At most one buffer is read, so a client can't keep the server from sending.
         """
         self._session.receive(self._buffer, socket.MSG_DONTWAIT)
         self._session.forbid_binary()

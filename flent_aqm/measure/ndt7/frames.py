@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""WebSocket frames: those that we send, and a reader for those of a client.
+"""WebSocket frames: functions that make the server's frames, and a reader for the client's.
 
-The reader counts and skips the payload of binary messages in place of copying and
-unmasking it, as websockets' own parser does: it is random data that nobody looks at.
+The reader counts and skips the payload of binary messages. websockets' own parser would copy and
+unmask it, although it is random data that nothing uses.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from websockets.utils import apply_mask
 from flent_aqm.measure.ndt7.spec import MAX_RECEIVED_MESSAGE_BYTES
 
 _MAX_CONTROL_BYTES = 125
-# Longer text is no measurement, which takes some 2 kB: it is received, and not kept.
+# Longer text messages are received but not kept: a measurement has about 2 kB.
 _MAX_KEPT_TEXT_BYTES = 1 << 14
-# Length in the second byte -> bytes of the length that follow.
+# Value of the length field in the second byte -> bytes of the length that follow.
 _LENGTH_BYTES = {126: 2, 127: 8}
 _KNOWN = {int(opcode) for opcode in Opcode}
 
 
 class Violation(Exception):
-    """The client broke a rule of WebSocket or ndt7; holds the code of our close frame."""
+    """The client broke a rule of WebSocket or ndt7. `code` is the code for the close frame."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -33,38 +33,40 @@ class Violation(Exception):
 
 
 class Message(NamedTuple):
-    """A whole text message or control frame, unmasked. Text that was too long is empty."""
+    """A complete text message or control frame, unmasked. The data of a text that is too long is
+    empty."""
 
     opcode: Opcode
     data: bytes
 
 
 def binary_frame(payload: bytes) -> bytes:
-    """Return a binary message of a server."""
+    """Return a binary message of a server as bytes to send."""
     return Frame(Opcode.BINARY, payload).serialize(mask=False)
 
 
 def text_frame(text: str) -> bytes:
-    """Return a text message of a server."""
+    """Return a text message of a server as bytes to send."""
     return Frame(Opcode.TEXT, text.encode()).serialize(mask=False)
 
 
 def pong_frame(payload: bytes) -> bytes:
-    """Return the answer to a ping."""
+    """Return the answer to a ping as bytes to send."""
     return Frame(Opcode.PONG, payload).serialize(mask=False)
 
 
 def close_frame(code: int, reason: str) -> bytes:
-    """Return a close frame; the reason is cut to what fits into it."""
+    """Return a close frame as bytes to send. The reason is cut to the room in the frame."""
     short = reason.encode()[: _MAX_CONTROL_BYTES - 2].decode("utf-8", "ignore")
     return Frame(Opcode.CLOSE, Close(code, short).serialize()).serialize(mask=False)
 
 
 class FrameReader:
-    """Takes what a client sent, in pieces of any size.
+    """Parses a client's frames from pieces of any size.
 
-    binary_bytes and binary_messages count the payload that has come so far and the
-    messages that are whole.
+    Attributes:
+        binary_bytes: payload of binary messages received so far.
+        binary_messages: number of complete binary messages.
     """
 
     def __init__(self) -> None:
@@ -72,7 +74,7 @@ class FrameReader:
         self.binary_messages = 0
         self._header = bytearray()
         self._in_payload = False
-        self._left_bytes = 0  # of the payload of the current frame
+        self._left_bytes = 0  # bytes of the current frame's payload that haven't arrived
         self._opcode = Opcode.CONT
         self._final = True
         self._mask = b""
@@ -82,8 +84,12 @@ class FrameReader:
         self._text = bytearray()
 
     def feed(self, data: memoryview) -> Iterator[Message]:
-        """Give the messages and control frames that are whole now; raises Violation. One at a
-        time, as a buffer full of pings is more than a hundred thousand."""
+        """Parse received bytes. Yield the text messages and control frames that are complete now.
+        Raises Violation.
+
+        Messages are yielded one at a time, because a buffer full of pings has more than a hundred
+        thousand.
+        """
         at, end = 0, len(data)
         while at < end:
             if not self._in_payload:
@@ -101,7 +107,8 @@ class FrameReader:
                 yield from self._end_frame()
 
     def _read_header(self, data: memoryview, at: int) -> int:
-        """Collect the bytes of a header; return the place behind them."""
+        """Collect the bytes of a header from `data`, beginning at index `at`. Return the index
+        after them."""
         header = self._header
         wanted = 2
         while True:
@@ -125,6 +132,7 @@ class FrameReader:
         return at
 
     def _begin_frame(self, first: int, length: int) -> None:
+        """Begin a frame with this first byte of its header and this length. Raises Violation."""
         if first & 0x70:
             raise Violation(CloseCode.PROTOCOL_ERROR, "reserved bits are set")
         if first & 0x0F not in _KNOWN:
@@ -150,6 +158,8 @@ class FrameReader:
             self._kept = bytearray()
 
     def _end_frame(self) -> list[Message]:
+        """End the current frame. Return the message or control frame that it completes, if it is to
+        be yielded."""
         self._in_payload = False
         data = b"" if self._kept is None else apply_mask(bytes(self._kept), self._mask)
         if self._opcode >= Opcode.CLOSE:

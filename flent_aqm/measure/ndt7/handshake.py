@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The HTTP request that asks for a test, and our answer to it."""
+"""Parses the HTTP request for a test, and answers it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class Refused(Exception):
-    """No test: the client has our answer with this HTTP status."""
+    """The request for a test was refused. The client has got the answer with this HTTP status."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -36,31 +36,35 @@ class Refused(Exception):
 
 
 class Upgrade(NamedTuple):
-    """A test that a client may start. `early` came behind the request already."""
+    """A test that was granted to a client."""
 
+    # "download" or "upload".
     test: str
+    # Parameters of the request's query.
     client_metadata: dict[str, str]
+    # Bytes that arrived directly after the request.
     early: bytes
 
     @property
     def enough_bytes(self) -> int | None:
-        """How much of a download the client wants, acknowledged; None for all of its time."""
+        """Acknowledged bytes after which the client wants the download to end. None if it wants the
+        full duration."""
         requested = self.client_metadata.get(EARLY_EXIT)
         return None if requested is None else int(requested) * 1_000_000
 
 
 def upgrade(transport: Transport) -> Upgrade:
-    """Read the request and answer it.
+    """Read the request for a test and answer it. Return the test.
 
-    Raises Refused after an answer with an error status, ConnectionError when the client
-    left before its request was whole.
+    Raises Refused after an answer with an error status, ConnectionError if the client left before
+    its request was complete.
     """
     head, early = _read_head(transport)
     protocol = ServerProtocol(subprotocols=[Subprotocol(SUBPROTOCOL)])
     protocol.receive_data(head)
     events = protocol.events_received()
     if not events or not isinstance(events[0], Request):
-        # Newer versions of websockets have an answer ready for some of these faults.
+        # Newer versions of websockets prepare an answer for some of these errors.
         answer = b"".join(protocol.data_to_send())
         raise _refuse(transport, protocol, 400, str(protocol.handshake_exc), answer)
     path, _, query = events[0].path.partition("?")
@@ -80,9 +84,10 @@ def upgrade(transport: Transport) -> Upgrade:
 
 
 def parse_query(query: str) -> dict[str, str]:
-    """Return the client's metadata: the first value of each key, "" where there is none.
+    """Return the client's metadata: the first value of each key, "" for a key without a value.
 
-    Raises ValueError when the specification asks us to refuse it.
+    Raises ValueError if the query is too long, isn't URL-encoded UTF-8, or has an unknown value of
+    early_exit.
     """
     if len(query) > MAX_QUERY_BYTES:
         raise ValueError(f"query of {len(query)} bytes; at most {MAX_QUERY_BYTES} are allowed")
@@ -102,7 +107,8 @@ def parse_query(query: str) -> dict[str, str]:
 
 
 def _read_head(transport: Transport) -> tuple[bytes, bytes]:
-    """Return the request with its empty line, and what came behind it."""
+    """Read the request. Return its bytes with the empty line, and the bytes that arrived after it.
+    Raises ConnectionError or Refused."""
     head = bytearray()
     buffer = memoryview(bytearray(1 << 13))
     while True:
@@ -123,6 +129,8 @@ def _read_head(transport: Transport) -> tuple[bytes, bytes]:
 def _refuse(
     transport: Transport, protocol: ServerProtocol, status: int, reason: str, answer: bytes = b""
 ) -> Refused:
+    """Send an answer with an error status: `answer` if there is one, else one with `status`. Return
+    the Refused to raise."""
     if answer:
         transport.send(answer)
         return Refused(int(answer.split(b" ", 2)[1]), reason)
@@ -130,5 +138,6 @@ def _refuse(
 
 
 def _refuse_with(transport: Transport, response: Response, reason: str) -> Refused:
+    """Send this response. Return the Refused to raise."""
     transport.send(response.serialize())
     return Refused(response.status_code, reason)

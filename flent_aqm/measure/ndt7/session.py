@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a download and an upload share: the clock, measurements, messages, the end."""
+"""Shared code of download and upload: clock, measurements, messages, closing handshake."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class ClientClosed(Exception):
 
 
 class ClientGone(Exception):
-    """The connection ended without a close frame of the client."""
+    """The connection ended without a close frame from the client."""
 
 
 class Session:
-    """One test on one connection. Time is zero when the WebSocket handshake is done."""
+    """One test on one connection. Times are seconds since the WebSocket handshake was complete."""
 
     def __init__(
         self, transport: Transport, test: str, connection_info: dict[str, str], settings: Settings
@@ -43,9 +43,9 @@ class Session:
         self.reader = FrameReader()
         self.client_texts = ClientTexts()
         self.next_report_s = MEASUREMENT_INTERVAL_S
-        self._interval = 1  # which one of them ends at next_report_s
-        self.measured_s: float | None = None  # set when the test ran to its end
-        self.acked_bytes = 0  # that the client had acknowledged at the newest measurement
+        self._interval = 1  # number of the interval that ends at next_report_s
+        self.measured_s: float | None = None  # length of a test that ran to its end
+        self.acked_bytes = 0  # bytes acknowledged by the client at the newest measurement
         self._connection_info = connection_info
         self._started_s = time.monotonic()
 
@@ -54,7 +54,12 @@ class Session:
         return time.monotonic() - self._started_s
 
     def report(self, elapsed_s: float, app_bytes: int) -> None:
-        """Send a measurement of this moment and set the time of the next one."""
+        """Send a measurement to the client, and set the time of the next one.
+
+        Args:
+            elapsed_s: current time of the test.
+            app_bytes: payload transferred so far.
+        """
         elapsed_us = int(elapsed_s * 1_000_000)
         sock = self.transport.sock
         tcp_info = read_tcp_info(sock)
@@ -70,15 +75,16 @@ class Session:
         if bbr_info:
             measurement["BBRInfo"] = {**bbr_info, "ElapsedTime": elapsed_us}
         self.transport.send(text_frame(json.dumps(measurement, separators=(",", ":"))))
-        # On a fixed grid: intervals that were missed don't come back in a burst.
-        # max, because a quotient may be rounded to just below the interval reported here.
+        # The times are on a fixed grid, so missed measurements aren't sent in a burst. max() is
+        # needed because the quotient may be rounded to just below the current interval.
         self._interval = max(self._interval, int(elapsed_s / MEASUREMENT_INTERVAL_S)) + 1
         self.next_report_s = self._interval * MEASUREMENT_INTERVAL_S
 
     def receive(self, buffer: memoryview, flags: int = 0) -> bool:
-        """Take in what the client sent; False when nothing came (see Transport).
+        """Receive bytes from the client and process them. Return False if none arrived (see
+        Transport).
 
-        Raises ClientClosed, ClientGone, Violation, OSError.
+        Raises ClientClosed, ClientGone, Violation or OSError.
         """
         count = self.transport.recv_into(buffer, flags)
         if count is None:
@@ -89,7 +95,7 @@ class Session:
         return True
 
     def take(self, data: memoryview) -> None:
-        """Act upon bytes that the client sent; raises as receive does."""
+        """Process bytes that the client sent. Raises ClientClosed, Violation or OSError."""
         for message in self.reader.feed(data):
             self._act(message)
 
@@ -99,10 +105,11 @@ class Session:
             raise Violation(CloseCode.UNSUPPORTED_DATA, "binary message during a download")
 
     def finish(self, measured_s: float, buffer: memoryview) -> None:
-        """Do the closing handshake as the side that begins it, after measured_s of test.
+        """Begin the closing handshake, and end it with the client's close frame or the end of the
+        connection.
 
-        Ends with the client's close frame, or when the connection ends. What the client
-        sends meanwhile is no part of the test.
+        Messages that the client sends meanwhile are not part of the test. measured_s: length of the
+        test.
         """
         self.measured_s = measured_s
         try:
@@ -113,6 +120,7 @@ class Session:
             pass  # the measurement is complete; abrupt ends are usual here
 
     def _act(self, message: Message) -> None:
+        """Process a message of the client. Raises ClientClosed for a close frame."""
         if message.opcode is Opcode.TEXT:
             self.client_texts.take(message.data, self.elapsed_s())
         elif message.opcode is Opcode.PING:
@@ -122,5 +130,6 @@ class Session:
 
 
 def set_no_delay(sock: socket.socket) -> None:
-    """Send measurements at once, not when earlier data has been acknowledged."""
+    """Set TCP_NODELAY, so that measurements are sent at once, not after earlier data is
+    acknowledged."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the kernel knows about a TCP connection, under the specification's names."""
+"""Reads the kernel's state of a TCP connection, under the specification's names."""
 
 from __future__ import annotations
 
 import socket
 import struct
 
-# linux/tcp.h, struct tcp_info: name in the specification, offset, format. The kernel
-# only ever appends to this struct, so an older one is shorter and lacks the last ones.
+# linux/tcp.h, struct tcp_info: name in the specification, offset, format. The kernel only appends
+# to this struct, so that of an older kernel is shorter and lacks the last fields.
 _TCP_INFO_FIELDS = (
     ("RTT", 68, "I"),
     ("RTTVar", 72, "I"),
@@ -23,8 +23,8 @@ _TCP_INFO_FIELDS = (
 _TCP_INFO_BYTES = 256
 _NO_MIN_RTT_YET = 0xFFFFFFFF
 
-# linux/inet_diag.h, struct tcp_bbr_info; M-Lab's names. The specification had them up
-# to 0.7 and allows more fields than it lists.
+# linux/inet_diag.h, struct tcp_bbr_info, with M-Lab's names. The specification had them up to
+# version 0.7, and allows more fields than it lists.
 _TCP_CC_INFO = 26
 _BBR_INFO = struct.Struct("=QIII")
 _BBR_NAMES = ("BW", "MinRTT", "PacingGain", "CwndGain")
@@ -36,8 +36,8 @@ _CC_NAME_BYTES = 16
 def parse_tcp_info(raw: bytes) -> dict[str, int]:
     """Return the specification's TCPInfo fields from the kernel's struct tcp_info.
 
-    Times in µs, counters in bytes. Fields that the kernel doesn't have (raw is
-    shorter then) or doesn't know yet are left out.
+    Times are in µs, counters in bytes. Fields that the kernel doesn't have (`raw` is then shorter)
+    or doesn't know yet are left out.
     """
     values = {
         name: struct.unpack_from("=" + kind, raw, offset)[0]
@@ -50,9 +50,9 @@ def parse_tcp_info(raw: bytes) -> dict[str, int]:
 
 
 def parse_bbr_info(raw: bytes) -> dict[str, int]:
-    """BBR's own state: BW in bytes/s, MinRTT in µs, gains as multiples of 1/256.
+    """Return BBR's state: BW in bytes/s, MinRTT in µs, gains as multiples of 1/256.
 
-    Empty when raw isn't BBR's struct.
+    Empty if `raw` is too short to be BBR's struct.
     """
     if len(raw) < _BBR_INFO.size:
         return {}
@@ -60,13 +60,13 @@ def parse_bbr_info(raw: bytes) -> dict[str, int]:
 
 
 def read_tcp_info(sock: socket.socket) -> dict[str, int]:
-    """TCPInfo of this connection, now."""
+    """Return the current TCPInfo of this connection."""
     raw = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
     return parse_tcp_info(raw)
 
 
 def read_bbr_info(sock: socket.socket) -> dict[str, int]:
-    """BBRInfo of this connection, now; empty when the kernel reports none."""
+    """Return the current BBRInfo of this connection, empty if the kernel reports none."""
     try:
         raw = sock.getsockopt(socket.IPPROTO_TCP, _TCP_CC_INFO, _BBR_INFO.size)
     except OSError:
@@ -75,9 +75,9 @@ def read_bbr_info(sock: socket.socket) -> dict[str, int]:
 
 
 def use_congestion_control(sock: socket.socket, name: str) -> str:
-    """Ask for a congestion control; return the name of the one that is in use.
+    """Request a congestion control. Return the name of the one that is in use.
 
-    A kernel that lacks it, or doesn't let us have it, keeps its default.
+    A kernel that lacks it, or doesn't permit it, keeps its default.
     """
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
@@ -88,6 +88,6 @@ def use_congestion_control(sock: socket.socket, name: str) -> str:
 
 
 def socket_cookie(sock: socket.socket) -> int:
-    """Return a number that the kernel gives to no other socket until the next boot."""
+    """Return a number of this socket that the kernel gives to no other until the next boot."""
     raw = sock.getsockopt(socket.SOL_SOCKET, _SO_COOKIE, 8)
     return int.from_bytes(raw, "little")

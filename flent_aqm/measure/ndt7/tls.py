@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""TLS over a blocking socket, with system calls as large as those of cleartext.
+"""TLS over a blocking socket, with as few system calls as cleartext.
 
-An SSLSocket makes two reads and one write for each record of 16 KiB. Here OpenSSL works
-on memory, and the socket sees whole messages.
+An SSLSocket makes two reads and one write for each record of 16 KiB. Here OpenSSL reads and writes
+memory, and the socket transfers whole messages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from flent_aqm.measure.ndt7.buffers import receive_buffer
 
 
 class TlsTransport:
-    """A Transport (see transport.py) through TLS, on the server's side."""
+    """The server's side of a Transport (see transport.py) with TLS."""
 
     def __init__(self, sock: socket.socket, context: ssl.SSLContext) -> None:
         self.sock = sock
@@ -24,7 +24,7 @@ class TlsTransport:
         self._cipher = receive_buffer()
 
     def handshake(self) -> None:
-        """Do the TLS handshake; OSError when it fails or the peer goes away."""
+        """Do the TLS handshake. Raises OSError if it fails or the client leaves."""
         while True:
             try:
                 self._tls.do_handshake()
@@ -33,7 +33,7 @@ class TlsTransport:
                 if not self._fill(0):
                     raise ConnectionError("the client left during the TLS handshake") from None
             except ssl.SSLError:
-                self._flush()  # the alert that tells the client why
+                self._flush()  # the alert with the reason
                 raise
             else:
                 self._flush()
@@ -70,7 +70,7 @@ class TlsTransport:
         try:
             self._tls.unwrap()
         except (OSError, ValueError):
-            pass  # it only had to leave our close_notify in _outgoing
+            pass  # unwrap() was only needed to put our close_notify into _outgoing
         try:
             self._flush()
         except OSError:
@@ -78,7 +78,8 @@ class TlsTransport:
         self.sock.close()
 
     def _fill(self, flags: int) -> int | None:
-        """Bring ciphertext from the socket to OpenSSL; like Transport.recv_into."""
+        """Receive ciphertext from the socket and give it to OpenSSL. Return the number of bytes as
+        Transport.recv_into() does."""
         try:
             count = self.sock.recv_into(self._cipher, 0, flags)
         except BlockingIOError:
@@ -87,5 +88,6 @@ class TlsTransport:
         return count
 
     def _flush(self) -> None:
+        """Send the ciphertext that OpenSSL has produced."""
         if self._outgoing.pending:
             self.sock.sendall(self._outgoing.read())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bytes in and out of one connection, in cleartext or through TLS.
+"""Sends and receives the bytes of one connection, in cleartext or through TLS.
 
-Both kinds do few and large system calls on a blocking socket.
+Both kinds use few and large system calls on a blocking socket.
 """
 
 from __future__ import annotations
@@ -11,28 +11,29 @@ from typing import Protocol
 
 
 class Transport(Protocol):
-    """One connection. One thread uses it; close() comes last.
+    """One connection, used by one thread. close() is the last call.
 
-    All methods raise OSError (ssl.SSLError is one) when the connection is broken.
+    All methods raise OSError (of which ssl.SSLError is a subclass) if the connection is broken.
     """
 
     sock: socket.socket
 
     def send(self, data: bytes) -> None:
-        """Send all of data; block until the kernel has it."""
+        """Send all of `data`. Block until the kernel has it."""
 
     def recv_into(self, buffer: memoryview, flags: int = 0) -> int | None:
-        """Receive into buffer. How many bytes; 0 at the end; None when none came.
+        """Receive into `buffer`. Return the number of bytes, 0 at the end of the connection.
 
-        None is for SO_RCVTIMEO, and for socket.MSG_DONTWAIT in flags.
+        Return None if no bytes arrived within SO_RCVTIMEO, or at all with socket.MSG_DONTWAIT in
+        `flags`.
         """
 
     def close(self) -> None:
-        """Close it, and say so to the peer where TLS has a word for it."""
+        """Close the connection. With TLS, send close_notify first."""
 
 
 class PlainTransport:
-    """Cleartext."""
+    """A Transport in cleartext."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock

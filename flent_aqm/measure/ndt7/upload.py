@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The upload test: binary messages from the client, measured here."""
+"""The upload test: receives binary messages from the client and measures them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flent_aqm.measure.ndt7.spec import MEASUREMENT_INTERVAL_S
 
 
 class Upload:
-    """Receives a load."""
+    """Receives the load of an upload."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -17,17 +17,17 @@ class Upload:
 
     @property
     def bytes(self) -> int:
-        """Payload that came during the test, or so far."""
+        """Payload bytes received during the test so far."""
         if self._measured_bytes is None:
             return self._session.reader.binary_bytes
         return self._measured_bytes
 
     def run(self) -> None:
-        """The whole test with its end; raises as Session.receive does."""
+        """Run the test with the closing handshake. Raises as Session.receive() does."""
         session, reader = self._session, self._session.reader
         duration_s = session.settings.duration_s
         sock = session.transport.sock
-        # Measurements go out even when the client sends less than the mark, or nothing.
+        # With a timeout, measurements are sent even if the client sends less than the mark.
         set_receive_timeout(sock, MEASUREMENT_INTERVAL_S)
         mark = LowWaterMark(sock)
         buffer = receive_buffer()
