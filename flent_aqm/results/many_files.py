@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -14,6 +15,7 @@ from typing import TypeVar
 from flent_aqm.base.errors import BadResult, ConfigError, a_defect
 from flent_aqm.base.regular_file import open_regular
 from flent_aqm.base.waiting import with_progress
+from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import (
     NETPERF_WRAPPER_SUFFIX,
     SUFFIX,
@@ -73,10 +75,16 @@ def _missing(path: Path) -> str:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Data files in a folder and below; folders that go away or can't be read have none."""
+    """Yield the data files in a folder and below; folders that go away or can't be read have none.
+    A symbolic link is left out with a line on standard error: in somebody's folder it may lead to
+    any file, and a file of the same folder is there already."""
     for place, _, names in os.walk(folder):
         for name in names:
-            if not name.startswith(".") and (
+            if name.endswith(SUFFIXES) and os.path.islink(os.path.join(place, name)):
+                print(f"flent-aqm: skipped: {plain(os.path.join(place, name))}: a symbolic link in "
+                      "a folder is not followed; name the link itself to read its file",
+                      file=sys.stderr)
+            elif not name.startswith(".") and (
                     name.endswith(SUFFIXES) or (name.endswith(NETPERF_WRAPPER_SUFFIX)
                                                 and _is_of_netperf_wrapper(Path(place, name)))):
                 yield Path(place, name)

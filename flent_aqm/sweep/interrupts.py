@@ -12,21 +12,22 @@ from typing import Any, Self
 
 class Interrupts:
     """While it is entered, the first ^C calls once(), and whatever comes after it, as well as
-    SIGTERM and SIGHUP at any time, raises KeyboardInterrupt in the main thread.
+    SIGTERM and SIGHUP at any time, raises KeyboardInterrupt in the main thread. That happens once:
+    further signals would interrupt the clean-up, and leave temporary folders behind.
 
     A signal that was ignored (nohup, a shell's background job) stays ignored.
     """
 
     def __init__(self, once: Callable[[], None]) -> None:
         self._once = once
-        self._came = False
+        self._came = self._raised = False
         self._old: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
         # Elsewhere than in the main thread there are no handlers to set.
         if threading.current_thread() is threading.main_thread():
-            for number, handler in ((signal.SIGINT, self._interrupt), (signal.SIGTERM, _now),
-                                    (signal.SIGHUP, _now)):
+            for number, handler in ((signal.SIGINT, self._interrupt), (signal.SIGTERM, self._now),
+                                    (signal.SIGHUP, self._now)):
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     self._old[number] = signal.signal(number, handler)
         return self
@@ -39,10 +40,12 @@ class Interrupts:
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self._came:
-            raise KeyboardInterrupt
+            self._now(number, frame)
+            return
         self._came = True
         self._once()
 
-
-def _now(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    def _now(self, number: int, frame: FrameType | None) -> None:
+        if not self._raised:
+            self._raised = True
+            raise KeyboardInterrupt

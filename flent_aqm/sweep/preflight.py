@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import resource
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.setup.iproute2 import OLDEST, new_tc_is_there
 from flent_aqm.setup.optional import check_tools
@@ -17,9 +19,17 @@ from flent_aqm.spec.queues.external import queue_of
 _ALWAYS_NEEDED = ("tc", "ip", "ethtool", "setpriv", "perl", "irtt", "fping", "tcpdump")
 
 
-def check(cells: Iterable[Cell]) -> None:
-    """Raise an AqmError for a missing tool or a folder that can't be written."""
+# Address space that the lab's kernel takes beside its guest's memory, in MiB.
+_KERNEL_MIB = 200
+# File descriptors that a sweep takes, and each run beside others, rounded up: two runs need 62.
+_DESCRIPTORS, _DESCRIPTORS_PER_JOB = 40, 12
+
+
+def check(cells: Iterable[Cell], jobs: int = 1) -> None:
+    """Raise an AqmError for a missing tool, a folder that can't be written, or limits of this
+    shell that are too low. jobs: runs side by side."""
     cells = list(cells)
+    _check_limits(cells, jobs)
     tools = dict.fromkeys(_ALWAYS_NEEDED)
     for cell in cells:
         needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
@@ -32,6 +42,24 @@ def check(cells: Iterable[Cell]) -> None:
             _check_new_tc(aqm)
     for folder in sorted({cell.folder for cell in cells}):
         _check_folder(folder)
+
+
+def _check_limits(cells: Iterable[Cell], jobs: int) -> None:
+    if any(cell.scenario.lab.testbed == "virtual" for cell in cells):
+        needed_mib = defaults.GUEST_MEMORY_MB + _KERNEL_MIB
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY and limit < needed_mib << 20:
+            raise ConfigError(f"ulimit -v is {limit >> 10}: the virtual lab needs an address space "
+                              f"of {needed_mib << 10} KiB; raise it, or use: ulimit -v unlimited")
+    needed = _DESCRIPTORS + _DESCRIPTORS_PER_JOB * jobs
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit != resource.RLIM_INFINITY and limit < needed:
+        fewer = " or give fewer jobs" if jobs > 1 else ""
+        raise ConfigError(f"ulimit -n is {limit}: a sweep with {jobs} runs side by side needs "
+                          f"{needed} open files; raise it (up to {most}: ulimit -n {needed}){fewer}"
+                          if needed <= most or most == resource.RLIM_INFINITY else
+                          f"ulimit -n is {limit}, and at most {most}: a sweep with {jobs} runs "
+                          f"side by side needs {needed} open files; raise it{fewer}")
 
 
 def _router_is_here(cell: Cell) -> bool:

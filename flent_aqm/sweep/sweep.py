@@ -142,7 +142,7 @@ class Sweep:
             check_tools(testbed.tools)
             warnings += testbed.check(
                 cell for cell in cells if cell.scenario.lab.testbed == name)
-        preflight.check(cells)
+        preflight.check(cells, 1 if self._elsewhere else jobs)
         remove_abandoned(sorted({cell.folder for cell in cells}))
         if resume:
             warnings += set_aside_unfinished(self.planned)

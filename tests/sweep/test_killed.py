@@ -143,6 +143,27 @@ def test_interrupt_twice_stops_now(bench: Any) -> None:
     assert not list(bench.folder.glob("results/.*"))
 
 
+def test_interrupt_many_times_leaves_no_temporary_folder(bench: Any, tmp_path: Path) -> None:
+    """Fifteen within a fraction of a second, to all of its processes, as a terminal sends them:
+    those after the second interrupted the clean-up."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    bench.batch("test_name = iperf3_upload\nlength = 60\ndelay = 1\nrate_mbps = 20\naqm = sfq\n"
+                "repetitions = 2")
+    sweep = subprocess.Popen([FLENT, "-B", "try.batch"], cwd=bench.folder, text=True,
+                             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                             start_new_session=True, env={**os.environ, "TMPDIR": str(folder)})
+    wait_until(lambda: any(folder.iterdir()), sweep)
+    time.sleep(1)  # into the runs
+    for _ in range(15):
+        os.killpg(sweep.pid, signal.SIGINT)
+        time.sleep(0.01)
+    _, stderr = sweep.communicate(timeout=60)
+    assert "Traceback" not in stderr
+    assert "go on with the same command" in stderr
+    assert list(folder.iterdir()) == []
+
+
 def test_folder_when_removed_meanwhile_is_made_again_and_its_runs_are_told(bench: Any) -> None:
     """What was running is kept; the table's end says how many files are gone."""
     sweep = sweep_of(bench, 3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import resource
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.sweep import missing, sweep
+from flent_aqm.sweep import missing, preflight, sweep
 from flent_aqm.sweep.finish import refuse_incomplete, samples_sha256
 from flent_aqm.sweep.resumed import refuse_another_run, set_aside_unfinished
 
@@ -164,3 +165,18 @@ def test_sweep_removes_what_killed_processes_left_before_it_begins(
     with pytest.raises(ConfigError, match="far enough"):
         made.start()
     assert not left.exists()
+
+
+@pytest.mark.parametrize(("limit", "soft", "words"), [
+    (resource.RLIMIT_AS, 1500 << 20, "ulimit -v is 1536000: the virtual lab needs an address"),
+    (resource.RLIMIT_NOFILE, 60, "ulimit -n is 60: a sweep with 2 runs side by side needs 64"),
+])
+def test_limits_that_are_too_low_are_refused_before_anything_runs(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, soft: int, words: str
+) -> None:
+    """With 1,800 MB and 64 files two runs succeed; each run failed with a cause of its own."""
+    real = resource.getrlimit
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (
+        (soft, resource.RLIM_INFINITY) if which == limit else real(which)))
+    with pytest.raises(ConfigError, match=words):
+        preflight.check([planned(tmp_path)], 2)

@@ -62,12 +62,14 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _files(paths: list[Path]) -> list[Path]:
-    """Return them, with folders replaced by what they have; the state of a sweep is none."""
+    """Return the paths, with folders replaced by the files in them, but for symbolic links and the
+    state of a sweep."""
     files: dict[Path, None] = {}
     for path in paths:
         archived = sorted(
             one for one in path.rglob("*") if one.name.endswith(_ENDS) and one.name != STATUS
-            and not one.name.startswith(".")) if os.path.isdir(path) else []
+            and not one.name.startswith(".") and not one.is_symlink()
+        ) if os.path.isdir(path) else []
         files.update(dict.fromkeys(archived))
         try:
             files.update(dict.fromkeys(find_files([path])))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import re
 import socket
 import sys
 import threading
@@ -24,6 +25,8 @@ from typing import Any
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.show.report.follow import Follower
 
+# Of a Host header: a name or a number, in brackets if it has colons, and perhaps a port.
+_HOST = re.compile(r"(?:\[(?P<number>[0-9a-f:.%]+)\]|(?P<name>[^\[\]:/\s]+))(?::\d{1,5})?")
 _HEADERS = {
     "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
@@ -93,8 +96,10 @@ class Server(ThreadingHTTPServer):
 
     def answers_to(self, host: str) -> bool:
         """Return whether a Host header is one of ours."""
-        name = host.strip().lower()
-        name = name[1:name.find("]")] if name.startswith("[") else name.split(":")[0]
+        match = _HOST.fullmatch(host.strip().lower())
+        if match is None:
+            return False
+        name = match["number"] or match["name"]
         if name in ("localhost", self.host.lower()):
             return True
         try:
@@ -170,7 +175,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "text/plain",
                        f"A request of more than {_MOST_HEAD_BYTES} bytes.\n".encode())
             return
-        if not self.server.answers_to(self.headers.get("Host", "")):
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or not self.server.answers_to(hosts[0]):
             self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain",
                        b"This name isn't this server's; use its address.\n")
             return

@@ -119,7 +119,9 @@ def test_links_that_lead_out_of_the_folder_are_not_followed(served: tuple[int, P
 @pytest.mark.parametrize(("host", "code"), [
     ("127.0.0.1", 200), ("localhost:8642", 200), ("LOCALHOST", 200), ("[::1]:80", 200),
     ("evil.example", 421), ("127.0.0.1.evil.example", 421), ("localhost.evil.example:80", 421),
-    ("", 421), ("[", 421)])
+    ("", 421), ("[", 421), ("[::1].evil.example", 421), ("[::1", 421), ("[localhost]evil", 421),
+    ("localhost:80:evil", 421), ("127.0.0.1:80evil", 421), ("localhost/x", 421),
+    ("localhost evil", 421), ("[::1]:8642", 200)])
 def test_names_that_are_not_this_machine_get_no_answer(
     served: tuple[int, Path], host: str, code: int
 ) -> None:
@@ -127,6 +129,22 @@ def test_names_that_are_not_this_machine_get_no_answer(
     status_code, body, _ = ask(served[0], "/state", host)
     assert status_code == code
     assert ("version" in body) == (code == 200)
+
+
+@pytest.mark.parametrize("hosts", [
+    ("localhost", "evil.example"), ("evil.example", "localhost"), ()])
+def test_request_with_other_than_one_host_gets_no_answer(
+        served: tuple[int, Path], hosts: tuple[str, ...]) -> None:
+    """Which of several a browser or a proxy meant can't be told (RFC 9112, section 3.2)."""
+    connection = http.client.HTTPConnection("127.0.0.1", served[0], timeout=60)
+    connection.putrequest("GET", "/state", skip_host=True)
+    for host in hosts:
+        connection.putheader("Host", host)
+    connection.endheaders()
+    answer = connection.getresponse()
+    assert answer.status == 421
+    assert b"version" not in answer.read()
+    connection.close()
 
 
 def test_answers_are_for_this_page_alone(served: tuple[int, Path]) -> None:
