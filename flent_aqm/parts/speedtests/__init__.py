@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Speed tests beside NDT7 and iperf3, one module each: docs/scorecard.md.
+"""The part for speed tests other than NDT7 and iperf3, one module each: docs/scorecard.md.
 
-A speed test is added by a line here."""
+A line in this file adds a speed test.
+"""
 
 from flent_aqm.base.part import Part
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cloudflare's bbperf: a TCP connection one way, whose own data times the queue it fills.
+"""Speed test with Cloudflare's bbperf: a TCP connection that measures latency with its own data.
 
-A call of it tests one direction. All times in its file are the sender's.
+A call of bbperf tests one direction. All times in its file are those of the sender's clock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ LENGTH_S = 10
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run it for each direction, and fill the report. Raises BadResult."""
+    """Run bbperf for each direction and fill the report. Raises BadResult if the server has an IPv6
+    address, or bbperf reports no result."""
     if ":" in call.host:
         raise BadResult(f"bbperf knows IPv4 alone, and the server is {call.host}; use -4")
     for direction, more in (("download", ["-R"]), ("upload", [])):
@@ -37,7 +38,13 @@ def measure(call: Call, report: Report) -> None:
 
 
 def read(text: str, direction: str, report: Report, complaint: str = "") -> None:
-    """Read the file that it has just written. Raises BadResult."""
+    """Read a direction's results from the text of bbperf's file, which has just been written, into
+    the report.
+
+    complaint: an error that bbperf printed, for the message.
+
+    Raises BadResult if there are no results, or the file has another form.
+    """
     now_s, epoch_s = time.monotonic(), time.time() - time.monotonic()
     try:
         data = json.loads(text)
@@ -45,10 +52,10 @@ def read(text: str, direction: str, report: Report, complaint: str = "") -> None
         if not summary:
             raise BadResult(f"bbperf reported no {direction}: {complaint or 'it has no summary'}")
         ended_s = entries[-1]["received_time_sec"] - epoch_s
-        # The sender's clock may be another one.
+        # The sender may have another clock: then assume that the test has ended just now.
         behind_s = 0.0 if abs(ended_s - now_s) < 3.0 else now_s - ended_s
         way = report.way(direction)
-        # It sends 1 kB at a time until it knows the unloaded round trip.
+        # It sends only 1 kB at a time until it has measured the unloaded round-trip time.
         way.warms_up = True
         way.begin(entries[0]["sent_time_sec"] - epoch_s + behind_s)
         for one in entries:

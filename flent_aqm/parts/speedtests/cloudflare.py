@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cloudflare's method, by this package's client; and its own engine in Chromium."""
+"""Speed tests by Cloudflare's method: with this package's client, and with Cloudflare's own engine
+in Chromium."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Crusader: eight TCP connections each way, and a UDP packet every 5 ms that the server returns.
+"""Speed test with Crusader: eight TCP connections per direction, and latency by UDP packets.
 
-It also tests both directions at once, which is left out here: a run's load has two.
+The server returns a UDP packet every 5 ms. Crusader can also test both directions at once. This
+isn't done, because the load of a run has one direction after the other.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from flent_aqm.tools.tool import STREAMS, Number, Program, Server, Shown, Tool, 
 
 PORT = 35481
 LENGTH_S = 10
-# Of its 60 ms, so many make a sample of 0.3 s.
+# So many of its samples, one every 60 ms, are joined to one of 0.3 s.
 STEPS = 5
 _WAYS = {"Download": "download", "Upload": "upload"}
 _NUMBERS = (
@@ -33,9 +34,10 @@ _SCALE = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run it, have it export what it saved, and fill the report. Raises BadResult."""
+    """Run Crusader's test, export its saved result as JSON, and fill the report. Raises
+    BadResult."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-crusader-") as folder:
-        # Names that it makes have the time in them.
+        # Crusader adds the time to the name of the file.
         tested_s = read_text(lines_of("crusader", [
             call.program, "test", "--download", "--upload", "--port", str(call.port),
             "--streams", call.options.get("streams", "8"), "--load-duration", str(LENGTH_S),
@@ -49,8 +51,8 @@ def measure(call: Call, report: Report) -> None:
 
 
 def read_text(lines: Iterable[Line], report: Report) -> float:
-    """Read the numbers that it shows; give the time at which it began with the download.
-    Raises BadResult."""
+    """Read the numbers that Crusader prints into the report. Return the time at which its download
+    began, in monotonic s. Raises BadResult if a throughput, a latency or that time is missing."""
     direction, begin_s = "", None
     for line in lines:
         idle = re.search(r"Idle latency to server ([0-9.]+) ms", line.text)
@@ -75,8 +77,15 @@ def read_text(lines: Iterable[Line], report: Report) -> float:
 
 
 def read_export(text: str, tested_s: float, report: Report) -> None:
-    """Read its data as JSON, by its own clock; at tested_s (monotonic) its download begins.
-    Raises BadResult."""
+    """Read Crusader's exported JSON into the report: rates of each direction, and latencies.
+
+    Args:
+        text: the JSON, whose times are those of Crusader's own clock.
+        tested_s: time at which the download began, in monotonic s.
+        report: the report to fill.
+
+    Raises BadResult if the JSON has another form.
+    """
     try:
         data = json.loads(text)
         parts = {_WAYS[part["kind"]]: part for part in data["test_data"] if part["kind"] in _WAYS}
@@ -101,11 +110,16 @@ def read_export(text: str, tested_s: float, report: Report) -> None:
 
 
 def _s(time: dict[str, Any]) -> float:
+    """Return one of Crusader's times in s."""
     return float(time["secs"]) + float(time["nanos"]) * 1e-9
 
 
 def _rates(streams: list[dict[str, Any]], offset_s: float) -> list[tuple[float, float, int]]:
-    """Return all streams' bytes, which each counts from its start, at the first one's times."""
+    """Return samples of all streams' rate: (end in monotonic s, duration in s, bytes).
+
+    Each stream's bytes are counted from its start. Their sum is taken at the times of the first
+    stream.
+    """
     counted = [[(_s(one["time"]), int(one["bytes"])) for one in stream["data"]]
                for stream in streams]
     steps = range(0, min(map(len, counted)), STEPS)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Microsoft's ethr: its latency test on the idle line, then a download, then an upload.
+"""Speed test with Microsoft's ethr: latency of the idle line, then a download, then an upload.
 
-Each is a call of its own, as ethr does one thing at a time. It shows the rate of each second and
-no total; this package takes their mean.
+Each of them is a separate call of ethr. It prints the rate of each second and no total, so this
+module computes their mean.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ _RATE = re.compile(r"\[\s*(\S+)\]\s+TCP\s+(\d+)-(\d+) sec\s+([0-9.]+)([KMGT]?)\s
 _SCALE = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 _TIME = re.compile(r"([0-9.]+)(ns|us|µs|ms|s)")
 _MS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
-# Columns of its table of latencies: the mean, and of nine the longest.
+# Indices of the mean and the longest in a row of the table of latencies, and its number of columns.
 _MEAN, _LONGEST, _COLUMNS = 0, 8, 9
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run it three times, and fill the report. Raises BadResult."""
+    """Run ethr three times and fill the report. Raises BadResult if it reports no latency or no
+    rates."""
     words = [call.program, "-c", call.host, "-port", str(call.port), "-no"]
     read_latency(lines_of("ethr", [*words, "-t", "l", "-i", "10", "-g", "200ms",
                                    "-d", f"{LATENCY_S}s"]), report)
@@ -38,7 +39,8 @@ def measure(call: Call, report: Report) -> None:
 
 
 def read_latency(lines: Iterable[Line], report: Report) -> None:
-    """Read its table of latencies: a row for each ten messages. Raises BadResult."""
+    """Read the table of latencies, a row per ten messages, into the report. Raises BadResult if it
+    is empty."""
     means, longest, fault = [], [], ""
     for line in lines:
         times = _TIME.findall(line.text)
@@ -54,7 +56,8 @@ def read_latency(lines: Iterable[Line], report: Report) -> None:
 
 
 def read_rates(lines: Iterable[Line], direction: str, report: Report) -> None:
-    """Read the rates of a direction's seconds. Raises BadResult."""
+    """Read a direction's rates, one per second, into the report. Raises BadResult if there are
+    none."""
     way, shown_mbps, fault = report.way(direction), [], ""
     for line in lines:
         match = _RATE.match(line.text)
@@ -73,7 +76,9 @@ def read_rates(lines: Iterable[Line], direction: str, report: Report) -> None:
 
 
 def _mean(values: Sequence[float]) -> float:
-    # Each run in the lab loads this module: statistics would bring decimal and fractions along.
+    """Return the arithmetic mean."""
+    # The module statistics isn't used, because it imports decimal and fractions, and each run in
+    # the lab loads this module.
     return fsum(values) / len(values)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""goresponsiveness, the Network Quality project's client, against a server over HTTP/2 and TLS.
+"""Speed test with goresponsiveness, the Network Quality project's client, over HTTP/2 and TLS.
 
-Its numbers are on its output, all that it measured in tables that it writes.
+The client prints its results, and writes CSV tables with all samples.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from flent_aqm.tools.report import Report
 from flent_aqm.tools.shared import HTTPS
 from flent_aqm.tools.tool import GO, STREAMS, Form, Number, Program, Shown, Tool, both
 
-# Its -rpm.id, where nothing else is asked for.
+# Interval in s at which the client adds connections (-rpm.id), if no other is requested.
 INTERVAL_S = 1.0
 _WAYS = {"Download:": "download", "Upload:": "upload"}
 _RPM = re.compile(r"\s*(Final )?RPM:\s*([-+.\w]+) \((P\d+|Single-Sided .*Trimmed Mean)\)")
@@ -30,7 +30,8 @@ _THROUGHPUT = re.compile(r"\s*Throughput: ([0-9.]+) Mbps .*using (\d+) parallel 
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run it, and fill the report. Raises BadResult."""
+    """Run the client and fill the report. Raises BadResult if its output or its tables can't be
+    read."""
     words = [call.program, "-url", f"https://{call.host_and_port}/config"]
     for name, option in (("interval_s", "-rpm.id"), ("most_connections", "-rpm.mnp"),
                          ("probes_per_s", "-rpm.mps")):
@@ -44,7 +45,8 @@ def measure(call: Call, report: Report) -> None:
 
 
 def read_text(lines: Iterable[Line], report: Report) -> None:
-    """Read the numbers that it shows. What it shows as NaN or Inf is none. Raises BadResult."""
+    """Read the results that the client prints into the report. Results that are NaN or infinite are
+    left out. Raises BadResult if the throughput of a direction is missing."""
     direction = ""
     for line in lines:
         text = line.text.rstrip()
@@ -66,13 +68,22 @@ def read_text(lines: Iterable[Line], report: Report) -> None:
 
 def read_tables(folder: Path, epoch_s: float, report: Report,
                 interval_s: float = INTERVAL_S) -> None:
-    """Read the tables that it wrote there, as run-KIND-TIME.csv. epoch_s: what to take off their
-    times for monotonic ones; interval_s: its -rpm.id. Raises BadResult."""
+    """Read the client's tables, files run-KIND-TIME.csv in `folder`, into the report: rates of each
+    direction and latencies under load.
+
+    Args:
+        folder: folder with the tables.
+        epoch_s: Unix time at which the monotonic clock was 0.
+        report: the report to fill.
+        interval_s: the client's interval (-rpm.id).
+
+    Raises BadResult if a table has another form.
+    """
     try:
         for direction, way in report.ways.items():
             for row in _rows(folder, f"throughput-{direction}"):
                 at_s = _epoch_s(row[0]) - epoch_s
-                # The first is that of an interval that has passed.
+                # A row stands at the end of its interval.
                 way.begin(at_s - interval_s)
                 if at_s > way.end_s:
                     way.rates.append((at_s, at_s - way.end_s,
@@ -82,15 +93,18 @@ def read_tables(folder: Path, epoch_s: float, report: Report,
         for kind, name in (("foreign", "foreign_ms"), ("self", "self_http_ms")):
             for row in _rows(folder, kind):
                 at_s = _epoch_s(row[0]) - epoch_s
-                # A new connection's is the sum of its round trips.
+                # Duration divided by number of round trips: a new connection takes several.
                 report.at(at_s).probe(name, at_s, float(row[2]) / float(row[1]) * 1e3)
     except (ValueError, LookupError, ZeroDivisionError) as fault:
         raise BadResult(f"goresponsiveness' tables can't be read ({fault!r})") from None
 
 
 def _fill_the_empty(report: Report) -> None:
-    """A direction whose first connection took longer than its first second has no row: it gives
-    up then, and shows 0 Mbit/s."""
+    """Record a rate of 0 for one second for each direction without a row.
+
+    The client gives a direction up and shows 0 Mbit/s if no connection is open within its first
+    interval.
+    """
     for direction, way in report.ways.items():
         if way.start_s is None:
             other = report.ways["upload" if direction == "download" else "download"]
@@ -101,13 +115,14 @@ def _fill_the_empty(report: Report) -> None:
 
 
 def _rows(folder: Path, kind: str) -> Iterator[list[str]]:
+    """Yield the rows of all tables of this kind, without their headers."""
     for path in folder.glob(f"run-{kind}-[0-9]*.csv"):
         with path.open(encoding="utf-8", newline="") as table:
             yield from (row for row in list(csv.reader(table))[1:] if row)
 
 
 def _epoch_s(text: str) -> float:
-    """Of its own form, such as 01-31-2026-00-00-23.223, in UTC."""
+    """Parse a time of the form 01-31-2026-00-00-23.223, in UTC. Return Unix time in s."""
     return datetime.strptime(text.strip(), "%m-%d-%Y-%H-%M-%S.%f").replace(tzinfo=UTC).timestamp()
 
 
@@ -130,7 +145,7 @@ TOOL = Tool(
     programs=(Program(
         "goresponsiveness", GO, "github.com/network-quality/goresponsiveness",
         "v0.0.0-20240129151524-343954285090", "Network Quality", "GPL-2.0",
-        # As its Makefile calls it; a program of Apple's has that name, too.
+        # The name in its Makefile. A program by Apple has this name, too.
         also=("networkQuality",)),),
     parameters={
         "interval_s": Form("[1-9]|10", "a whole number of seconds, 1 to 10"),

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""iperf 2's bounceback, small messages there and back, beside a TCP connection down, then up.
+"""Speed test with iperf 2's bounceback: small messages to the server and back under TCP load.
 
-The load is a second iperf. iperf's own for it (--bounceback-congest) writes pieces as long as the
-messages, 100 bytes, and so loads a processor more than the line. Of `iperf -e -f m`:
+The load, a download and then an upload, is a second iperf. iperf's own load (--bounceback-congest)
+writes chunks as small as the messages, 100 bytes, and so loads a processor more than the line.
+Output lines of `iperf -e -f m`, of the load and of bounceback:
 
     [ *1] 0.0000-1.0000 sec  5.34 MBytes  44.8 Mbits/sec  57970=0:0:0:3855:0:0:0:5
     [  1] 0.0000-1.0000 sec  0.004 MBytes  0.03 Mbits/sec    20=43.5/20.2/70.2/15.1 ms ... 23 rps
 
-The line of the whole comes last in either, and begins at 0 as well. --trip-times adds one of the
-messages' delay each way, as mean/least/most/deviation of the whole:
+The line for the whole test comes last, and begins at 0 as well. --trip-times adds a line with the
+messages' one-way delays in each direction, as mean/least/most/deviation of the whole test:
 
     [  1] 0.0000-10.0270 sec  OWD Delays (ms) Cnt=30 To=0.09/0.01/2.1/0.4 From=0.14/0.02/3.5/0.6 ...
 """
@@ -32,11 +33,12 @@ from flent_aqm.tools.client import Call, delayed, lines_of, main
 from flent_aqm.tools.report import Report
 from flent_aqm.tools.tool import DEBIAN, FLAG, Program, Server, Shown, Tool, both
 
-# A message that isn't back after half an interval ends iperf 2.1.8's bounceback with "read
-# failed", and iperf then goes on for ever. With its usual 1 s that is a queue of 0.5 s.
+# Reporting intervals in s. If a message isn't back after half an interval, iperf 2.1.8's bounceback
+# fails with "read failed" and iperf never ends. With the usual interval of 1 s, a queue of 0.5 s
+# would do that.
 INTERVAL_S, LOAD_INTERVAL_S = 5, 1
 OLDEST = (2, 1)
-# For what a full queue still holds after the load's time.
+# Time in s for a full queue to drain after the load's end.
 PATIENCE_S = 30
 _LINE = re.compile(
     r"\[ *\*?\d+\] +(?P<start>[\d.]+)-(?P<end>[\d.]+) sec +[\d.]+ [KMG]?Bytes +"
@@ -48,9 +50,10 @@ _ONE_WAY = re.compile(
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run both for each direction, and fill the report. Raises BadResult."""
+    """Run load and bounceback for each direction and fill the report. Raises BadResult if iperf is
+    too old, fails, or doesn't end."""
     refuse_old(call.program)
-    # Delays of one way need a common clock, which namespaces of one machine have.
+    # One-way delays need a common clock, which namespaces of one machine have.
     trip_times = switch(call.options.get("trip_times", environment.SCENARIO in os.environ))
     common = [call.program, "-c", call.host, "-p", str(call.port), "-e", "-f", "m", "-t",
               call.options["length"], *(["-V"] if ":" in call.host else [])]
@@ -77,7 +80,7 @@ def measure(call: Call, report: Report) -> None:
 
 
 def refuse_old(program: str) -> None:
-    """Raise BadResult for a program without --bounceback."""
+    """Raise BadResult if the iperf at this path is older than 2.1, which has no --bounceback."""
     printed = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False).stdout
@@ -88,7 +91,8 @@ def refuse_old(program: str) -> None:
 
 
 def read_load(text: str, direction: str, report: Report) -> None:
-    """Read what the load of a direction printed. Raises BadResult."""
+    """Read the output of a direction's load into the report. Raises BadResult if it has no
+    throughput."""
     matches = _lines(text)
     if len(matches) < 2 or float(matches[-1]["start"]):
         raise _fault(text, "no throughput")
@@ -101,7 +105,8 @@ def read_load(text: str, direction: str, report: Report) -> None:
 
 
 def read_messages(text: str, direction: str, report: Report) -> None:
-    """Read what the bounceback of a direction printed. Raises BadResult."""
+    """Read the output of a direction's bounceback into the report. Raises BadResult if it has no
+    results."""
     messages = [(line, bounce) for line in _lines(text) if (bounce := _BOUNCES.match(line["rest"]))]
     if len(messages) < 2 or float(messages[-1][0]["start"]):
         raise _fault(text, "no bounceback")
@@ -120,10 +125,16 @@ def read_messages(text: str, direction: str, report: Report) -> None:
 
 
 def _lines(text: str) -> list[re.Match[str]]:
+    """Return the matches of all lines with a throughput."""
     return [match for line in text.splitlines() if (match := _LINE.match(line))]
 
 
 def _fault(text: str, what: str) -> BadResult:
+    """Return the exception for output that lacks something. If the output has a line with "
+    failed", the message quotes it.
+
+    what: the missing part, for the message.
+    """
     printed = next((line for line in text.splitlines() if " failed" in line), "")
     return BadResult(f"iperf 2: {printed[:100]}" if printed else
                      f"iperf 2 printed {what}; its output starts with {text[:60]!r}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""LibreSpeed's method, by this package's client; and its script in Chromium, of the user's copy."""
+"""Speed tests by LibreSpeed's method: with this package's client, and with LibreSpeed's own script,
+of which the user has a copy, in Chromium."""
 
 from __future__ import annotations
 

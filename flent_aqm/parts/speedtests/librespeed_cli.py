@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""LibreSpeed's client for the command line, by its list of servers with one in it.
+"""Speed test with librespeed-cli, LibreSpeed's client for the command line.
 
-It shows a rate each second, a mean since the direction's start, and at the end its result.
+The client gets a list of servers with one entry. Each second it prints the mean rate since the
+direction's start, and at the end its results, as JSON lines.
 """
 
 from __future__ import annotations
@@ -23,22 +24,25 @@ _NUMBERS = {"download_mbps": "download", "upload_mbps": "upload", "ping_ms": "pi
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run it, and fill the report. Raises BadResult."""
+    """Run the client and fill the report. Raises BadResult if it gives no result."""
     server = {"id": 1, "name": "server", "server": f"http://{call.host_and_port}/",
               "dlURL": "backend/garbage.php", "ulURL": "backend/empty.php",
               "pingURL": "backend/empty.php", "getIpURL": "backend/getIP.php"}
     with tempfile.TemporaryDirectory(prefix="flent-aqm-librespeed-") as folder:
         servers = Path(folder) / "servers.json"
         servers.write_text(json.dumps([server]), encoding="utf-8")
-        # With ICMP it would need rights that a user seldom has.
+        # Pings by ICMP would need rights that users seldom have.
         read(lines_of("librespeed-cli", [
             call.program, "--local-json", str(servers), "--server", "1", "--json-stream",
             "--no-icmp", "--concurrent", call.options.get("streams", "3")]), report)
 
 
 def read(lines: Iterable[Line], report: Report) -> None:
-    """Read its events, one a line. It ends with status 0 also where it reached no server: raises
-    BadResult then."""
+    """Read the client's events, a JSON object per line, into the report.
+
+    The client exits with status 0 even if it reached no server. Raises BadResult if there is no
+    result, or an event has another form.
+    """
     result, complaint = None, ""
     for line in lines:
         if not line.text.startswith("{"):
@@ -53,7 +57,7 @@ def read(lines: Iterable[Line], report: Report) -> None:
                 way = report.way(phase)
                 way.begin(line.at_s)
                 if kind == "progress":
-                    # A mean since the start.
+                    # The client's rate is the mean since the direction's start.
                     way.show(line.at_s, float(event["mbps"]))
         except (ValueError, LookupError, TypeError, AttributeError) as fault:
             raise BadResult(f"librespeed-cli: its event can't be read ({fault!r}): "
@@ -84,7 +88,7 @@ TOOL = Tool(
     programs=(Program(
         "librespeed-cli", GO, "github.com/librespeed/speedtest-cli", "v1.0.14", "LibreSpeed",
         "LGPL-3.0", why="the test librespeed_cli needs librespeed-cli",
-        # As its Go module is called; a program of others has that name, too.
+        # The name of its Go module. Another project's program has this name, too.
         also=("speedtest-cli",)),),
     servers=(HTTPS,),
     choose=http_server,

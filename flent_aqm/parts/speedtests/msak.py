@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""M-Lab's msak-client: a few WebSocket streams for each direction, one after the other.
+"""Speed test with M-Lab's msak-client: several WebSocket streams, a download and then an upload.
 
-It shows its rate, a mean since the direction's start, with each message of a measurement, and at
-the end the last of these.
+With each measurement the client prints the mean rate since the direction's start. At the end it
+prints the last one again.
 """
 
 from __future__ import annotations
@@ -23,15 +23,18 @@ _RESULT = re.compile(r"(download|upload) rate: ([0-9.]+) Mb/s, rtt: ([0-9.]+)(?:
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run it, and fill the report. Raises BadResult."""
+    """Run the client and fill the report. Raises BadResult if it reports no rates."""
     read(lines_of("msak-client", [
         call.program, "-server", call.host_and_port, "-scheme", "ws",
         "-duration", f"{LENGTH_S}s", "-streams", call.options.get("streams", "2")]), report)
 
 
 def read(lines: Iterable[Line], report: Report) -> None:
-    """Read its output. It ends with status 0 also where it reached no server: raises BadResult
-    then, with the first thing that it complained of."""
+    """Read the client's output into the report.
+
+    The client exits with status 0 even if it reached no server. Raises BadResult with the client's
+    first unexpected line if a direction has no rates.
+    """
     complaint = ""
     for line in lines:
         start = re.match(r"Starting (download|upload) stream", line.text)
@@ -41,7 +44,7 @@ def read(lines: Iterable[Line], report: Report) -> None:
         elif match and not line.text.startswith(" "):
             way = report.way(match[1])
             if line.at_s > way.end_s:
-                # A mean since the start.
+                # The client's rate is the mean since the direction's start.
                 way.show(line.at_s, float(match[2]))
                 way.probe("rtt_ms", line.at_s, float(match[3]))
         elif match:
@@ -61,7 +64,7 @@ SERVER = Server(
     "msak", {"MSAK_PORT": (PORT,)},
     (f"msak-server -ws_addr :{PORT} -datadir /run/msak -latency_addr 127.0.0.1:0 "
      "-prometheusx.listen-address 127.0.0.1:0"),
-    # It writes its records to -datadir, and serves its metrics on loopback.
+    # The server writes records to -datadir, and serves its metrics on loopback.
     before="mkdir -p /run/msak", program="msak-server", parameter="msak_port", behind_ssh=False)
 TOOL = Tool(
     "msak", SERVER,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""nuttcp: a TCP connection down, then one up.
+"""Speed test with nuttcp: a download over one TCP connection, then an upload.
 
-`nuttcp -fparse -i` prints a line for each interval, and one for the whole.
+`nuttcp -fparse -i` prints a line per interval, and one for the whole test.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _NUMBERS = {"rate_Mbps": "{}_mbps", "retrans": "retransmits_{}", "rtt_ms": "rtt_
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run it for each direction, and fill the report. Raises BadResult."""
+    """Run nuttcp for each direction and fill the report. Raises BadResult if it reports no
+    rates."""
     for direction, word in (("download", "-r"), ("upload", "-t")):
         report.way(direction).begin(time.monotonic())
         read(lines_of("nuttcp", [
@@ -33,7 +34,7 @@ def measure(call: Call, report: Report) -> None:
 
 
 def read(lines: Iterable[Line], direction: str, report: Report) -> None:
-    """Read what it printed of a direction. Raises BadResult."""
+    """Read nuttcp's output for a direction into the report. Raises BadResult if it has no rates."""
     way, complaint = report.way(direction), ""
     way.own_clock = True
     for line in lines:
@@ -52,7 +53,7 @@ def read(lines: Iterable[Line], direction: str, report: Report) -> None:
 
 SERVER = Server("nuttcp", {"NUTTCP_PORT": (PORT,)}, f"nuttcp -S --nofork -P {PORT}",
                 program="nuttcp", parameter="nuttcp_port")
-# Its data goes by the port after that of its control connection.
+# Its data uses the port after that of its control connection.
 TOOL = Tool(
     "nuttcp", SERVER,
     method=("Downloads over one TCP connection, then uploads. Its round trip is that of "

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""OB-UDPST, by those who wrote RFC 9946: UDP at a rate that rises until packets are lost or late.
+"""Speed test with OB-UDPST, by the authors of RFC 9946: UDP at a rate that follows
+loss and delay.
 
-A call of it tests one direction. Its data goes between ports that neither side chooses, so that no
-capture has it; the times in what it prints are the client's.
+A call of it tests one direction. The ports of its data are not known beforehand, so captures don't
+have them. The times in its output are those of the client's clock.
 """
 
 from __future__ import annotations
@@ -21,24 +22,29 @@ PORT = 24601
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run it for each direction, and fill the report. Raises BadResult."""
+    """Run the client for each direction and fill the report. Raises BadResult if it reports no
+    result."""
     for direction, flag in (("download", "-d"), ("upload", "-u")):
         lines: list[str] = []
         try:
             lines.extend(line.text for line in lines_of("udpst", [
                 call.program, flag, "-f", "json", "-p", str(call.port), call.host]))
         except BadResult:
-            # It ends with the number of a warning or an error, and prints what that is.
+            # Its exit status is the number of a warning or an error, and its output explains it.
             if not lines:
                 raise
         read("".join(lines), direction, report)
 
 
 def read(text: str, direction: str, report: Report) -> None:
-    """Read what it has just printed of a direction. Raises BadResult."""
+    """Read the client's JSON output for a direction, which it has just printed, into the report.
+
+    Raises BadResult if it reports an error or has another form.
+    """
     epoch_s = time.time() - time.monotonic()
 
     def at_s(moment: str) -> float:
+        """Return an ISO 8601 time as monotonic s."""
         return datetime.fromisoformat(moment).timestamp() - epoch_s
 
     try:

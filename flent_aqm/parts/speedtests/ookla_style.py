@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A test in the style of Ookla's, by this package's client."""
+"""Speed test in the style of Ookla's, with this package's client."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The IETF's responsiveness test, by this package's client."""
+"""Speed test by the IETF's responsiveness draft, with this package's client."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ HTTP3 = Server(
 
 
 def _over_quic(parameters: Mapping[str, object]) -> bool:
+    """Return whether the test's parameters request HTTP/3."""
     return str(parameters.get("http_version")) == "3"
 
 
 def _server(parameters: Mapping[str, object]) -> Server:
+    """Return the server for these test parameters: HTTP/3, HTTPS or HTTP."""
     return HTTP3 if _over_quic(parameters) else http_server(parameters)
 
 
 def _together(parameters: Mapping[str, object]) -> str:
+    """Return why these test parameters can't be combined, "" if they can."""
     if _over_quic(parameters) and parameters.get("unsent"):
         return "unsent: only for HTTP/2; leave it out with http_version=3"
     if _over_quic(parameters) and switch(parameters.get("speedtest_tls", "no")):

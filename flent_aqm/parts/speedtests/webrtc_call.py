@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A video call by aiortc, this package's both ends."""
+"""Test with a video call, both ends of which are this package's, by aiortc."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cloudflare's speed test by its method: requests of growing sizes, one after the other.
+"""Client that follows Cloudflare's method: requests of growing sizes, one after the other.
 
 Source: cloudflare/speedtest (August 2026), defaultConfig.ts, BandwidthEngine.ts,
-MeasurementCalculations.ts, ScoresCalculations.ts. In Chromium all requests to one host share
-one connection of HTTP/2, and so do these, the requests that time the loaded line too. Left
-out: packet loss, which needs a TURN server of one's own; its score counts 0 without it.
+MeasurementCalculations.ts, ScoresCalculations.ts. In Chromium all requests to a host share one
+HTTP/2 connection. These requests do, too, including those that measure latency under load. Packet
+loss is left out, because it needs a TURN server. Its score is then 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from flent_aqm.tools.client import Call
 from flent_aqm.tools.report import Report
 
 LATENCY, DOWNLOAD, UPLOAD = "latency", "download", "upload"
-# What is done in which order: number of requests, bytes of each.
+# The measurements in their order: kind, number of requests, bytes of each request.
 SEQUENCE = (
     (LATENCY, 2, 0), (DOWNLOAD, 1, 100_000), (LATENCY, 20, 0), (DOWNLOAD, 9, 100_000),
     (LATENCY, 2, 0), (DOWNLOAD, 8, 1_000_000), (LATENCY, 2, 0), (UPLOAD, 8, 100_000),
@@ -30,34 +30,43 @@ SEQUENCE = (
     (LATENCY, 2, 0), (UPLOAD, 4, 10_000_000), (LATENCY, 2, 0), (DOWNLOAD, 4, 25_000_000),
     (LATENCY, 2, 0), (UPLOAD, 4, 25_000_000), (LATENCY, 2, 0), (DOWNLOAD, 3, 100_000_000),
     (LATENCY, 2, 0), (UPLOAD, 3, 50_000_000), (LATENCY, 2, 0), (DOWNLOAD, 2, 250_000_000))
-# The first download may be short without ending anything.
+# Index in SEQUENCE of the download that never causes larger sizes to be left out.
 _FIRST_DOWNLOAD = 1
-# Larger sizes are left out when the shortest request of a set took longer.
+# If the shortest request of a set takes longer, the larger sizes of that direction are left out.
 FINISH_MS = 1000.0
-# Requests that count for throughput, and sets that count as load.
+# Least duration of a request that counts for throughput, and least duration of the shortest request
+# of a size whose latencies count as latency under load.
 LEAST_MS, LEAST_LOADED_MS = 10.0, 250.0
 LOADED_DELAY_S, LOADED_PAUSE_S, LOADED_POINTS = 0.02, 0.4, 20
 BANDWIDTH_PERCENTILE, LATENCY_PERCENTILE = 0.9, 0.5
-# What Cloudflare has its servers leave unsent. Source: its blog, "Optimizing HTTP/2
-# prioritization with BBR and tcp_notsent_lowat" (2018). A browser limits nothing.
+# Limit in bytes of unsent data in the kernel of Cloudflare's servers. Source: its blog, "Optimizing
+# HTTP/2 prioritization with BBR and tcp_notsent_lowat" (2018). A browser has no such limit.
 UNSENT = "16384"
-# Headers of an answer as browsers count them, and of packets as it estimates them for uploads.
+# Bytes of a response's headers as browsers count them, and the share of packet headers in uploads
+# that Cloudflare estimates.
 HEADER_BYTES, HEADER_SHARE = 300, 0.005
 
 
 @dataclass
 class Size:
-    """All requests of one size in one direction: their times in ms and Mbit/s, and latencies
-    beside them."""
+    """The requests of one size in one direction."""
 
+    # Duration and throughput of each request.
     times_ms: list[float] = field(default_factory=list)
     mbps: list[float] = field(default_factory=list)
+    # Latencies that were measured meanwhile.
     beside_ms: list[float] = field(default_factory=list)
 
 
 async def measure(server: Server, report: Report, call: Call) -> None:
-    """The whole test. http_version: 2, or 1, where the timing requests have a connection of their
-    own; unsent: what the server leaves in its kernel, see unsent.py. Raises BadResult."""
+    """Run the whole test and fill the report.
+
+    Options of the call: `http_version` 2, or 1, where latencies are measured on a separate
+    connection. `unsent` limits the unsent bytes in the server's kernel, as in
+    measure/http/unsent.py.
+
+    Raises BadResult if a connection or request fails.
+    """
     http = int(call.options.get("http_version", 2))
     unsent = call.options.get("unsent", UNSENT)
     sizes: dict[str, dict[int, Size]] = {DOWNLOAD: {}, UPLOAD: {}}
@@ -87,6 +96,18 @@ async def measure(server: Server, report: Report, call: Call) -> None:
 
 async def _requests(connection: Connection, beside: Connection, report: Report, direction: str,
                     count: int, query: str, size: int, results: Size) -> None:
+    """Make a set of requests of one size, and measure latencies meanwhile.
+
+    Args:
+        connection: connection of the requests.
+        beside: connection of the latency measurements.
+        report: the report to fill.
+        direction: "download" or "upload".
+        count: number of requests.
+        query: query of the requests' path.
+        size: bytes of an upload.
+        results: gets durations, throughputs and latencies.
+    """
     way = report.way(direction)
     async with Metered(way):
         pings = asyncio.create_task(_beside(beside, report, direction, results))
@@ -106,15 +127,19 @@ async def _requests(connection: Connection, beside: Connection, report: Report, 
 
 
 def timed(direction: str, reply: Reply, size: int) -> tuple[float, float]:
-    """Return what it takes for the time of a request, in ms, and the throughput of that, in
-    Mbit/s: a download until its last byte with HTTP's headers, an upload until the first byte of
-    the answer with half a percent for those of packets."""
+    """Return the duration in ms and the throughput in Mbit/s of a request, as Cloudflare computes
+    them.
+
+    A download lasts until its last byte, and HTTP's headers count. An upload lasts until the first
+    byte of the response, and 0.5 % are added for the packets' headers.
+    """
     if direction == DOWNLOAD:
         return reply.whole_ms, (reply.size + HEADER_BYTES) * 8e-3 / reply.whole_ms
     return reply.wait_ms, size * (1 + HEADER_SHARE) * 8e-3 / reply.wait_ms
 
 
 async def _beside(connection: Connection, report: Report, direction: str, results: Size) -> None:
+    """Measure latency with empty requests every 0.4 s until cancelled."""
     await asyncio.sleep(LOADED_DELAY_S)
     while True:
         reply = await connection.get("/__down?bytes=0", patience_s=None)
@@ -124,6 +149,8 @@ async def _beside(connection: Connection, report: Report, direction: str, result
 
 
 def _conclude(report: Report, direction: str, sizes: list[Size]) -> None:
+    """Record throughput and latency under load of a direction in the report, if enough requests
+    count."""
     rates = [mbps for size in sizes for took_ms, mbps in zip(size.times_ms, size.mbps, strict=True)
              if took_ms >= LEAST_MS]
     if rates:

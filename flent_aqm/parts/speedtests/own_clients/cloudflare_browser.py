@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cloudflare's own speed test: npm's @cloudflare/speedtest, unmodified, in headless Chromium,
-against our server.
+"""Cloudflare's own speed test engine in headless Chromium, against this package's server.
 
-The page has the engine's defaults but for the server, which it asks to leave as little unsent as
-Cloudflare's do, and for packet loss, which needs a TURN server. Prints a report as cloudflare.py's
-client does.
+The engine is npm's @cloudflare/speedtest, unmodified. The page uses the engine's defaults with two
+exceptions: it requests that the server leave as little unsent as Cloudflare's servers do, and it
+doesn't measure packet loss, which would need a TURN server. The report is like that of
+cloudflare.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from flent_aqm.tools.client import Call, main
 from flent_aqm.tools.report import Report
 
 END_S = 240.0
-# Number -> its name in the engine's summary, and a factor.
+# Number in the report -> its name in the engine's summary, and a factor for the unit.
 _NUMBERS = {
     "download_mbps": ("download", 1e-6), "upload_mbps": ("upload", 1e-6),
     "latency_ms": ("latency", 1), "jitter_ms": ("jitter", 1),
@@ -63,7 +63,8 @@ addEventListener('load', () => setTimeout(start, 1000));
 
 
 def measurements() -> list[dict[str, object]]:
-    """Return the engine's default ones without packet loss, which cloudflare.py follows too."""
+    """Return the engine's default list of measurements, without packet loss. cloudflare.py follows
+    the same list."""
     entries: list[dict[str, object]] = []
     for what, count, size in SEQUENCE:
         entries.append({"type": what, "numPackets": count} if what == LATENCY else
@@ -73,7 +74,8 @@ def measurements() -> list[dict[str, object]]:
 
 
 def fill(report: Report, results: Mapping[str, Any]) -> None:
-    """Put what the engine found into a report. Raises BadResult."""
+    """Fill the report with the engine's results. Raises BadResult if they are an error, or lack a
+    direction."""
     if "summary" not in results:
         raise BadResult(f"Cloudflare's page came to no result: {results.get('fault')}")
     epoch_s = time.time() - time.monotonic()
@@ -101,16 +103,19 @@ def fill(report: Report, results: Mapping[str, Any]) -> None:
 
 
 def _timings(lists: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return all timings of these lists, sorted by time."""
     return sorted((one for each in lists for one in each), key=_at_s)
 
 
 def _at_s(timing: Mapping[str, Any]) -> float:
-    """When it was measured, by the page's clock, which is this machine's."""
+    """Return the Unix time in s at which a timing was measured. The page's clock is this
+    machine's."""
     return datetime.fromisoformat(timing["measTime"]).timestamp()
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run the page. Raises BadResult when it never came to its end, or to no numbers."""
+    """Run the page in Chromium and fill the report. Raises BadResult if the page doesn't end, or
+    has no results."""
     chromium, script = call.programs
     results: dict[str, Any] = {}
     page = PAGE.replace("MEASUREMENTS", json.dumps(measurements())).replace("UNSENT", UNSENT)

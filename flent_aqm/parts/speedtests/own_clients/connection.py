@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A client's connection to the server, over HTTP/1.1 or HTTP/2: what both have in common."""
+"""Base of the clients' connections over HTTP/1.1, HTTP/2 and HTTP/3."""
 
 from __future__ import annotations
 
@@ -17,50 +17,60 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.http.tls import adopt
 from flent_aqm.measure.http.unsent import UnsentLimit, stop_at_once
 
+# Function that gets the number of bytes of each piece that was transferred.
 Count = Callable[[int], None]
 
-# No answer for so long is a server that hangs. A full queue of 10 s fits in.
+# Timeout of connecting and of short requests, in s. It leaves room for a full queue of 10 s.
 PATIENCE_S = 30.0
-# Answers longer than this aren't kept, only counted.
+# About so many bytes of a response's body are kept. Further bytes are only counted.
 KEPT_BYTES = 65_536
 
 
 @dataclass(frozen=True)
 class Server:
-    """Where the server is. address: as connect() takes it; secure: TLS is wanted."""
+    """Address of the server."""
 
+    # HOST:PORT, for the Host header and messages.
     name: str
     family: int
+    # Address in the form that socket.connect() takes.
     address: tuple[object, ...]
+    # True: use TLS.
     secure: bool
 
 
 @dataclass
 class Reply:
-    """An answer. Times are monotonic, in seconds: the request went out, the first byte and
-    the last one came."""
+    """A response. Times are in monotonic seconds."""
 
+    # Time at which the request was sent.
     sent_s: float
+    # Time at which the first byte of the response arrived.
     first_s: float = 0.0
+    # Time at which the last byte arrived.
     end_s: float = 0.0
     status: int = 0
+    # Size of the body in bytes. `body` is its beginning only.
     size: int = 0
     body: bytes = b""
 
     @property
     def wait_ms(self) -> float:
-        """From the request to the first byte of the answer."""
+        """Time in ms from the request to the first byte of the response."""
         return (self.first_s - self.sent_s) * 1000
 
     @property
     def whole_ms(self) -> float:
-        """From the request to the last byte of the answer."""
+        """Time in ms from the request to the last byte of the response."""
         return (self.end_s - self.sent_s) * 1000
 
 
 class PendingRequest:
-    """A request until its answer is there. future has the reply, or a BadResult; left: bytes of
-    an upload that are still to be sent."""
+    """A request until its response is complete.
+
+    The attribute `future` gets the Reply, or a BadResult. `left` is the number of bytes of an
+    upload that are still to be sent.
+    """
 
     def __init__(self, method: str, size: int, count: Count | None) -> None:
         self.future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
@@ -70,7 +80,7 @@ class PendingRequest:
         self.left = size
 
     def take(self, data: bytes) -> None:
-        """Take a piece of the answer's body."""
+        """Add a piece of the response's body."""
         self.reply.size += len(data)
         if len(self.reply.body) < KEPT_BYTES:
             self.reply.body += bytes(data[:KEPT_BYTES])
@@ -78,19 +88,24 @@ class PendingRequest:
             self.count(len(data))
 
     def finish(self, now_s: float) -> None:
-        """The answer is whole."""
+        """Set the result: the response was complete at `now_s`."""
         self.reply.end_s = now_s
         if not self.future.done():
             self.future.set_result(self.reply)
 
     def fail(self, fault: BadResult) -> None:
-        """There will be no answer, unless it is there already."""
+        """Set the exception, unless there is a result already."""
         if not self.future.done():
             self.future.set_exception(fault)
 
 
 def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> Server:
-    """Return the address of a server. Raises BadResult for a name that nobody knows."""
+    """Resolve a server's address.
+
+    ip_version: 4 or 6, None for either.
+
+    Raises BadResult if the name can't be resolved.
+    """
     family = {4: socket.AF_INET, 6: socket.AF_INET6}.get(ip_version or 0, socket.AF_UNSPEC)
     try:
         address = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)[0]
@@ -101,9 +116,10 @@ def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> S
 
 
 class Connection(ABC, asyncio.Protocol):
-    """One connection. tcp_ms, tls_ms: what its handshakes took; tls_ms is None in cleartext.
+    """A connection to the server. As a context for `async with`, it is opened and at the end
+    aborted.
 
-    A context for `async with`, which aborts it at the end.
+    `tcp_ms` and `tls_ms` are the durations of its handshakes. `tls_ms` is None in cleartext.
     """
 
     alpn = ""
@@ -118,7 +134,7 @@ class Connection(ABC, asyncio.Protocol):
         self._ended = ""
 
     async def open(self) -> None:
-        """Connect. Raises BadResult."""
+        """Connect, with TLS if the server is secure. Raises BadResult if that fails."""
         loop = asyncio.get_running_loop()
         sock = socket.socket(self.server.family, socket.SOCK_STREAM)
         sock.setblocking(False)
@@ -147,7 +163,7 @@ class Connection(ABC, asyncio.Protocol):
         self.abort()
 
     def abort(self) -> None:
-        """End it at once, whatever is on the way."""
+        """Close the connection at once. Requests that are under way fail."""
         self._ended = "it was ended"
         if hasattr(self, "transport"):
             self.transport.abort()
@@ -155,17 +171,34 @@ class Connection(ABC, asyncio.Protocol):
 
     async def get(self, path: str, count: Count | None = None, *,
                   patience_s: float | None = PATIENCE_S) -> Reply:
-        """Ask for something. count is told of each piece of it. Raises BadResult."""
+        """Send a GET request and return the response.
+
+        Args:
+            path: path and query.
+            count: gets the number of bytes of each piece of the response's body.
+            patience_s: timeout, None for none.
+
+        Raises BadResult if the connection breaks, the time runs out, or the status isn't 200.
+        """
         return await self._patiently(self.request("GET", path, 0, count), path, patience_s)
 
     async def post(self, path: str, size: int, count: Count | None = None, *,
                    patience_s: float | None = PATIENCE_S) -> Reply:
-        """Send so many bytes. count is told of each piece that the kernel took. Raises
-        BadResult."""
+        """Upload `size` bytes of filler in a POST request and return the response.
+
+        Args:
+            path: path and query.
+            size: number of bytes.
+            count: gets the number of bytes of each piece that the kernel took.
+            patience_s: timeout, None for none.
+
+        Raises BadResult if the connection breaks, the time runs out, or the status isn't 200.
+        """
         return await self._patiently(self.request("POST", path, size, count), path, patience_s)
 
     async def _patiently(self, requested: asyncio.Future[Reply], path: str,
                          patience_s: float | None) -> Reply:
+        """Wait for the response. Raises BadResult on timeout, or if the status isn't 200."""
         try:
             async with asyncio.timeout(patience_s):
                 reply = await requested
@@ -178,23 +211,32 @@ class Connection(ABC, asyncio.Protocol):
         return reply
 
     def limit_unsent(self, requested: str) -> None:
-        """Of an upload that follows, see unsent.py."""
+        """Limit the unsent bytes in the kernel for the uploads that follow. `requested`: a value as
+        in measure/http/unsent.py."""
         self.limit.begin(requested)
 
     @abstractmethod
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
-        """Send a request. The future has a BadResult where the connection ends first."""
+        """Send a request. Return a future of the response, which gets a BadResult if the connection
+        ends before.
+
+        Args:
+            method: "GET" or "POST".
+            path: path and query.
+            size: bytes to upload, 0 without a body.
+            count: as in get() and post().
+        """
 
     @abstractmethod
     def fail(self, why: str) -> None:
-        """Let all that is still to come fail."""
+        """Let all requests that are under way fail with the reason `why`."""
 
     @abstractmethod
     def fill(self) -> None:
-        """Send on, as far as the kernel takes it."""
+        """Send further bytes of uploads, as many as the kernel takes."""
 
-    # Below: what asyncio calls.
+    # The methods below are called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -214,12 +256,13 @@ class Connection(ABC, asyncio.Protocol):
             self.fill()
 
     def broken(self, why: str) -> BadResult:
-        """Return the error of a request that had no end."""
+        """Return the error for requests without a complete response."""
         return BadResult(f"the connection to {self.server.name} broke: {self._ended or why}")
 
 
 def _reason(fault: OSError) -> str:
-    """asyncio puts addresses in place of the system's words."""
+    """Return the cause of a connection error in words, without the addresses that asyncio puts
+    in."""
     if isinstance(fault, TimeoutError):
         return f"no answer in {PATIENCE_S:g} s"
     if isinstance(fault, ssl.SSLError) or not fault.errno:
@@ -231,7 +274,8 @@ _contexts: dict[str, ssl.SSLContext] = {}
 
 
 def _context(alpn: str) -> ssl.SSLContext:
-    """Without a check of the certificate: the lab's server has made its own."""
+    """Return the TLS context for this ALPN protocol. It accepts any certificate, because the lab's
+    server makes its own."""
     if alpn not in _contexts:
         context = ssl.create_default_context()
         context.check_hostname = False

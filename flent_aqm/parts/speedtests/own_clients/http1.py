@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A client's connection over HTTP/1.1: one request at a time."""
+"""A client's HTTP/1.1 connection, which carries one request at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AGENT = "flent-aqm"
 
 
 class Http1Connection(Connection):
-    """See Connection."""
+    """An HTTP/1.1 connection. The methods are documented in Connection."""
 
     alpn = "http/1.1"
 
@@ -31,8 +31,10 @@ class Http1Connection(Connection):
         super().__init__(server)
         self._http = h11.Connection(h11.CLIENT)
         self._request: PendingRequest | None = None
-        self._taken = 0  # bytes of an upload that the kernel had taken when count was last told
-        self._awaited = 0  # bytes of an answer of known length that are still to come
+        # Bytes of an upload that were written to asyncio, but not yet reported to `count`.
+        self._taken = 0
+        # Bytes still to come of a response whose length is known.
+        self._awaited = 0
         self._wake: WakeAt
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -78,7 +80,11 @@ class Http1Connection(Connection):
             self._tell(requested, 0)
 
     def _tell(self, requested: PendingRequest, size: int) -> None:
-        """Count what the kernel has taken since: what asyncio still holds has not gone."""
+        """Report to the request's `count` the bytes of an upload that the kernel has taken since
+        the last report. Bytes in asyncio's buffer don't count.
+
+        size: number of bytes that were just written to asyncio.
+        """
         self._taken += size
         gone = self._taken - self.transport.get_write_buffer_size()
         if requested.count is not None and gone > 0:
@@ -88,7 +94,7 @@ class Http1Connection(Connection):
     def data_received(self, data: bytes) -> None:
         requested = self._request
         if requested is None:
-            self.transport.abort()  # an answer that nobody asked for
+            self.transport.abort()  # a response without a request
             return
         if self._awaited:
             data = self._go_on(requested, data)
@@ -117,7 +123,8 @@ class Http1Connection(Connection):
             self.transport.abort()
 
     def _go_on(self, requested: PendingRequest, data: bytes) -> bytes:
-        """Take what belongs to the answer, past h11; gives the rest."""
+        """Take the bytes of a response with known length, without h11, and return the bytes behind
+        it."""
         mine, rest = data[:self._awaited], data[self._awaited:]
         self._awaited -= len(mine)
         self._wake(self._awaited)
@@ -125,11 +132,12 @@ class Http1Connection(Connection):
         if not self._awaited:
             if self._http.our_state is h11.DONE:
                 self._http = h11.Connection(h11.CLIENT)
-            # Only now, as looking at the clock costs more than counting what came.
+            # Read only at the end, because reading the clock takes longer than counting bytes.
             self._end(requested, time.monotonic())
         return rest
 
     def _end(self, requested: PendingRequest, now_s: float) -> None:
+        """Complete the response at `now_s`, and make h11 ready for the next request."""
         if self._http.our_state is h11.DONE is self._http.their_state:
             self._http.start_next_cycle()
         requested.finish(now_s)

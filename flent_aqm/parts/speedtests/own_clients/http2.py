@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A client's connection over HTTP/2: any number of requests at once."""
+"""A client's HTTP/2 connection, which carries any number of requests at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AGENT = "flent-aqm"
 
 
 class Http2Connection(Connection):
-    """See Connection."""
+    """An HTTP/2 connection. The methods are documented in Connection."""
 
     alpn = "h2"
 
@@ -55,7 +55,7 @@ class Http2Connection(Connection):
                    (":scheme", "https" if self.server.secure else "http"),
                    ("user-agent", _AGENT), ("accept-encoding", "identity")]
         if stream.is_upload:
-            # No length, so that our server counts it past its h2, see bulk.py.
+            # Without a length, so that this package's server counts the bytes without h2: bulk.py.
             headers.append(("content-type", "application/octet-stream"))
         self._streams[number] = stream
         self._http.send_headers(number, headers, end_stream=not size)
@@ -91,7 +91,7 @@ class Http2Connection(Connection):
         try:
             for number, piece in self._inbound.split(data):
                 if not number:
-                    # Here, as looking at the clock costs more than counting bulk.
+                    # Not for bulk data, because reading the clock takes longer than counting bytes.
                     now_s = time.monotonic()
                     for event in self._http.receive_data(piece):
                         self._see(event, now_s)
@@ -109,6 +109,7 @@ class Http2Connection(Connection):
         self.fill()
 
     def _see(self, event: h2.events.Event, now_s: float) -> None:
+        """Handle an event of h2 that happened at `now_s`."""
         number = getattr(event, "stream_id", None)
         stream = self._streams.get(number) if number else None
         if isinstance(event, h2.events.ConnectionTerminated):
@@ -130,6 +131,7 @@ class Http2Connection(Connection):
             self._streams.pop(number).fail(self.broken("the server reset a request"))
 
     def _flush(self) -> None:
+        """Write the bytes that h2 has ready."""
         if (data := self._http.data_to_send()) and not self.transport.is_closing():
             self.transport.write(data)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A client's connection over HTTP/3: any number of requests at once. Needs aioquic."""
+"""A client's HTTP/3 connection, which carries any number of requests at once. Needs aioquic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ _AGENT = b"flent-aqm"
 
 
 class Http3Connection(Connection):
-    """See Connection. QUIC's handshake is TLS' as well, and counts as tcp_ms."""
+    """An HTTP/3 connection. The methods are documented in Connection.
+
+    QUIC's handshake includes that of TLS. Its duration is `tcp_ms`, and `tls_ms` is None.
+    """
 
     def __init__(self, server: Server) -> None:
         super().__init__(server)
@@ -63,7 +66,7 @@ class Http3Connection(Connection):
         self.fail("it was ended")
 
     def limit_unsent(self, requested: str) -> None:
-        """Nothing is left to the kernel, see quic.py."""
+        """Do nothing: QUIC's data waits in this process, not in the kernel."""
 
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
@@ -87,7 +90,7 @@ class Http3Connection(Connection):
         return stream.future
 
     def see(self, event: QuicEvent) -> None:
-        """What the other end did."""
+        """Handle an event of aioquic's connection."""
         now_s = time.monotonic()
         if isinstance(event, ConnectionTerminated):
             self.fail(event.reason_phrase or "the server ended it")
@@ -113,11 +116,11 @@ class Http3Connection(Connection):
         self._streams.clear()
 
     def fill(self) -> None:
-        """It sends on by itself."""
+        """Do nothing: aioquic goes on sending by itself."""
 
 
 class _End(Bulk):
-    """Tells its connection what happens."""
+    """The QUIC end of a connection, which hands events to its Http3Connection."""
 
     def __init__(self, connection: Http3Connection, *words: Any, **named: Any) -> None:
         super().__init__(*words, **named)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""LibreSpeed by its method, as its page does it in Chromium.
+"""Client that follows LibreSpeed's method as its page does in Chromium.
 
-Source: librespeed/speedtest (5.x, August 2026), speedtest_worker.js: order P, D, U with 1 s
-between, 5 downloads and 3 uploads at once that start 300 ms apart, a time of grace, a test that
-becomes shorter on quick lines, all bytes times 1.06. Its ping is that of the idle line.
+Source: librespeed/speedtest (5.x, August 2026), speedtest_worker.js: ping, download and upload with
+1 s between them. Five downloads or three uploads run at once and start 300 ms apart. The first
+seconds (grace time) are not measured. The test is shorter on fast lines. All bytes are multiplied
+by 1.06. The ping is that of the idle line.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ TICK_S = 0.2
 OVERHEAD_FACTOR = 1.06
 UPLOAD_BYTES = 20 << 20
 GARBAGE_CHUNKS = 100
-# Each tick makes the test shorter by 5 ms for each 100 kB/s, and by 400 ms at most.
+# Each tick makes the test shorter by 5 ms per 100 kB/s, and by 400 ms at most.
 _BONUS_S_PER_BYTES_PER_S, _MOST_BONUS_S = 5e-3 / 100_000, 0.4
-# Of the smoothed jitter: how much a larger and a smaller difference count.
+# Weight in the smoothed jitter of a difference above it, and of one below it.
 _LARGER, _SMALLER = 0.7, 0.2
 
 
 async def measure(server: Server, report: Report, call: Call) -> None:
-    """The whole test. Raises BadResult."""
+    """Run the whole test and fill the report. Raises BadResult if a connection or request fails."""
     await _ping(server, report)
     for direction in ("download", "upload"):
         await asyncio.sleep(PAUSE_S)
@@ -44,11 +45,13 @@ async def measure(server: Server, report: Report, call: Call) -> None:
 
 
 async def _ping(server: Server, report: Report) -> None:
+    """Time ten requests on the idle line, and record ping and jitter. The first request isn't
+    counted."""
     times_ms: list[float] = []
     async with Http1Connection(server) as connection:
         for number in range(PINGS):
             reply = await connection.get("/empty")
-            # The first one opened the connection.
+            # In LibreSpeed, the first request opens the connection.
             if number:
                 times_ms.append(reply.wait_ms)
                 report.idle.probe("ping_ms", reply.sent_s, reply.wait_ms)
@@ -57,8 +60,8 @@ async def _ping(server: Server, report: Report) -> None:
 
 
 def smoothed_jitter_ms(times_ms: list[float]) -> float:
-    """Return the jitter that it shows: differences of neighbours, smoothed; larger ones count
-    more."""
+    """Return LibreSpeed's jitter: a moving average of the differences between successive times, in
+    which increases count more than decreases."""
     jitter = 0.0
     for number in range(1, len(times_ms)):
         step = abs(times_ms[number] - times_ms[number - 1])
@@ -71,6 +74,7 @@ def smoothed_jitter_ms(times_ms: list[float]) -> float:
 
 
 async def _load(server: Server, report: Report, direction: str) -> None:
+    """Load the line in one direction, and record the throughput that LibreSpeed would show."""
     way = report.way(direction)
     request = _download if direction == "download" else _upload
     async with Metered(way), asyncio.TaskGroup() as group:
@@ -83,14 +87,18 @@ async def _load(server: Server, report: Report, direction: str) -> None:
 
 
 async def _watch(way: Way, grace_s: float) -> float:
-    """Look every 0.2 s until the test has lasted; gives what it shows then, in Mbit/s."""
+    """Return the throughput in Mbit/s that LibreSpeed shows at the end, once the test has lasted
+    long enough.
+
+    It looks at the transferred bytes every 0.2 s. Bytes of the first `grace_s` seconds don't count.
+    """
     began_s, before, bonus_s, grace = time.monotonic(), way.total_bytes, 0.0, True
     while True:
         await asyncio.sleep(TICK_S)
         passed_s = time.monotonic() - began_s
         if grace:
             if passed_s > grace_s:
-                # A line that has carried nothing yet is measured from the start.
+                # If nothing has been transferred yet, the test is measured from its beginning.
                 if way.total_bytes > before:
                     began_s, before = time.monotonic(), way.total_bytes
                 grace = False
@@ -103,6 +111,8 @@ async def _watch(way: Way, grace_s: float) -> float:
 
 async def _stream(server: Server, way: Way,
                   request: Callable[[Connection, Way], Awaitable[None]], delay_s: float) -> None:
+    """Repeat a request on a connection of its own until cancelled, beginning after `delay_s`
+    seconds."""
     await asyncio.sleep(delay_s)
     async with Http1Connection(server) as connection:
         while True:
@@ -110,10 +120,12 @@ async def _stream(server: Server, way: Way,
 
 
 async def _download(connection: Connection, way: Way) -> None:
+    """Request filler bytes, and count them as they arrive."""
     await connection.get(f"/garbage?ckSize={GARBAGE_CHUNKS}", way.count, patience_s=None)
 
 
 async def _upload(connection: Connection, way: Way) -> None:
+    """Upload filler bytes, and count them as the kernel takes them."""
     await connection.post("/empty", UPLOAD_BYTES, way.count, patience_s=None)
 
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""LibreSpeed itself: its own speedtest_worker.js in headless Chromium, against our server.
+"""LibreSpeed's own speedtest_worker.js in headless Chromium, against this package's server.
 
-speedtest_worker.js is the user's, of a copy of librespeed/speedtest; none of it is in this package.
-The page around it does what its speedtest.js does: it starts the worker, with no setting but the
-server's paths, and asks for its state every 200 ms.
+The script is from the user's copy of librespeed/speedtest. This package contains nothing of it. The
+page does what LibreSpeed's speedtest.js does: it starts the worker with no setting other than the
+server's paths, and requests its state every 200 ms.
 
-It starts a second after it has loaded, as a person has to click. In the lab, where computing takes
-no time, a worker that was made while Chromium was still starting was never loaded: not even its
-script was asked for, depending on what else happened in that millisecond.
+The test starts a second after the page has loaded, like a person who has to click. In the lab,
+computing takes no time: a worker that was created while Chromium was still starting was sometimes
+never loaded.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from flent_aqm.tools.client import Call, main
 from flent_aqm.tools.report import Report
 
 END_S = 120.0
-# The page would come from the server that it tests; here it comes from loopback.
+# Usually the page comes from the server under test. Here it comes from loopback, so its requests
+# would be refused.
 WORDS = ("--disable-web-security",)
-# States of the worker.
+# Values of the worker's testState.
 _DOWNLOAD, _UPLOAD = 1, 3
 _WAYS = {_DOWNLOAD: ("download", "dlStatus"), _UPLOAD: ("upload", "ulStatus")}
 _NUMBERS = {"download_mbps": "dlStatus", "upload_mbps": "ulStatus", "ping_ms": "pingStatus",
@@ -62,7 +63,8 @@ addEventListener('load', () => setTimeout(start, 1000));
 
 
 class PageReport:
-    """Fills a report with what the page told. Times are the page's, which are this machine's."""
+    """Fills a report with the states that the page sends. Times are those of this machine's
+    clock."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -70,7 +72,7 @@ class PageReport:
         self._epoch_s = time.time() - time.monotonic()
 
     def take(self, message: bytes) -> None:
-        """A state of the worker."""
+        """Record a state of the worker, given as JSON."""
         self.last = state = json.loads(message)
         at_s = state["at_ms"] / 1000 - self._epoch_s
         direction, name = _WAYS.get(state["testState"], ("", ""))
@@ -79,12 +81,12 @@ class PageReport:
         way = self.report.way(direction)
         way.begin(at_s)
         if state[name]:
-            # A mean since its time of grace.
+            # The rate is the mean since the end of the grace time.
             way.show(at_s, float(state[name]))
         way.end_s = at_s
 
     def conclude(self) -> None:
-        """Fill in the numbers. Raises BadResult for a test that didn't come to one."""
+        """Record the final numbers. Raises BadResult if the last state lacks any of them."""
         for number, name in _NUMBERS.items():
             try:
                 self.report.numbers[number] = float(str(self.last.get(name, "")))
@@ -96,7 +98,8 @@ class PageReport:
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run the page. Raises BadResult when it never came to its end, or to no numbers."""
+    """Run the page in Chromium and fill the report. Raises BadResult if the page doesn't end, or
+    has no numbers."""
     chromium, worker = call.programs
     heard = PageReport(report)
     if not show(chromium, PAGE, {"/speedtest_worker.js": Path(worker)}, {"server": call.url},

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A test in the style of Ookla's Speedtest, whose client is closed: what it publishes, no more.
+"""Client in the style of Ookla's Speedtest, whose own client is closed source.
 
 Sources: Ookla's support pages on how Speedtest works (several connections; chunks whose size
 follows the speed; further connections in the first half where they help; the lowest latency of
 several) and on its test flow (samples in 20 slices, without the fastest 10 % and the slowest
 30 %); the fields of its command-line client (latency under load as iqm, low, high, jitter).
-Ours, as it isn't published: how many connections and when, chunks of half a second, and
-latency under load every 0.2 s by a request on a connection of its own.
+Not published, and therefore this package's choice: number and times of connections, chunks of half
+a second, and latency under load every 0.2 s by a request on a separate connection.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from flent_aqm.tools.report import Report, Way
 PINGS = 10
 LENGTH_S = 15.0
 FIRST_CONNECTIONS, MOST_CONNECTIONS = 4, 8
-# A further connection each second of the first half, while the last one added so much.
+# In the first half, a connection is added each second while the last one increased the rate by this
+# factor.
 _ADD_EVERY_S, _HELPS = 1.0, 1.05
 FIRST_CHUNK_BYTES, LEAST_CHUNK_BYTES, MOST_CHUNK_BYTES = 100_000, 25_000, 25_000_000
 CHUNK_S = 0.5
@@ -36,7 +37,7 @@ QUARTER = 0.25
 
 
 async def measure(server: Server, report: Report, call: Call) -> None:
-    """The whole test. Raises BadResult."""
+    """Run the whole test and fill the report. Raises BadResult if a connection or request fails."""
     times_ms: list[float] = []
     async with Http1Connection(server) as connection:
         for _ in range(PINGS):
@@ -50,6 +51,7 @@ async def measure(server: Server, report: Report, call: Call) -> None:
 
 
 async def _load(server: Server, report: Report, direction: str) -> None:
+    """Load the line in one direction for 15 s, and record throughput and latency under load."""
     way = report.way(direction)
     async with Metered(way), asyncio.TaskGroup() as group:
         tasks = [group.create_task(_chunks(server, way, direction))
@@ -88,8 +90,13 @@ async def _load(server: Server, report: Report, direction: str) -> None:
 
 
 def sliced_mbps(samples: list[int], sample_s: float) -> float:
-    """Return the mean of 20 slices of the samples, in bytes, without the fastest and the
-    slowest."""
+    """Return the mean rate in Mbit/s of 20 slices of the samples, without the fastest 10 % and the
+    slowest 30 %.
+
+    Args:
+        samples: bytes transferred in each sample.
+        sample_s: length of a sample.
+    """
     size = len(samples) / SLICES
     slices = [samples[round(number * size):round((number + 1) * size)] for number in range(SLICES)]
     rates = [sum(one) * 8e-6 / (len(one) * sample_s) for one in slices if one]
@@ -97,6 +104,8 @@ def sliced_mbps(samples: list[int], sample_s: float) -> float:
 
 
 async def _chunks(server: Server, way: Way, direction: str) -> None:
+    """Transfer chunks on a connection of its own until cancelled. Their size follows the rate, so
+    that a chunk takes about half a second."""
     size = FIRST_CHUNK_BYTES
     async with Http1Connection(server) as connection:
         while True:
@@ -105,7 +114,8 @@ async def _chunks(server: Server, way: Way, direction: str) -> None:
                                              patience_s=None)
             else:
                 reply = await connection.post("/chunk", size, patience_s=None)
-                # What the server has: the sender's kernel would count what it holds, too.
+                # Counted when the server has answered: bytes that the kernel took may still be in
+                # its buffer.
                 way.count(size)
             took_s = max(reply.whole_ms / 1000, 1e-3)
             size = round(min(max(size * CHUNK_S / took_s, LEAST_CHUNK_BYTES), 2 * size,
@@ -113,6 +123,8 @@ async def _chunks(server: Server, way: Way, direction: str) -> None:
 
 
 async def _ping(server: Server, way: Way) -> None:
+    """Record the latency of a small request every 0.2 s, on a connection of its own, until
+    cancelled."""
     async with Http1Connection(server) as connection:
         while True:
             reply = await connection.get("/latency", patience_s=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this package's own clients share: one is run against the server, and meters its load."""
+"""Runs this package's own clients, and meters the load of a direction."""
 
 from __future__ import annotations
 
@@ -16,8 +16,14 @@ STEP_S = 0.2
 
 
 def run(name: str, measure: Callable[[Server, Report, Call], Coroutine[Any, Any, None]]) -> int:
-    """Run a client; gives its exit status. measure: the whole test, which raises BadResult."""
+    """Run a client of this package and return its exit status.
+
+    Args:
+        name: name of the tool.
+        measure: coroutine that does the whole test and fills the report. It raises BadResult.
+    """
     def call_it(call: Call, report: Report) -> None:
+        """Find the server, and run the test to its end."""
         server = find_server(call.host, call.port, call.ip_version or None, call.tls)
         try:
             asyncio.run(measure(server, report, call))
@@ -32,8 +38,8 @@ def run(name: str, measure: Callable[[Server, Report, Call], Coroutine[Any, Any,
 
 
 class Metered:
-    """`async with Metered(way)`: what goes on inside is that direction's load. Its rate is
-    kept every 0.2 s. A direction may be loaded several times."""
+    """Context that records the rate of a direction every 0.2 s while its load runs inside: `async
+    with Metered(way)`. A direction may be loaded several times."""
 
     def __init__(self, way: Way) -> None:
         self._way = way
@@ -55,6 +61,7 @@ class Metered:
         self._way.end_s = time.monotonic()
 
     async def _tick(self) -> None:
+        """Record a step every 0.2 s until cancelled."""
         begin_s = self._last_s
         steps = 0
         while True:
@@ -63,6 +70,7 @@ class Metered:
             self._step()
 
     def _step(self) -> None:
+        """Record the bytes transferred since the previous step."""
         now_s = time.monotonic()
         if now_s - self._last_s > 1e-4:
             self._way.rates.append((now_s, now_s - self._last_s,

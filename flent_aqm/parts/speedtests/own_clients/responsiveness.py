@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The responsiveness test (RPM): downloads, then uploads, and requests beside and among them.
+"""Client for the IETF's responsiveness test (RPM): downloads, then uploads, and probes under that
+load.
 
-Source: draft-ietf-ippm-responsiveness-09 (July 2026), "Test Parameters" to "Final Algorithm":
-each interval a further connection of HTTP/2; goodput is stable, then responsiveness is, when
-the last moving averages differ by less than 5 %. Both directions are tested one after the other
-and have a result each, as the draft says for that. The time limit that it leaves open is 20 s
-for each of the two stages of a direction.
+Source: draft-ietf-ippm-responsiveness-09 (July 2026), "Test Parameters" to "Final Algorithm". Each
+interval adds an HTTP/2 connection. First the goodput has to be stable, then the responsiveness: the
+standard deviation of the last moving averages is below 5 %. Both directions are tested one after
+the other and have a result each, as the draft says for that case. The draft leaves the time limit
+open. It is 20 s here for each of the two stages of a direction.
 
-The same times give goresponsiveness' two results by its own formulas (3439542,
-rpm/calculations.go): 60 s / mean of foreign and self, of what its trimming leaves (the fastest
-5 %, where the draft leaves out the slowest 5 %) and of 90th percentiles.
+The same times also give goresponsiveness' two results by its own formulas (3439542,
+rpm/calculations.go): 60 s / mean of foreign and self probes, once of trimmed means (of the fastest
+5 %, where the draft leaves out the slowest 5 %) and once of 90th percentiles.
 """
 
 from __future__ import annotations
@@ -29,51 +30,64 @@ from flent_aqm.parts.speedtests.own_clients.statistics import deviation, mean, w
 from flent_aqm.tools.client import Call
 from flent_aqm.tools.report import Report, Way
 
-# An upload that never ends.
+# Size of an upload that lasts longer than any test.
 UPLOAD_BYTES = 8 * 10**9
-# What a pair of probes takes of the line, says the draft.
+# Bytes on the line for a pair of probes, by the draft.
 PAIR_BYTES = 6000
 FIRST_PAIRS_PER_S = 10.0
 CAPACITY_S = 1.0
 STAGE_S = 20.0
 FEWEST_PROBES = 5
+# Confidence in a result.
 LOW, MEDIUM, HIGH = 0, 1, 2
 GO_KEPT, GO_PERCENTILE = 0.05, 0.9
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """By the draft's names: INP and INC, MNP, ID, MAD, SDT, TMP, MPS, PTC. unsent: how much
-    the senders leave in their kernels, see unsent.py: "draft" or "kernel"; http_version: 2, or 3,
-    which needs aioquic."""
+    """Parameters of the test, with the draft's abbreviations."""
 
+    # INP: number of connections at the beginning.
     first_connections: int = 1
+    # INC: number of connections that each interval adds.
     more_connections: int = 1
+    # MNP.
     most_connections: int = 16
+    # ID.
     interval_s: float = 5.0
+    # MAD: number of intervals of a moving average, and of averages that are compared.
     intervals: int = 4
+    # SDT: greatest standard deviation of stable averages, relative to the last.
     tolerance: float = 0.05
+    # TMP: share of the fastest times that a trimmed mean keeps.
     kept: float = 0.95
+    # MPS: most pairs of probes per second.
     probes_per_s: float = 100.0
+    # PTC: greatest share of the line's capacity for probes.
     share: float = 0.05
+    # Limit of unsent bytes in the senders' kernels, "draft", "kernel" or bytes:
+    # measure/http/unsent.py.
     unsent: str = "draft"
+    # 2, or 3, which needs aioquic.
     http_version: int = 2
 
 
 @dataclass
 class Probe:
-    """A request that was timed, in ms: its handshakes, where it had a connection of its own,
-    and from the request to the whole answer."""
+    """The times of a request."""
 
+    # End of the response, in monotonic s.
     end_s: float
+    # Time from the request to the end of the response.
     http_ms: float
+    # Durations of the handshakes, if the request had a connection of its own.
     tcp_ms: float = 0.0
     tls_ms: float | None = None
 
 
 @dataclass
 class _Test:
-    """One direction while it is tested."""
+    """The state of the test of one direction."""
 
     server: Server
     kind: type[Connection]
@@ -82,26 +96,29 @@ class _Test:
     group: asyncio.TaskGroup
     chance: random.Random
     connections: list[Connection] = field(default_factory=list)
-    loads: int = 0  # those, and the ones that are being opened
+    # Number of connections of the load, including those that are being opened.
+    loads: int = 0
+    # Probes on new connections, and on the load's connections.
     foreign: list[Probe] = field(default_factory=list)
     own: list[Probe] = field(default_factory=list)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def add_loads(self, count: int, direction: str) -> None:
-        """So many more, up to the most that may be."""
+        """Start `count` further load connections, up to the maximum."""
         for _ in range(min(count, self.requested.most_connections - self.loads)):
             self.loads += 1
             self.begin(_load(self, direction))
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Let a coroutine run beside the others until the end."""
+        """Run a coroutine as a task of the test, which is cancelled at the test's end."""
         task: asyncio.Task[None] = self.group.create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
 
 def kind_of(http_version: int) -> type[Connection]:
-    """Of the connections. Imported here, as each needs a library of its own."""
+    """Return the class of connection for an HTTP version. It is imported here, because each version
+    needs a library of its own."""
     if http_version == 3:
         from flent_aqm.parts.speedtests.own_clients.http3 import Http3Connection
 
@@ -112,7 +129,7 @@ def kind_of(http_version: int) -> type[Connection]:
 
 
 def parameters_of(options: Mapping[str, str]) -> Parameters:
-    """Return the test's parameters by the client's options."""
+    """Return the test's parameters with the values of the client's options."""
     readers: dict[str, Callable[[str], Any]] = {
         "interval_s": float, "most_connections": int, "probes_per_s": float, "unsent": str,
         "http_version": int}
@@ -120,7 +137,8 @@ def parameters_of(options: Mapping[str, str]) -> Parameters:
 
 
 async def measure(server: Server, report: Report, call: Call) -> None:
-    """The whole test. Raises BadResult."""
+    """Run the whole test and fill the report. Raises BadResult if a connection fails, or too few
+    probes come back."""
     requested = parameters_of(call.options)
     kind = kind_of(requested.http_version)
     async with kind(server) as connection:
@@ -129,7 +147,7 @@ async def measure(server: Server, report: Report, call: Call) -> None:
             reply = await connection.get("/small")
             report.idle.probe("ping_ms", reply.sent_s, reply.whole_ms)
     report.numbers["idle_ms"] = min(ms for _, _, ms in report.idle.probes)
-    # Seeded by the kernel, which in the lab follows from the run's seed.
+    # Seeded with the kernel's random numbers, which in the lab depend on the run's seed.
     chance = random.Random()
     for direction in ("download", "upload"):
         way = report.way(direction)
@@ -149,6 +167,11 @@ async def measure(server: Server, report: Report, call: Call) -> None:
 
 
 async def _test(test: _Test, direction: str) -> dict[str, float]:
+    """Test one direction. Return its numbers by name: rpm, goodput_mbps, confidence, connections,
+    and others.
+
+    Raises BadResult if too few probes came back.
+    """
     requested = test.requested
     test.add_loads(requested.first_connections, direction)
     test.begin(_probe(test))
@@ -192,7 +215,8 @@ async def _test(test: _Test, direction: str) -> dict[str, float]:
 
 
 def _state(averages: list[float], requested: Parameters) -> int:
-    """Return the draft's confidence: whether there were enough intervals, and they were alike."""
+    """Return the draft's confidence: LOW if there were too few intervals, HIGH if the last moving
+    averages are stable, otherwise MEDIUM."""
     if len(averages) < requested.intervals:
         return LOW
     spread = deviation(averages[-requested.intervals:])
@@ -200,6 +224,8 @@ def _state(averages: list[float], requested: Parameters) -> int:
 
 
 def _since(probes: list[Probe], since_s: float) -> list[Probe]:
+    """Return the probes that ended after `since_s` (monotonic). Raises BadResult if there are fewer
+    than 5."""
     recent = [one for one in probes if one.end_s > since_s]
     if len(recent) < FEWEST_PROBES:
         raise BadResult(f"responsiveness: {len(recent)} probes came back in the last intervals; "
@@ -208,26 +234,31 @@ def _since(probes: list[Probe], since_s: float) -> list[Probe]:
 
 
 def rpm_of(foreign: list[Probe], own: list[Probe], requested: Parameters) -> float:
-    """Return the draft's Responsiveness, by its formulas for TLS and for TCP only."""
+    """Return the draft's Responsiveness in round trips per minute, by its formulas for TLS or for
+    TCP only."""
     loaded_ms = trimmed_ms([one.http_ms for one in own], requested.kept)
     return (60_000 / foreign_ms(foreign, requested) + 60_000 / loaded_ms) / 2
 
 
 def foreign_ms(probes: list[Probe], requested: Parameters) -> float:
-    """Return the mean of the trimmed means of TCP's, TLS' and HTTP's round trips; of two without
-    TLS."""
+    """Return the mean of the trimmed means of the TCP handshakes, the TLS handshakes (if any) and
+    the requests of foreign probes, in ms."""
     parts = [[one.tcp_ms for one in probes], [one.http_ms for one in probes]]
     tls = [one.tls_ms for one in probes if one.tls_ms is not None]
     return mean([trimmed_ms(part, requested.kept) for part in (*parts, *([tls] if tls else []))])
 
 
 def trimmed_ms(times_ms: list[float], kept: float) -> float:
-    """One-sided: without the slowest."""
+    """Return the mean of the fastest share `kept` of the times."""
     return mean(without(times_ms, highest=1 - kept))
 
 
 def go_rpm(foreign: list[Probe], own: list[Probe], *, percentile: bool) -> float:
-    """Return goresponsiveness' result. It counts a foreign probe as round trips of one length."""
+    """Return goresponsiveness' result in round trips per minute. It counts a foreign probe as
+    several round trips of equal length.
+
+    percentile: compute it of 90th percentiles, otherwise of trimmed means.
+    """
     trips = [[one.tcp_ms, one.http_ms, *([one.tls_ms] if one.tls_ms is not None else [])]
              for one in foreign]
     both = [sum(one) / len(one) for one in trips], [one.http_ms for one in own]
@@ -241,7 +272,7 @@ def go_rpm(foreign: list[Probe], own: list[Probe], *, percentile: bool) -> float
 
 
 async def _load(test: _Test, direction: str) -> None:
-    """One load-generating connection."""
+    """Run one connection of the load until cancelled. Raises BadResult if it ends by itself."""
     connection = test.kind(test.server)
     async with connection:
         test.connections.append(connection)
@@ -255,7 +286,8 @@ async def _load(test: _Test, direction: str) -> None:
 
 
 async def _probe(test: _Test) -> None:
-    """Pairs of probes at an even pace, which follows from the line's capacity."""
+    """Start pairs of probes until cancelled, evenly spaced, at a rate that follows from the line's
+    capacity."""
     seen: list[tuple[float, int]] = [(time.monotonic(), test.way.total_bytes)]
     next_s = time.monotonic()
     while True:
@@ -269,7 +301,7 @@ async def _probe(test: _Test) -> None:
         next_s = max(next_s + 1 / pairs_per_s, now_s)
         seen.append((now_s, test.way.total_bytes))
         test.begin(_foreign(test))
-        # The two kinds take turns.
+        # Foreign and self probes alternate.
         await asyncio.sleep(max(0.0, (next_s - now_s) / 2))
         if test.connections:
             test.begin(_self(test, test.chance.choice(test.connections)))
@@ -277,6 +309,7 @@ async def _probe(test: _Test) -> None:
 
 
 async def _foreign(test: _Test) -> None:
+    """Time a request on a new connection."""
     began_s = time.monotonic()
     async with test.kind(test.server) as connection:
         reply = await connection.get("/small", patience_s=None)
@@ -289,6 +322,7 @@ async def _foreign(test: _Test) -> None:
 
 
 async def _self(test: _Test, connection: Connection) -> None:
+    """Time a request on one of the load's connections."""
     reply = await connection.get("/small", patience_s=None)
     test.own.append(Probe(reply.end_s, reply.whole_ms))
     test.way.probe("self_http_ms", reply.sent_s, reply.whole_ms)

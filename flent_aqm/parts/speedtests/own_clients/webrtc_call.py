@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A WebRTC call with webrtc_server.py: the end that calls, and what comes of both ends' reports.
+"""Client for a WebRTC call with webrtc_server.py: the calling end, and the evaluation of both ends'
+records.
 
-Each end tells of the picture that it received, and of the round trip, jitter and loss of the one
-that it sent. Both ends' times count from the beginning of their own picture, which are a round
-trip apart at the most, so that no clocks have to agree.
+Each end records the frames that it received, and the round trip, jitter and loss of the stream that
+it sent. The times of each end are counted from the beginning of its own stream. The two beginnings
+are at most a round trip apart, so the clocks needn't agree.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from flent_aqm.parts.speedtests.own_clients.statistics import percentile
 from flent_aqm.tools.client import Call
 from flent_aqm.tools.report import Report, Way
 
-# A frame that is later than this behind the fastest can't be shown in time: with 50 ms for camera,
-# coder and screen that makes the 150 ms of ITU-T G.114.
+# A frame that took so many ms longer than the fastest frame is late: with 50 ms for camera, encoder
+# and screen, its delay reaches the 150 ms of ITU-T G.114.
 LATE_MS = 100.0
 FRAME_PERCENTILE = 0.95
 _LONGEST_LINE = 1 << 22
@@ -37,7 +38,8 @@ LENGTH_S = 30.0
 
 
 async def measure(server: Server, report: Report, call: Call) -> None:
-    """Make the whole call. Raises BadResult."""
+    """Make the whole call and fill the report. Raises BadResult if the connection fails, the server
+    refuses, or no frame arrives."""
     length_s = float(call.options.get("call_length_s", LENGTH_S))
     try:
         async with asyncio.timeout(PATIENCE_S):
@@ -65,7 +67,8 @@ async def measure(server: Server, report: Report, call: Call) -> None:
 
 async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
                words: dict[str, object]) -> dict[str, object]:
-    """Send a line, give the one that comes back. Raises BadResult, OSError."""
+    """Send a JSON line to the server and return the JSON line of its response. Raises BadResult if
+    the response is missing, not JSON, or a refusal. Raises OSError."""
     writer.write(json.dumps(words).encode() + b"\n")
     try:
         async with asyncio.timeout(PATIENCE_S):
@@ -83,9 +86,19 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
 
 def fill(report: Report, direction: str, sender: EndRecord, receiver: EndRecord, began_s: float,
          length_s: float) -> None:
-    """Put one direction into a report. began_s: monotonic. Raises BadResult where no frame
-    came."""
-    # aiortc knows that a frame is whole when the next one begins, so that it never shows the last.
+    """Record the results of one direction in the report.
+
+    Args:
+        report: the report to fill.
+        direction: "download" or "upload".
+        sender: record of the end that sent.
+        receiver: record of the end that received.
+        began_s: begin of the call, in monotonic s.
+        length_s: length of the call.
+
+    Raises BadResult if no frame arrived.
+    """
+    # aiortc knows that a frame is complete when the next one begins, so it never shows the last.
     expected = sender.sent - 1
     if not receiver.frames or expected < 1:
         raise BadResult(f"of the call's {direction} no frame came: {sender.sent} were sent")
@@ -115,13 +128,15 @@ def fill(report: Report, direction: str, sender: EndRecord, receiver: EndRecord,
 
 
 def _mbps(received: list[tuple[float, int]]) -> float:
+    """Return the mean rate in Mbit/s of received bytes: (time in s, bytes since the beginning).
+    Raises BadResult if there is no time between the first and the last."""
     if len(received) < 2 or received[-1][0] <= received[0][0]:
         raise BadResult("the call ended before its rate was known")
     return 8e-6 * (received[-1][1] - received[0][1]) / (received[-1][0] - received[0][0])
 
 
 def _late_ms(way: Way, receiver: EndRecord, began_s: float) -> list[float]:
-    """How much longer each frame took than the fastest."""
+    """Return how many ms longer each frame took than the fastest one, and record that in `way`."""
     took_s = [at_s - pts / CLOCK_HZ for at_s, pts in receiver.frames]
     late_ms = [1000 * (one - min(took_s)) for one in took_s]
     for (at_s, _pts), one in zip(receiver.frames, late_ms, strict=True):
