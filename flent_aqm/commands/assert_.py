@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm assert`: does a condition hold for runs, or for medians of groups of them.
+"""`flent-aqm assert`: checks a condition for runs, or for medians of groups of runs.
 
-Exit status: 0 it holds for all, 1 it fails for some, or isn't known, or a file is damaged,
-2 the condition or a file's name is a mistake.
+Exit status: 0 if the condition holds for all. 1 if it fails for some, if it can't be decided, or if
+a file is damaged. 2 if the condition or the name of a file is wrong.
 """
 
 from __future__ import annotations
@@ -34,13 +34,16 @@ MISTAKE = 2
 
 @dataclass(frozen=True)
 class Failure:
-    """What failed: a file or a group, and the numbers, or why it can't be told."""
+    """A file or group for which the condition does not hold."""
 
+    # Name of the file, or the settings of the group.
     what: str
+    # Values of the metrics, or the reason why the condition can't be decided.
     why: str
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `flent-aqm assert`."""
     parser.add_argument("expression", metavar="EXPR",
                         help="condition, such as 'p99(latency_loaded) < 20ms'; names of "
                              "metrics: flent-aqm score --list")
@@ -54,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
+    """Check the condition and print the failures. Return the exit status."""
     try:
         condition = parse(args.expression)
         files = find_files(args.files)
@@ -78,12 +82,22 @@ def main(args: argparse.Namespace) -> int:
 
 
 def ask(wanted: Sequence[Leaf], run: Run) -> tuple[dict[str, Setting], Values]:
-    """Return what other processes send back: a run's settings, and the numbers asked for."""
+    """Return a run's settings and the values of the metrics that the condition uses. Called in
+    other processes."""
     return dict(run.settings), {leaf: leaf.of(run) for leaf in wanted}
 
 
 def _groups(files: Sequence[tuple[Path, Mapping[str, Setting], Values]],
             by: str, pool: str) -> list[tuple[str, Values]]:
+    """Return the groups of runs as title and medians.
+
+    Args:
+        files: path, settings and values of each run.
+        by: settings that make groups, with commas between.
+        pool: settings that may differ within a group, with commas between, or "all".
+
+    Raises ConfigError if a setting is unknown.
+    """
     everything = [settings for _, settings, _ in files]
     requested, pooled = parse_keys(by), parse_keys(pool)
     check_keys(everything, [*requested, *(name for name in pooled if name != "all")])
@@ -94,6 +108,14 @@ def _groups(files: Sequence[tuple[Path, Mapping[str, Setting], Values]],
 
 
 def _judge(condition: Node, wanted: Sequence[Leaf], what: str, numbers: Values) -> Failure | None:
+    """Return the failure of a file or group, None if the condition holds.
+
+    Args:
+        condition: the parsed condition.
+        wanted: metrics that the condition uses.
+        what: name of the file or group.
+        numbers: values of the metrics.
+    """
     try:
         if truth(condition, numbers):
             return None
@@ -103,12 +125,21 @@ def _judge(condition: Node, wanted: Sequence[Leaf], what: str, numbers: Values) 
 
 
 def _leaf_text(leaf: Leaf, value: float | Unavailable) -> str:
+    """Return a metric with its value and unit as text."""
     if isinstance(value, Unavailable):
         return f"{leaf.text} not available"
     return f"{leaf.text} = {value:.6g}{UNITS[leaf.kind]}"
 
 
 def _show(expression: str, failures: Sequence[Failure], total: int, noun: str) -> None:
+    """Print the failures as a table, and how many files or groups fail.
+
+    Args:
+        expression: the condition as the user typed it.
+        failures: files or groups that fail.
+        total: number of files or groups.
+        noun: "file" or "group".
+    """
     console = wide_console()
     plural = noun if total == 1 else f"{noun}s"
     if not failures:

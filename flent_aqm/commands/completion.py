@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm completion`: a script by which a shell completes commands, options and files."""
+"""`flent-aqm completion`: prints a script with which a shell completes commands, options and
+files."""
 
 from __future__ import annotations
 
@@ -7,19 +8,19 @@ import argparse
 
 from flent_aqm.commands.table import COMMANDS, fill
 
-# By the last word of a metavar, what an argument names.
+# An argument whose metavar ends with such a word is the name of a file, or of a folder.
 FILES = ("FILE", "RESULTS", "PATH")
 FOLDERS = ("DIR", "FOLDER")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the command."""
+    """Declare the options of `flent-aqm completion`."""
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="whose script to print")
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the script."""
-    # Not needed by any other command.
+    """Print the script. Return 0."""
+    # Imported here, because no other command needs it.
     import shtab
 
     print(shtab.complete(whole_parser(), shell=args.shell))
@@ -27,7 +28,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def whole_parser() -> argparse.ArgumentParser:
-    """Return one parser with all subcommands in it, whose arguments say which name files."""
+    """Return a parser with all subcommands, whose arguments are marked for shtab as files and
+    folders."""
     import shtab
 
     top = argparse.ArgumentParser(prog="flent-aqm")

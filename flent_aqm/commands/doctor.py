@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm doctor`: list every part that is needed, or tell what a router can do."""
+"""`flent-aqm doctor`: lists every part that is needed, or the abilities of a router."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from flent_aqm.setup.parts import GET_PYTHON, GROUPS, Part, all_parts, missing
 if TYPE_CHECKING:
     from rich.table import Table
 
-# Columns of a terminal: of none, and from which on there is room for paths.
+# Width in columns without a terminal, and the smallest width with room for paths.
 _WIDE, _WITH_PATHS = 160, 110
 _STATE = {True: "[green]found[/]", False: "[red]missing[/]"}
-# The group of parts that each have a line on any terminal.
+# The group whose parts each have a line, even on a narrow terminal.
 _MEASURING = "run"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the command."""
+    """Declare the options of `flent-aqm doctor`."""
     parser.add_argument("--json", action="store_true", help="print JSON, not a table")
     parser.add_argument("--testbed", metavar="ADDRESS",
                         help="show what a router can do: ssh://[user@]router[:port], or netns for "
@@ -38,7 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print all parts. Exit status 1 if one is missing that measuring or set-up needs."""
+    """Print all parts, or the abilities of a router with --testbed.
+
+    Return 1 if a part is missing that measuring or set-up needs, else 0. Raises ConfigError for
+    --testbed if no part can examine routers.
+    """
     if args.testbed:
         for part in parts_there().values():
             if part.doctor:
@@ -60,9 +64,10 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _print_table(parts: list[Part]) -> None:
+    """Print the parts as a table that fits the terminal, and how many were found."""
     from rich.console import Console
 
-    # Rich takes 80 columns where there is no terminal, which would break paths.
+    # Rich assumes 80 columns without a terminal, which would break paths.
     console = Console(width=None if sys.stdout.isatty() else _WIDE)
     console.print(_table(parts) if console.width >= _WITH_PATHS else _narrow_table(parts))
     found = sum(part.found for part in parts)
@@ -70,6 +75,7 @@ def _print_table(parts: list[Part]) -> None:
 
 
 def _table(parts: Sequence[Part]) -> Table:
+    """Return the table for wide terminals, with the path of each part."""
     table = _with_columns("part", "", "version", "needed for", "where, or how to get it")
     for part in parts:
         table.add_row(part.name, _STATE[part.found], part.version, GROUPS[part.group],
@@ -78,8 +84,8 @@ def _table(parts: Sequence[Part]) -> Table:
 
 
 def _narrow_table(parts: Sequence[Part]) -> Table:
-    """Return a table for 80 columns and 24 lines: a line for each program that measuring needs and
-    for each part that must not be missing, and one for all others of a purpose."""
+    """Return a table for 80 columns and 24 lines. Each program that measuring needs, and each
+    missing part that is needed, has a line. The other parts with the same purpose share a line."""
     table = _with_columns("part", "", "version", "needed for, or how to get it")
     needed = missing(list(parts))
     for group, purpose in GROUPS.items():
@@ -101,6 +107,7 @@ def _narrow_table(parts: Sequence[Part]) -> Table:
 
 
 def _with_columns(*headings: str) -> Table:
+    """Return an empty table with these headings."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)

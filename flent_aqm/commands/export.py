@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm export`: data files as a table, a row per run or a row per sample."""
+"""`flent-aqm export`: writes data files as a table, with a row per run or a row per sample."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ Result = TypeVar("Result")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `flent-aqm export`."""
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS",
                         help="data files, or folders of them")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", required=True,
@@ -29,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    # Late, as --help needs none of it.
+    """Write the table. Damaged files are skipped with a message. Return 1 if there was any, else
+    0."""
+    # Imported late, because --help needs none of these modules.
     from flent_aqm.results.export import runs, samples
     from flent_aqm.results.export.arrow import batches, write_table
     from flent_aqm.results.many_files import each_file, find_files
@@ -38,6 +41,8 @@ def main(args: argparse.Namespace) -> int:
     damaged = 0
 
     def good(work: Callable[[DataFile], Result]) -> Iterator[Result]:
+        """Yield the result of `work` for each file that is not damaged, and print and count the
+        damaged ones."""
         nonlocal damaged
         for _, result in each_file(files, work, args.jobs):
             if isinstance(result, BadResult):

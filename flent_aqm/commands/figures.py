@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm figures`: the study's figures from data files, with the numbers behind them."""
+"""`flent-aqm figures`: draws the study's figures from data files, and writes their values as
+CSV."""
 
 from __future__ import annotations
 
@@ -19,12 +20,13 @@ KINDS = ("svg", "png", "pdf")
 VERDICT_RATE_MBPS = 100.0
 MOST_NAMED = 10
 DPI = 150
-# Letters don't shrink as a figure does, so that a narrow one is higher.
+# Least height of a narrow figure, as a share of its width: letters don't shrink with the figure.
 LEAST_HEIGHT_BY_WIDTH = {"throughput": 0.85, "latency": 0.85, "instant": 1.1, "verdicts": 1.35}
 SIZES_INCH = {"throughput": (11, 6), "latency": (11, 6), "instant": (8, 8), "verdicts": (9, 8)}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `flent-aqm figures`."""
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS",
                         help="data files, or folders of them")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True,
@@ -52,7 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    # Late, as --help needs none of it.
+    """Draw the figures. Files that can't be used are left out with a message. Return 0.
+
+    Raises ConfigError if an option is wrong, no run is left to draw, or a file can't be written.
+    """
+    # Imported late, because --help needs none of these modules.
 
     from flent_aqm.results.grouping import ALIASES, check_keys
     from flent_aqm.results.many_files import find_files
@@ -101,6 +107,11 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _speedtests(args: argparse.Namespace) -> int:
+    """Draw a page of the speed tests' figure for each rate, delay and cross traffic. Return 0.
+
+    Raises ConfigError if no file is of a speed test that the figure shows, or a file can't be
+    written.
+    """
     import matplotlib
 
     from flent_aqm.results.grouping import ALIASES
@@ -134,6 +145,13 @@ def _speedtests(args: argparse.Namespace) -> int:
 
 
 def _page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any]) -> None:
+    """Draw a page of the speed tests' figure, and write it as SVG, PNG, PDF and CSV.
+
+    Args:
+        args: options of the command.
+        page: download rate and upload rate in Mbit/s, base delay in ms, cross traffic.
+        rows: runs of the page.
+    """
     from matplotlib.figure import Figure as Canvas
 
     from flent_aqm.show.figures.speedtests import SIZE_INCH, TITLE, draw
@@ -147,7 +165,7 @@ def _page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any]) ->
                f"{'with' if cross else 'without'} cross traffic" + (f" ({word})" if word else ""))
     table, words = draw(rows, canvas, "" if args.no_title else heading)
     caption(canvas, words)
-    # A word out of a file names no folder.
+    # A word from a data file must not name a folder.
     harmless = re.sub(r"\W", "_", word[:20], flags=re.ASCII)
     stem = args.output / (f"speedtests-{down:g}mbit-{float(delay or 0):g}ms"
                           + ("-cross" if cross else "")
@@ -160,6 +178,15 @@ def _page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any]) ->
 
 def _make(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
           width: float | None) -> None:
+    """Draw and write one figure of the study in the size that --width asks for.
+
+    Args:
+        figure: the row of FIGURES.
+        rows: all runs to draw.
+        grid: rates and models that all figures share.
+        args: options of the command.
+        width: in inches, None for the width of a page.
+    """
     import matplotlib
 
     from flent_aqm.show.plots.paper import letters
@@ -176,7 +203,11 @@ def _make(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
 
 def _draw(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
           size: tuple[float, float]) -> None:
-    # Without pyplot: no window system is asked for.
+    """Draw one figure of the study, and write it as SVG, PNG, PDF and CSV.
+
+    size: width and height in inches. Other arguments: as for _make().
+    """
+    # pyplot is not used, because it would need a window system.
     from matplotlib.figure import Figure as Canvas
 
     from flent_aqm.results.grouping import pooled_over
@@ -211,12 +242,13 @@ def _draw(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
     print(f"figure {figure.number:2}: {table.counts_text}: {stem}.{{svg,png,pdf,csv}}")
 
 
-# No date in the files, so that the same data gives the same bytes.
+# Files have no date, so that the same data gives the same bytes.
 _DATES: dict[str, dict[str, None]] = {
     "svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 
 
 def _pair(text: str) -> tuple[str, str]:
+    """Split "KEY=VALUE" of --where. Raises ConfigError if it has another form."""
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise ConfigError(f"--where {text}: expected KEY=VALUE, such as router_model=omnia")
@@ -224,6 +256,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _matches(value: object, wanted: str) -> bool:
+    """Return whether a run's setting has the value that --where names. Numbers are compared as
+    numbers."""
     if isinstance(value, bool):
         return wanted.lower() in (("true", "1", "yes", "on") if value
                                   else ("false", "0", "no", "off"))

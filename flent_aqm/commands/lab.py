@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm lab`: run any command on the client of a lab, in virtual time."""
+"""`flent-aqm lab`: runs any command on the client of a lab, in virtual time."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from flent_aqm.spec.scenario import KEYS, Scenario
 from flent_aqm.spec.topology.topology import parse_topology
 from flent_aqm.tools.table import SERVERS
 
-# A script that the command names is no longer than this.
+# At most this many bytes of a script that the command names are read.
 _SCRIPT_BYTES = 1 << 20
 
-# The keys that have options of their own; --set gives the others.
+# Batch keys that have an option: option -> key and metavar. Others are given with --set.
 _ALL_OPTIONS = {
     "--aqm": ("aqm", "NAME"), "--rate": ("rate_mbps", "MBPS"),
     "--rate-up": ("rate_up_mbps", "MBPS"), "--rate-down": ("rate_down_mbps", "MBPS"),
@@ -39,7 +39,7 @@ _ALL_OPTIONS = {
     "--topology": ("topology", "NAME"), "--router-model": ("router_model", "NAME"),
     "--kernel": ("kernel", "NAME"), "--seed": ("seed", "N"),
 }
-# Without those of a part that was taken out.
+# Options whose key exists. Keys of a part that was removed don't.
 _OPTIONS = {option: (key, metavar) for option, (key, metavar) in _ALL_OPTIONS.items()
             if key in SCENARIO_KEYS}
 
@@ -72,17 +72,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _words(key: str) -> str:
-    """Return a line on a key, from its row: what it does, what it takes, its default."""
+    """Return the help text of a batch key: its effect, its values and its default."""
     row = next(row for name, row in KEYS.items() if key in (name, row.both))
     values = f"one of {', '.join(QUEUES)}" if key == "aqm" else row.values
     default = f" (default: {row.default_words})" if row.default_words else ""
-    # As the documents have it, but for its marks.
+    # The text is that of the documents, without Markdown's links and backquotes.
     return re.sub(r"\[(.*?)\]\(.*?\)|`", r"\1", f"{row.help}; {values}{default}").replace(
         "%", "%%")
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the lab; returns the command's exit status."""
+    """Run the lab, and return the exit status of the command. Raises AqmError."""
     scenario = Scenario.from_settings({
         **{key: getattr(args, key) for key, _ in _OPTIONS.values()},
         "burst_shaping": args.burst_shaping, **_parameters(args.aqm_parameter),
@@ -106,20 +106,22 @@ def main(args: argparse.Namespace) -> int:
         programs=optional_there(),
         env={"PS1": r"client:\w\$ "} if interactive else {},
         interactive=interactive,
-        writable_cwd=here != Path("/"),  # an overlay there would hide the guest's own mounts
+        writable_cwd=here != Path("/"),  # an overlay on / would hide the guest's own mounts
         wall_limit_s=args.wall_limit if not interactive else None,
     ) as lab:
         if interactive:
             status = lab.run().status
         else:
             status = _run_and_show(lab)
-        # The command sees the current folder, and nothing of another.
+        # In the lab, the command writes to a copy of the current folder. If the results go there,
+        # only files that it wrote are copied.
         _keep(lab, results or here, since_ns if results in (None, here) else None)
         return status
 
 
 def _parameters(words: list[str]) -> dict[str, str]:
-    """Return the keys that a batch would have for them."""
+    """Return the batch keys for the values of --aqm-parameter: "target=10ms" -> aqm_target. Raises
+    ConfigError if one is not NAME=VALUE."""
     for word in words:
         if "=" not in word.strip("="):
             raise ConfigError(f"--aqm-parameter: {word!r}; expected NAME=VALUE, "
@@ -128,15 +130,21 @@ def _parameters(words: list[str]) -> dict[str, str]:
 
 
 def _others(words: list[str]) -> dict[str, str]:
-    """Return the settings given with --set. Raises ConfigError for one that isn't known."""
+    """Return the settings given with --set. Raises ConfigError if a key is unknown."""
     settings = dict(word.partition("=")[::2] for word in words)
     refuse_unknown_scenario_keys("--set", settings)
     return settings
 
 
 def _servers(command: Sequence[str], mlab: bool) -> list[str]:
-    """Return those of all tests, as far as this machine has what they take. What takes time to
-    start is left out where nothing in the command or in a file that it names asks for it."""
+    """Return the names of the servers to start in the lab: those of all tests whose programs this
+    machine has.
+
+    A server that takes long to start is left out, unless the command, or a file that it names,
+    contains a word that belongs to it.
+
+    mlab: use M-Lab's ndt-server for NDT7. Raises ConfigError if it is not on PATH.
+    """
     output = "\n".join([*command, *map(_script, command)])
     more = [name for name, one in SERVERS.items() if one.in_lab and name not in defaults.SERVERS
             and (not command or not one.words or any(word in output for word in one.words))]
@@ -150,7 +158,7 @@ def _servers(command: Sequence[str], mlab: bool) -> list[str]:
 
 
 def _script(word: str) -> str:
-    """Return the text of a file by that name; "" where there is none."""
+    """Return the text of the file that a word of the command names, or "" if there is none."""
     try:
         if not os.path.isfile(word):
             return ""
@@ -161,6 +169,8 @@ def _script(word: str) -> str:
 
 
 def _results_folder(folder: Path | None) -> Path | None:
+    """Make the folder of --results, and return its path. Raises ConfigError if it can't be
+    written."""
     if folder is None:
         return None
     try:
@@ -173,13 +183,22 @@ def _results_folder(folder: Path | None) -> Path | None:
 
 
 def _run_and_show(lab: Lab) -> int:
-    """Run the lab while passing the command's output on, unchanged, as it comes."""
+    """Run the lab, and print the command's output unchanged as it comes. Return the command's exit
+    status."""
     with Follower([(lab.stdout, sys.stdout.fileno()), (lab.stderr, sys.stderr.fileno())]):
         return lab.run().status
 
 
 def _keep(lab: Lab, results: Path, since_ns: int | None) -> None:
-    """Copy what the command made, and say what did not get the name that it chose."""
+    """Copy the files that the command wrote out of the lab. Print the new names of files whose own
+    names are taken, and files that could not be copied.
+
+    Args:
+        lab: the lab, which has ended.
+        results: folder to copy to.
+        since_ns: start of the lab, in ns since 1970, if the command worked in a copy of `results`.
+            None if it started with an empty folder.
+    """
     for name, got in copy_out(lab.results, results, since_ns=since_ns):
         print(f"flent-aqm: {name!r} exists already and is kept; the command's file is {got!r}",
               file=sys.stderr)

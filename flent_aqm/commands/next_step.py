@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What to do next, by what is there: nothing set up, no results, a sweep, results."""
+"""Suggests the next command: set up the lab, run a sweep, follow it, or look at its results."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from flent_aqm.base.words import counted, plain
 from flent_aqm.results import status
 from flent_aqm.setup.kernel.locate import find_kernel
 
-RESULTS = "results"  # where batches put theirs
+RESULTS = "results"  # folder in which batches write their results
 
 
 def next_step(here: Path) -> str:
-    """Return a line or two for somebody who is in the folder here, with the command to type."""
+    """Return a suggestion with the command to type. here: the user's current folder."""
     try:
         find_kernel()
     except ToolMissing:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm share --publish`: a folder with the copies, and with what makes their runs again."""
+"""`flent-aqm share --publish`: makes a folder with cleaned data files, and with everything needed
+to repeat their runs."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import counted, plain
 from flent_aqm.sweep.archive.licences import LICENCES
 
-# The testbed whose runs repeat.
+# The testbed whose runs can be repeated.
 LAB = "virtual"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options that go with --publish."""
+    """Declare the options that belong to --publish."""
     group = parser.add_argument_group("a folder to publish")
     group.add_argument("--publish", action="store_true",
                        help="make DIR a new folder to publish, for example on Zenodo: the copies, "
@@ -42,17 +43,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Path], int]) -> int:
-    """Make the folder of data files; copy: writes them into a folder, cleaned, and returns how many
-    it couldn't. Exit status 1 if a run of the lab could not be made again; those on real routers
-    never can, and are told of. Raises BadResult where a file can't be shared: a folder to be
-    published is whole or not."""
+    """Make a folder to publish.
+
+    Args:
+        args: options of the command.
+        files: the data files.
+        copy: writes cleaned copies of `files` to a folder, and returns how many files it could not
+            copy.
+
+    Returns 1 if a run of the virtual lab could not be repeated, else 0. Runs on real routers can
+    never be repeated, and are only reported. Raises BadResult if a file can't be shared, because a
+    folder to be published is complete or not made, and ConfigError if the folder exists.
+    """
     from flent_aqm.sweep.archive import check, folder, texts
 
     if os.path.lexists(args.output):
         raise ConfigError(f"{args.output}: exists already; name a new folder with -o")
     parent = args.output.absolute().parent
     parent.mkdir(parents=True, exist_ok=True)
-    # It has its name when all of it was checked.
+    # The folder gets its name only after everything in it has been checked.
     with tempfile.TemporaryDirectory(prefix=".archive-", dir=parent) as made:
         target, copies = Path(made, "archive"), Path(made, "copies")
         target.mkdir()
@@ -85,6 +94,7 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
 
 
 def _whole(text: str) -> int:
+    """Parse the number of --replay."""
     if not text.isdecimal() or len(text) > 6:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs, such as 3")
     return int(text)

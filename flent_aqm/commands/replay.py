@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm replay`: make the run of a data file again, and compare."""
+"""`flent-aqm replay`: repeats the run of a data file, and compares the results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flent_aqm.sweep.replay.again import again
 from flent_aqm.sweep.replay.compare import Difference, differences, other_versions
 
 IDENTICAL, DIFFERENT, NOT_REPLAYED = 0, 1, 2
-# More than the first few differences tell nothing: they follow from each other.
+# More differences are not printed, because they follow from the first ones.
 SHOWN = 10
 
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Replay a file; returns the exit status."""
+    """Replay a data file, and print the differences. Return the exit status."""
     try:
         with tempfile.TemporaryDirectory(prefix="flent-aqm-replay-") as temporary:
             folder = args.keep or Path(temporary)
@@ -54,6 +54,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _report(versions: list[Difference], differing: list[Difference]) -> int:
+    """Print versions and results that differ. Return IDENTICAL or DIFFERENT."""
     for one in versions:
         print(f"other version: {plain(one)}")
     if not differing:
@@ -68,6 +69,7 @@ def _report(versions: list[Difference], differing: list[Difference]) -> int:
 
 
 def _title(cell: Cell) -> str:
+    """Return a line about the run: test, queues, rates, seed."""
     router = cell.scenario.router
     return (f"{cell.test_name}, {router.queues_text}, {router.rate_down_mbps:g} Mbit/s down, "
             f"{router.rate_up_mbps:g} up, seed {cell.scenario.lab.seed}")

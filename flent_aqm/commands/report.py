@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm report`: data files as one page to look at, print and send."""
+"""`flent-aqm report`: writes data files as an HTML page, or serves a page that follows a sweep."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ MOST_NAMED = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `flent-aqm report`."""
     parser.add_argument("results", nargs="*", type=Path, metavar="RESULTS",
                         help="data files, or folders of them (default: the newest folder in "
                              "results/)")
@@ -41,7 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    # Late, as --help needs none of it.
+    """Write or serve the page. Damaged files are left out with a message. Return 0.
+
+    Raises ConfigError if an option is wrong, there is nothing to show, or the page can't be
+    written.
+    """
+    # Imported late, because --help needs none of these modules.
     from flent_aqm.base.waiting import announced
     from flent_aqm.base.whole_file import write_text
     from flent_aqm.show.report.html import render
@@ -84,6 +90,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _follow(args: argparse.Namespace, results: list[Path]) -> int:
+    """Serve the page that follows a sweep, until interrupted. Raises ConfigError if an option is
+    wrong."""
     from flent_aqm.show.report.follow import Follower
     from flent_aqm.show.report.server import serve
 
@@ -97,7 +105,7 @@ def _follow(args: argparse.Namespace, results: list[Path]) -> int:
 
 
 def newest() -> Path:
-    """Return the newest folder of a sweep in results/. Raises ConfigError."""
+    """Return the newest folder of a sweep in results/. Raises ConfigError if there is none."""
     folders = [path for path in Path("results").glob("*-*") if path.is_dir()]
     if not folders:
         raise ConfigError("results/: it has no folder of a sweep; name data files or folders")
@@ -105,7 +113,8 @@ def newest() -> Path:
 
 
 def purpose_of(folders: Sequence[Folder]) -> str:
-    """Return what the one batch of some folders is for; empty where that isn't one of ours."""
+    """Return the purpose of the folders' batch, if they have the same one and it belongs to this
+    package. Otherwise return ""."""
     from flent_aqm.show.report.commands import purpose
 
     purposes = {purpose(one.status.command) if one.status else "" for one in folders}
@@ -113,7 +122,7 @@ def purpose_of(folders: Sequence[Folder]) -> str:
 
 
 def title_of(results: list[Path]) -> str:
-    """Return what the page is called."""
+    """Return the default title of the page: the names of the first three folders."""
     names = list(dict.fromkeys((path if os.path.isdir(path) else path.parent).resolve().name
                                for path in results))
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

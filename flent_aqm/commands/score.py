@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm score`: every metric of data files, on a terminal, as JSON or as CSV."""
+"""`flent-aqm score`: shows every metric of data files on a terminal, as JSON or as CSV."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flent_aqm.results.score.shown import (
     wide_console,
 )
 
-# What fits beside a file's name on a terminal.
+# Metrics that are shown by default for several files: they fit beside a file's name.
 USUAL = (
     "throughput_download_mbps", "throughput_upload_mbps", "latency_loaded_median_ms",
     "latency_loaded_p99_ms", "flow_rtt_download_median_ms", "flow_rtt_upload_median_ms",
@@ -29,6 +29,7 @@ USUAL = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `flent-aqm score`."""
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE",
                         help="data file, or folder of data files")
     parser.add_argument("--format", choices=sorted(FORMATS), default="table",
@@ -46,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
+    """Print metrics of files or groups. Damaged files are skipped with a message. Return 1 if there
+    was any, else 0. Raises ConfigError if an option is wrong."""
     console = wide_console()
     if args.list:
         show_list(console)
@@ -75,10 +78,12 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _usual(form: str, count: int) -> tuple[str, ...]:
+    """Return the default metrics for an output format and a number of files."""
     return USUAL if form == "table" and count > 1 else tuple(METRICS)
 
 
 def _names(text: str | None) -> tuple[str, ...]:
+    """Parse --metrics. Return () without the option. Raises ConfigError if a metric is unknown."""
     if text is None:
         return ()
     if text == "all":

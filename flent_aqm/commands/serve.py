@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm serve`: serve speed tests.
+"""`flent-aqm serve`: serves speed tests.
 
-The server has its options beside it, as labs start it alone, with few imports.
+The options are declared beside the server's code, because labs start it without this package's
+other commands, with few imports.
 """
 
 from __future__ import annotations

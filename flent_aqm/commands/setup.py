@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""flent-aqm setup: builds and fetches what the packages of the system lack."""
+"""`flent-aqm setup`: builds the lab's kernel, and gets tools that the system's packages lack."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from flent_aqm.tools.table import OPTIONAL
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the command."""
+    """Declare the options of `flent-aqm setup`."""
     parser.add_argument("--update", action="store_true",
                         help="look for a newer kernel source, irtt and tc than those in use")
     parser.add_argument("--speedtests", metavar="NAME", nargs="*",
@@ -33,8 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _fetch_tc_headers(cache: Path) -> None:
-    """For `flent-aqm kernel build --tc`, while a network is there. Nothing else needs them, and
-    not every mirror has sources."""
+    """Get the headers for plugins of tc, which `flent-aqm kernel build --tc` needs, while there is
+    a network. Errors are ignored, because nothing else needs them and not every mirror has
+    sources."""
     tc = find_new_tc()
     if tc is not None:
         with contextlib.suppress(AqmError):
@@ -42,11 +43,11 @@ def _fetch_tc_headers(cache: Path) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Build and fetch what is missing. Exit status 1 if a speed test that was named can't be
-    had. Raises AqmError."""
+    """Build and get everything that is missing. Return 1 if a speed test that the user named can't
+    be installed, else 0. Raises AqmError."""
     if args.speedtests is not None:
         check_names(args.speedtests)
-    # Looked at without the lock, for users who can write no cache and needn't.
+    # Checked without the lock, so that users who can't write the cache need not do so.
     there = (irtt_is_there, kernel_is_there, ndt7_client_is_there, new_tc_is_there)
     if not args.update and args.speedtests is None and all(is_there() for is_there in there):
         return 0
@@ -61,5 +62,5 @@ def main(args: argparse.Namespace) -> int:
             set_up_kernel(cache, archive, update=args.update)
         without = set_up_speedtests(args.speedtests, cache) if args.speedtests is not None else []
     progress.finish("complete" if not without else f"complete, except {', '.join(without)}")
-    # Of all that there are, some can't be had everywhere; what was named is wanted.
+    # Not all speed tests are available everywhere. It is an error only for those that were named.
     return 1 if without and args.speedtests else 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm share`: copies of data files that can be given to anybody, or a folder of them to
-publish."""
+"""`flent-aqm share`: copies data files without host names, addresses and users, or makes a folder
+of them to publish."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `flent-aqm share`."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE",
                         help="data file, or folder of data files")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True,
@@ -28,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
+    """Write the copies, or the folder with --publish. Return 1 if a file could not be shared, else
+    0. Raises ConfigError if files can't be written."""
     from flent_aqm.results.many_files import find_files
 
     files = find_files(args.files)
@@ -40,14 +43,19 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _share(files: Sequence[Path], output: Path, *, named: bool = True) -> int:
-    """Write copies, and tell what was taken out of them; returns how many can't be shared. named:
-    the folder is one that the user knows."""
+    """Write cleaned copies, and print what was removed. Return how many files could not be shared.
+
+    Args:
+        files: the data files.
+        output: folder for the copies.
+        named: print the copies' full paths, because the user chose the folder.
+    """
     from flent_aqm.base.waiting import with_progress
     from flent_aqm.results.data_file import SUFFIX
 
     faults = 0
     output.mkdir(parents=True, exist_ok=True)
-    # What isn't checked yet has no name that anybody would take it by.
+    # Copies have temporary names until they are checked.
     with tempfile.TemporaryDirectory(prefix=".share-", dir=output) as made:
         copies: list[tuple[Path, Path, StrippedFile]] = []
         tried = (_try(file, Path(made, f"{number}{SUFFIX}"))
@@ -65,6 +73,7 @@ def _share(files: Sequence[Path], output: Path, *, named: bool = True) -> int:
 
 
 def _try(file: Path, copy: Path) -> tuple[Path, Path, StrippedFile] | BadResult:
+    """Write a cleaned copy of a file. Return file, copy and what was removed, or the error."""
     try:
         return file, copy, _write(file, copy)
     except BadResult as error:
@@ -72,7 +81,8 @@ def _try(file: Path, copy: Path) -> tuple[Path, Path, StrippedFile] | BadResult:
 
 
 def _write(file: Path, copy: Path) -> StrippedFile:
-    """Raises BadResult for a file that is damaged, or that can't be shared."""
+    """Write a cleaned copy of a file. Raises BadResult if the file is damaged or can't be
+    shared."""
     import orjson
 
     from flent_aqm.results.reading.for_flent import read_to_share
@@ -84,14 +94,21 @@ def _write(file: Path, copy: Path) -> StrippedFile:
         stripped = strip(data)
     except BadResult as error:
         raise BadResult(f"{file}: {error}") from None
-    # What was read has no number that JSON lacks. Python's own would take ten times the
-    # file's size for a moment.
+    # The data has no NaN or infinity, which orjson would write as null. Python's json would need
+    # ten times the file's size of memory.
     write_packed(copy, orjson.dumps(stripped.whole))
     return stripped
 
 
 def _keep(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path, named: bool) -> int:
-    """Give the copies that Flent opens their names; returns how many of them it doesn't."""
+    """Give the copies that Flent can open their final names, and print what was removed from them.
+    Return how many copies Flent can't open or whose names are taken.
+
+    Args:
+        copies: data file, copy, and what was removed.
+        output: folder for the copies.
+        named: print full paths.
+    """
     from flent_aqm.results.share.check import is_of_flent, open_all
 
     opened = open_all([copy for _, copy, one in copies
@@ -102,13 +119,13 @@ def _keep(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path, named
         why = opened.get(copy, "")
         target = output / one.name
         number = 1
-        while target in taken:  # of files in several folders
+        while target in taken:  # files of several folders may have the same name
             number += 1
             target = output / one.name.replace(".flent", f"-{number}.flent", 1)
         taken.add(target)
         if not why:
             try:
-                os.link(copy, target)  # which replaces nothing
+                os.link(copy, target)  # unlike rename, never replaces a file
             except FileExistsError:
                 why = f"{target} is there already; name another folder"
         if why:
@@ -120,6 +137,7 @@ def _keep(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path, named
 
 
 def _tell(target: Path, one: StrippedFile) -> None:
+    """Print a copy's path, what was removed from it, and texts of the user that it still has."""
     from flent_aqm.base.words import plain
     from flent_aqm.results.grouping import harmless
     from flent_aqm.results.share.check import is_of_flent

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm speedtest`: options and report of speedtest-netperf.sh, measured by Flent."""
+"""`flent-aqm speedtest`: measures with Flent, with the options and the report of
+speedtest-netperf.sh."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ from flent_aqm.sweep.home_line.advice import advice
 from flent_aqm.sweep.home_line.measure import SpeedtestRequest, measure
 from flent_aqm.sweep.home_line.report import report
 
-# The original's.
+# Defaults of speedtest-netperf.sh.
 HOST, PING_HOST = "netperf.bufferbloat.net", "gstatic.com"
 LENGTH_S, STREAMS = 60, 5
 MAX_LENGTH_S, MAX_STREAMS = 86_400, 128
 
-# Mode -> the test that Flent runs, and which directions share a block of the report.
+# Mode -> Flent's test, and the directions that share a block of the report.
 _MODES: dict[str, tuple[str, Sequence[Sequence[str]]]] = {
     "sequential": ("speedtest_sequential", (("download",), ("upload",))),
     "concurrent": ("speedtest_concurrent", (("download", "upload"),)),
@@ -34,8 +35,8 @@ _IDLE: tuple[str, Sequence[Sequence[str]]] = ("speedtest_idle", ((),))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `flent-aqm speedtest`; of two that exclude each other, the
-    last one counts, as in the original."""
+    """Declare the options of `flent-aqm speedtest`. The last of two options that exclude each other
+    counts, as in speedtest-netperf.sh."""
     parser.description = (
         "Download and upload with netperf, ping meanwhile, and report speed, latency and CPU load "
         "as speedtest-netperf.sh does.")
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class _Mode(argparse.Action):
-    """-s and -c, each with or without seconds."""
+    """Action of -s and -c, each with or without a duration in seconds."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
                  values: object, option_string: str | None = None) -> None:
@@ -78,14 +79,18 @@ class _Mode(argparse.Action):
 
 
 def _length_s(text: str) -> int:
+    """Parse a duration in seconds."""
     return _whole(text, MAX_LENGTH_S, "seconds")
 
 
 def _streams(text: str) -> int:
+    """Parse a number of streams."""
     return _whole(text, MAX_STREAMS, "streams")
 
 
 def _whole(text: str, most: int, what: str) -> int:
+    """Parse a whole number from 1 to `most`. what: names it in the message. Raises
+    ArgumentTypeError."""
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of {what}; "
                                          f"expected 1 to {most}")
@@ -93,7 +98,7 @@ def _whole(text: str, most: int, what: str) -> int:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Measure and print. Raises AqmError."""
+    """Measure, and print the report and advice. Return 0. Raises AqmError."""
     host = args.host or HOST
     ping_host = args.ping or args.host or PING_HOST
     length_s = args.time or LENGTH_S
@@ -109,7 +114,7 @@ def main(args: argparse.Namespace) -> int:
     if mode:
         preflight.check_server(host, args.ip_version)
     preflight.check_ping(ping_host, args.ip_version)
-    # Flent wants a host of its own, even where nothing goes there.
+    # Flent requires a host, even if the test sends nothing to it.
     wish = SpeedtestRequest(test="", host=host if mode else ping_host, ip_version=args.ip_version,
                 length_s=length_s, streams=args.number, ping_host=ping_host,
                 passphrase=args.passphrase)
@@ -131,6 +136,13 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _print_head(wish: SpeedtestRequest, mode: str, idle_s: int) -> None:
+    """Print when and how the test begins.
+
+    Args:
+        wish: settings of the speed test.
+        mode: "sequential", "concurrent", or "" without a speed test.
+        idle_s: duration of the test of the idle line, 0 for none.
+    """
     now = time.strftime("%Y-%m-%d %H:%M:%S")
     if not idle_s:
         _say(f"{now} Starting speedtest for {wish.length_s} seconds per transfer session.")
@@ -141,6 +153,13 @@ def _print_head(wish: SpeedtestRequest, mode: str, idle_s: int) -> None:
 
 def _measure_and_print(wish: SpeedtestRequest, kind: tuple[str, Sequence[Sequence[str]]],
                        keep: Path | None) -> DataFile:
+    """Run one test of Flent, print its part of the report, and return its data file.
+
+    Args:
+        wish: settings of the test.
+        kind: Flent's test, and the directions that share a block of the report.
+        keep: path for a copy of the data file, None for none.
+    """
     test, blocks = kind
     data = measure(replace(wish, test=test), sys.stderr.isatty(), keep)
     print(report(data, blocks, environment.IN_LAB in os.environ), end="", flush=True)
@@ -148,4 +167,5 @@ def _measure_and_print(wish: SpeedtestRequest, kind: tuple[str, Sequence[Sequenc
 
 
 def _say(line: str) -> None:
+    """Print a line at once."""
     print(line, flush=True)

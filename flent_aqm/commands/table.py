@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of subcommands of `flent-aqm`, and the parser of each."""
+"""Lists the subcommands of `flent-aqm`, and makes the parser of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from types import ModuleType
 
 from flent_aqm.base.part import Command, parts
 
-# Modules are imported only when their command runs: start-up counts inside the guest.
+# The module of a command is imported only when the command runs, because imports take time in the
+# guest.
 _CORE = {
     "assert": Command(
         "flent_aqm.commands.assert_", "check a condition on the numbers of data files",
@@ -60,12 +61,12 @@ COMMANDS = dict(sorted({**_CORE, **_OF_PARTS}.items()))
 
 
 def module_of(name: str) -> ModuleType:
-    """Return a command's module, imported."""
+    """Import and return the module of a command."""
     return importlib.import_module(COMMANDS[name].module)
 
 
 def fill(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
-    """Give a parser a command's description, example and arguments, and return it."""
+    """Add a command's description, example and arguments to a parser, and return the parser."""
     command = COMMANDS[name]
     parser.description = f"{command.summary[0].upper()}{command.summary[1:]}."
     parser.formatter_class = argparse.RawDescriptionHelpFormatter

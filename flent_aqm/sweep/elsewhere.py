@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What makes a sweep's runs on other machines; a part may have one."""
+"""Interface for parts that make a sweep's runs on other machines."""
 
 from __future__ import annotations
 
@@ -13,31 +13,33 @@ from flent_aqm.sweep.run_cell import FinishedRun
 
 
 class Elsewhere(Protocol):
-    """title: where, behind "by"."""
+    """Makes runs on other machines. title: names the machines in messages, after "by"."""
 
     title: str
 
     def refuse(self, cell: Cell) -> None:
-        """Raise ConfigError for a run that can't be made elsewhere."""
+        """Raise ConfigError if the run can't be made on another machine."""
 
     def start(self, facts: SweepFacts, say: Callable[[str], None]) -> None:
-        """Get ready; say: tells the user a fact. Raises AqmError."""
+        """Get ready to make runs. facts: facts of the testbed, the same for all runs. say: shows a
+        line to the user. Raises AqmError."""
 
     def run(self, cell: Cell) -> FinishedRun:
-        """Make a run, and keep what came back."""
+        """Make a run on another machine, and write the files that come back."""
 
     def room(self) -> int:
-        """Return how many runs can be made side by side now."""
+        """Return the number of runs that can be made side by side now."""
 
     def stop(self) -> None:
         """End all runs at once."""
 
     def close(self) -> None:
-        """Let go."""
+        """End the connections. Called after all runs have ended."""
 
 
 def elsewhere_of(section: Mapping[str, object]) -> Elsewhere | None:
-    """Return what a batch section asks for; None for this machine. Raises ConfigError."""
+    """Return the part's object that makes this batch's runs on other machines. None if the runs are
+    made on this machine. section: keys and values of the batch. Raises ConfigError."""
     for part in parts().values():
         requested: Elsewhere | None = load(part.elsewhere)(section) if part.elsewhere else None
         if requested is not None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the file that Flent wrote in the guest to the one that is kept.
+"""Completes the data file that Flent wrote in the guest, and writes it to the results folder.
 
-Adds what only the host knows, refuses incomplete runs, and puts the file in place whole.
+Adds metadata that only the host knows, refuses incomplete runs, and writes the file atomically.
 """
 
 from __future__ import annotations
@@ -26,25 +26,30 @@ from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.scores import Scores, scores
 from flent_aqm.spec.cell import Cell
 
-# Of the AQM object in a data file's metadata; docs/reference/data-format.md tells its history.
+# Version of the object AQM in a data file's metadata. Its history is in
+# docs/reference/data-format.md.
 SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)
 class SweepFacts:
-    """What is the same for all runs of a sweep on one testbed."""
+    """Facts that are the same for all runs of a sweep on one testbed and kernel."""
 
     testbed: Facts
     tools: Mapping[str, str] = field(default_factory=dict)  # name -> version
 
 
 def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scores:
-    """Complete the data file that the guest made and put it in place as cell.data_file.
+    """Complete the data file that the guest made, and write it as cell.data_file.
 
-    Returns the run's scores, as the data is at hand here.
+    Args:
+        made: content of the file that Flent wrote.
+        cell: the planned run.
+        facts: facts of the testbed and this machine's tools.
+        outcome: durations and reports of the run's network.
 
-    Raises BadResult when the file can't be read or the run isn't complete, OSError when it
-    can't be written; then nothing is.
+    Returns the run's scores. Raises BadResult if the file can't be read or the run is not complete,
+    OSError if the file can't be written. In both cases no file is written.
     """
     file = parse_data_file(made, cell.data_file)
     data, metadata = file.whole, file.metadata
@@ -80,15 +85,17 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
 
 
 def _measure_length(data: Mapping[str, Any], metadata: dict[str, Any]) -> None:
-    """Of a test whose end only its client knew, Flent has the longest that it could have been;
-    plots of what was under load count from there."""
+    """Set TOTAL_LENGTH to the time of the last result if the test had a speed test, whose client
+    decides when it ends. Flent records the longest possible duration, from which plots would
+    compute the time under load."""
     if any("SPEEDTEST" in meta for meta in metadata.get("SERIES_META", {}).values()
            if isinstance(meta, dict)):
         metadata["TOTAL_LENGTH"] = min(metadata["TOTAL_LENGTH"], max(data["x_values"]))
 
 
 def _name_capture(metadata: Mapping[str, Any], name: str) -> None:
-    """A kept capture comes out of the guest under the run's own name."""
+    """Set the name of the capture file in the metadata, because the file is renamed when it leaves
+    the guest."""
     for meta in metadata["SERIES_META"].values():
         capture = meta.get("CAPTURE") if isinstance(meta, dict) else None
         if isinstance(capture, dict) and "file" in capture:
@@ -115,19 +122,20 @@ def refuse_incomplete(data: Mapping[str, Any]) -> None:
 
 
 def samples_sha256(data: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of all that a data file's tools measured: its samples, and the results
-    that Flent made of them."""
+    """Return the SHA-256 of a data file's measurements: its samples, and the results that Flent
+    computed from them."""
     measured = [data.get(key) for key in ("raw_values", "x_values", "results")]
     return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
 
 
 def write_whole(path: Path, data: Mapping[str, Any]) -> None:
-    """Write a data file, which appears whole or not at all; makes its folder. Raises OSError."""
+    """Write a data file atomically, and make its folder if it doesn't exist. Raises OSError."""
     write_packed(path, json.dumps(data, allow_nan=False).encode())
 
 
 def write_packed(path: Path, text: bytes) -> None:
-    """The same of a data file's JSON."""
+    """Compress the JSON text of a data file and write it atomically, and make its folder if it
+    doesn't exist. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with (written_whole(path) as raw,
           # No name and time in the gzip header: the same data gives the same bytes.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A run in a few words: what sets it apart from the others of its sweep, and what it found."""
+"""Describes a run in a few words: the settings that distinguish it from the sweep's other runs, and
+its results."""
 
 from __future__ import annotations
 
@@ -11,22 +12,22 @@ from flent_aqm.results.metrics.settings import Setting, settings_of
 from flent_aqm.results.metrics.table import LOST, Unavailable, digits
 from flent_aqm.spec.cell import Cell
 
-# Said first, and without their names: their values tell what they are.
+# Settings that are shown first and without their names, because their values are clear.
 _FIRST = ("test", AQM)
 _RATE = "rate_mbps"
 _TOLD = {_RATE: "{} Mbit/s"}
 
 
 def cell_settings(cell: Cell) -> dict[str, Setting]:
-    """Return what the run's data file will have, or has."""
+    """Return the settings that a run's data file has, or will have, by name."""
     parameters = cell.settings.get("TEST_PARAMETERS")
     return settings_of(cell.test_name, "", "", parameters if isinstance(parameters, dict) else {},
                        cell.scenario.as_dict())
 
 
 def differing_words(cells: Sequence[Cell]) -> dict[str, str]:
-    """Return by name of a run its test, queue, rate, and each other setting in which runs differ:
-    "iperf3_upload sfq 20 Mbit/s tiers 3"."""
+    """Map the name of each run to its test, queue, rate, and each other setting in which runs
+    differ: "iperf3_upload sfq 20 Mbit/s tiers 3"."""
     settings = {cell.name: cell_settings(cell) for cell in cells}
     differing = factors(list(settings.values()))
     others = [_RATE, *(name for name in differing if name not in (*_FIRST, _RATE))]
@@ -37,8 +38,8 @@ def differing_words(cells: Sequence[Cell]) -> dict[str, str]:
 
 
 def brief(run_scores: Scores) -> str:
-    """Return throughput by direction and latency under load: "up 95.60 Mbit/s, p99 0.13 ms",
-    without what the test doesn't tell."""
+    """Return throughput by direction and latency under load: "up 95.60 Mbit/s, p99 0.13 ms". Values
+    that the test doesn't measure are left out."""
     parts = [f"{way} {digits(value)}" for way, value in (("down", run_scores.download_mbps),
                                                         ("up", run_scores.upload_mbps))
              if not isinstance(value, Unavailable)]

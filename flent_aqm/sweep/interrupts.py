@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ends a sweep from outside: ^C once and twice, SIGTERM, a lost terminal."""
+"""Handles signals that end a sweep: ^C once and twice, SIGTERM, SIGHUP."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any, Self
 
 
 class Interrupts:
-    """While it is entered, the first ^C calls once(), and whatever comes after it, as well as
-    SIGTERM and SIGHUP at any time, raises KeyboardInterrupt in the main thread. That happens once:
-    further signals would interrupt the clean-up, and leave temporary folders behind.
+    """Context manager that handles signals in the main thread.
 
-    A signal that was ignored (nohup, a shell's background job) stays ignored.
+    The first ^C calls once(). A second ^C, and SIGTERM or SIGHUP at any time, raise
+    KeyboardInterrupt. It is raised only once, because further signals would interrupt the clean-up
+    and leave temporary folders behind. A signal that was ignored before (nohup, a shell's
+    background job) stays ignored.
     """
 
     def __init__(self, once: Callable[[], None]) -> None:
@@ -24,7 +25,7 @@ class Interrupts:
         self._old: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
-        # Elsewhere than in the main thread there are no handlers to set.
+        # Only the main thread can set handlers.
         if threading.current_thread() is threading.main_thread():
             for number, handler in ((signal.SIGINT, self._interrupt), (signal.SIGTERM, self._now),
                                     (signal.SIGHUP, self._now)):
@@ -39,6 +40,8 @@ class Interrupts:
         self._old.clear()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        """Signal handler of SIGINT: call once() the first time, raise KeyboardInterrupt after
+        that."""
         if self._came:
             self._now(number, frame)
             return
@@ -46,6 +49,7 @@ class Interrupts:
         self._once()
 
     def _now(self, number: int, frame: FrameType | None) -> None:
+        """Signal handler of SIGTERM and SIGHUP: raise KeyboardInterrupt the first time."""
         if not self._raised:
             self._raised = True
             raise KeyboardInterrupt

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many runs go side by side."""
+"""Parses the batch key `jobs`: how many runs are made side by side."""
 
 from __future__ import annotations
 
@@ -11,8 +11,18 @@ MAX_JOBS = 1024
 
 
 def parse_jobs(value: object, *, real_time: bool = False) -> int:
-    """Return the batch key `jobs`; without one, the number of cores that we may use, or, where a
-    testbed is in real time, one: runs would disturb each other. Raises ConfigError."""
+    """Return the number of runs to make side by side.
+
+    The default is the number of processors that this process may use, but 1 on a testbed in real
+    time, because runs would disturb each other.
+
+    Args:
+        value: of the batch key `jobs`; None or "" for the default.
+        real_time: a testbed of the sweep runs in real time.
+
+    Raises ConfigError if the value is no number from 1 to MAX_JOBS, and if it is more than 1 in
+    real time.
+    """
     if value is None or value == "":
         return 1 if real_time else len(os.sched_getaffinity(0))
     text = str(value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make the missing runs of a command that plans its runs itself, without a batch."""
+"""Makes the missing runs of a command that plans its runs itself, without a batch."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from flent_aqm.sweep.sweep import Stopped, Sweep
 
 
 def make_missing(cells: Iterable[Cell], keys: Mapping[str, object]) -> int:
-    """Make the runs that have no complete data file; return how many failed.
+    """Make the runs that have no complete data file, and return how many failed.
 
-    A data file that is damaged or incomplete is renamed, and told of on standard error. A run that
-    fails keeps no other from being made.
+    A data file that is damaged or incomplete is renamed, and reported on standard error. A run that
+    fails does not stop the others.
 
     Args:
-        keys: of the sweep, such as jobs.
+        cells: all runs that the command needs.
+        keys: batch keys of the sweep, such as `jobs`.
 
-    Raises AqmError if something is wrong before the first run, also if a data file has another
-    run in it than the cell of its name. Raises KeyboardInterrupt.
+    Raises AqmError if something is wrong before the first run, also if a data file has another run
+    in it than the cell of its name. Raises KeyboardInterrupt if the user interrupts.
     """
     sweep = Sweep(resumes=True)
     by_file = {cell.data_file: cell for cell in cells}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs side by side: one worker thread per job.
+"""Runs cells side by side, in one worker thread per job.
 
-In virtual time each is kept to a core of its own. A guest is one kernel and one process of
-it that take turns, so it never uses more than one core; kept on one, its switches cost a
-fraction of what they cost between two.
+In virtual time each worker is bound to a processor core. A guest's kernel and process take turns,
+so they never use more than one core, and switches between them are much cheaper on one core than
+between two.
 """
 
 from __future__ import annotations
@@ -22,10 +22,16 @@ _LOOK_AGAIN_S = 0.5
 
 
 class Pool:
-    """Runs cells by the function given. submit() waits while all workers are busy.
+    """Runs cells in worker threads. submit() waits while all workers are busy.
 
-    room: how many there is room for at the moment, where that changes; never more than jobs.
-    started, ended: called in a worker's thread with the cell, and its FinishedRun or the exception.
+    Args:
+        run: makes the run of a cell.
+        jobs: number of worker threads.
+        room: returns the number of runs that may be on at the moment, if it changes. There are
+            never more than `jobs`.
+        keep_to_core: bind each worker to a core of its own.
+        started: called in the worker's thread when a cell begins.
+        ended: called in the worker's thread with the cell, and its FinishedRun or the exception.
     """
 
     def __init__(
@@ -52,11 +58,12 @@ class Pool:
         self._futures: list[Future[None]] = []
 
     def submit(self, cell: Cell) -> bool:
-        """Run the cell as soon as a worker is free; returns once it is about to start, or
-        False where nothing is taken any more."""
+        """Run the cell as soon as a worker is free, and return True when it is about to start.
+        Return False without running it if the pool takes no more cells."""
         with self._changed:
             while not self._closed and self._on >= self._limit():
-                # A signal handler may close the pool, but can't notify; room() neither.
+                # Waits with a timeout: a signal handler closes the pool without a notification,
+                # and room() changes without one.
                 self._changed.wait(_LOOK_AGAIN_S)
             if self._closed:
                 return False
@@ -65,7 +72,8 @@ class Pool:
         return True
 
     def take_no_more(self) -> None:
-        """Let what runs end, and start nothing more. From any thread or signal handler."""
+        """Start no more cells, but let the running ones end. Called from any thread or signal
+        handler."""
         self._closed = True
 
     def drain(self) -> None:
@@ -75,27 +83,31 @@ class Pool:
         self._futures.clear()
 
     def abort(self, kill: Callable[[], None]) -> None:
-        """Start nothing more, report nothing more, and kill what runs."""
+        """Start no more cells, don't call `ended` any more, and kill the running ones. kill: ends
+        all runs of this process."""
         self._stopped.set()
         self._threads.shutdown(wait=False, cancel_futures=True)
-        # To wait() what is cancelled here, before a thread has taken it, is never done.
+        # wait() would never return for a future that was cancelled before a thread took it.
         running = [future for future in self._futures if not future.cancelled()]
-        # Again and again, as a run may have been about to start.
+        # Repeated, because a run may have been about to start.
         while wait(running, _KILL_AGAIN_S).not_done:
             kill()
 
     def close(self) -> None:
-        """Wait for what runs, and end the threads."""
+        """Wait for running cells, and end the threads."""
         self._threads.shutdown()
 
     def _limit(self) -> int:
+        """Return the largest number of cells that may run now."""
         return min(self._jobs, self._room()) if self._room else self._jobs
 
     def _keep_to_core(self) -> None:
+        """Bind the calling worker thread to its cores."""
         # On Linux 0 means the calling thread, whose children inherit it.
         os.sched_setaffinity(0, self._cores.get())
 
     def _one(self, cell: Cell) -> None:
+        """Run a cell in a worker's thread, and report its result."""
         try:
             if self._stopped.is_set():
                 return
@@ -113,7 +125,7 @@ class Pool:
 
 
 def cores_for(jobs: int, cores: Sequence[int]) -> list[set[int]]:
-    """Return the cores that each job may use: one each, or all where there are more jobs than
+    """Return the cores that each job may use: a core of its own, or all if there are more jobs than
     cores."""
     if jobs > len(cores):
         return [set(cores)] * jobs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Everything that can be checked before the first run starts."""
+"""Checks tools and results folders before the first run starts."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from flent_aqm.spec.queues.external import queue_of
 _ALWAYS_NEEDED = ("tc", "ip", "ethtool", "setpriv", "perl", "irtt", "fping", "tcpdump")
 
 
-# Address space that the lab's kernel takes beside its guest's memory, in MiB.
+# Address space in MiB that the lab's kernel needs beside its guest's memory.
 _KERNEL_MIB = 200
-# File descriptors that a sweep takes, and each run beside others, rounded up: two runs need 62.
+# File descriptors that a sweep needs, and those that each run needs, rounded up: two runs were
+# measured to need 62.
 _DESCRIPTORS, _DESCRIPTORS_PER_JOB = 40, 12
 
 
 def check(cells: Iterable[Cell], jobs: int = 1) -> None:
-    """Raise an AqmError for a missing tool, a folder that can't be written, or limits of this
-    shell that are too low. jobs: runs side by side."""
+    """Raise an AqmError if a tool is missing, a results folder can't be written, or the process's
+    resource limits (ulimit) are too low. jobs: number of runs side by side."""
     cells = list(cells)
     _check_limits(cells, jobs)
     tools = dict.fromkeys(_ALWAYS_NEEDED)
@@ -45,6 +46,8 @@ def check(cells: Iterable[Cell], jobs: int = 1) -> None:
 
 
 def _check_limits(cells: Iterable[Cell], jobs: int) -> None:
+    """Raise ConfigError if the limits of address space or open files (ulimit -v, -n) are too
+    low."""
     if any(cell.scenario.lab.testbed == "virtual" for cell in cells):
         needed_mib = defaults.GUEST_MEMORY_MB + _KERNEL_MIB
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -63,17 +66,22 @@ def _check_limits(cells: Iterable[Cell], jobs: int) -> None:
 
 
 def _router_is_here(cell: Cell) -> bool:
+    """Return whether the run's router is on this machine, not behind ssh."""
     return not cell.scenario.lab.testbed.startswith("ssh://")
 
 
 def _check_new_tc(aqm: str) -> None:
+    """Raise ToolMissing if no tc is installed that is new enough for the queue `aqm`."""
     if not new_tc_is_there():
         raise ToolMissing(f"aqm {aqm}: it needs tc of iproute2 {OLDEST[0]}.{OLDEST[1]} or newer; "
                           "run: flent-aqm setup")
 
 
 def _check_folder(folder: Path) -> None:
-    """Make the folder and write into it: permission bits don't tell root the truth."""
+    """Make the folder and try to write a file in it. Raises ConfigError.
+
+    Permission bits are not checked, because root may write in spite of them.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()

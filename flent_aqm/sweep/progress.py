@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a sweep shows while it runs: a bar on a terminal, a line per run elsewhere."""
+"""Shows the progress of a sweep: a bar on a terminal, a line per run in other output."""
 
 from __future__ import annotations
 
@@ -33,21 +33,22 @@ from flent_aqm.sweep.time_left import TimeLeft
 
 
 class SweepProgress:
-    """Counts runs and shows them. A context manager; its methods may be called by threads."""
+    """Counts runs and shows them on the console. A context manager, whose methods may be called by
+    several threads."""
 
     def __init__(self, cells: Sequence[Cell], console: Console | None = None) -> None:
         self.console = console or Console(stderr=True, highlight=False,
-                                          # Rich takes 80 columns where there is no terminal.
+                                          # Rich assumes 80 columns without a terminal.
                                           width=None if sys.stderr.isatty() else 120)
         self.done = 0
         self.failed = 0
         self._total = len(cells)
         self._of_run = differing_words(cells)
         self._virtual_s = 0.0
-        self._told: set[str] = set()  # warnings of the router
+        self._told: set[str] = set()  # warnings of the router that were printed
         self._began_at = time.monotonic()
         self._time_left = TimeLeft(cells, self._began_at)
-        # Of its own, held while nothing is drawn: who draws asks for the time left.
+        # A separate lock, never held while drawing, because drawing needs the time left.
         self._time_lock = threading.Lock()
         self._lock = threading.Lock()
         self._progress = Progress(
@@ -72,8 +73,16 @@ class SweepProgress:
 
     def announce(self, total: int, there: int, jobs: int, where: str,
                  warnings: Sequence[str], needs_s: float | None = None) -> None:
-        """Say what is about to be done, on what testbed, and what to beware of. needs_s: how
-        long that takes, where it is known before."""
+        """Print how many runs will be made, where, and the warnings.
+
+        Args:
+            total: number of planned runs.
+            there: how many of them have a data file already.
+            jobs: runs side by side.
+            where: name of the testbed.
+            warnings: warnings of the testbed.
+            needs_s: expected duration of the sweep, None if it is not known.
+        """
         old = f", {there} of them there already" if there else ""
         side = f", {jobs} side by side" if jobs > 1 else ""
         needs = ("" if needs_s is None else
@@ -83,22 +92,22 @@ class SweepProgress:
             self.console.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
 
     def say_fault(self, text: str) -> None:
-        """Say what went wrong with the testbed itself."""
+        """Print an error of the testbed itself."""
         self._say(f"[red]testbed:[/] {escape(text)}")
 
     def say_fact(self, text: str) -> None:
-        """Say what happens beside the runs."""
+        """Print a line that does not concern a single run."""
         self._say(escape(text))
 
     def say_stopping(self) -> None:
-        """Say what the first ^C does. Called by a signal handler, which may have interrupted
-        the very thread that draws: so without its locks."""
+        """Print that the first ^C lets running cells end. Called by a signal handler, which may
+        have interrupted the thread that draws, so no lock is taken."""
         text = ("Interrupted: no new runs start; waiting for those that are running. "
                 "Press ^C again to stop them.")
         os.write(sys.stderr.fileno(), f"\n{text}\n".encode())
 
     def say_total(self) -> None:
-        """Say what was done."""
+        """Print the number of runs done and failed, and the time."""
         wall_s = time.monotonic() - self._began_at
         virtual = (f"{self._virtual_s:.0f} virtual seconds in {wall_s:.0f} s "
                    f"({self.speed:.1f} virtual s/s)" if self._virtual_s else f"{wall_s:.0f} s")
@@ -106,16 +115,16 @@ class SweepProgress:
 
     @property
     def speed(self) -> float:
-        """Virtual seconds per wall second, all jobs together."""
+        """Virtual seconds per second of real time, all jobs together."""
         return self._virtual_s / max(time.monotonic() - self._began_at, 1e-9)
 
     def started(self, cell: Cell) -> None:
-        """A run is on."""
+        """Record that a run has started, for the time left."""
         with self._time_lock:
             self._time_left.started(cell, time.monotonic())
 
     def ended(self, cell: Cell, result: FinishedRun | Exception) -> None:
-        """Count a run, and say how it ended."""
+        """Count a run, and print its result or its error."""
         with self._time_lock:
             self._time_left.ended(cell, time.monotonic(), learn=isinstance(result, FinishedRun))
         with self._lock:
@@ -125,7 +134,7 @@ class SweepProgress:
                 self._virtual_s += result.virtual_s or 0
                 self._say(f"[green]ok[/]     {self._place(count)} {self._line_of(cell, result)}"
                           f"{self._left_at_end_of_line()}")
-                # The router's stay the same from run to run.
+                # Warnings of the router are the same for many runs, so each is printed once.
                 router_warnings = [one for one in result.scores.router_warnings
                                    if one not in self._told]
                 self._told.update(router_warnings)
@@ -141,15 +150,16 @@ class SweepProgress:
                 speed=f"{self.speed:.1f} virtual s/s" if self._virtual_s else "")
 
     def _place(self, count: int) -> str:
+        """Return the place of a run in the sweep, such as " 7/120"."""
         return f"{count:{len(str(self._total))}}/{self._total}"
 
     def _line_of(self, cell: Cell, result: FinishedRun) -> str:
-        """What differs among the runs, and what the run found, in one line of a terminal. Files
-        have the names of runs, which are longer."""
+        """Return a run's line: on a terminal, the settings that differ between runs, and the
+        results, cut to the terminal's width. In other output, the run's name and duration."""
         if not self.console.is_terminal:
             virtual = "" if result.virtual_s is None else f"{result.virtual_s:.0f} s in "
             return f"{escape(cell.name)} ({virtual}{result.wall_s:.1f} s)"
-        # Beside "FAILED" and the count, and a space after each
+        # The line begins with "FAILED" and the count, with a space after each.
         room = self.console.width - len("FAILED ") - len(self._place(self._total)) - 1
         summary = brief(result.scores)
         words = self._of_run.get(cell.name, cell.name)
@@ -159,11 +169,13 @@ class SweepProgress:
         return escape(f"{words}: {summary}" if summary else words)
 
     def _left_at_end_of_line(self) -> str:
-        """Where there is no bar that tells it."""
+        """Return the time left for the end of a line, or "" on a terminal, where the bar shows
+        it."""
         left = "" if self.console.is_terminal else self._left()
         return f", {left} left" if left else ""
 
     def _left(self) -> str:
+        """Return the time left as text, or "" if it is not known."""
         with self._time_lock:
             left_s = self._time_left.left_s(time.monotonic())
         return str(datetime.timedelta(seconds=round(left_s))) if left_s else ""
@@ -173,7 +185,8 @@ class SweepProgress:
 
 
 class _LeftColumn(ProgressColumn):
-    """Time left, by our own estimate: runs differ tenfold in length."""
+    """Column of the bar with the time left. It shows this package's estimate, because runs differ
+    tenfold in length."""
 
     def __init__(self, left: Callable[[], str]) -> None:
         super().__init__()
@@ -184,6 +197,6 @@ class _LeftColumn(ProgressColumn):
 
 
 def one_line(error: Exception) -> str:
-    """Return an error's text as one line, with its kind where that isn't ours."""
+    """Return an error's text as one line. The type is added if the error is not an AqmError."""
     text = " ".join(str(error).split())
     return text if isinstance(error, AqmError) else f"{type(error).__name__}: {text}"

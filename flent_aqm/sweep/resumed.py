@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Look through the folder of --batch-resume: the time of its batch, the runs that are done, and
-files under a planned run's name that are damaged, incomplete, or of another run."""
+"""Examines the folder of --batch-resume: the time of its batch, complete runs, and files of planned
+runs that are damaged, incomplete, or of another run."""
 
 from __future__ import annotations
 
@@ -29,11 +29,16 @@ _TIME_IN_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}")
 
 
 class Resumed:
-    """The folder of --batch-resume. time: the batch's, which names of files have, in UTC without
-    saying so, as Flent's settings; None where nothing tells it. uuid: the batch's, or a new one."""
+    """The folder of --batch-resume.
+
+    time: when the batch began, in UTC without a time zone, as in Flent's settings. File names
+    contain it. None if neither data files nor names tell it.
+    uuid: the batch's, or a new one if there is no data file.
+    """
 
     def __init__(self, folder: str) -> None:
-        """Raise ConfigError for one that isn't there."""
+        """Read time and UUID of the batch from the first readable data file, or the time from the
+        names of logs and folder. Raises ConfigError if the folder doesn't exist."""
         self._folder = Path(folder)
         if not self._folder.is_dir():
             raise ConfigError(f"Batch resume directory {folder} doesn't exist!")
@@ -45,17 +50,17 @@ class Resumed:
                 self.time = datetime.strptime(metadata["BATCH_TIME"], "%Y-%m-%dT%H:%M:%S.%fZ")
                 self.uuid = str(metadata["BATCH_UUID"])
                 return
-        # Before the first run is done, the names of logs and folder tell it.
+        # Without a data file, the names of logs and of the folder have the time.
         names = [*(file.name for file in sorted(self._folder.rglob("*.log"))),
                  self._folder.resolve().name]
         for match in filter(None, map(_TIME_IN_NAME.search, names)):
-            with contextlib.suppress(ValueError):  # digits that are no time
+            with contextlib.suppress(ValueError):  # digits that are not a time
                 local = datetime.strptime(match.group(), "%Y-%m-%dT%H%M%S")
                 self.time = local.astimezone(UTC).replace(tzinfo=None)
                 return
 
     def refuse_to_leave(self, planned: Iterable[Path]) -> None:
-        """Raise ConfigError for a data file that would not be in the folder."""
+        """Raise ConfigError if a planned data file would not be in the folder."""
         for path in planned:
             if not path.resolve().is_relative_to(self._folder.resolve()):
                 raise ConfigError(f"--batch-resume {self._folder}: this batch writes to "
@@ -63,8 +68,8 @@ class Resumed:
 
 
 def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
-    """Rename each planned data file that is there without a complete run in it, so that its run
-    is repeated. Yield a line for each.
+    """Rename each planned data file that exists without a complete run in it, so that its run is
+    repeated. Yield a line for each.
 
     A run is complete if all of its tools succeeded, the router was read back before and after the
     test, and the file has all samples that the run gave.
@@ -107,8 +112,8 @@ def _refuse_unfinished(file: DataFile) -> None:
 
 
 def refuse_another_run(file: DataFile, cell: Cell) -> None:
-    """Raise ConfigError if a data file has another run than a cell: another test, another value of
-    a setting, another seed, or the name of another file."""
+    """Raise ConfigError if a data file has another run than a cell: another test, value of a
+    setting, seed or file name."""
     differing = list(_differing(file.metadata, cell))
     if differing:
         more = f" (and {len(differing) - 1} more)" if len(differing) > 1 else ""
@@ -135,6 +140,7 @@ def _differing(metadata: Mapping[str, Any], cell: Cell) -> Iterator[str]:
 
 
 def _differing_values(recorded: Mapping[str, Any], planned: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each name whose values differ."""
     for name in sorted(recorded.keys() | planned.keys()):
         was, wanted = recorded.get(name), planned.get(name)
         if was != wanted:
@@ -142,22 +148,24 @@ def _differing_values(recorded: Mapping[str, Any], planned: Mapping[str, Any]) -
 
 
 def _shown(value: object) -> str:
+    """Return a value as a short text."""
     if isinstance(value, float):
         return f"{value:g}"
     return "not set" if value is None else str(value)[:80]
 
 
 def _without_folders(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with the paths in them reduced to file names: the same file may have been in
-    another folder."""
+    """Return settings with the paths in them reduced to file names, because the same file may have
+    been in another folder."""
     return {name: os.path.basename(str(value)) if name in KEYS and KEYS[name].is_file and value
             else value for name, value in settings.items()}
 
 
 def _as_json(settings: Mapping[str, object]) -> dict[str, Any]:
-    """Return settings as they come back from a data file: tuples as lists, keys as text."""
+    """Return settings in the form that they have in a data file: tuples as lists, keys as text."""
     return _mapping(json.loads(json.dumps(settings)))
 
 
 def _mapping(value: object) -> dict[str, Any]:
+    """Return the value if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}

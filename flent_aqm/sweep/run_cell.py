@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One run: made here or elsewhere, kept here."""
+"""Makes one run on a testbed, and writes its files."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ from flent_aqm.sweep.run_output import RunOutput, make
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A finished run: its scores, seconds on the guest's clock if it has one, and on ours."""
+    """A finished run."""
 
     cell: Cell
     scores: Scores
+    # Duration on the guest's clock, None in real time.
     virtual_s: float | None
+    # Duration on the host's clock.
     wall_s: float
 
 
 def run_cell(cell: Cell, testbed: Testbed, facts: finish.SweepFacts) -> FinishedRun:
-    """Run a cell and write its data file.
+    """Run a cell, and write its data file and log.
 
-    Raises an AqmError with the cause; then there is no data file. The log is written in
-    both cases.
+    Raises an AqmError with the cause if the run fails. Then there is no data file, but there is a
+    log.
     """
     started = time.monotonic()
     made = make(cell, testbed)
@@ -39,11 +41,11 @@ def run_cell(cell: Cell, testbed: Testbed, facts: finish.SweepFacts) -> Finished
 
 
 def keep(made: RunOutput, cell: Cell, facts: finish.SweepFacts) -> tuple[Scores, float | None]:
-    """Write what a run gave. The data file comes last: where it is, the run is done, and all
-    else about it is there.
+    """Write the files of a run. The data file is written last, so that if it exists, the run and
+    all its other files are complete.
 
-    Returns the run's scores and seconds on the guest's clock. Raises an AqmError with the
-    cause of a failed run, StorageError where files can't be written.
+    Returns the run's scores, and its duration on the guest's clock in s. Raises an AqmError with
+    the cause if the run failed, StorageError if files can't be written.
     """
     try:
         cell.folder.mkdir(parents=True, exist_ok=True)
@@ -63,11 +65,13 @@ def keep(made: RunOutput, cell: Cell, facts: finish.SweepFacts) -> tuple[Scores,
 
 
 def _append(path: Path, text: str) -> None:
+    """Append text to a file."""
     with path.open("a", errors="replace") as file:
         file.write(text)
 
 
 def _write(path: Path, content: bytes | None) -> None:
+    """Write a file atomically. None writes nothing."""
     if content is not None:
         with written_whole(path) as file:
             file.write(content)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A run without its ending: the network is made, Flent runs the cell inside, and all that
-comes out is bytes. They may be made on another machine than the one that keeps them."""
+"""Makes a run, and returns its output as bytes.
+
+The network is made, and Flent runs the cell in it. Another machine than this one may write the
+output to files.
+"""
 
 from __future__ import annotations
 
@@ -20,23 +23,25 @@ from flent_aqm.spec.needs import needs_of_run
 
 @dataclass(frozen=True)
 class RunOutput:
-    """What a run gave.
+    """Output of a run."""
 
-    data: the data file as Flent wrote it, and outcome: both None where there is a fault;
-    fault: the cause, one line; log: what Flent and the guest had to say; tools_log: all that
-    the tools printed, packed, if it was asked for; capture: headers of packets, if kept.
-    """
-
+    # The data file that Flent wrote, None if the run failed.
     data: bytes | None
+    # Durations and reports of the network, None if the network failed.
     outcome: Outcome | None
+    # Cause of the failure in one line, "" if the run succeeded.
     fault: str
+    # Output of Flent and of the guest's kernel.
     log: str
+    # Output of all tools, gzipped, if the cell asks for it.
     tools_log: bytes | None = None
+    # Captured headers of packets as a pcap file, if the cell asks for it.
     capture: bytes | None = None
 
 
 def make(cell: Cell, testbed: Testbed) -> RunOutput:
-    """Run a cell. An AqmError is told by what comes out; others are raised."""
+    """Run a cell on a testbed. An AqmError becomes the `fault` of the output. Other errors are
+    raised."""
     data, outcome, fault = None, None, ""
     needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
     with testbed.place(cell.scenario, FlentRun(
@@ -56,12 +61,14 @@ def make(cell: Cell, testbed: Testbed) -> RunOutput:
 
 
 def _only(place: RunEnvironment, pattern: str) -> bytes | None:
-    """Return the content of the one result of that name, if there is one."""
+    """Return the content of the one result file that matches a pattern. None if there is none or
+    several."""
     files = list(place.results.glob(pattern))
     return files[0].read_bytes() if len(files) == 1 else None
 
 
 def _log(place: RunEnvironment) -> str:
+    """Return the output of Flent, the guest's console and logs as one text with headings."""
     parts = [("flent", place.stdout), ("flent, errors", place.stderr),
              ("guest's console", place.folder / "console"),
              *((path.name, path) for path in sorted(place.results.glob("*.log"))
@@ -69,15 +76,15 @@ def _log(place: RunEnvironment) -> str:
     return "".join(f"--- {title}\n{text}\n" for title, path in parts if (text := _text(path)))
 
 
-# What a command of the batch printed, below its whole command line.
+# Flent's report of a failed command: the command line, and below it the command's output.
 _OF_A_COMMAND = re.compile(
     r"ERROR: Essential command .*?\nOutput:\n((?: [^\n]*\n?)+)", re.DOTALL)
-# A router's answer may have a million characters.
+# A longer cause is cut: the output of a router may have a million characters.
 LONGEST_CAUSE = 1000
 
 
 def _cause(place: RunEnvironment) -> str:
-    """Return the first error that Flent reported, as one line."""
+    """Return the first error that Flent reported, in one line."""
     text = _text(place.stderr)
     if match := _OF_A_COMMAND.search(text):
         output = " ".join(match[1].split()).removesuffix(".")
@@ -92,6 +99,7 @@ def _cause(place: RunEnvironment) -> str:
 
 
 def _text(path: Path) -> str:
+    """Return the text of a file, "" if it can't be read."""
     try:
         return path.read_text(errors="replace").strip()
     except OSError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table at the end of a sweep: one line per group of cells."""
+"""Prints the table at the end of a sweep, with one line per group of cells."""
 
 from __future__ import annotations
 
@@ -39,17 +39,18 @@ from flent_aqm.sweep.in_brief import cell_settings
 _HEADINGS = {"rate_mbps": "Mbit/s", SHAPER_RATE: "SQM", AQM: "AQM", "cross_traffic": "cross",
              "burst_shaping": "burst", "base_delay_ms": "delay ms", "router_model": "router"}
 _TOLD = {"test": "test {}", "cross_traffic": "cross traffic {}", "rate_mbps": "{} Mbit/s"}
-# What a line is of where nothing else is asked for, if it differs; all else that differs
-# stands before the queue.
+# Settings by which runs are grouped by default, if the runs differ in them. Other settings in which
+# runs differ come after these, and the queue last.
 USUAL = ("test", "cross_traffic", "rate_mbps")
 COLUMNS = {"download": ("down", "download_mbps"), "upload": ("up", "upload_mbps")}
-# Terminals no wider get columns closer together.
+# Up to this width in columns, the table's columns are closer together.
 NARROW = 100
 
 
 def parse_group_by(value: object) -> tuple[str, ...]:
-    """Return the batch key `summary_by`: names of settings, separated by commas; empty for all in
-    which runs differ. Raises ConfigError."""
+    """Parse the batch key `summary_by`: names of settings, separated by commas. Return an empty
+    tuple for an empty value, which groups runs by all settings in which they differ. Raises
+    ConfigError if a name is unknown."""
     names = parse_keys("" if value is None else str(value))
     valid = ("test", *KEYS, "rate_mbps", SHAPER_RATE)
     for name in names:
@@ -59,7 +60,7 @@ def parse_group_by(value: object) -> tuple[str, ...]:
     return tuple(_OLD_NAMES.get(name, name) for name in names)
 
 
-# As Flent's batch keys have it.
+# Flent's name of a batch key -> this package's name of the setting.
 _OLD_NAMES = {"test_name": "test"}
 
 
@@ -70,11 +71,17 @@ def show(
     failures: Mapping[Path, str],
     group_by: Sequence[str],
 ) -> None:
-    """Print the table, the failed runs with their causes, and how to look at the rest.
+    """Print the table, notes on it, the failed runs with their causes, and commands to open the
+    data.
 
-    scored: scores by data file; those of other files, from before a resumed sweep, are
-    read from them. group_by: the settings that a line is of; empty for all in which runs
-    differ, so that a line has only runs that repeat each other.
+    Args:
+        console: where to print.
+        cells: all cells of the sweep.
+        scored: data file -> scores. Scores of files from before a resumed sweep are computed from
+            the files.
+        failures: data file -> cause of the run's failure.
+        group_by: settings that define a line. If empty, all settings in which runs differ, so that
+            the runs of a line are repetitions of each other.
     """
     settings = [cell_settings(cell) for cell in cells]
     differing = factors(settings)
@@ -90,8 +97,11 @@ def show(
     groups = grouped(zip(settings, cells, strict=True), keys)
 
     def table(own: bool, totals: bool) -> Table:
-        """Return the table; own: with the round trips of flows' own packets; totals: with what
-        all flows carried where the test shares the line."""
+        """Return the table.
+
+        own: with a column for the round trips of the flows' own packets.
+        totals: with the throughput of all flows, if the test shares the line with cross traffic.
+        """
         made = Table(box=None, pad_edge=False, header_style="bold",
                      collapse_padding=console.width < NARROW)
         for key in keys:
@@ -117,7 +127,7 @@ def show(
 
     own = any(_is_available(_scores(cell, scored).flow_rtt_ms) for cell in cells
               if cell.data_file.exists())
-    # Where there is no room for all, its last column goes first.
+    # If the table is too wide, the last column is left out first, then the totals.
     shown_table, totals = table(own, True), True
     for parts in ((False, True), (False, False)):
         if console.measure(shown_table, options=console.options.update(width=10_000)
@@ -137,7 +147,13 @@ def _say_what_lines_are(
     console: Console, settings: Sequence[Mapping[str, Setting]], keys: Sequence[str],
     groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
 ) -> None:
-    """What all runs have in common, and what a line of several runs is."""
+    """Print the settings that all runs share, and how the runs of a line were summarised.
+
+    Args:
+        settings: of each cell.
+        keys: settings that define a line.
+        groups: values of `keys` -> cells of the line.
+    """
     same = [_TOLD.get(name, "{} " + name).format(shown(settings[0][name])) for name in USUAL
             if name not in keys and name in settings[0] and _same(name, settings)]
     if same:
@@ -158,8 +174,15 @@ def _say_what_lines_are(
 def _say_of_throughput(console: Console, done: Sequence[Scores],
                        groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
                        scored: Mapping[Path, Scores], totals: bool) -> None:
-    """Print what "430 of 860" means, or that no total is there, and which lines' runs fall into two
-    groups."""
+    """Print notes on the throughput: what "430 of 860" means, or that totals are left out, and
+    lines whose runs fall into two groups.
+
+    Args:
+        done: scores of finished runs.
+        groups: values of the settings that define a line -> cells of the line.
+        scored: data file -> scores.
+        totals: the table shows the throughput of all flows.
+    """
     if any(_is_available(one.total_download_mbps) or _is_available(one.total_upload_mbps)
            for one in done):
         of = (", of what all flows together carried" if totals
@@ -179,15 +202,18 @@ def _say_of_throughput(console: Console, done: Sequence[Scores],
 
 
 def _mbps(done: Sequence[Scores], name: str, totals: bool) -> str:
-    """Return a throughput over runs; with totals and cross traffic, of what all flows together
-    carried."""
+    """Return the median throughput over runs as text. With totals and cross traffic, "430 of 860",
+    of which the second is the throughput of all flows.
+
+    name: the field of Scores.
+    """
     own = _middle([getattr(one, name) for one in done])
     total = middle([getattr(one, f"total_{name}") for one in done])
     return own if isinstance(total, Unavailable) or not totals else f"{own} of {digits(total)}"
 
 
 def _advise(console: Console, groups: Mapping[tuple[Setting, ...], Sequence[Cell]]) -> None:
-    """What to do about a line that a modem ends, as a home's."""
+    """Print advice on the line, if all runs had a modem, as a home has."""
     if not all(cell.scenario.path.modem_mbps("up") for cells in groups.values() for cell in cells):
         return
     configurations = []
@@ -202,6 +228,7 @@ def _advise(console: Console, groups: Mapping[tuple[Setting, ...], Sequence[Cell
 
 
 def _measured(path: Path) -> Measured | None:
+    """Return a run's measurements for advice, None if its file can't be read."""
     try:
         return measured(load_run(path))
     except BadResult:
@@ -209,12 +236,13 @@ def _measured(path: Path) -> Measured | None:
 
 
 def _same(name: str, settings: Sequence[Mapping[str, Setting]]) -> bool:
+    """Return whether all runs have the same value of a setting."""
     return len({one.get(name) for one in settings}) == 1
 
 
 def _say_failures(console: Console, failures: Mapping[Path, str]) -> None:
-    """A line for each cause, the most frequent first; causes that differ by numbers alone,
-    such as those of ports and processes, are one."""
+    """Print a line for each cause, the most frequent first. Causes that differ only in numbers,
+    such as ports and processes, count as the same."""
     alike: dict[str, list[Path]] = {}
     for path, cause in failures.items():
         alike.setdefault(re.sub("[0-9]+", "#", cause), []).append(path)
@@ -225,7 +253,8 @@ def _say_failures(console: Console, failures: Mapping[Path, str]) -> None:
 
 
 def _say_how_to_open(console: Console, cells: Sequence[Cell]) -> None:
-    """One command for all, and one for the cells of one AQM as an example of picking."""
+    """Print a command that opens all data files, and one that opens those of one AQM as an
+    example."""
     there = [cell for cell in cells if cell.data_file.exists()]
     if not there:
         return
@@ -239,6 +268,8 @@ def _say_how_to_open(console: Console, cells: Sequence[Cell]) -> None:
 
 
 def _scores(cell: Cell, scored: Mapping[Path, Scores]) -> Scores:
+    """Return a cell's scores, from its data file if necessary. All values are unavailable if the
+    file is damaged."""
     if cell.data_file in scored:
         return scored[cell.data_file]
     try:
@@ -249,6 +280,8 @@ def _scores(cell: Cell, scored: Mapping[Path, Scores]) -> Scores:
 
 
 def _middle(values: Sequence[Value]) -> str:
+    """Return the median over runs as text: "-" if unavailable, LOST if too many probes were
+    lost."""
     value = middle(values)
     if isinstance(value, Unavailable):
         return LOST if value.lost else "-"
@@ -256,4 +289,5 @@ def _middle(values: Sequence[Value]) -> str:
 
 
 def _is_available(value: Value) -> bool:
+    """Return whether a score has a value."""
     return not isinstance(value, Unavailable)

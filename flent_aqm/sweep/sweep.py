@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A whole sweep: plan, check, run side by side, report."""
+"""Plans, checks and runs a whole sweep side by side, and reports its results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MOST_EQUAL_FAULTS = 3
 
 
 def _place_of(cell: Cell) -> tuple[str, str]:
-    """Return what the facts of a run depend on: testbed and kernel."""
+    """Return testbed and kernel of a cell. Runs with the same pair share their SweepFacts."""
     return cell.scenario.lab.testbed, cell.scenario.lab.kernel
 
 
@@ -50,20 +50,22 @@ class _GivenUp(AqmError):
 
 
 class Stopped(BaseException):
-    """Raised by Sweep.submit() when nothing more is to start and all that ran has ended."""
+    """Raised by Sweep.submit() if no more cells are started. All running ones have ended."""
 
 
 class Sweep:
-    """Made by the bridge for each Flent process; does nothing unless runs are planned.
+    """A sweep of runs, from plan to report.
 
-    plan() every run, then start(), submit() them in any order, drain(), and report() at
-    the end. As a context manager it ends what still runs. resumes: the command makes what isn't
-    there when it is run again, without --batch-resume.
+    The bridge makes one for each Flent process. It does nothing unless runs are planned. Call
+    plan() for every run, then start(), then submit() for each cell in any order, drain(), and
+    report() at the end. As a context manager it ends runs that are still on.
+
+    resumes: the command makes the missing runs when it is called again, without --batch-resume.
     """
 
     def __init__(self, *, resumes: bool = False) -> None:
         self._resumes = resumes
-        # Of each batch file that was read: path -> SHA-256.
+        # Path of each batch file that was read -> SHA-256.
         self.batch_files: dict[str, str] = {}
         self.planned: dict[Path, Cell] = {}
         self.failed: list[tuple[Cell, str]] = []
@@ -109,7 +111,10 @@ class Sweep:
             self._say_interrupted()
 
     def plan(self, cell: Cell, section: Mapping[str, object]) -> None:
-        """Note a run, with its batch section's keys. Raises ConfigError."""
+        """Add a run to the sweep. section: keys and values of its batch section.
+
+        Raises ConfigError if a key of the sweep is wrong, or if another run has the same data file.
+        """
         if cell.scenario.lab.testbed not in self._testbeds:
             self._testbeds[cell.scenario.lab.testbed] = open_testbed(cell.scenario.lab.testbed)
         self._jobs = section.get("jobs")
@@ -132,7 +137,10 @@ class Sweep:
                        if cell.scenario.behind_ssh})
 
     def start(self, *, resume: bool = False) -> None:
-        """Check what all runs need and get ready. Raises an AqmError before anything runs."""
+        """Check the needs of all runs, and prepare the testbeds and worker threads.
+
+        resume: keep complete data files of planned runs. Raises an AqmError before anything runs.
+        """
         if self._pool or not self.planned:
             return
         cells = list(self.planned.values())
@@ -153,7 +161,7 @@ class Sweep:
         where = " and ".join(testbed.title for testbed in self._testbeds.values())
         if self._elsewhere:
             where += f", by {self._elsewhere.title}"
-        # The virtual lab's clock says nothing of ours.
+        # Durations on the virtual lab's clock don't tell how long runs take on the host's.
         needs_s = sum(cell.length_s for cell in cells
                       if not (resume and cell.data_file.exists())) / max(jobs, 1)
         self._progress.announce(len(cells), there, 1 if self._elsewhere else jobs, where, warnings,
@@ -165,7 +173,7 @@ class Sweep:
         if self._elsewhere:
             (one,) = facts.values()
             self._elsewhere.start(one, self._progress.say_fact)
-            # Threads that only wait for others, and write what comes back.
+            # These threads only wait for other machines, and write the files that come back.
             self._pool = Pool(
                 self._elsewhere.run, parse_jobs(self._jobs or MAX_JOBS), room=self._elsewhere.room,
                 keep_to_core=False, started=self._progress.started, ended=self._ended)
@@ -179,26 +187,29 @@ class Sweep:
         self._interrupts.__enter__()
 
     def submit(self, cell: Cell) -> None:
-        """Run a cell as soon as a worker is free; waits until then. Raises Stopped."""
+        """Run a cell as soon as a worker is free, and wait until then. Raises Stopped."""
         assert self._pool is not None, "start() comes first"
         if not self._pool.submit(cell):
             self._pool.drain()
             raise Stopped
 
     def drain(self) -> None:
-        """Wait until all that was submitted has ended."""
+        """Wait until all submitted cells have ended."""
         if self._pool:
             self._pool.drain()
 
     def take_count(self) -> int:
-        """Return how many runs have succeeded since the last call."""
+        """Return the number of runs that have succeeded since the last call."""
         new = len(self._done) - self._counted
         self._counted += new
         return new
 
     def report(self) -> None:
-        """Print the table. Raises KeyboardInterrupt after an interrupt, AqmError when runs
-        have failed or are gone, or cleaning up has failed."""
+        """Print the table and totals.
+
+        Raises KeyboardInterrupt after an interrupt, and AqmError if runs have failed, data files
+        have disappeared, or cleaning up has failed. Does nothing if the sweep was not started.
+        """
         if not self._progress:
             return
         summary.show(
@@ -230,11 +241,14 @@ class Sweep:
 
     @property
     def _real_time(self) -> bool:
+        """Whether a testbed of the sweep runs in real time."""
         return any(testbed.real_time for testbed in self._testbeds.values())
 
     def _clean_up(self) -> list[str]:
-        """All testbeds, also when one of them can't. Returns what went wrong, which it
-        says at once, too: whatever ended the sweep may keep report() from being called."""
+        """Clean up all testbeds, even if one of them fails.
+
+        Returns the errors. They are printed at once, too, because report() may not be called.
+        """
         faults = []
         for testbed in self._testbeds.values():
             try:
@@ -253,6 +267,8 @@ class Sweep:
         return run_cell(cell, self._testbeds[cell.scenario.lab.testbed], facts)
 
     def _ended(self, cell: Cell, result: FinishedRun | Exception) -> None:
+        """Record a run's result, and show it. A full disk stops the sweep. Called in a worker's
+        thread."""
         if isinstance(result, _GivenUp):
             self._skip(cell, str(result))
             return
@@ -297,13 +313,14 @@ class Sweep:
             status.write(cell.folder, folder_status)
 
     def _begin_status(self, cells: Sequence[Cell]) -> None:
-        """For the report and those who watch."""
+        """Write sweep.json to each results folder, from which the report and watchers read the
+        progress."""
         command = [os.path.basename(sys.argv[0]), *sys.argv[1:]]
         for folder in {cell.folder for cell in cells}:
             here = [cell for cell in cells if cell.folder == folder]
             done = sum(cell.data_file.exists() for cell in here)
             earlier = status.read(folder) if done else None
-            # The files of a resumed sweep may have come from another batch.
+            # Data files in a resumed sweep's folder may be from another batch.
             batches = [*(earlier.batches if earlier else ())]
             batches += [self.batch_files] if self.batch_files not in batches else []
             self._status[folder] = status.Status(
@@ -312,6 +329,7 @@ class Sweep:
             status.write(folder, self._status[folder])
 
     def _interrupted(self) -> None:
+        """Start no more cells after the first ^C."""
         assert self._pool is not None
         assert self._progress is not None
         self._was_interrupted = True
@@ -319,6 +337,7 @@ class Sweep:
         self._progress.say_stopping()
 
     def _say_interrupted(self) -> None:
+        """Print how many runs are done, and the command that makes the others."""
         assert self._progress is not None
         left = len(self.planned) - len(self._done)
         self._progress.console.print(
@@ -326,22 +345,23 @@ class Sweep:
             f"{self._command(self.planned.values())}", soft_wrap=True, markup=False)
 
     def _command(self, left: Iterable[Cell]) -> str:
-        """Return what makes the runs that are left."""
+        """Return the command that makes the cells that are left."""
         return "the same command" if self._resumes else (
             f"the same command and --batch-resume {min(str(cell.folder) for cell in left)}")
 
 
 def _what_differs(cell: Cell, other: Cell) -> str:
-    """Return the batch keys in which two runs differ, as a name of files takes them."""
+    """Return the batch keys in which two runs differ, in the form that filename_extra takes:
+    "${aqm}"."""
     if cell.test_name != other.test_name:
         return "${test_name}"
     settings, others = cell.scenario.as_dict(), other.scenario.as_dict()
     keys = []
     for key, value in settings.items():
-        if value == others[key] or key == "seed":  # which follows from the others
+        if value == others[key] or key == "seed":  # the seed follows from the other settings
             continue
         old = others[key]
-        if isinstance(value, dict) and isinstance(old, dict):  # parameters, each a key
+        if isinstance(value, dict) and isinstance(old, dict):  # each parameter is a key
             prefix = key.removesuffix("parameters")
             keys += [f"{prefix}{name}" for name in sorted(value.keys() | old.keys())
                      if value.get(name) != old.get(name)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long a sweep will still take, told from the runs that have ended.
+"""Estimates how long a sweep will still take, from the runs that have ended.
 
-Runs differ by their kind: a guess says how one compares with another, and runs that have
-ended say what it is worth on this machine, for all kinds together and for each by itself. How
-many really go side by side is observed, too: they may share cores, or workers may come and go.
+A guess from the settings compares kinds of runs with each other. The durations of ended runs scale
+the guess to this machine, for all kinds together and for each kind. The number of runs side by side
+is observed, too, because runs may share cores, and workers may come and go.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 
 from flent_aqm.spec.cell import Cell
 
-# Of two sweeps of the study on one machine: what cross traffic adds, and at what rate a run
-# takes twice as long as at none. Both are weak; runs that have ended tell more.
+# From two sweeps of the study on one machine: the factor by which cross traffic makes a run longer,
+# and the rate at which a run takes twice as long as at a very low rate. Both are rough. Runs that
+# have ended correct them.
 _CROSS_FACTOR = 1.6
 _DOUBLE_AT_MBPS = 5000.0
-# What is known of all kinds counts as so many runs of each.
+# The estimate of all kinds has the weight of this many runs in the estimate of each kind.
 _WEIGHT_OF_ALL = 1.0
 
 
@@ -26,12 +27,15 @@ _WEIGHT_OF_ALL = 1.0
 class _Seen:
     """Sums over runs that have ended."""
 
+    # Sum of the guesses, in units of _guess().
     guessed: float = 0.0
+    # Sum of the real durations.
     took_s: float = 0.0
 
 
 class TimeLeft:
-    """Times are seconds on any clock that runs evenly."""
+    """Estimates the time left of a sweep. All times are seconds on the same clock, such as
+    time.monotonic()."""
 
     def __init__(self, cells: Iterable[Cell], now_s: float) -> None:
         self._began_s = now_s
@@ -43,13 +47,13 @@ class TimeLeft:
         self._ended = 0
 
     def started(self, cell: Cell, now_s: float) -> None:
-        """A run begins."""
+        """Record that a run has started."""
         self._waiting.pop(cell.name, None)
         self._running[cell.name] = cell, now_s
 
     def ended(self, cell: Cell, now_s: float, *, learn: bool) -> None:
-        """A run has ended; learn: whether it tells how long others take, which a failed
-        one doesn't."""
+        """Record that a run has ended. learn: use its duration for the estimate, which is wrong for
+        a failed run."""
         self._waiting.pop(cell.name, None)
         _, started_s = self._running.pop(cell.name, (cell, now_s))
         took_s = now_s - started_s
@@ -61,7 +65,8 @@ class TimeLeft:
                 seen.took_s += took_s
 
     def left_s(self, now_s: float) -> float | None:
-        """Return seconds until the end; None while nothing is known."""
+        """Return the estimated time until the end in s, None before any run has ended
+        successfully."""
         if not self._all.guessed:
             return None
         ages_s = [(cell, now_s - started_s) for cell, started_s in self._running.values()]
@@ -73,9 +78,13 @@ class TimeLeft:
         return max((work_s + sum(rests_s)) / side_by_side, max(rests_s, default=0.0))
 
     def _factors(self, ages_s: Sequence[tuple[Cell, float]]) -> dict[Hashable, float]:
-        """Return seconds for each unit of a guess, by kind; of all together under None. Runs that
-        have been on for longer than expected count as they are now: of many side by side the short
-        ones end first."""
+        """Return the seconds per unit of a guess, by kind, and for all kinds under None.
+
+        Runs that have been on for longer than expected count with their present duration, because
+        among runs side by side the short ones end first.
+
+        ages_s: running cells, each with the seconds since its start.
+        """
         factors = self._factors_of({None: self._all, **self._kinds})
         seen = {None: replace(self._all),
                 **{kind: replace(one) for kind, one in self._kinds.items()}}
@@ -87,6 +96,8 @@ class TimeLeft:
         return self._factors_of(seen)
 
     def _factors_of(self, seen: Mapping[Hashable, _Seen]) -> dict[Hashable, float]:
+        """Compute the seconds per unit of a guess from sums, by kind, and for all kinds under
+        None."""
         of_all = seen[None].took_s / seen[None].guessed
         weight = _WEIGHT_OF_ALL * self._all.guessed / self._ended
         return {None: of_all, **{
@@ -95,14 +106,19 @@ class TimeLeft:
 
 
 def _expected_s(cell: Cell, factors: Mapping[Hashable, float]) -> float:
+    """Return the expected duration of a run in s."""
     return _guess(cell) * factors.get(_kind(cell), factors[None])
 
 
 def _kind(cell: Cell) -> Hashable:
+    """Return the kind of a run: test and cross traffic. Runs of a kind take a similar multiple of
+    their guess."""
     return cell.test_name, cell.scenario.hosts.cross_traffic
 
 
 def _guess(cell: Cell) -> float:
+    """Return a guess of how long a run takes compared with others, from its length, rate and cross
+    traffic."""
     scenario = cell.scenario
     rate_mbps = max(scenario.router.rate_up_mbps, scenario.router.rate_down_mbps)
     return (cell.length_s * (_CROSS_FACTOR if scenario.hosts.cross_traffic else 1.0)

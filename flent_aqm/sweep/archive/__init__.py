@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A folder with data and what makes them again, to be published."""
+"""Makes a folder for publication: data files, and everything needed to repeat their runs."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether an archive holds what makes its data again: runs of it are made again, out of it."""
+"""Checks that an archive is enough to repeat its runs: repeats some of them from it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,28 @@ from flent_aqm.sweep.replay.compare import differences
 
 @dataclass(frozen=True)
 class ReplayedRuns:
-    """identical: files whose runs were made again with the same result; not_again: why the
-    others that were tried can't be made again, by file."""
+    """Names of the archive's data files whose runs were repeated, or could not be."""
 
+    # Files whose repeated runs gave the same result.
     identical: tuple[str, ...]
+    # Files whose runs can't be repeated -> the reason.
     not_again: dict[str, str]
 
 
 def check(target: Path, packed: Sequence[Packed], most: int, traces: Sequence[Path]
           ) -> ReplayedRuns:
-    """Make runs again, at most that many, each test at least once if that many allow it; traces:
-    where those of their links may be.
+    """Repeat some of the archive's runs, and compare the results.
 
-    Raises BadResult for the first that comes out different.
+    The sample has each test on each testbed at least once if `most` allows it.
+
+    Args:
+        target: folder of the archive.
+        packed: its data files.
+        most: largest number of runs to repeat.
+        traces: files and folders in which the traces of links may be.
+
+    Returns the names of the files whose runs were repeated, and of those whose runs can't be.
+    Raises BadResult for the first run that gives another result.
     """
     identical: list[str] = []
     not_again: dict[str, str] = {}
@@ -52,7 +61,8 @@ def check(target: Path, packed: Sequence[Packed], most: int, traces: Sequence[Pa
 
 
 def _sample(packed: Sequence[Packed], most: int) -> list[Packed]:
-    """Evenly spread ones, of every test and testbed first."""
+    """Choose up to `most` files: first one of each test and testbed, then others, evenly spread
+    over the rest."""
     first = list({(one.test, one.testbed): one for one in reversed(packed)}.values())[::-1]
     rest = [one for one in packed if one not in first]
     missing = max(0, min(most - len(first), len(rest)))

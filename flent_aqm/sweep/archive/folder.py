@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What goes into an archive: data files, their batch, versions, the kernel's recipe, checksums.
+"""Copies everything into an archive: data files, their batch, versions, the kernel's recipe,
+checksums.
 
-Data files may be anybody's. Only what reads as one is copied, under a name of harmless
-characters; no path in a file or beside it is followed.
+Data files may come from anyone. A file is copied only if it can be read as a data file, and under a
+name of harmless characters. Paths in a data file or beside it are not followed.
 """
 
 from __future__ import annotations
@@ -29,30 +30,31 @@ from flent_aqm.setup.kernel import locate, recipe
 DATA, BATCH, KERNEL = "data", "batch", "kernel"
 CHECKSUMS = "SHA256SUMS"
 VERSIONS = "versions.json"
-# What batches inherit from stands beside them.
+# The file beside a batch file from which its batches inherit.
 BASE_BATCH = "base.batch"
 
 
 @dataclass(frozen=True)
 class Packed:
-    """One data file in the archive.
+    """One data file in the archive."""
 
-    name: below DATA; test, testbed, batch: as the file has them; kernel: its recipe's hash,
-    "" for a run on real routers; facts: kernel, tools and packages that it was made with.
-    """
-
+    # File name in the folder DATA.
     name: str
+    # Names of the test, the testbed and the batch, as the file records them.
     test: str
     testbed: str
     batch: str
+    # Hash of the recipe of the lab's kernel; "" for a run on real routers.
     kernel: str
+    # Kernel, tools and packages with which the run was made.
     facts: Mapping[str, Any]
 
 
 def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
-    """Copy data files into TARGET/data.
+    """Copy data files into TARGET/data. Return a record of each.
 
-    Raises BadResult for the first that is damaged: a folder to be published is whole or not.
+    Raises BadResult for the first file that is damaged, because a folder to be published is
+    complete or not made.
     """
     (target / DATA).mkdir()
     packed, taken = [], set[str]()
@@ -60,7 +62,7 @@ def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
     for file, data_file in with_progress(read, len(files), "reading data files"):
         name = _harmless(file.name)
         number = 1
-        while name.lower() in taken:  # of files in several folders
+        while name.lower() in taken:  # files of several folders may have the same name
             number += 1
             name = f"{_harmless(file.name).removesuffix(SUFFIX)}-{number}{SUFFIX}"
         taken.add(name.lower())
@@ -70,11 +72,14 @@ def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
 
 
 def _harmless(name: str) -> str:
+    """Return the name of a data file with all unusual characters replaced, of at most 150
+    characters and the suffix."""
     stem = re.sub(r"[^\w.+=,@-]", "_", name.removesuffix(SUFFIX), flags=re.ASCII)
     return f"{stem.lstrip('.-')[:150] or 'run'}{SUFFIX}"
 
 
 def _packed(name: str, about: Mapping[str, Any]) -> Packed:
+    """Make the record of a data file from its metadata. name: file name in the archive."""
     aqm = about.get("AQM")
     aqm = aqm if isinstance(aqm, dict) else {}
     kernel = aqm.get("kernel")
@@ -88,13 +93,19 @@ def _packed(name: str, about: Mapping[str, Any]) -> Packed:
 
 def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
                ) -> tuple[str, str]:
-    """Copy the batch file that the runs came from, and the others that were read with it.
+    """Copy the batch file that the runs came from, and the files from which it inherits.
 
-    sources: the folders of the data files, whose sweep.json names their batch files by path and
-    hash. batch_file: the user's; None takes the file that sweep.json names, if it is as it was.
-    Returns the batch file's name, "" where there is none to take, and why. Raises ConfigError for a
-    batch_file that isn't there or is another than the runs', and for runs of several batches.
-    Raises BadResult for a line that would tell of somebody though it was cleaned.
+    Args:
+        sources: the folders of the data files. Each folder's sweep.json names its batch files by
+            path and SHA-256.
+        batch_file: the batch file that the user gives. None takes the file that sweep.json names,
+            if it has not changed since.
+        target: folder of the archive.
+
+    Returns the batch file's name and "", or "" and the reason why there is no batch file to copy.
+    Raises ConfigError if `batch_file` does not exist or is not the runs' batch, and if the runs
+    came from several batches. Raises BadResult if a line would still reveal a machine or a person
+    after cleaning.
     """
     if batch_file is not None and not batch_file.is_file():
         raise ConfigError(f"--batch: {batch_file}: not found; expected the batch file of these "
@@ -121,14 +132,17 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
 
 
 def _batch_of(files: Mapping[str, str]) -> str:
-    """Return which of the batch files that were read together is the sweep's: the last, as what
-    it inherits from is read before it."""
+    """Return the path of the sweep's batch file among the files that were read together. It is the
+    last, because the files from which it inherits are read before it."""
     return list(files)[-1]
 
 
 def _recorded_of(batch_file: Path, recorded: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
-    """Return the record that has the user's batch file, by its content; an empty one where no
-    record tells. Raises ConfigError where all records tell of other files."""
+    """Find the record of sweep.json that has a batch file with the content of the user's.
+
+    Returns an empty record if no sweep.json has one. Raises ConfigError if all records are of other
+    files.
+    """
     digest = _digest(batch_file)
     for files in recorded:
         if files[_batch_of(files)] == digest:
@@ -141,7 +155,12 @@ def _recorded_of(batch_file: Path, recorded: Sequence[Mapping[str, str]]) -> Map
 
 
 def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str:
-    """Copy a batch file and what it inherits from, as far as that is as it was."""
+    """Copy a batch file, and those of the files that it inherits from which have not changed since.
+    Return the batch file's name.
+
+    files: path -> SHA-256 of the files read with the batch file; if empty, the base.batch beside it
+    is copied.
+    """
     (target / BATCH).mkdir()
     beside = {Path(path) for path, digest in files.items() if _digest(Path(path)) == digest
               and path != _batch_of(files)}
@@ -153,7 +172,7 @@ def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str
 
 
 def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file; "" where it can't be read."""
+    """Return the SHA-256 of a file, or "" if it can't be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
     except OSError:
@@ -161,6 +180,8 @@ def _digest(path: Path) -> str:
 
 
 def _clean_copy(path: Path, target: Path) -> None:
+    """Copy a batch file without its secrets, and print which lines were changed. A batch file of
+    this package is copied as it is."""
     text = path.read_text("utf-8", errors="replace")
     ours = resource_dir("batches") / path.name
     if not (ours.is_file() and ours.read_text(encoding="utf-8") == text):
@@ -172,8 +193,11 @@ def _clean_copy(path: Path, target: Path) -> None:
 
 
 def refuse_telling_texts(target: Path) -> None:
-    """Raise BadResult with file and line if a text of the folder tells of a machine or a person.
-    Data files were searched when they were copied; patches are this package's."""
+    """Raise BadResult with file and line if a text of the folder reveals a machine or a person.
+
+    Data files are not searched, because the caller has cleaned them before they were packed.
+    Patches of the kernel are this package's own.
+    """
     for path in _all_files(target):
         if path.suffix in (".gz", ".patch"):
             continue
@@ -183,9 +207,10 @@ def refuse_telling_texts(target: Path) -> None:
 
 
 def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
-    """Copy the recipe of the kernel that the runs were made with.
+    """Copy the recipe of the lab's kernel with which the runs were made: options, patches,
+    versions.
 
-    Raises BadResult where they were made with a kernel whose recipe this version doesn't have.
+    Raises BadResult if the runs were made with a kernel of which this version has no recipe.
     """
     wanted = {one.kernel for one in packed if one.kernel}
     if not wanted:
@@ -206,8 +231,8 @@ def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
 
 
 def write_versions(packed: Sequence[Packed], target: Path) -> None:
-    """Write what the runs were made with, by their files, and the Python packages that read
-    them here."""
+    """Write versions.json: the kernel, tools and packages with which the runs were made, with the
+    names of their files, and the versions of the Python packages that made this archive."""
     made: dict[str, list[str]] = {}
     for one in packed:
         made.setdefault(json.dumps(one.facts, sort_keys=True), []).append(one.name)
@@ -218,6 +243,7 @@ def write_versions(packed: Sequence[Packed], target: Path) -> None:
 
 
 def _python_packages() -> dict[str, str]:
+    """Return the installed versions of this package and of its requirements, by name."""
     names = ["flent-aqm"]
     for line in metadata.requires("flent-aqm") or ():
         if "extra ==" not in line:
@@ -239,5 +265,6 @@ def write_checksums(target: Path) -> None:
 
 
 def _all_files(target: Path) -> Iterator[Path]:
+    """Yield all files of the archive but SHA256SUMS, sorted."""
     yield from (path for path in sorted(target.rglob("*"))
                 if path.is_file() and path != target / CHECKSUMS)

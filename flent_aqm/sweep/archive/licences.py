@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Licences that fit data: SPDX identifier -> name and address."""
+"""Licences for published data: SPDX identifier -> title and address of the text."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The words of an archive: README, licence, citation."""
+"""Writes an archive's README, licence and citation."""
 
 from __future__ import annotations
 
@@ -52,7 +52,17 @@ REPRODUCED = ("{identical} of {all} runs were made again out of this folder when
 
 def write_texts(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, *, title: str,
                 authors: Sequence[str], licence: str, batch: str) -> None:
-    """Write README.md, LICENSE and, with authors, CITATION.cff. authors: "Family, Given"."""
+    """Write README.md and LICENSE, and CITATION.cff if there are authors.
+
+    Args:
+        target: folder of the archive.
+        packed: its data files.
+        checked: the runs that were repeated from the archive.
+        title: title of the data, as the user gives it.
+        authors: each as "Family, Given".
+        licence: SPDX identifier, a key of LICENCES.
+        batch: name of the batch file in the archive, or "".
+    """
     (target / "README.md").write_text(
         _readme(target, packed, checked, title, licence, batch), encoding="utf-8")
     name, address = LICENCES[licence]
@@ -67,6 +77,7 @@ def write_texts(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, *
 
 def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title: str, licence: str,
             batch: str) -> str:
+    """Return the text of README.md."""
     more = f"| `{BATCH}/{batch}` | the batch that the runs came from |\n" if batch else ""
     if (target / KERNEL).is_dir():
         more += KERNEL_LINE
@@ -77,11 +88,13 @@ def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title
 
 
 def _words(text: str) -> str:
-    """Return text that may be anybody's, without what Markdown or HTML would take for more."""
+    """Replace characters that have a meaning in Markdown or HTML, because the text may come from
+    anyone."""
     return re.sub(r"[\[\]`<>*_|\\]", " " if " " in text else "-", text)
 
 
 def _reproduced(packed: Sequence[Packed], checked: ReplayedRuns) -> list[str]:
+    """Return the README's lines on the runs that were repeated, and on those that can't be."""
     if not checked.identical and not checked.not_again:
         return ["No run was made again when this folder was made."]
     lines = [REPRODUCED.format(identical=len(checked.identical), all=len(packed)), ""]
@@ -97,6 +110,7 @@ def _reproduced(packed: Sequence[Packed], checked: ReplayedRuns) -> list[str]:
 
 
 def _citation(title: str, authors: Sequence[str], licence: str) -> str:
+    """Return the text of CITATION.cff."""
     # JSON strings are YAML strings
     lines = ["cff-version: 1.2.0", 'message: "If you use these data, please cite them."',
              "type: dataset", f"title: {json.dumps(title)}", f"license: {licence}", "authors:"]

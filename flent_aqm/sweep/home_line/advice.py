@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What to do about a line, from a speed test of it busy and idle."""
+"""Advice on a line from a speed test of it, loaded and idle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ TOO_SHORT = (f"No advice: it takes {FEWEST_PROBES} pings of the idle line and of
 
 
 def advice(idle: DataFile | None, loaded: DataFile) -> list[str]:
-    """Return sentences on the line; idle: the same line without load, None if nobody asked."""
+    """Return sentences that advise what to do about the line.
+
+    Args:
+        idle: data of the same line without load, None if the user did not measure it.
+        loaded: data of the line under load.
+    """
     if idle is None:
         return [NO_IDLE]
     run = as_run(loaded)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs one of the tests speedtest_… by Flent, and gives its data file."""
+"""Runs a test speedtest_… with Flent, and returns its data file."""
 
 from __future__ import annotations
 
@@ -17,35 +17,46 @@ from flent_aqm.base import environment
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
 
-# Pings begin so long before the load, and go on for as long after it was due to end.
+# Pings begin so long before the load, and end so long after the planned end of the load.
 MARGIN_S = 2
 DOT_S = 1.0
 
 
 @dataclass(frozen=True)
 class SpeedtestRequest:
-    """What is to be measured. test: name of a test definition; streams: 0 on an idle line."""
+    """Settings of a speed test."""
 
+    # Name of the test definition.
     test: str
+    # netperf server.
     host: str
+    # 4 or 6.
     ip_version: int
     length_s: int
+    # TCP connections in each direction, 0 to measure an idle line.
     streams: int
     ping_host: str
+    # Of the netperf server, "" if it needs none.
     passphrase: str
 
 
 def measure(wish: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFile:
-    """Run the test. dots: one a second on standard error; keep: where to copy the data file.
+    """Run a speed test, and return its data file.
 
-    Raises BadResult, in one line, when a part of it failed.
+    Args:
+        wish: settings of the test.
+        dots: print a dot per second to standard error.
+        keep: path to which the data file is copied; None keeps no copy.
+
+    Raises BadResult with Flent's first error if the test failed or one of its tools did,
+    ConfigError if `keep` can't be written.
     """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-speedtest-") as name:
         folder = Path(name)
         output = _run(_words(wish, folder), {
-            # What the tools print goes there, and so is gone whatever happens.
+            # Files with the tools' output are written there, so they are removed with the folder.
             "TMPDIR": name, environment.WITHOUT_PLOTS: "1",
-            # A test parameter would stand in the data file.
+            # The data file records test parameters, so the passphrase must not be one.
             environment.NETPERF_PASSPHRASE: wish.passphrase}, dots)
         files = list(folder.glob(f"*{SUFFIX}"))
         if not files:
@@ -63,11 +74,12 @@ def measure(wish: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFile:
 
 
 def _words(wish: SpeedtestRequest, folder: Path) -> list[str]:
+    """Return Flent's command line. folder: where Flent writes the data file."""
     parameters = {"probes": "ping", "ping_host": wish.ping_host}
     if wish.streams:
         parameters["streams"] = str(wish.streams)
     return [
-        # Whoever has settings of Flent's doesn't mean them for this.
+        # The user's .flentrc is not meant for this test.
         sys.executable, "-P", "-m", "flent", wish.test, "--rcfile", os.devnull,
         f"-{wish.ip_version}", f"--host={wish.host}", f"--length={wish.length_s}",
         f"--delay={MARGIN_S if wish.streams else 0}", f"--data-dir={folder}",
@@ -75,7 +87,13 @@ def _words(wish: SpeedtestRequest, folder: Path) -> list[str]:
 
 
 def _run(words: list[str], settings: dict[str, str], dots: bool) -> str:
-    """Return what Flent said on standard error."""
+    """Run Flent, and return its standard error. A signal kills Flent with its tools.
+
+    Args:
+        words: the command line.
+        settings: environment variables to add.
+        dots: print a dot per second to standard error.
+    """
     variables = {**os.environ, **settings}
     variables.pop(environment.DISABLE, None)
     with tempfile.TemporaryFile("w+", errors="replace") as output:
@@ -104,12 +122,12 @@ def _run(words: list[str], settings: dict[str, str], dots: bool) -> str:
 
 
 def _interrupt(number: int, frame: object) -> None:
+    """Signal handler: raise KeyboardInterrupt."""
     raise KeyboardInterrupt
 
 
 def _stop(flent: subprocess.Popen[bytes]) -> None:
-    """End it with all its tools, which are of its session. It has ended, unless we were
-    interrupted."""
+    """Kill Flent with all its tools, which are in its session, if it is still running."""
     if flent.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(flent.pid, signal.SIGKILL)
@@ -117,6 +135,7 @@ def _stop(flent: subprocess.Popen[bytes]) -> None:
 
 
 def _first_error(output: str) -> str:
+    """Return the first error in Flent's standard error, or its last line if there is none."""
     for line in output.splitlines():
         if "ERROR:" in line:
             return line.split("ERROR:")[-1].strip()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The numbers of the report, from a data file of the tests speedtest_….
+"""Computes the values of the report from a data file of the tests speedtest_….
 
-Definitions are those of speedtest-netperf.sh, so that its users can compare: percentiles of
-the pings that were answered, standard deviation of the samples (not of a population's guess),
-netperf's share of all processor time there was. Percentiles interpolate, where the script
-takes the next lower sample.
+Definitions are those of speedtest-netperf.sh, so that its users can compare. Percentiles are of the
+pings that were answered. The standard deviation divides by the number of samples. netperf's share
+is that of the time of all processors. Percentiles are interpolated, where the script takes the next
+lower sample.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ MIN_PINGS = 10
 
 @dataclass(frozen=True)
 class Latency:
-    """In ms; percentiles are None with fewer than 10 answers. count: of all pings."""
+    """Summary of a test's pings. Percentiles are None with fewer than 10 answers."""
 
+    # Number of pings, answered or not.
     count: int
+    # Share of pings without an answer.
     lost_pct: float
     min_ms: float
     p10_ms: float | None
@@ -42,25 +44,30 @@ class Latency:
 
 @dataclass(frozen=True)
 class Processor:
-    """busy_pct and its standard deviation over samples; mhz is None where nothing tells."""
+    """Load of one processor of this machine."""
 
+    # "cpu0", "cpu1", …
     name: str
+    # Mean, and standard deviation over samples.
     busy_pct: float
     deviation_pct: float
+    # Mean frequency; None if the kernel reports none.
     mhz: float | None
 
 
 @dataclass(frozen=True)
 class Load:
-    """Of this machine's processors. netperf_pct: of the time of all of them."""
+    """Load of this machine's processors during a test."""
 
+    # Number of samples.
     samples: int
     processors: Sequence[Processor]
+    # Share of the time of all processors that netperf used.
     netperf_pct: float
 
 
 def latency(samples: Samples) -> Latency:
-    """Raises NotAvailable when no ping was answered."""
+    """Summarise pings. Raises NotAvailable if no ping was answered."""
     answered = samples.answered_ms
     enough = answered.size >= MIN_PINGS
     low, middle, high = (of_answered(answered, percent) for percent in (10, 50, 90))
@@ -74,8 +81,12 @@ def latency(samples: Samples) -> Latency:
 
 
 def pings(run: Run, direction: str | None) -> Samples:
-    """Pings while streams of a direction were there (None: of any), or of a run without
-    streams all. Raises NotAvailable."""
+    """Return the pings that were sent while streams of a direction ran. Of a run without streams,
+    return all pings.
+
+    direction: "download" or "upload", None for streams of any direction. Raises NotAvailable if no
+    ping was answered.
+    """
     probe = next((one for one in run.probes if one.tool is Tool.PING), None)
     if probe is None:
         raise NotAvailable("none of the pings was answered")
@@ -83,8 +94,8 @@ def pings(run: Run, direction: str | None) -> Samples:
 
 
 def load(data: DataFile, flows: Sequence[Flow]) -> Load | None:
-    """Processors while these streams were there; None where no sample was taken, as in the
-    virtual lab."""
+    """Return the load of the processors while the given streams ran. None if there is no sample, as
+    in the virtual lab."""
     window = span(flows)
     inside = [one for one in data.raw_values.get("CPU", []) if _is_inside(one, window)]
     if not inside:
@@ -99,6 +110,8 @@ def load(data: DataFile, flows: Sequence[Flow]) -> Load | None:
 
 
 def _is_inside(sample: dict[str, object], window: Window | None) -> bool:
+    """Return whether a sample's interval lies within the window. None is a window without
+    limits."""
     end_s, length_s = a_number(sample.get("t")), a_number(sample.get("dur"))
     if end_s is None or length_s is None:
         return False
@@ -106,6 +119,7 @@ def _is_inside(sample: dict[str, object], window: Window | None) -> bool:
 
 
 def _processor(name: str, samples: Sequence[dict[str, object]]) -> Processor:
+    """Return mean load and frequency of a processor over samples."""
     busy = _values(name, samples)
     mhz = _values(f"{name}_mhz", samples)
     return Processor(name, float(busy.mean()), float(busy.std()),
@@ -113,10 +127,12 @@ def _processor(name: str, samples: Sequence[dict[str, object]]) -> Processor:
 
 
 def _values(key: str, samples: Sequence[dict[str, object]]) -> Numbers:
+    """Return the numbers under a key of all samples that have one."""
     values = (a_number(one.get(key)) for one in samples)
     return numpy.array([value for value in values if value is not None])
 
 
 def _cpu_s(data: DataFile, flow: Flow) -> float:
+    """Return the processor time that netperf used for a stream, in s; 0 if it is not recorded."""
     about = data.series_meta[flow.name].get("NETPERF")
     return (a_number(about.get("cpu_s")) if isinstance(about, dict) else None) or 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a speed test needs, looked at before it loads the line: each fault one clear line."""
+"""Checks programs, server and ping host before a speed test loads the line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 
 def check_tools() -> None:
-    """Raises ToolMissing."""
+    """Raise ToolMissing if netperf, or both fping and ping, are not installed."""
     if find_program("netperf") is None:
         raise ToolMissing("netperf is not installed; see flent-aqm doctor")
     if not (find_program("fping") or find_program("ping")):
@@ -25,7 +25,8 @@ def check_tools() -> None:
 
 
 def check_server(host: str, ip_version: int) -> None:
-    """Raises ConfigError where the name has no such address, TestbedError without a server."""
+    """Check that a netperf server answers. Raises ConfigError if the name has no address of that IP
+    version, TestbedError if no connection can be made."""
     address = _address(host, ip_version, "-H")
     try:
         socket.create_connection((address, defaults.NETPERF_PORT), CONNECT_LIMIT_S).close()
@@ -37,8 +38,8 @@ def check_server(host: str, ip_version: int) -> None:
 
 
 def check_ping(host: str, ip_version: int) -> None:
-    """Raises ConfigError where the name has no such address, TestbedError if none of a few
-    pings is answered."""
+    """Check that a host answers pings. Raises ConfigError if the name has no address of that IP
+    version, TestbedError if none of 4 pings is answered."""
     address = _address(host, ip_version, "-p")
     try:
         if find_program("fping"):
@@ -53,6 +54,8 @@ def check_ping(host: str, ip_version: int) -> None:
 
 
 def _address(host: str, ip_version: int, option: str) -> str:
+    """Return an address of a host. option: the command-line option that named it, for the message.
+    Raises ConfigError if it has no address of that IP version."""
     try:
         addresses = socket.getaddrinfo(host, None, _FAMILIES[ip_version], socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report, line by line as speedtest-netperf.sh prints it, so that what reads the one
-reads the other."""
+"""Prints a speed test's report in the format of speedtest-netperf.sh, so that programs that read
+one can read the other."""
 
 from __future__ import annotations
 
@@ -16,12 +16,21 @@ NO_SAMPLE = "not measured: the test was shorter than a sample"
 
 
 def report(data: DataFile, blocks: Sequence[Sequence[str]], in_lab: bool) -> str:
-    """blocks: directions whose streams ran together, in the order of the report; an empty
-    one for an idle line. Raises BadResult, NotAvailable."""
+    """Return the text of the report.
+
+    Args:
+        data: the data file of the speed test.
+        blocks: directions whose streams ran together, in the order of the report. An empty block is
+            an idle line.
+        in_lab: the test ran in the virtual lab, where processors are never busy.
+
+    Raises BadResult, and NotAvailable if no ping was answered.
+    """
     return "\n".join(_block(data, block, in_lab) for block in blocks)
 
 
 def _block(data: DataFile, directions: Sequence[str], in_lab: bool) -> str:
+    """Return the report's lines on directions whose streams ran together."""
     run = as_run(data)
     lines = [f"{way.capitalize():>9}: {throughput_mbps(run, way):6.2f} Mbps"
              for way in directions]
@@ -34,6 +43,7 @@ def _block(data: DataFile, directions: Sequence[str], in_lab: bool) -> str:
 
 
 def _latency(summary: Latency) -> list[str]:
+    """Return the report's lines on latency."""
     return [
         f"  Latency: [in msec, {summary.count} pings, {summary.lost_pct:4.2f}% packet loss]",
         *(f"{name:>9}: {'-':>7}" if value is None else f"{name:>9}: {value:7.3f}"
@@ -43,6 +53,7 @@ def _latency(summary: Latency) -> list[str]:
 
 
 def _load(cpu_load: Load) -> list[str]:
+    """Return the report's lines on the load of the processors."""
     at = " @ avg frequency" if any(one.mhz is not None for one in cpu_load.processors) else ""
     return [
         f" CPU Load: [in % busy (avg +/- std dev){at}, {cpu_load.samples} samples]",
@@ -54,4 +65,5 @@ def _load(cpu_load: Load) -> list[str]:
 
 
 def _no_load(why: str) -> list[str]:
+    """Return the report's lines for a test without samples of the processors. why: the reason."""
     return [f" CPU Load: [{why}]", f" Overhead: [{why}]"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lists of arguments that a batch varies, and `--batch-override key=value` for their keys.
+"""Computes the lists of arguments that a batch varies, with `--batch-override key=value` applied.
 
-Flent lets the arguments of `for_…` lists win over an override, so that all cells would
-run, unchanged. Here the override picks the arguments that have its value, or, when
-none has it, makes one that does.
+Flent lets the arguments of `for_…` lists win over an override, so that all cells would run
+unchanged. Here an override selects the arguments that have its value. If no argument has it, one
+with this value is made.
 """
 
 from __future__ import annotations
@@ -26,18 +26,20 @@ _NUMBERS = ("rate_mbps", "rate_up_mbps", "rate_down_mbps", "base_delay_ms", "see
 # What the list for_rate varies.
 _OF_RATE = "rate_mbps"
 
-# What is behind it is its value, with = and ; in it.
+# All text after it is its value, also = and ;.
 _TEST_PARAMETERS = re.compile(r"(?:^|;)\s*(test_parameters)\s*=", re.IGNORECASE)
 
-# omnia+cores=2: a router's or host's model, up to the next ;
+# A router's or host's model, which may have = in it, such as omnia+cores=2, up to the next ;
 _MODEL = re.compile(r"(?:^|(?<=;))\s*((?:router|client|server)_model)\s*=([^;]*)", re.IGNORECASE)
 
 
 def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[str, str]:
-    """Return an override as Flent reads it, where test_parameters takes all that follows, and a
-    model may have = in it.
+    """Parse the text of --batch-override as Flent does, but for two keys: the value of
+    test_parameters is all text after it, and a model may have = in it.
 
-    stock: Flent's reader, which splits at each ; and = outside of two pairs of quotes.
+    Args:
+        stock: Flent's parser, which splits at each ; and = outside of two pairs of quotes.
+        text: the option's value.
     """
     parameters = _TEST_PARAMETERS.search(text)
     others = text[:parameters.start()] if parameters else text
@@ -47,6 +49,7 @@ def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[s
 
 
 def _unquoted(value: str) -> str:
+    """Remove pairs of quotes around a value."""
     value = value.strip()
     while len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
         value = value[1:-1]  # Flent itself would need two pairs
@@ -54,20 +57,26 @@ def _unquoted(value: str) -> str:
 
 
 def restore_zeros(overrides: MutableMapping[str, object]) -> None:
-    """Make 0 again of what Flent took for a no."""
+    """Replace False with "0" in overrides of numbers: Flent makes False of 0."""
     for key in _NUMBERS:
         if overrides.get(key) is False:
             overrides[key] = "0"
 
 
 def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]:
-    """Return the lists whose product a batch runs: names of arguments, of `for_…` what overrides
-    leave, of `kernel = one, other` and `aqm = one, other` a run with each; at last the numbers of
-    repetitions.
+    """Return the lists whose product are the runs of a batch.
 
-    runner: Flent's; its args get an entry where an override has a value that no argument of a list
-    has, for each of several kernels or queues, and for each value in a `for_KEY` list. Raises
-    ConfigError.
+    Each list has names of arguments. A `for_…` list has those that overrides leave. A key `kernel =
+    one, other` or `aqm = one, other` gives a list with an argument for each value. The last list
+    has the numbers of repetitions.
+
+    Args:
+        runner: Flent's batch runner. New arguments are added to its `args`: for an override with a
+            value that no argument of a list has, for each of several kernels or queues, and for
+            each value in a `for_KEY` list.
+        batch: keys and values of the batch.
+
+    Raises ConfigError if a `for_…` list has an unknown name.
     """
     args = runner.args
     batch = {**batch, **_values_as_arguments(batch, args)}
@@ -90,11 +99,16 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
 
 def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, Any]
                          ) -> dict[str, str]:
-    """Return the `for_KEY` lists of a batch with names of arguments in the place of values: of
-    `for_rate_mbps = 20, 100`, or `for_shaper = htb, tbf`. A rate may have its unit, and be called
-    `for_rate`. args: gets the arguments. Words that name a section stay as they are."""
-    # Late: any command of Flent's imports this module, also where numpy is switched off, which
-    # parts import.
+    """Return the `for_KEY` lists that contain values, such as `for_rate_mbps = 20, 100` or
+    `for_shaper = htb, tbf`, with the values replaced by names of arguments.
+
+    Words that are names of sections stay as they are. A rate may have a unit, and its list may be
+    called `for_rate`.
+
+    args: the sections of arguments, to which an argument is added for each value.
+    """
+    # Imported late: every command of Flent imports this module, also if numpy is switched off, and
+    # parts import numpy.
     from flent_aqm.spec.keys import SCENARIO_KEYS
     from flent_aqm.spec.scenario import KEYS
 
@@ -117,20 +131,20 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
 
 
 def _rate_mbps(text: str) -> str:
-    """Return a rate such as 20, 2.5mbit or 1gbit as the text of a number of Mbit/s, "" for any
-    other text."""
+    """Return a rate such as 20, 2.5mbit or 1gbit as the text of a number of Mbit/s. Return "" for
+    any other text."""
     match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)\s*(?:([kmg])bit)?", text.lower())
     factor = {None: 1, "k": 0.001, "m": 1, "g": 1000}
     return f"{float(match[1]) * factor[match[2]]:g}" if match else ""
 
 
 def _words(value: object) -> list[str]:
-    """Return the words of a list as Flent splits it."""
+    """Split a list as Flent does, at commas and semicolons."""
     return [word for part in re.split("[,;]", str(value)) if (word := part.strip("\t\n \"'"))]
 
 
 def _refuse_unknown(batch: Mapping[str, object], args: Collection[str]) -> None:
-    """Refuse a word of a `for_…` list that no [Arg::…] section has for its name."""
+    """Raise ConfigError if a word of a `for_…` list is not the name of a section [Arg::…]."""
     for key, value in batch.items():
         if not key.startswith("for_"):
             continue
@@ -148,6 +162,11 @@ def _restrict_one(
     args: MutableMapping[str, Any],
     overrides: Mapping[str, object],
 ) -> list[str]:
+    """Return the names of a list whose arguments have the values of the overrides.
+
+    An override applies if all arguments of the list have its key. If none has its value, a new
+    argument with that value is added to `args`.
+    """
     for key, value in overrides.items():
         if not names or not all(key in args[name] for name in names):
             continue
@@ -162,5 +181,6 @@ def _restrict_one(
 
 
 def _text(value: object) -> str:
+    """Return a value as text, with the words for yes and no as "1" and "0"."""
     text = str(value).strip()
     return _SWITCH.get(text.lower(), text)

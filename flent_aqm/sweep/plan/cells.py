@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From Flent's expanded batch section and settings to a Cell."""
+"""Makes a Cell from a batch section that Flent has expanded, and from Flent's settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from flent_aqm.spec.scenario import Scenario
 
 _CROSS_TRAFFIC = re.compile(r"(?:^|;)\s*cross_traffic\s*=")
 _COMMAND_KEYS = ("exec", "type", "essential", "kill")
-# What a definition refused while it was loaded for its length alone; tests_defs/aqm_refuse.inc.
+# Attribute with the errors of a test definition that is loaded only to know its duration, see
+# tests_defs/aqm_refuse.inc.
 _REFUSED = "AQM_REFUSED"
 
 
@@ -35,11 +36,16 @@ def make_cell(
     section: Mapping[str, Any], settings: Any, commands: Iterable[Mapping[str, Any]],
     folder: Path, parser: Any,
 ) -> Cell:
-    """Check and freeze one run.
+    """Check a run's settings, and return it as a Cell.
 
-    section: the batch section with all arguments in it, expanded; settings: Flent's, after
-    it took the section's keys; commands: those of the section, expanded; folder: where the
-    data file goes; parser: Flent's argument parser. Raises ConfigError.
+    Args:
+        section: the batch section with all arguments in it, expanded.
+        settings: Flent's, after it took the section's keys.
+        commands: commands of the section, expanded.
+        folder: where the data file is written.
+        parser: Flent's argument parser.
+
+    Raises ConfigError.
     """
     where = f"batch {settings.BATCH_NAME}"
     scenario = Scenario.from_settings(section)
@@ -76,11 +82,11 @@ def make_cell(
 
 
 def _commands(where: str, sections: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, str]]:
-    """Return the batch's commands as Cell.commands has them, with the one that sets the router:
-    the first one, or where the batch names it."""
+    """Return the batch's commands in the form of Cell.commands. The command that sets the router
+    comes first if the batch doesn't name it."""
     commands: dict[str, Mapping[str, str]] = {}
     for number, command in enumerate(sections, 1):
-        # A command comes with the keys of its batch section, and without its name.
+        # Flent gives a command all keys of its batch section, but not the command's name.
         keys = {key: str(command[key]) for key in _COMMAND_KEYS if key in command}
         refuse_unexpanded(f"{where}, {keys.get('type', '')} command {number}", keys)
         if keys.get("exec") == ROUTER_COMMAND[ROUTER_HOOK]["exec"]:
@@ -91,8 +97,7 @@ def _commands(where: str, sections: Iterable[Mapping[str, Any]]) -> dict[str, Ma
 
 
 def give_cross_traffic(section: MutableMapping[str, Any]) -> None:
-    """Give the key cross_traffic to the test's definition, if it is one of ours, as it takes it:
-    as a test parameter."""
+    """Pass the key cross_traffic as a test parameter, if the test is one of this package."""
     if "cross_traffic" in section and section["test_name"] in our_tests():
         others = str(section.get("test_parameters", ""))
         section["test_parameters"] = (
@@ -100,7 +105,8 @@ def give_cross_traffic(section: MutableMapping[str, Any]) -> None:
 
 
 def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, Any]) -> None:
-    """Refuse what the test can't run, and what is said twice."""
+    """Raise ConfigError if the test can't run cross traffic, or if cross_traffic is both a key and
+    a test parameter."""
     if scenario.hosts.cross_traffic and section["test_name"] not in our_tests():
         raise ConfigError(f"{where}: test {section['test_name']} can't run cross traffic; "
                           "leave cross_traffic off")
@@ -110,7 +116,8 @@ def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, A
 
 
 def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
-    """Refuse values that the test's definition would refuse when the run has begun."""
+    """Raise ConfigError for values that the test's definition would refuse only when the run has
+    begun."""
     def refuse(fault: object) -> None:
         raise ConfigError(f"{where}: test_parameters: {fault}")
 
@@ -122,7 +129,8 @@ def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
 
 
 def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
-    """Refuse unknown host names in testbeds that this package builds."""
+    """Raise ConfigError if a test uses a host that the testbed doesn't have. Only testbeds that
+    this package builds are checked."""
     if scenario.lab.testbed not in ("virtual", "netns"):
         return
     try:
@@ -142,7 +150,8 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
 
 
 def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) -> None:
-    """Only behind a router do servers run, and probes that end before it measure nothing."""
+    """Raise ConfigError if a host of the test is not behind a router of the topology: no servers
+    run elsewhere, and probes that don't pass a router measure nothing."""
     from flent_aqm.spec.topology.topology import parse_topology
 
     topology = scenario.path.topology
@@ -165,6 +174,6 @@ def _is_address(text: str) -> bool:
 
 
 def _settings(settings: Any, parser: Any) -> dict[str, object]:
-    """Return those that differ from Flent's defaults."""
+    """Return the settings that differ from Flent's defaults."""
     return {key: value for key in SETTINGS
             if (value := getattr(settings, key)) != parser.get_default(key)}

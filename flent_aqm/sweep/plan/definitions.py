@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Test definitions are executed once for all runs of a batch that have the same settings: finding
-out how long each run takes is most of what planning does."""
+"""Loads each test definition once for all runs of a batch that have the same settings.
+
+Computing the duration of each run takes most of the time of planning.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-# Settings that differ from run to run and that no definition looks at.
+# Settings that differ from run to run and that no definition uses.
 _OF_THE_RUN = ("TIME", "TITLE", "DATA_FILENAME")
 _OF_THE_BATCH = "BATCH_"
 
 
 class Definitions:
-    """Settings, as text -> what the definition made of them."""
+    """Caches the effects of test definitions: settings before, as text -> settings that the
+    definition changed."""
 
     def __init__(self) -> None:
         self._made: dict[str, dict[str, Any]] = {}
 
     def load(self, settings: Any) -> None:
-        """Give settings what the definition of their test gives them, as their load_test()."""
+        """Load the definition of the settings' test into the settings, as Flent's load_test()
+        does."""
         before = _relevant(settings)
         key = repr(before)
         if key in self._made:
@@ -30,5 +34,6 @@ class Definitions:
 
 
 def _relevant(settings: Any) -> dict[str, Any]:
+    """Return the settings that a definition may use."""
     return {name: value for name, value in settings.__dict__.items()
             if name not in _OF_THE_RUN and not name.startswith(_OF_THE_BATCH)}

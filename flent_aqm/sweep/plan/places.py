@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a refused value stands: FILE:LINE:COLUMN of a batch file, or --batch-override, in front of
-what is wrong with it.
+"""Adds the place of a refused value to its error message: FILE:LINE:COLUMN of a batch file, or
+--batch-override.
 
-A value knows its place, and keeps it where sections inherit from one another. One that is another
-key's alone, ${name}, stands where that one does. Yes and no, of which Flent makes True and False,
-have no place.
+A value keeps its place when sections inherit it. A value that is only another key's, ${name}, has
+that key's place. Yes and no, which Flent turns into True and False, have no place.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.scenario import KEYS
 
 _ANOTHER_KEYS = re.compile(r"\$\{(\w+)\}")
-# Of a value with parts.
+# Beginning of a message about a value with several parts.
 _WITHIN = re.compile(r"(\w+): column (\d+): ")
 
 
@@ -32,13 +31,14 @@ class Place(NamedTuple):
 
 
 class Placed(str):
-    """A value of a batch file."""
+    """A value of a batch file, with its place; None if the place is not known."""
 
     place: Place | None
 
 
 def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the sections of a batch file, with their keys and values. Raises ConfigError."""
+    """Yield name, and keys with values, of each section of a batch file. Raises ConfigError if the
+    file can't be read."""
     parser = RawConfigParser()
     if not parser.read(file):
         raise ConfigError(f"Unable to read batch file: {file}.")
@@ -52,7 +52,11 @@ def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _places(parser: RawConfigParser, file: str) -> dict[tuple[str, str], Place]:
-    """As configparser reads lines: what is further to the right than a key goes on with it."""
+    """Find the place of each value: (section, key) -> place.
+
+    Lines are read as configparser reads them: a line further to the right than its key continues
+    the key's value.
+    """
     places: dict[tuple[str, str], Place] = {}
     section, indent, in_value = "", 0, False
     with open(file) as lines:
@@ -74,8 +78,12 @@ def _places(parser: RawConfigParser, file: str) -> dict[tuple[str, str], Place]:
 
 @contextmanager
 def placed(values: Mapping[str, object], overrides: Mapping[str, object]) -> Iterator[None]:
-    """Let a ConfigError about a key begin with the place of its value. values: by key, not
-    expanded; overrides: those of the command line."""
+    """Context manager: put the place of a key's value before the message of a ConfigError about it.
+
+    Args:
+        values: by key, not expanded.
+        overrides: values of --batch-override, by key.
+    """
     try:
         yield
     except ConfigError as fault:
@@ -91,10 +99,11 @@ def placed(values: Mapping[str, object], overrides: Mapping[str, object]) -> Ite
 
 
 def _key_of_value(key: str, values: Mapping[str, object]) -> str | None:
-    """The key whose value it is: one for both directions, or another that it takes it from."""
+    """Return the key under which the value of `key` is written: itself, the key for both
+    directions, or another key that it refers to as ${name}. Return None if there is none."""
     if key not in values:
         key = KEYS[key].both if key in KEYS else ""
-    for _ in values:  # one may lead to another, and in a circle
+    for _ in values:  # keys may refer to each other in a circle
         another = _ANOTHER_KEYS.fullmatch(str(values.get(key)))
         if another is None:
             break
@@ -103,10 +112,15 @@ def _key_of_value(key: str, values: Mapping[str, object]) -> str | None:
 
 
 def _with_place(output: str, value: str, place: Place) -> str:
+    """Return a message with the place of its value before it. If it names a column of the value,
+    that column is added to the place.
+
+    output: the message.
+    """
     file, line, column = place
     within = _WITHIN.match(output)
     if within and "\n" not in value and "${" not in value:
-        # The value stands there as it was checked, so its columns are the file's.
+        # The value was checked as it is written, so its columns are those of the file.
         column += int(within[2]) - 1
         output = f"{within[1]}: {output[within.end():]}"
     return f"{file}:{line}:{column}: {output}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A batch with the key `testbed`, from its files to a sweep's runs.
+"""Runs batch files. Batches with the key `testbed` are planned as a sweep.
 
-In place of Flent's runner of batches, of which it is one: Flent's own methods inherit, expand
-values, and find commands and names of files. All runs are checked before the first one starts.
+Replaces Flent's batch runner, of which it is a subclass. Flent's own methods inherit and expand
+values, and determine commands and file names. All runs are checked before the first one starts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _logger = get_logger(__name__)
 
 
 class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
-    """Runs the batches of files; those without the key `testbed` as Flent does."""
+    """Runs the batches of files. Batches without the key `testbed` are left to Flent."""
 
     def __init__(self, settings: Any) -> None:
         self._base: Path | None = None
@@ -50,11 +50,13 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             super().__init__(settings)
 
     def read(self, filename: str) -> None:
-        """Read a file, and before it the base.batch beside it, which has what its neighbours share;
-        an argument for each queue stands there by itself, and the command that sets the router."""
+        """Read a batch file, after the base.batch beside it, from which its batches inherit.
+
+        Arguments for each queue, and the command that sets the router, are predefined.
+        """
         self.commands.setdefault(ROUTER_HOOK, dict(ROUTER_COMMAND[ROUTER_HOOK]))
         base = Path(filename).with_name("base.batch")
-        # Once, as a second reading would undo what a file before this one changed.
+        # Read once: a second reading would undo changes of a file before this one.
         if base.is_file() and base not in (Path(filename), self._base):
             self._base = base
             for name in QUEUES:
@@ -63,6 +65,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         self._read(filename)
 
     def _read(self, filename: str) -> None:
+        """Read the sections of a file into batches, arguments and commands, and record the file's
+        SHA-256. Raises ConfigError for an unknown section."""
         path = Path(filename).absolute()
         if path.is_file():
             self._sweep.batch_files[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -76,8 +80,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         self.expand_groups()
 
     def run(self) -> bool:
-        """Plan and run all batches that are named, or else those that files are named for. Raises
-        an AqmError."""
+        """Plan and run the batches that -b names, or else those that have the name of a batch file,
+        or else all. Raises AqmError."""
         with _mistakes():
             names = self._named()
             restore_zeros(self.settings.BATCH_OVERRIDE)
@@ -90,7 +94,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             with self._sweep:
                 try:
                     if planned and not self.settings.BATCH_DRY:
-                        # Before there is a bar, into whose line the words would go.
+                        # Printed before the progress bar is, because both use the same line.
                         for name in planned:
                             _logger.info("Running batch '%s'.", name)
                         with self._placed(*map(self._keys, planned)):
@@ -103,7 +107,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                         else:
                             self.run_batch(name)
                 except Stopped:
-                    pass  # report() says why
+                    pass  # report() prints the reason
             self._sweep.report()
             _logger.info("%s %d tests.", "Would have run" if self.settings.BATCH_DRY else "Ran",
                          self.tests_run)
@@ -115,6 +119,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             return True
 
     def _named(self) -> Sequence[str]:
+        """Return the names of the batches to run. Raises ConfigError if -b names an unknown batch,
+        or if no batch can be run."""
         settings = self.settings
         files = ", ".join(settings.BATCH_FILES)
         names = ", ".join(self.batches) or "none"
@@ -135,13 +141,17 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         return selected
 
     def _keys(self, name: str) -> dict[str, Any]:
+        """Return the keys of a batch, with overrides applied."""
         return {**self.batches[name], **self.settings.BATCH_OVERRIDE}
 
     def _is_ours(self, name: str) -> bool:
+        """Return whether a batch has the key `testbed` and may run."""
         keys = self._keys(name)
         return "testbed" in keys and not _why_not(keys)
 
     def _resumed(self) -> Resumed | None:
+        """Return the folder of --batch-resume and take its batch's time, or None without the
+        option."""
         if self.settings.BATCH_RESUME is None:
             return None
         resumed = Resumed(self.settings.BATCH_RESUME)
@@ -180,6 +190,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             yield cell
 
     def _placed(self, *sections: Mapping[str, object]) -> Any:
+        """Return the context that puts the place of a value of these sections before a
+        ConfigError."""
         merged: dict[str, object] = {}
         for values in sections:
             merged |= values
@@ -187,8 +199,11 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
     def _file_name(self, settings: Any, section: Mapping[str, Any], values: Mapping[str, Any],
                    arguments: Sequence[str], repetition: int) -> str:
-        """A run on a kernel of the user's has its name at the end of its file's, where the batch
-        doesn't put it there: batches needn't know of kernels."""
+        """Return the name of a run's data file without suffix.
+
+        The name of the user's own kernel is appended, unless the batch's filename_extra has it
+        already, so that batches needn't know of kernels.
+        """
         name: str = self.gen_filename(settings, section, tuple(arguments), repetition)
         kernel = str(section.get("kernel") or STOCK)
         if kernel == STOCK or "${kernel}" in str(values.get("filename_extra", "")):
@@ -196,6 +211,10 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         return str(clean_path(f"{name}-{kernel}"))
 
     def _run_cells(self, name: str, cells: list[Cell], *, resume: bool) -> None:
+        """Run the cells of a batch, and wait until all have ended. A dry run prints their names.
+
+        resume: leave out cells whose data file exists.
+        """
         if self.settings.BATCH_DRY:
             for cell in cells:
                 _logger.info(" %s (dry run)", cell.name)
@@ -213,13 +232,14 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
 
 def _why_not(keys: Mapping[str, object]) -> bool:
-    """Whether a batch isn't to be run, for which Flent has words."""
+    """Return whether a batch must not run, because it is abstract or disabled."""
     return bool(keys.get("abstract") or keys.get("disabled") or not keys.get("enabled", True))
 
 
 @contextmanager
 def _mistakes() -> Iterator[None]:
-    """What is wrong with a batch is the user's to mend, whoever finds it."""
+    """Context manager: raise ConfigError instead of errors of Flent and configparser about a
+    batch."""
     try:
         yield
     except (RuntimeError, configparser.Error, UnicodeDecodeError) as error:

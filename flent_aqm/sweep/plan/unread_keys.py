@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys of batch files that nobody reads are refused, as Flent takes any without a word.
+"""Refuses keys of batch files that nothing reads, because Flent accepts any key silently.
 
-A batch may have keys of its own: those that stand as ${name} in some value of the files.
+A batch may have keys of its own, if some value of the files uses them as ${name}.
 """
 
 from __future__ import annotations
@@ -28,9 +28,14 @@ _OURS = SCENARIO_KEYS | SWEEP_KEYS.keys() | BATCH_KEYS
 
 def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,
                        parser: Any) -> None:
-    """Check a batch section with its arguments, and all commands. Raises ConfigError.
+    """Raise ConfigError for a key that nothing reads, in a batch section with its arguments or in a
+    command.
 
-    runner: Flent's, with what it read; parser: Flent's argument parser.
+    Args:
+        runner: Flent's batch runner, which has read the files.
+        section: keys and values of the batch section.
+        where: names the section in the message.
+        parser: Flent's argument parser.
     """
     used = set(_used(runner))
     settings = {action.dest.lower() for action in parser._actions}
@@ -45,6 +50,15 @@ def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,
 
 def _refuse(where: str, keys: Iterable[str], used: Collection[str], valid: Collection[str],
             settings: Collection[str]) -> None:
+    """Raise ConfigError for the first key that is unknown.
+
+    Args:
+        where: names the section in the message.
+        keys: keys of the section.
+        used: keys that some value uses as ${name}.
+        valid: known keys.
+        settings: names of Flent's settings, which are keys, too.
+    """
     for key in sorted(keys):
         if key in used or key in valid or key in settings or key.startswith(
                 ("for_", *PARAMETER_PREFIXES)):
@@ -55,6 +69,7 @@ def _refuse(where: str, keys: Iterable[str], used: Collection[str], valid: Colle
 
 
 def _used(runner: Any) -> Iterator[str]:
+    """Yield the names that values use as ${name}."""
     for sections in (runner.batches, runner.args, runner.commands):
         for values in sections.values():
             for value in values.values():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes a recorded run again."""
+"""Repeats a recorded run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from flent_aqm.sweep.run_cell import run_cell
 
 
 def again(cell: Cell) -> dict[str, Any]:
-    """Run a cell of recorded.read() and return the content of its new data file, which stays
-    in the cell's folder. Raises AqmError."""
+    """Run a cell that recorded.read() returned, and return the content of its new data file.
+
+    The file stays in the cell's folder. Raises AqmError.
+    """
     testbed = open_testbed(cell.scenario.lab.testbed)
     testbed.check([cell])
     preflight.check([cell])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Two data files of one run: the same, or where they begin to differ."""
+"""Compares two data files of the same run, and lists where they begin to differ."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from typing import Any
 from flent_aqm.results.share.allowed import NOT_ALWAYS_SHARED, SHARED_METADATA
 from flent_aqm.sweep.replay.leave_out import LEFT_OUT, REDUCED, matches
 
-# In place of a value that one of the files doesn't have.
+# Shown for a value that one of the files doesn't have.
 NOTHING = "nothing"
 SHOWN_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One difference.
+    """A difference between a recorded run and its repetition."""
 
-    where: series and index, or key path; t_s: seconds since the run's start, None where
-    the value has no time; was, now: both values as text.
-    """
-
+    # Series and index, or key path in the metadata.
     where: str
+    # Seconds since the run's start; None for a value without a time.
     t_s: float | None
+    # The value in the recorded file, and in the new one.
     was: str
     now: str
 
@@ -35,9 +34,10 @@ class Difference:
 
 
 def other_versions(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
-    """Kernel, tools and packages that differ, by the metadata of both files.
+    """Return the differences in versions of kernel, tools and packages between the metadata of two
+    files.
 
-    Tools that one file doesn't name count, as a test may look for what is there.
+    A tool that only one file names is a difference, because a test may look for installed tools.
     """
     was_all, now_all = _versions(was), _versions(now)
     return [Difference(name, None, was_all.get(name, NOTHING), now_all.get(name, NOTHING))
@@ -46,6 +46,7 @@ def other_versions(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Diffe
 
 
 def _versions(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Return the versions that a data file's metadata names, by tool or package."""
     aqm = _object(metadata.get("AQM"))
     versions = {name: str(version) for name, version in _object(aqm.get("tools")).items()}
     versions |= {f"kernel {key}": str(value) for key, value in _object(aqm.get("kernel")).items()}
@@ -57,10 +58,12 @@ def _versions(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
-    """Return all differences but those of leave_out.py, in the order in which they arose.
+    """Return the differences between the contents of two data files, in the order in which they
+    arose.
 
-    Samples come first, by their time; then resampled results, counters of the router, and
-    other metadata. At most one of each series: what follows the first says nothing.
+    Samples come first, by their time, then resampled results, counters of the router, and other
+    metadata. At most one difference of each series is returned, because the later ones follow from
+    it. Values that leave_out.py lists are not compared.
     """
     start_s = _first_time(was)
     samples = sorted(_samples(was["raw_values"], now["raw_values"], start_s),
@@ -70,22 +73,29 @@ def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Differen
 
 
 def _without_removed(was: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a new file has, but for entries that a shared file has lost as a whole."""
+    """Return the new file's metadata without entries that the recorded file doesn't have, because
+    they may have been removed when it was shared."""
     return {key: value for key, value in now.items() if key in was or key in SHARED_METADATA}
 
 
 def _first_time(data: Mapping[str, Any]) -> float:
+    """Return the time of the first sample of all series, 0 if there is none."""
     times = [_time(series[0]) for series in data["raw_values"].values() if series]
     return min((time_s for time_s in times if time_s is not None), default=0.0)
 
 
 def _time(sample: object) -> float | None:
+    """Return a sample's time, None if it has none."""
     time_s = sample.get("t") if isinstance(sample, dict) else None
     return float(time_s) if isinstance(time_s, int | float) else None
 
 
 def _samples(was: Mapping[str, Any], now: Mapping[str, Any], start_s: float
              ) -> Iterator[Difference]:
+    """Yield the first difference between the samples of each series.
+
+    was, now: samples by series. start_s: time of the recorded run's first sample.
+    """
     for name in sorted(was.keys() | now.keys()):
         where = f"samples of {name}"
         if name not in was or name not in now:
@@ -102,12 +112,12 @@ def _samples(was: Mapping[str, Any], now: Mapping[str, Any], start_s: float
 
 
 def _object(value: object) -> Mapping[str, Any]:
-    """Return the value, or an empty object where a file has something else."""
+    """Return the value if it is a JSON object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def _what_differs(was: object, now: object) -> tuple[str, str]:
-    """Return both samples, reduced to the fields that differ."""
+    """Return two samples as text, reduced to the fields that differ."""
     if isinstance(was, dict) and isinstance(now, dict):
         fields = [key for key in sorted(was.keys() | now.keys())
                   if _text(was.get(key)) != _text(now.get(key))]
@@ -117,7 +127,10 @@ def _what_differs(was: object, now: object) -> tuple[str, str]:
 
 
 def _first(was: Sequence[Any], now: Sequence[Any]) -> tuple[int, Any, Any] | None:
-    """Index and values of the first difference. As text: 1 and 1.0 and True are not the same."""
+    """Return index and values of the first difference of two lists, None if they are equal.
+
+    Values are also compared as JSON text, because 1, 1.0 and True are equal in Python.
+    """
     for index in range(max(len(was), len(now))):
         old = was[index] if index < len(was) else NOTHING
         new = now[index] if index < len(now) else NOTHING
@@ -127,6 +140,8 @@ def _first(was: Sequence[Any], now: Sequence[Any]) -> tuple[int, Any, Any] | Non
 
 
 def _results(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Difference]:
+    """Yield the first difference between the resampled results of each series, and of their
+    times."""
     for name in sorted(was["results"].keys() | now["results"].keys()):
         if name not in was["results"] or name not in now["results"]:
             yield Difference(f"results of {name}", None, *(
@@ -145,6 +160,7 @@ def _results(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Differe
 
 
 def _metadata(path: tuple[str, ...], was: object, now: object) -> Iterator[Difference]:
+    """Yield the differences in metadata. path: keys that lead to the values `was` and `now`."""
     if any(matches(path, pattern) for pattern in LEFT_OUT):
         return
     if isinstance(was, dict) and isinstance(now, dict):
@@ -161,12 +177,15 @@ def _metadata(path: tuple[str, ...], was: object, now: object) -> Iterator[Diffe
 
 
 def _counters_first(key: str) -> tuple[bool, str]:
+    """Sort key: the router's counters come before other metadata."""
     return key not in ("AQM", "before", "after", "counters"), key
 
 
 def _text(value: object) -> str:
+    """Return a value as JSON text."""
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def _short(text: str) -> str:
+    """Return a text cut to SHOWN_CHARACTERS."""
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

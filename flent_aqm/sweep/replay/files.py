@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a recorded run read from files: found again by its content, never by a path in a data file.
+"""Finds the files that a recorded run read, such as traces of links, by their content.
 
-A path that a data file has could be any file of the machine's. What a model of the path has read,
-as a link's trace, is looked for where the user says, and beside the data file, by size and SHA-256.
+A path in a data file is never opened, because it could be any file of this machine. Files are
+looked for beside the data file, and where the user says, by their size and SHA-256.
 """
 
 from __future__ import annotations
@@ -20,19 +20,22 @@ from flent_aqm.base.words import plain
 from flent_aqm.lab.path_model import every_model
 from flent_aqm.spec.topology.topology import SUFFIX
 
-# No model reads larger ones.
+# Larger files are not read, because no model of the path reads them.
 _MOST_BYTES = 64 * 2**20
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def without_paths(requested: Mapping[str, Any], aqm: Mapping[str, Any], places: Sequence[Path]
                   ) -> dict[str, Any]:
-    """Return the settings that were requested with each trace's path replaced by that of a file
-    of the same content, from one of the places.
+    """Return the requested settings, with the path of each trace replaced by that of a file with
+    the same content.
 
-    aqm: the data file's object AQM; places: files, and folders, of which the files in them are
-    meant.
-    Raises ConfigError where there is none, and for a path in any other setting.
+    Args:
+        requested: settings of the recorded run.
+        aqm: the data file's object AQM.
+        places: files, and folders with files, in which to look.
+
+    Raises ConfigError if there is no such file, and if another setting has a path.
     """
     topology = str(requested.get("topology", "")).strip()
     if topology.endswith(SUFFIX):
@@ -48,6 +51,15 @@ def without_paths(requested: Mapping[str, Any], aqm: Mapping[str, Any], places: 
 
 
 def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Path:
+    """Return the path of the file with the content of a trace.
+
+    Args:
+        key: the setting, for messages.
+        link: the data file's record of the trace: size_bytes, sha256 and its name.
+        places: files and folders in which to look.
+
+    Raises ConfigError if there is none, or if the record has no size or SHA-256.
+    """
     size_bytes, sha256 = link.get("size_bytes"), link.get("sha256")
     if type(size_bytes) is not int or not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
         raise ConfigError(f"{key}: it doesn't say which trace it played, by size and SHA-256")
@@ -61,6 +73,7 @@ def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Pa
 
 
 def _files(places: Sequence[Path]) -> Iterator[Path]:
+    """Yield files, and the files in folders. Folders that can't be read are left out."""
     for place in places:
         if os.path.isdir(place):
             try:
@@ -72,8 +85,11 @@ def _files(places: Sequence[Path]) -> Iterator[Path]:
 
 
 def _is(path: Path, size_bytes: int, sha256: str) -> bool:
-    """Whether a regular file has that content; others are left unread. A link's target is what
-    somebody else named, as an archive of data files may have one."""
+    """Return whether a path is a regular file with that size and SHA-256.
+
+    Symbolic links are not followed: in an archive of data files from someone else, one could point
+    anywhere.
+    """
     try:
         about = path.lstat()
         if not stat.S_ISREG(about.st_mode) or about.st_size != size_bytes \

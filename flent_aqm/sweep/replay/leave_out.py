@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What two data files of the same run may differ in, and why."""
+"""Lists the metadata in which two data files of the same run may differ, with the reasons."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# Key path in `metadata` -> why it is no part of a run's result. `*` stands for one key.
+# Key path in `metadata` -> the reason why the value does not belong to a run's result. `*` stands
+# for any one key.
 LEFT_OUT: dict[str, str] = {
     "AQM.wall_s": "how long the host took",
     "AQM.finished_at": "the host's clock",
@@ -31,15 +32,17 @@ LEFT_OUT: dict[str, str] = {
 
 
 def _without_folder(value: object) -> object:
-    """Return a command line whose program has lost its folder."""
+    """Return a command line with the folder of its program removed."""
     return re.sub(r"^\S*/", "", value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """A value of which a part is compared: how it is made, and why."""
+    """A value that is compared only in part."""
 
+    # Returns the part of the value that is compared.
     by: Callable[[object], object]
+    # The reason.
     why: str
 
 
@@ -50,7 +53,8 @@ REDUCED: dict[str, Reduced] = {
 
 
 def matches(path: tuple[str, ...], pattern: str) -> bool:
-    """Return whether a key path is the pattern's. Keys may have dots in them; patterns' don't."""
+    """Return whether a key path matches a pattern. Keys may have dots in them, but patterns' keys
+    may not."""
     parts = pattern.split(".")
     return len(parts) == len(path) and all(
         part in ("*", key) for part, key in zip(parts, path, strict=True))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a data file of anybody's to the cell that it came from.
+"""Makes the cell of a recorded run from any data file.
 
-Nothing in the file is trusted: known names and checked values go on, all else is refused.
+Nothing in the file is trusted: known names and checked values are used, all others are refused.
 """
 
 from __future__ import annotations
@@ -27,17 +27,22 @@ from flent_aqm.sweep.replay.files import without_paths
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A data file's content, and the cell that it was made from."""
+    """The content of a data file, and the cell that repeats its run."""
 
     data: Mapping[str, Any]
     cell: Cell
 
 
 def read(path: Path, folder: Path, traces: Sequence[Path] = ()) -> RecordedRun:
-    """Read a data file; its cell's new data file goes into folder.
+    """Read a data file, and return its content and the cell that repeats its run.
 
-    traces: files and folders where traces of links may be, besides the file's own folder.
-    Raises BadResult for a file that is damaged or can't be run again, with the reason.
+    Args:
+        path: the data file.
+        folder: where the repeated run's data file is written.
+        traces: files and folders in which traces of links may be, besides the data file's own
+            folder.
+
+    Raises BadResult, with the reason, if the file is damaged or its run can't be repeated.
     """
     file = read_data_file(path)
     metadata = file.metadata
@@ -69,6 +74,17 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = ()) -> RecordedRun:
 
 def _cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mapping[str, Any],
           path: Path, folder: Path) -> Cell:
+    """Make the cell from checked metadata.
+
+    Args:
+        run: the file's AQM.run: test, settings, commands.
+        requested: the requested settings, with paths of this machine's traces.
+        metadata: all of the file's metadata.
+        path: the data file, whose name the new file gets.
+        folder: where the new file is written.
+
+    Raises ConfigError if the run can't be repeated, or if something is unknown.
+    """
     test, settings = run.get("test"), run.get("settings")
     if not isinstance(test, str) or test not in _test_names():
         raise ConfigError(f"unknown test {str(test)[:60]!r}; flent --list-tests shows those that "
@@ -97,12 +113,12 @@ def _cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mappin
         commands=ROUTER_COMMAND,
         metadata={key: metadata.get(key) for key in (
             "BATCH_NAME", "BATCH_TIME", "BATCH_UUID", "BATCH_TITLE", "TITLE", "NOTE")},
-        length_s=0,  # nobody waits for the clock
+        length_s=0,  # not recorded; runs in virtual time are repeated without it
     )
 
 
 def _test_names() -> set[str]:
-    """Return names of all test definitions, ours and Flent's."""
+    """Return the names of all test definitions, this package's and Flent's."""
     spec = find_spec("flent")
     assert spec is not None, "Flent is a requirement of this package"
     folders = [Path(place) / "tests" for place in spec.submodule_search_locations or ()]
@@ -111,7 +127,8 @@ def _test_names() -> set[str]:
 
 
 def _refuse_odd_form(data: Mapping[str, Any]) -> None:
-    """Raise BadResult where the comparison could not walk through all of it."""
+    """Raise BadResult if x_values or results are missing or have another form, so that they can't
+    be compared."""
     results = data.get("results")
     if (data.get("version") != 4 or not isinstance(data.get("x_values"), list)
             or not isinstance(results, dict)
