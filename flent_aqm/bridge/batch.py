@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent -B FILE` with the key `testbed` in the file is a sweep: sweep/plan/runner.py runs it."""
+"""Runs `flent -B FILE` as a sweep if the file has the key `testbed`: sweep/plan/runner.py."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ _TESTBED_KEY = re.compile(r"^\s*testbed\s*[=:]", re.MULTILINE | re.IGNORECASE)
 
 
 def new(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Replace the function that makes Flent's runner of batches and tests."""
+    """Return a replacement for the function that makes Flent's runner of batches and tests.
+
+    It makes a SweepRunner for batches with a testbed, and Flent's own runner for all other calls.
+    """
     @wraps(stock)
     def new(settings: Any) -> Any:
-        # A test that is named runs by itself, as ever. In the lab's guest, where every import
-        # costs, Flent runs its batch by itself.
+        # Flent runs tests that are named on the command line. In the lab's guest it also runs
+        # batches, because each import takes time there.
         if settings.INPUT and settings.PLOT in SEVERAL_TESTS:
             runner = stock(settings)
             runner.load_input = _with_files_of_several_tests(runner.load_input)
@@ -38,7 +41,8 @@ def new(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _with_files_of_several_tests(load: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Flent warns of files of several tests, which a plot that compares them is for."""
+    """Return a replacement for load_input() that does not log Flent's warning about files of
+    several tests. It is for plots that compare tests."""
     logger = logging.getLogger("flent.batch")
 
     @wraps(load)
@@ -53,12 +57,16 @@ def _with_files_of_several_tests(load: Callable[[Any], Any]) -> Callable[[Any], 
 
 
 def _says_more(record: logging.LogRecord) -> bool:
+    """Log filter: return False for Flent's warning about files of several tests."""
     return not record.getMessage().startswith("Result sets are not from the same test")
 
 
 def _has_testbed(settings: Any) -> bool:
-    """Whether the key stands in a file or an override. The files' text decides, as a file that
-    can't be parsed is reported our way, too; base.batch beside a file is read with it."""
+    """Return whether a batch file, the base.batch beside it, or an override has the key `testbed`.
+
+    The files' text is searched, so that errors of files that can't be parsed are also reported by
+    this package.
+    """
     return bool(settings.BATCH_FILES) and ("testbed" in settings.BATCH_OVERRIDE or any(
         _TESTBED_KEY.search(path.read_text("utf-8", errors="replace"))
         for file in settings.BATCH_FILES
@@ -66,7 +74,8 @@ def _has_testbed(settings: Any) -> bool:
 
 
 def with_values_as_typed(parser: Any) -> Any:
-    """Let --batch-override test_parameters=a=1;b=2 be one key, where Flent takes it for two."""
+    """Change Flent's argument parser so that --batch-override test_parameters=a=1;b=2 sets one key.
+    Flent would take it for two. Return the parser."""
     if not os.environ.get(environment.CELL):
         from flent_aqm.sweep.plan.arguments import keys_and_values
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What comes after the measurement: runners of ours give several series
-(measure/runners/part.py), and learn from the capture when their load ran
-(measure/load_window.py), when all are parsed.
+"""Completes the results after a test's tools have ended.
+
+Runners of this package may return several series (measure/runners/part.py), and the time of their
+load is read from the capture when all are parsed (measure/load_window.py).
 """
 
 from __future__ import annotations
@@ -17,21 +18,22 @@ from flent_aqm.measure.runners.fallback import warn_of_netperf
 
 
 def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Replace what runs a test's runners and collects their series."""
+    """Return a replacement for the method that runs a test's runners and collects their series."""
     @wraps(stock)
     def collect(self: Any) -> Any:
         for instance in self.instances.values():
             if names := instance.get("run_after_all"):
                 instance["start_event"] = _EndOfAll(
                     [self.instances[name]["finish_event"] for name in names])
-        # By itself Flent parses in two more processes, which cost the lab's guest half a second.
+        # Flent parses in two more processes, which take the lab's guest half a second.
         if os.environ.get(environment.CELL):
             self.parse_results_parallel = self.parse_results_direct
         measurements, metadata, raw_values = stock(self)
         warn_of_netperf(metadata["series"])
         ours = any(about["RUNNER"].startswith("Aqm") for about in metadata["series"].values())
         if ours:
-            # Late: a stock test in the lab's guest needs none of it.
+            # Imported late, because Flent's own tests need none of these modules in the lab's
+            # guest.
             from flent_aqm.measure.load_window import settle
             from flent_aqm.measure.runners.part import take_parts
 
@@ -45,8 +47,13 @@ def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _tell_of_missing(aggregator: Any, ours: bool) -> None:
-    """Name the tools without data that have not told why: an error of a test of this package, and
-    of a stock test, whose exit status stays Flent's, a warning."""
+    """Log the tools without data that have not logged an error themselves.
+
+    It is an error in a test of this package. In a test of Flent's it is a warning, so that Flent's
+    exit status does not change.
+
+    ours: the test has runners of this package.
+    """
     missing = [name for name, runner in aggregator.threads.items()
                if runner.result is not None and not runner.result
                and not runner.metadata.get("ERROR")]
@@ -56,12 +63,12 @@ def _tell_of_missing(aggregator: Any, ours: bool) -> None:
 
 
 class _EndOfAll:
-    """Stands in for an event: that of the end of several runners."""
+    """Replaces an event: set when all of several runners have ended."""
 
     def __init__(self, ends: Sequence[Any]) -> None:
         self._ends = ends
 
     def wait(self) -> None:
-        """Return when all have ended."""
+        """Wait until all runners have ended."""
         for end in self._ends:
             end.wait()

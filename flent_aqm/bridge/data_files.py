@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Flent writes into data files, and what it takes over from them.
+"""Changes which settings Flent writes to data files, and which it takes over from them.
 
-Flent makes every upper-case key of a data file's metadata a setting. For DELAY, which
-stock Flent doesn't store, that is what is wanted: a file that was measured with
-`-d 1` otherwise loads with the default of 5 s, and plots cut off what was measured.
-For settings that say which file is written, it is not: a file from somebody else
-could name the file that the next plot overwrites. results/reading/for_flent.py leaves those out,
-and refuses what would lead Flent to other files.
+Flent makes a setting of every upper-case key of a data file's metadata. This is wanted for DELAY,
+which stock Flent doesn't store: a file that was measured with `-d 1` otherwise loads with the
+default of 5 s, and plots cut off a part of the data. It is not wanted for settings that name the
+file to be written: a file from somebody else could name the file that the next plot overwrites.
+results/reading/for_flent.py leaves those out, and refuses settings that would make Flent read other
+files.
 """
 
 from __future__ import annotations
@@ -25,13 +25,17 @@ ALSO_RECORDED = ("DELAY", "IRTT_INTERVAL")
 
 
 def recorded_settings(stock: tuple[str, ...]) -> tuple[str, ...]:
-    """Replace the list of settings that data files have."""
+    """Return the names of the settings that data files record: Flent's, DELAY and IRTT_INTERVAL."""
     return tuple(dict.fromkeys((*stock, *ALSO_RECORDED)))
 
 
 def dump_dir(stock: Callable[[Any, str], None]) -> Callable[[Any, str], None] | None:
-    """Replace what writes a data file. That of a run on a testbed goes to the sweep, which packs
-    it: it is neither indented nor packed before, which takes four times as long."""
+    """Return a replacement for the method that writes a data file, or None if this is no run on a
+    testbed.
+
+    The replacement writes JSON without indentation and compression, because the sweep compresses
+    the file later. Both would take four times as long.
+    """
     @wraps(stock)
     def dump_dir(self: Any, dirname: str) -> None:
         self._dump_file = os.path.join(dirname, self._gen_filename().removesuffix(".gz"))
@@ -42,11 +46,12 @@ def dump_dir(stock: Callable[[Any, str], None]) -> Callable[[Any, str], None] | 
 
 
 def load_file(stock: Callable[..., Any]) -> Any:
-    """Replace what reads a data file."""
+    """Return a replacement for the class method that reads a data file. It checks the file first,
+    and raises BadResult if Flent can't use it."""
     module: Any = sys.modules[stock.__module__]
 
     def load_file(cls: Any, filename: str, absolute: bool = False) -> Any:
-        # Late: the lab's guest loads no files, and has no numpy.
+        # Imported late, because the lab's guest loads no files and has no numpy.
         from flent.settings import new as new_settings
 
         from flent_aqm.base.errors import BadResult
@@ -61,7 +66,7 @@ def load_file(stock: Callable[..., Any]) -> Any:
         old = before_flent(whole, module.FILEFORMAT_VERSION)
         try:
             results = _results(cls, whole, absolute, suffix)
-        except Exception as error:  # whatever Flent stumbles over in a stranger's file
+        except Exception as error:  # Flent may raise any error for a file from somebody else
             raise BadResult(f"{filename}: Flent can't use it ({type(error).__name__}: "
                             f"{str(error)[:80]})") from error
         results._loaded_from = os.path.realpath(filename)
@@ -72,8 +77,12 @@ def load_file(stock: Callable[..., Any]) -> Any:
 
 
 def _results(cls: Any, whole: dict[str, Any], absolute: bool, suffix: str) -> Any:
-    """Flent's own reading, which of samples needs the first time alone: it guesses a time zone.
-    Older files it changes sample by sample."""
+    """Make Flent's ResultSet of a file's content.
+
+    Flent changes files of older formats sample by sample. For the present format, Flent gets only
+    the earliest sample, from which it guesses a time zone, and the other samples are added
+    afterwards.
+    """
     from flent_aqm.results.loaded import LoadedResults
 
     if whole.get("version") != sys.modules[cls.__module__].FILEFORMAT_VERSION:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Test definitions of ours by plain name: on the command line, in lists of tests and where others
-include their parts; plots of ours in every test that measures latency."""
+"""Lets Flent find this package's test definitions by name: on the command line, in lists of tests,
+and when definitions include others. Adds this package's plots to every test that measures
+latency."""
 
 from __future__ import annotations
 
@@ -18,12 +19,14 @@ Function = Callable[..., Any]
 
 
 def _finds_ours(stock: Function) -> bool:
-    """Whether this Flent has a search list (release/upstream), on which our folder is."""
+    """Return whether this Flent has a search list of folders with tests (release/upstream), which
+    has this package's folder."""
     return hasattr(sys.modules[stock.__module__], "find_test")
 
 
 def load_test_or_host(stock: Function) -> Function | None:
-    """Replace what is made of a word of the command line that is no file: a test, or a host."""
+    """Return a replacement for the method that decides whether a word of the command line is a test
+    or a host. None if Flent finds this package's tests itself."""
     @wraps(stock)
     def load_test_or_host(self: Any, test_name: str) -> None:
         if not is_only_ours(test_name, _stock_dir()):
@@ -37,7 +40,8 @@ def load_test_or_host(stock: Function) -> Function | None:
 
 
 def get_tests(stock: Function) -> Any:
-    """Replace the list of tests, of --list-tests and of the GUI's dialog for a new one."""
+    """Return a replacement for the list of tests, which --list-tests and the GUI's dialog show.
+    None if Flent finds this package's tests itself."""
     @wraps(stock)
     def get_tests(cls: Any, settings: Any) -> list[tuple[str, str]]:
         from flent.loggers import get_logger
@@ -48,7 +52,7 @@ def get_tests(stock: Function) -> Any:
                 loaded = settings.copy()
                 try:
                     loaded.load_test(name, informational=True)
-                except Exception as error:  # as Flent does: the others are still listed
+                except Exception as error:  # the others are still listed, as in Flent
                     get_logger(__name__).exception(str(error))
                 else:
                     tests.append((name, loaded.DESCRIPTION))
@@ -58,7 +62,12 @@ def get_tests(stock: Function) -> Any:
 
 
 def load_test(stock: Function) -> Function:
-    """Replace every way to a test's plots: the command line, a data file, flent-gui."""
+    """Return a replacement for the method that loads a test definition, for the command line, data
+    files and flent-gui.
+
+    It checks test parameters before a test runs, defines plots for data files of unknown tests, and
+    adds this package's plots.
+    """
     from flent_aqm.bridge.unknown_test import define, is_unknown
     from flent_aqm.show.plots.catalogue import plots_for
 
@@ -78,7 +87,8 @@ def load_test(stock: Function) -> Function:
 
 
 def _check_parameters(settings: Any, test_name: str | None) -> None:
-    """Before a test of ours runs. For a run on a testbed the batch was checked."""
+    """Raise ConfigError for an unknown parameter before a test of this package runs. Not done for
+    runs on a testbed, whose batch was checked."""
     if test_name and is_only_ours(test_name, _stock_dir()) \
             and not os.environ.get(environment.CELL):
         from flent_aqm.spec.keys import refuse_unknown_parameters
@@ -87,10 +97,11 @@ def _check_parameters(settings: Any, test_name: str | None) -> None:
 
 
 def execute(stock: Function) -> Function:
-    """Replace the only function that opens a definition."""
+    """Return a replacement for the function that opens a test definition. It also finds definitions
+    in this package's folder."""
     module: Any = sys.modules[stock.__module__]
     has_list = hasattr(module, "test_paths")
-    if has_list:  # of a Flent of release/upstream: our folder has its place there
+    if has_list:  # a Flent of release/upstream: add this package's folder to its search list
         listed = os.environ.get(module.TEST_PATH_VAR, "").split(os.pathsep)
         ours = str(resource_dir("tests_defs"))
         if ours not in listed:
@@ -107,8 +118,8 @@ def execute(stock: Function) -> Function:
 
 
 def compile_once(_stock: Function) -> Function:
-    """Take compile()'s place there: a definition includes twenty others, and Flent executes all
-    for each data file and each run of a batch."""
+    """Return a replacement for compile() that caches its results. A definition includes twenty
+    others, and Flent executes all of them for each data file and each run of a batch."""
     @cache
     def compiled(source: str, filename: str, mode: str) -> Any:
         return compile(source, filename, mode, dont_inherit=True)
@@ -117,7 +128,8 @@ def compile_once(_stock: Function) -> Function:
 
 
 def _stock_dir() -> str:
-    """Flent's own folder of tests. A Flent with a search list names it in flent.testenv alone."""
+    """Return the path of Flent's own folder of tests. A Flent with a search list has the path only
+    in flent.testenv."""
     from flent import testenv
 
     return str(testenv.TEST_PATH)

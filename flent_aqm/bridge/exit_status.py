@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Exit status of `flent`: Flent reports an error and ends with 0, with this package it ends with 1.
+"""Sets the exit status of `flent` to 1 after errors, for which Flent itself exits with 0.
 
-Flent's run_flent() swallows RuntimeErrors after it has logged them, and so does a batch with the
-errors of its tests: the log tells of both. Tools of this package's tests log why they gave no data.
-Errors of this package are no RuntimeErrors. The GUI's processes never return from run_flent(): they
-stay as they are.
+Flent's run_flent() logs RuntimeErrors and ignores them, and so does a batch with the errors of its
+tests. This package finds both in the log, and also its own tools' errors. Errors of this package
+are not RuntimeErrors. The processes of the GUI are not changed, because they never return from
+run_flent().
 """
 
 from __future__ import annotations
@@ -20,22 +20,27 @@ from typing import Any
 from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError
 
-# Whose errors mean that a test has no data, or not all: Flent's own, its batches', our tools'.
+# Loggers whose errors mean that a test has no data or not all: of Flent, its batches, and the tools
+# of this package.
 _TELL_OF_FAILURES = frozenset({
     "flent", "flent.batch", "flent_aqm.bridge.collect", "flent_aqm.measure.runners.process"})
 
+# True if data files are shown and no test is run.
 _looking = False
 
 
 def looking_at_files() -> None:
-    """Tell that data files are shown, and no test is run."""
+    """Record that data files are shown, and no test is run."""
     global _looking
     _looking = True
 
 
 def tell(error: Exception, text: str = "") -> int:
-    """Report an error as Flent does, in one line, with --debug-error after where it came from;
-    gives the exit status."""
+    """Print an error in one line to standard error, as Flent does. Return 1, the exit status.
+
+    With --debug-error, a traceback is printed before it. text: printed instead of the error's own
+    text.
+    """
     if "--debug-error" in sys.argv:
         traceback.print_exception(error)
     print(f"ERROR: {text or ' '.join(str(error).split())}", file=sys.stderr)
@@ -43,11 +48,15 @@ def tell(error: Exception, text: str = "") -> int:
 
 
 def run_flent(stock: Callable[[bool], int]) -> Callable[[bool], int]:
-    """Replace the function behind the commands flent and flent-gui."""
+    """Return a replacement for the function behind the commands flent and flent-gui.
+
+    It returns 1 if an error was logged or raised. Errors that are not this package's are raised if
+    no data file was being shown.
+    """
     @wraps(stock)
     def run_flent(gui: bool = False) -> int:
         failures = _Failures()
-        # In the lab's guest the file of a run tells how it went.
+        # In the lab's guest, the data file of a run tells whether the run succeeded.
         if not gui and not os.environ.get(environment.CELL):
             for name in ("flent", "flent_aqm"):
                 logging.getLogger(name).addHandler(failures)
@@ -64,20 +73,22 @@ def run_flent(stock: Callable[[bool], int]) -> Callable[[bool], int]:
 
 
 class _Failures(logging.Handler):
-    """Notices errors in the log after which there is no data, or not all."""
+    """Log handler that records whether an error was logged after which a test has no data, or not
+    all."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
         self.happened = False
 
     def emit(self, record: Any) -> None:
-        """Take up one message of the log."""
+        """Check one log record."""
         if record.name in _TELL_OF_FAILURES:
             self.happened = True
 
 
 def _stumbled(error: Exception) -> str:
-    """Return what to say of a data file that passed all checks and that Flent can't show."""
+    """Write a crash log, and return the message for a data file that passed all checks but that
+    Flent can't show."""
     from flent_aqm.base.crash_log import write_crash_log
     from flent_aqm.base.words import plain
 

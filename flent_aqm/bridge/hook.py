@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Start-up hook: lets this package into Flent, and only into Flent.
+"""Start-up hook: adds this package to Flent, and only to Flent.
 
-Every Python program of the environment runs install() at its start (flent_aqm.pth,
-flent_aqm.start), so this module imports nothing but builtins, sys and os, which are loaded
-by then; not even __future__ or typing. What it adds to an import is one look-up in a
-dict of ten names. When Flent imports one of those modules, what REPLACED says of it is
-replaced right after the module's own code.
+Every Python program of the environment calls install() at its start (flent_aqm.pth,
+flent_aqm.start). Therefore this module imports only builtins, sys and os, which are already loaded,
+and not even __future__ or typing. It adds to each import one look-up in a set of about ten names.
+When Flent imports a module that REPLACED names, its attributes are replaced right after the
+module's own code has run.
 
-FLENT_AQM_DISABLE=1 in the environment leaves Flent as it is.
+FLENT_AQM_DISABLE=1 in the environment leaves Flent unchanged.
 """
 
 import builtins
@@ -20,52 +20,53 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-# All that is replaced in Flent: module, attribute, and the function of this folder that is given
-# what Flent has there and returns what takes its place, or None to leave it. All else that this
-# package does in Flent goes through what Flent offers: test definitions, types of plots,
-# subclasses. docs/plain-flent.md says what users notice.
+# Everything that is replaced in Flent: module, attribute, and a function of this folder. The
+# function gets Flent's object and returns the object that replaces it, or None to keep Flent's.
+# Otherwise this package uses only Flent's own interfaces: test definitions, types of plots,
+# subclasses. docs/plain-flent.md describes the effects that users notice.
 REPLACED = (
-    # An error of ours is one line, and ends with 1.
+    # Errors of this package are printed in one line, with exit status 1.
     ("flent", "run_flent", "exit_status:run_flent"),
-    # Several series of one tool; when the load ran, by the capture.
+    # Tools may return several series. The time of the load is read from the capture.
     ("flent.aggregators", "Aggregator.collect", "collect:collect"),
     # A batch with the key `testbed` is a sweep.
     ("flent.batch", "new", "batch:new"),
-    # flent-gui takes many files without drawing its window for each.
+    # flent-gui loads many files without drawing its window for each.
     ("flent.gui", "MainWindow.load_one", "window:load_one"),
-    # The router's settings in the data file, read back before and after the test; and all commands
-    # before it by one shell.
+    # The router's settings are read back before and after the test, for the data file. One shell
+    # runs all commands before the test.
     ("flent.metadata", "get_command_output", "proof:get_command_output"),
     ("flent.metadata", "record_metadata", "proof:record_metadata"),
     ("flent.metadata", "record_postrun_metadata", "proof:record_postrun_metadata"),
-    # Types of plots by name; their options, once for the command line and once for plots; the
-    # status after a name that the test doesn't have.
+    # Types of plots by name. Their options, once for the command line and once for plots. Exit
+    # status 1 for a plot that the test doesn't have.
     ("flent.plotters", "get_plotter", "names:get_plotter"),
     ("flent.plotters", "get_plotconfig", "plots:get_plotconfig"),
     ("flent.plotters", "add_plotting_args", "plots:add_plotting_args"),
     ("flent.plotters", "Plotter.params", "plots:with_ours"),
-    # Data files: two settings more are stored; a sweep packs those of its runs; those of strangers
-    # are checked.
+    # Data files store two more settings. A sweep compresses its data files itself. Data files are
+    # checked when they are read.
     ("flent.resultset", "RECORDED_SETTINGS", "data_files:recorded_settings"),
     ("flent.resultset", "ResultSet.dump_dir", "data_files:dump_dir"),
     ("flent.resultset", "ResultSet.load_file", "data_files:load_file"),
     # Runners by name.
     ("flent.runners", "get", "names:get_runner"),
-    # Tests by name: as a word of the command line, in lists, with plots of latency and of files
-    # whose test is missing, and where their definitions are. Overrides with = in their values.
+    # Tests by name: on the command line, in lists, with plots of latency, for data files whose test
+    # is not installed, and where definitions are opened. Overrides with = in their values.
     ("flent.settings", "Settings.load_test_or_host", "definitions:load_test_or_host"),
     ("flent.settings", "ListTests.get_tests", "definitions:get_tests"),
     ("flent.settings", "Settings.load_test", "definitions:load_test"),
     ("flent.settings", "parser", "batch:with_values_as_typed"),
     ("flent.testenv", "TestEnvironment.execute", "definitions:execute"),
-    # Python's own, which that module then has under this name: a definition is compiled once.
+    # Python's own compile(), replaced in that module only: a definition is compiled once.
     ("flent.testenv", "compile", "definitions:compile_once"),
 )
 _MODULES = frozenset(module for module, _, _ in REPLACED)
 
 
 def install() -> None:
-    """Put the finder in place, once. Flent modules that are there already are patched now."""
+    """Add the finder to sys.meta_path, if it is not there. Flent modules that are already imported
+    are patched at once."""
     if os.environ.get("FLENT_AQM_DISABLE", "0") not in ("", "0") or _finder in sys.meta_path:
         return
     sys.meta_path.insert(0, _finder)
@@ -77,11 +78,12 @@ def install() -> None:
 
 
 class _Finder:
-    """Finds the modules of REPLACED as the other finders do, and wraps their loader."""
+    """Finds the modules that REPLACED names through the other finders, and wraps their loaders."""
 
     def find_spec(
         self, fullname: str, path: "object" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
+        """Return the spec of a module of Flent with a wrapped loader, None for other modules."""
         if fullname not in _MODULES:
             return None
         for finder in sys.meta_path:
@@ -96,29 +98,30 @@ class _Finder:
 
 
 class _Without:
-    """Makes numpy and matplotlib absent, which Flent takes in its stride.
+    """Finder that makes numpy and matplotlib absent, which Flent can do without.
 
-    For a run in the lab's guest, which draws nothing: loading them is most of what
-    starting Flent costs there.
+    It is for runs in the lab's guest, which draw nothing: loading these modules takes most of
+    Flent's start-up time there.
     """
 
     def find_spec(
         self, fullname: str, path: "object" = None, target: "ModuleType | None" = None
     ) -> None:
+        """Raise ModuleNotFoundError for numpy and matplotlib."""
         if fullname in ("numpy", "matplotlib"):
             raise ModuleNotFoundError(f"{fullname} is switched off by FLENT_AQM_WITHOUT_PLOTS",
                                       name=fullname)
 
 
-# One runner of Flent's, for D-ITG, has use of it; HTTP, TLS and e-mail come along with it.
+# Only Flent's runner for D-ITG uses this module, which imports HTTP, TLS and e-mail.
 _RARELY_NEEDED = "xmlrpc.client"
 
 
 class _LazyModule(type(sys)):  # type: ignore[misc]
-    """Stands in for that module until something in it is asked for; then that is loaded."""
+    """Stands in for the module until one of its attributes is used, and then loads it."""
 
     def __getattr__(self, name: str) -> object:
-        if name.startswith("__"):  # which importing asks for
+        if name.startswith("__"):  # the import system reads these attributes
             raise AttributeError(name)
         if sys.modules.get(_RARELY_NEEDED) is self:
             del sys.modules[_RARELY_NEEDED]
@@ -126,7 +129,7 @@ class _LazyModule(type(sys)):  # type: ignore[misc]
 
 
 class _Loader:
-    """Does what the module's own loader does, then patches the module."""
+    """Loads a module with its own loader, then patches the module."""
 
     def __init__(self, stock: "Loader") -> None:
         self._stock = stock
@@ -138,7 +141,7 @@ class _Loader:
         return self._stock.create_module(spec)
 
     def exec_module(self, module: "ModuleType") -> None:
-        # From here on the module looks as if nobody had been between.
+        # From here on the module looks as if it had its own loader only.
         module.__loader__ = self._stock
         if module.__spec__ is not None:
             module.__spec__.loader = self._stock
@@ -147,7 +150,8 @@ class _Loader:
 
 
 def _patch(module: "ModuleType") -> None:
-    """Replace all that REPLACED names of a module, or nothing of it."""
+    """Replace all attributes that REPLACED names in a module. If an error occurs, print it and
+    replace none."""
     changes = []
     try:
         for name, attribute, by in REPLACED:
@@ -161,7 +165,7 @@ def _patch(module: "ModuleType") -> None:
                 __import__(ours)
                 stock = getattr(owner if hasattr(owner, last) else builtins, last)
                 changes.append((owner, last, getattr(sys.modules[ours], function)(stock)))
-    except Exception as error:  # Flent must go on, whatever is wrong with us
+    except Exception as error:  # Flent must work in spite of any error of this package
         print(f"flent-aqm: {module.__name__} stays as it is: {type(error).__name__}: {error} "
               "(install flent-aqm again, or set FLENT_AQM_DISABLE=1)", file=sys.stderr)
         return

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Our classes by the names that test definitions use for them.
+"""Lets Flent find this package's classes by the names that test definitions use for them.
 
-Flent finds its classes in the globals of the module that looks for them. Ours stand
-in explicit tables, which are read when a name is asked for that Flent doesn't know:
-a run of a stock test imports none of them, and a runner's module may import Flent.
+Flent finds its classes in the globals of the module that looks for them. This package's classes are
+in explicit tables. A table is imported only for a name that Flent doesn't know: a run of a stock
+test imports none, and a module of a runner may import Flent.
 """
 
 from __future__ import annotations
@@ -15,13 +15,20 @@ from importlib import import_module
 
 Lookup = Callable[[str], type]
 
-# Package and module of a table, and its name: dict[str, type].
+# Package, module and name of each table, which is a dict[str, type].
 RUNNERS = ("flent_aqm.measure.runners", "all_runners", "RUNNERS")
 PLOTTERS = ("flent_aqm.show.plots", "all_plotters", "PLOTTERS")
 
 
 def table(package: str, module: str, name: str) -> dict[str, type]:
-    """Return all our classes of a kind by name; empty while the table's module isn't there."""
+    """Return a table of this package's classes by name. Return an empty table if its module does
+    not exist.
+
+    Args:
+        package: of the module.
+        module: in which the table is.
+        name: of the table.
+    """
     path = f"{package}.{module}"
     try:
         classes: dict[str, type] = getattr(import_module(path), name)
@@ -33,26 +40,29 @@ def table(package: str, module: str, name: str) -> dict[str, type]:
 
 
 def get_runner(stock: Lookup) -> Lookup | None:
-    """Replace the look-up of runners."""
+    """Return a replacement for the look-up of runners, and put this package's tools on PATH."""
     from flent_aqm.setup.tools import put_tools_on_path
 
-    # Flent's own runners look for their tools on PATH, and start others by name.
+    # Flent's own runners find their tools on PATH.
     put_tools_on_path()
     return _extended(stock, RUNNERS)
 
 
 def get_plotter(stock: Lookup) -> Lookup | None:
-    """Replace the look-up of types of plots."""
+    """Return a replacement for the look-up of types of plots."""
     return _extended(stock, PLOTTERS)
 
 
 def _extended(stock: Lookup, ours: tuple[str, str, str]) -> Lookup | None:
-    """Flent's own names win, and a name that nobody knows raises what Flent raises. A Flent that
-    looks for entry points itself (release/upstream) finds ours in setup.cfg, and stays as it is."""
+    """Return a look-up that also finds the classes of a table, if Flent has none of that name.
+
+    For a name that neither has, it raises Flent's error. Return None if this Flent looks for entry
+    points (release/upstream): it finds this package's in setup.cfg.
+    """
     if hasattr(sys.modules[stock.__module__], "plugins"):
         return None
 
-    @wraps(stock)  # by whose name it is pickled
+    @wraps(stock)  # pickle needs the name of Flent's function
     def lookup(name: str) -> type:
         try:
             return stock(name)

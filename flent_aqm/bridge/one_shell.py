@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Commands that Flent gathers its metadata with, all by one shell.
+"""Runs the commands that gather Flent's metadata in one shell.
 
-By itself Flent starts a shell for each, of which there are thirteen before a test: in the lab
-each is a look at the clock, whose time the test begins at.
+Flent starts a shell for each of thirteen commands before a test. In the lab, each start takes time
+on the clock that decides when the test begins.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-# Behind each command's output: its exit status between two of these, which no text has in it.
+# Written before and after the exit status that follows each command's output. No text contains it.
 _MARK = b"\0"
 
 
 class OneShell:
-    """Stands in for an instance of Flent's CommandRunner, which keeps commands for others.
+    """Replaces an instance of Flent's CommandRunner. Commands for other machines are left to it.
 
-    Called with a command for a shell, it returns the output, errors in it, without blanks at
-    its ends; None when the command fails or takes too long.
+    Called with a shell command, it returns the command's output and errors, without blanks at its
+    ends, or None if the command fails or takes too long.
     """
 
     def __init__(self, stock: Any, timeout_s: float = 5.0) -> None:
@@ -31,7 +31,7 @@ class OneShell:
         self._shell: subprocess.Popen[bytes] | None = None
 
     def set_hostname(self, hostname: str | None) -> None:
-        """The machine on which the next commands run; None for this one."""
+        """Set the machine on which the next commands run, None for this machine."""
         self._stock.set_hostname(hostname)
 
     def __call__(self, command: str) -> str | None:
@@ -50,7 +50,7 @@ class OneShell:
         return output_bytes.decode().strip() if status == b"0" else None
 
     def close(self) -> None:
-        """End the shell; the next command starts another one."""
+        """End the shell. The next command starts another shell."""
         if self._shell is not None:
             self._shell.kill()
             for pipe in (self._shell.stdin, self._shell.stdout):
@@ -60,7 +60,8 @@ class OneShell:
             self._shell = None
 
     def _answer(self, shell: subprocess.Popen[bytes]) -> bytes | None:
-        """Return all that is said up to the end's mark; None if that doesn't come in time."""
+        """Read the shell's output up to the mark at its end. Return None if the mark doesn't come
+        in time."""
         assert shell.stdout is not None
         end_s = time.monotonic() + self._timeout_s
         text = b""
@@ -75,5 +76,6 @@ class OneShell:
 
 
 def _start(env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a shell whose errors go to its standard output."""
     return subprocess.Popen(["sh"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, bufsize=0)

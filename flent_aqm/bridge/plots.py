@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Options of our plots, and what a plot's name is told that the test doesn't have."""
+"""Adds this package's options for plots to Flent, and reports a plot that the test doesn't have."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.bridge.exit_status import tell
 from flent_aqm.show.plots.paper import FLENTS_HEIGHT, HEIGHT_BY_WIDTH, drop_untouched, inches
 
-# What embeds fonts into a PDF file tells of each table, to Flent's console, too: dozens of lines,
-# among which a warning is lost.
+# fontTools, which embeds fonts into PDF files, logs dozens of lines that would hide a warning on
+# Flent's console.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 GROUP_BY_HELP = (
@@ -26,7 +26,8 @@ GROUP_BY_HELP = (
 
 
 def get_plotconfig(stock: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace the look-up of a plot: Flent ends with 0 and leaves an empty picture."""
+    """Return a replacement for the look-up of a plot. An unknown name is an error with exit status
+    1, for which Flent exits with 0 and leaves an empty picture."""
     @wraps(stock)
     def get_plotconfig(settings: Any, plot: str | None = None) -> Any:
         name = plot or settings.PLOT
@@ -41,7 +42,8 @@ def get_plotconfig(stock: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Width(argparse.Action):
-    """Sets the figure's size in inches."""
+    """Sets the figure's width in inches, and its height to three quarters of the width unless
+    --figure-height is given."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
         try:
@@ -54,7 +56,8 @@ class _Width(argparse.Action):
 
 
 def add_plotting_args(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Replace what adds options for plots to the command line and to flent-gui."""
+    """Return a replacement for the function that adds options for plots to the command line and to
+    flent-gui."""
     @wraps(stock)
     def add_plotting_args(parser: Any) -> Any:
         return with_ours(stock(parser))
@@ -63,10 +66,9 @@ def add_plotting_args(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def with_ours(parser: Any) -> Any:
-    """Add our options to those for plots.
+    """Add this package's options for plots to a parser, and return the parser.
 
-    flent-gui makes a field's label of the help's first sentence, and of the rest what it
-    shows when one points at the field.
+    flent-gui uses the first sentence of an option's help as label, and the rest as tooltip.
     """
     parser.add_argument(
         "--metric", action="store", type=str, dest="METRIC", metavar="NAME", default=None,

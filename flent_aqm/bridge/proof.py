@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Proof in the data file: the router's settings, read back before and after the run.
+"""Records in the data file that the router obeyed: its settings, read back before and after the
+run.
 
-Where a scenario was asked for (FLENT_AQM_SCENARIO), Flent gathers its metadata just
-before and just after the test; there the router is read, too. A router that reports
-other settings than asked for ends the run, before the test or after it, without a file.
+Flent gathers metadata just before and just after the test. If a scenario is requested
+(FLENT_AQM_SCENARIO), the router is read at the same times. If it reports other settings than
+requested, the run ends without a data file.
 """
 
 from __future__ import annotations
@@ -22,12 +23,18 @@ Function = Callable[..., None]
 
 
 def get_command_output(stock: Any) -> OneShell | None:
-    """Replace what runs the commands that metadata is gathered with."""
+    """Return a replacement for the object that runs the commands for Flent's metadata. None without
+    a scenario."""
     return OneShell(stock) if os.environ.get(environment.SCENARIO) else None
 
 
 def record_metadata(stock: Function) -> Function | None:
-    """Replace what gathers metadata before the test."""
+    """Return a replacement for the function that gathers metadata before the test. None without a
+    scenario.
+
+    It adds the object AQM with the router's settings. Raises RouterDisagrees if they differ from
+    the scenario.
+    """
     @wraps(stock)
     def record_metadata(results: Any, extended: bool, hostnames: Sequence[str]) -> None:
         scenario = _scenario()
@@ -51,7 +58,8 @@ def record_metadata(stock: Function) -> Function | None:
 
 
 def record_postrun_metadata(stock: Function) -> Function | None:
-    """Replace what gathers metadata after the test."""
+    """Return a replacement for the function that gathers metadata after the test. It adds the
+    router's settings to the object AQM. None without a scenario."""
     @wraps(stock)
     def record_postrun_metadata(results: Any, extended: bool, hostnames: Sequence[str]) -> None:
         stock(results, extended, hostnames)
@@ -62,27 +70,31 @@ def record_postrun_metadata(stock: Function) -> Function | None:
 
 
 def _close_shell() -> None:
-    """During the test nothing but its own processes is there."""
+    """End the shell, so that only the test's own processes run during the test."""
     from flent import metadata
 
     metadata.get_command_output.close()
 
 
 def _wait_for_full_second() -> None:
-    """Have the test begin at the same moment of virtual time, however many programs the router's
-    set-up and read-back have started: each takes 100 us."""
+    """Wait until the next full second of virtual time, so that the test begins at the same time no
+    matter how many programs the set-up and read-back have started. Each start takes 100 us."""
     subprocess.run(["perl", f"{os.environ['GUEST_DIR']}/full_second.pl"], check=True)
 
 
 def _scenario() -> Any:
+    """Return the requested scenario from the environment."""
     from flent_aqm.spec.scenario import Scenario
 
     return Scenario.from_json(os.environ[environment.SCENARIO])
 
 
 def _proved(scenario: Any) -> tuple[list[str], dict[str, Any]]:
-    """Return what would hide the AQM, and the read-back: of the router, and under `routers` of
-    each further one."""
+    """Read all routers back and compare them with the scenario.
+
+    Return warnings about conditions that hide the AQM's effect, and the settings and counters of
+    the first router, with those of the others under `routers`. Raises RouterDisagrees.
+    """
     from flent_aqm.router import proof
     from flent_aqm.router.hook import routers_of
     from flent_aqm.router.warnings import warnings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plots of a data file whose test nobody here has: out of its series and their units.
+"""Makes plots for a data file whose test is not installed, from its series and their units.
 
 Nothing of the file is executed: its series become Flent's own kinds of plots.
 """
@@ -16,13 +16,14 @@ from flent_aqm.base.words import for_plot, plain
 from flent_aqm.show.plots.catalogue import plots_for
 from flent_aqm.spec.definitions import SUFFIX, our_tests
 
-# More are no picture.
+# A plot with more series is unreadable.
 MOST_SERIES = 40
 LONGEST_LABEL = 60
 
 
 def is_unknown(settings: Any, stock_dir: str) -> bool:
-    """Return whether the settings are of a data file with series, and of a test that nobody has."""
+    """Return whether the settings are those of a data file that has series, and whose test is not
+    installed."""
     name = settings.__dict__.get("NAME")
     return bool(isinstance(name, str) and isinstance(_series(settings), dict)
                 and _series(settings) and name not in our_tests()
@@ -30,25 +31,29 @@ def is_unknown(settings: Any, stock_dir: str) -> bool:
 
 
 def define(settings: Any) -> None:
-    """Give the settings what a test definition gives them."""
-    # Late: it has numpy, which a Flent that only measures does without.
+    """Set the settings' attributes that a test definition would set: data sets, description,
+    plots."""
+    # Imported late, because it imports numpy, which a Flent that only measures does without.
     from flent_aqm.results.reading.series import unit_of
 
     units = {name: _text(unit_of(name, meta if isinstance(meta, dict) else {})) or "no unit"
              for name, meta in _series(settings).items()}
-    # What is missing in the results is not to be measured or computed.
+    # The runner "null" keeps Flent from measuring or computing series.
     settings.DATA_SETS = OrderedDict(
         (name, {"units": unit, "runner": "null"}) for name, unit in units.items())
     settings.DESCRIPTION = f"{_text(settings.NAME)}, a test that isn't here"
     settings.PLOTS = OrderedDict(plots(units))
-    # The title stands in a picture, as a definition's would.
+    # The first plot is the default.
     settings.DEFAULTS = {"PLOT": next(iter(settings.PLOTS))}
     settings.update_defaults()
 
 
 def plots(units: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Plots by name: for each unit over time, as distribution, and of many files; then those
-    that any test with latencies has."""
+    """Return plots by name: for each unit over time, as distribution and as boxes, and the plots
+    that any test with latencies has.
+
+    units: name of each series -> its unit.
+    """
     by_name: dict[str, dict[str, Any]] = {}
     kinds = list(dict.fromkeys(units.values()))
     slugs: set[str] = set()
@@ -70,9 +75,11 @@ def plots(units: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 
 
 def _series(settings: Any) -> Any:
+    """Return the metadata of a data file's series, by name."""
     return settings.__dict__.get("SERIES_META")
 
 
 def _text(value: Any) -> str:
-    """Return a file's text as a label: what can't be seen left out, and dollars no formulas."""
+    """Return a file's text as a label, without invisible characters, and with dollar signs that
+    don't begin formulas."""
     return for_plot(plain(str(value or "")[:LONGEST_LABEL]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""flent-gui's window, which Flent draws anew for each file of many."""
+"""Loads many files into flent-gui's window faster: Flent draws the window for each file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-# So long the window doesn't answer.
+# The window does not react to the user for so long.
 _TOGETHER_S = 0.1
 
 
 def load_one(stock: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Replace what takes one loaded file into the window, whenever that has nothing else to do."""
+    """Return a replacement for the method that adds one loaded file to the window when the GUI is
+    idle. It adds files for up to 0.1 s."""
     @wraps(stock)
     def load_one(self: Any) -> None:
         end_s = time.monotonic() + _TOGETHER_S

@@ -34,9 +34,9 @@ from flent_aqm.sweep.progress import SweepProgress, one_line
 from flent_aqm.sweep.resumed import set_aside_unfinished
 from flent_aqm.sweep.run_cell import FinishedRun, run_cell
 
-# Causes of failed runs that are the doing of a user's kernel begin so: lab/virtual.py.
+# A cause that begins with these words is a fault of the user's own kernel: lab/virtual.py.
 OF_A_KERNEL = "the kernel "
-# After so many runs that ended by one fault the others would, too.
+# If this many runs of a kernel ended with the same fault, no more runs of it are made.
 MOST_EQUAL_FAULTS = 3
 
 
@@ -46,7 +46,8 @@ def _place_of(cell: Cell) -> tuple[str, str]:
 
 
 class _GivenUp(AqmError):
-    """A run isn't made, as earlier ones of its kernel ended by one fault."""
+    """Raised for a run that is not made, because earlier runs of its kernel ended with the same
+    fault."""
 
 
 class Stopped(BaseException):
@@ -76,8 +77,9 @@ class Sweep:
         self._elsewhere: Elsewhere | None = None
         self._testbeds: dict[str, Testbed] = {}
         self._not_cleaned_up: list[str] = []
-        # Kernel -> its fault, which ended MOST_EQUAL_FAULTS runs; and its runs that aren't made.
+        # Kernel -> the fault with which MOST_EQUAL_FAULTS of its runs ended.
         self._given_up: dict[str, str] = {}
+        # Runs of these kernels that are not made.
         self._skipped: list[Cell] = []
         self._faults: Counter[tuple[str, str]] = Counter()
         self._pool: Pool | None = None
@@ -261,7 +263,8 @@ class Sweep:
         return faults
 
     def _run_unless_given_up(self, cell: Cell, facts: SweepFacts) -> FinishedRun:
-        """Run a cell. Raises an AqmError with the cause, _GivenUp where its kernel is given up."""
+        """Run a cell. Raises an AqmError with the cause if the run fails, _GivenUp if no more runs
+        of its kernel are made."""
         if cell.scenario.lab.kernel in self._given_up:
             raise _GivenUp(self._given_up[cell.scenario.lab.kernel])
         return run_cell(cell, self._testbeds[cell.scenario.lab.testbed], facts)
@@ -290,7 +293,8 @@ class Sweep:
             self._progress.ended(cell, result)
 
     def _give_up_if_same(self, cell: Cell, cause: str) -> None:
-        """After MOST_EQUAL_FAULTS runs that a kernel ended by one fault, make no more of them."""
+        """Count the faults of a kernel. After MOST_EQUAL_FAULTS runs with the same fault, make no
+        more runs of it. cause: the failed run's error."""
         kernel = cell.scenario.lab.kernel
         if not cause.startswith(OF_A_KERNEL) or kernel in self._given_up:
             return
@@ -304,7 +308,7 @@ class Sweep:
                                          f"{cause}; no more runs of this kernel are made")
 
     def _skip(self, cell: Cell, cause: str) -> None:
-        """Note a run that isn't made, because of the fault of earlier ones."""
+        """Record a run that is not made. cause: the fault of its kernel's earlier runs."""
         with self._lock:
             self._skipped.append(cell)
             folder_status = self._status[cell.folder].with_failed(
