@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lets Flent find this package's test definitions by name: on the command line, in lists of tests,
-and when definitions include others. Adds this package's plots to every test that measures
-latency."""
+"""Lets Flent find this package's test definitions and plots.
+
+Definitions are found by name: on the command line, in lists of tests, and when other definitions
+include them. Every test that measures latency gets this package's plots.
+"""
 
 from __future__ import annotations
 

@@ -81,7 +81,8 @@ class _Failures(logging.Handler):
         self.happened = False
 
     def emit(self, record: Any) -> None:
-        """Check one log record."""
+        """Set `happened` if the record is of a logger whose errors mean that a test has no data, or
+        not all."""
         if record.name in _TELL_OF_FAILURES:
             self.happened = True
 

@@ -40,7 +40,8 @@ def table(package: str, module: str, name: str) -> dict[str, type]:
 
 
 def get_runner(stock: Lookup) -> Lookup | None:
-    """Return a replacement for the look-up of runners, and put this package's tools on PATH."""
+    """Return a look-up of runners by name that also finds this package's, and put this package's
+    tools on PATH. Return None, which keeps Flent's, if Flent itself finds them."""
     from flent_aqm.setup.tools import put_tools_on_path
 
     # Flent's own runners find their tools on PATH.
@@ -49,7 +50,8 @@ def get_runner(stock: Lookup) -> Lookup | None:
 
 
 def get_plotter(stock: Lookup) -> Lookup | None:
-    """Return a replacement for the look-up of types of plots."""
+    """Return a look-up of plot types by name that also finds this package's. Return None, which
+    keeps Flent's, if Flent itself finds them."""
     return _extended(stock, PLOTTERS)
 
 

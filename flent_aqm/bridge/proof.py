@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Records in the data file that the router obeyed: its settings, read back before and after the
-run.
+"""Records the router's settings in the data file, read back before and after the run.
 
 Flent gathers metadata just before and just after the test. If a scenario is requested
 (FLENT_AQM_SCENARIO), the router is read at the same times. If it reports other settings than
@@ -23,17 +22,17 @@ Function = Callable[..., None]
 
 
 def get_command_output(stock: Any) -> OneShell | None:
-    """Return a replacement for the object that runs the commands for Flent's metadata. None without
-    a scenario."""
+    """Return a OneShell to replace Flent's object that runs the commands for its metadata. Return
+    None, which keeps Flent's, if no scenario is requested."""
     return OneShell(stock) if os.environ.get(environment.SCENARIO) else None
 
 
 def record_metadata(stock: Function) -> Function | None:
-    """Return a replacement for the function that gathers metadata before the test. None without a
-    scenario.
+    """Return a replacement for the function that gathers metadata before the test. Return None,
+    which keeps Flent's, if no scenario is requested.
 
-    It adds the object AQM with the router's settings. Raises RouterDisagrees if they differ from
-    the scenario.
+    The replacement adds the object AQM with the router's settings, and raises RouterDisagrees if
+    they differ from the scenario.
     """
     @wraps(stock)
     def record_metadata(results: Any, extended: bool, hostnames: Sequence[str]) -> None:
@@ -58,8 +57,12 @@ def record_metadata(stock: Function) -> Function | None:
 
 
 def record_postrun_metadata(stock: Function) -> Function | None:
-    """Return a replacement for the function that gathers metadata after the test. It adds the
-    router's settings to the object AQM. None without a scenario."""
+    """Return a replacement for the function that gathers metadata after the test. Return None,
+    which keeps Flent's, if no scenario is requested.
+
+    The replacement adds the router's settings after the test to the object AQM, and raises
+    RouterDisagrees if they differ from the scenario.
+    """
     @wraps(stock)
     def record_postrun_metadata(results: Any, extended: bool, hostnames: Sequence[str]) -> None:
         stock(results, extended, hostnames)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Loads many files into flent-gui's window faster: Flent draws the window for each file."""
+"""Speeds up loading of many files in flent-gui, which draws its window for each file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TOGETHER_S = 0.1
 
 def load_one(stock: Callable[[Any], None]) -> Callable[[Any], None]:
     """Return a replacement for the method that adds one loaded file to the window when the GUI is
-    idle. It adds files for up to 0.1 s."""
+    idle. The replacement adds as many files as it can in 0.1 s."""
     @wraps(stock)
     def load_one(self: Any) -> None:
         end_s = time.monotonic() + _TOGETHER_S

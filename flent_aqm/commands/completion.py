@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm completion`: prints a script with which a shell completes commands, options and
-files."""
+"""`flent-aqm completion`: prints a script for completion of commands, options and files in a
+shell."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm figures`: draws the study's figures from data files, and writes their values as
-CSV."""
+"""`flent-aqm figures`: draws the study's figures, and writes their values as CSV."""
 
 from __future__ import annotations
 

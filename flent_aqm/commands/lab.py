@@ -113,8 +113,7 @@ def main(args: argparse.Namespace) -> int:
             status = lab.run().status
         else:
             status = _run_and_show(lab)
-        # In the lab, the command writes to a copy of the current folder. If the results go there,
-        # only files that it wrote are copied.
+        # The command sees the files of the current folder, but of no other results folder.
         _keep(lab, results or here, since_ns if results in (None, here) else None)
         return status
 
@@ -196,8 +195,8 @@ def _keep(lab: Lab, results: Path, since_ns: int | None) -> None:
     Args:
         lab: the lab, which has ended.
         results: folder to copy to.
-        since_ns: start of the lab, in ns since 1970, if the command worked in a copy of `results`.
-            None if it started with an empty folder.
+        since_ns: start of the lab in ns since the epoch, if the command saw the files in `results`.
+            None if it did not.
     """
     for name, got in copy_out(lab.results, results, since_ns=since_ns):
         print(f"flent-aqm: {name!r} exists already and is kept; the command's file is {got!r}",

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm share --publish`: makes a folder with cleaned data files, and with everything needed
-to repeat their runs."""
+"""`flent-aqm share --publish`: makes a folder of cleaned data files to publish.
+
+The folder also has everything that is needed to repeat the runs.
+"""
 
 from __future__ import annotations
 

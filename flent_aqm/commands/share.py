@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm share`: copies data files without host names, addresses and users, or makes a folder
-of them to publish."""
+"""`flent-aqm share`: copies data files without host names, addresses and users."""
 
 from __future__ import annotations
 

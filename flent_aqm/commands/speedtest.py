@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm speedtest`: measures with Flent, with the options and the report of
-speedtest-netperf.sh."""
+"""`flent-aqm speedtest`: measures with Flent, and reports as speedtest-netperf.sh does."""
 
 from __future__ import annotations
 

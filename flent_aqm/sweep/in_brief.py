@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Describes a run in a few words: the settings that distinguish it from the sweep's other runs, and
-its results."""
+"""Describes a run in a few words: settings in which the sweep's runs differ, and results."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class SweepProgress:
             self._time_left.started(cell, time.monotonic())
 
     def ended(self, cell: Cell, result: FinishedRun | Exception) -> None:
-        """Count a run, and print its result or its error."""
+        """Count a run that has ended, and print its result with warnings, or its error."""
         with self._time_lock:
             self._time_left.ended(cell, time.monotonic(), learn=isinstance(result, FinishedRun))
         with self._lock:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Examines the folder of --batch-resume: the time of its batch, complete runs, and files of planned
-runs that are damaged, incomplete, or of another run."""
+"""Finds out which runs in the folder of --batch-resume are complete.
+
+Also finds the time of the folder's batch, and files of planned runs that are damaged, incomplete,
+or of another run.
+"""
 
 from __future__ import annotations
 

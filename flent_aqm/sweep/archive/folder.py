@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copies everything into an archive: data files, their batch, versions, the kernel's recipe,
-checksums.
+"""Copies data files, their batch, versions and the kernel's recipe into an archive.
 
 Data files may come from anyone. A file is copied only if it can be read as a data file, and under a
 name of harmless characters. Paths in a data file or beside it are not followed.
@@ -138,10 +137,15 @@ def _batch_of(files: Mapping[str, str]) -> str:
 
 
 def _recorded_of(batch_file: Path, recorded: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
-    """Find the record of sweep.json that has a batch file with the content of the user's.
+    """Return the record of a sweep.json whose batch file has the same content as the user's batch
+    file.
 
-    Returns an empty record if no sweep.json has one. Raises ConfigError if all records are of other
-    files.
+    Args:
+        batch_file: the user's batch file.
+        recorded: records of all folders, each path -> SHA-256 of the files that were read.
+
+    Returns an empty record if `recorded` is empty. Raises ConfigError if no record has that
+    content.
     """
     digest = _digest(batch_file)
     for files in recorded:

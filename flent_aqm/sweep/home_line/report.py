@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prints a speed test's report in the format of speedtest-netperf.sh, so that programs that read
-one can read the other."""
+"""Formats a speed test's report as speedtest-netperf.sh does, for programs that read such
+reports."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Adds the place of a refused value to its error message: FILE:LINE:COLUMN of a batch file, or
---batch-override.
+"""Adds the place of a refused value in a batch file to the error message: FILE:LINE:COLUMN.
 
-A value keeps its place when sections inherit it. A value that is only another key's, ${name}, has
-that key's place. Yes and no, which Flent turns into True and False, have no place.
+Values of --batch-override have this option's name as place. A value keeps its place when sections
+inherit it. A value that is only another key's, ${name}, has that key's place. Yes and no, which
+Flent turns into True and False, have no place.
 """
 
 from __future__ import annotations

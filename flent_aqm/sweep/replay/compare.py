@@ -46,7 +46,8 @@ def other_versions(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Diffe
 
 
 def _versions(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """Return the versions that a data file's metadata names, by tool or package."""
+    """Return the versions of kernel, tools, Flent and this package in a data file's metadata: name
+    -> version."""
     aqm = _object(metadata.get("AQM"))
     versions = {name: str(version) for name, version in _object(aqm.get("tools")).items()}
     versions |= {f"kernel {key}": str(value) for key, value in _object(aqm.get("kernel")).items()}
