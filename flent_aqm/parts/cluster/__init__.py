@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs of a sweep on other machines, by Dask's distributed: docs/cluster.md."""
+"""The part that sends a sweep's runs to other machines, with Dask's package distributed:
+docs/cluster.md."""
 
 from flent_aqm.base.part import Command, Part
 from flent_aqm.spec.key import Key

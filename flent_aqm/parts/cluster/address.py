@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The batch key `scheduler`."""
+"""Parses the batch key `scheduler`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from flent_aqm.base.errors import ConfigError
 
 
 def parse_scheduler(value: object) -> str | None:
-    """Return a scheduler's address; None where runs stay on this machine. Raises ConfigError."""
+    """Return the scheduler's address, such as tcp://192.0.2.1:8786. None if the value is empty, so
+    that runs stay on this machine. Raises ConfigError for another form."""
     if value is None or value == "":
         return None
     text = str(value)

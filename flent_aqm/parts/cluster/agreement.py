@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What both sides have to have in common so that a run is the same wherever it is made."""
+"""Decides whether a worker can be used: its package, kernel and tools have to be the same as on the
+sweep's machine, so that a run gives the same result on both."""
 
 from __future__ import annotations
 
@@ -9,36 +10,42 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RequiredVersions:
-    """The asking side: a hash of the package's sources, kernel and its version, versions of
-    all tools by name."""
+    """Versions on the sweep's machine, which a worker has to have."""
 
+    # Hash of the package's sources.
     package: str
+    # Hash of the lab's kernel.
     kernel: str
     kernel_version: str
+    # Tool -> version.
     tools: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class WorkerFacts:
-    """A worker. kernel: hash of the one kernel that it was told to use, or ""; has_kernel:
-    whether the wanted one is there."""
+    """What a worker reports about itself."""
 
+    # Name of its machine.
     name: str
+    # Hash of the package's sources.
     package: str
+    # Hash of the kernel that FLENT_AQM_KERNEL names there, "" if it is not set.
     kernel: str
+    # True if the required kernel is in its cache.
     has_kernel: bool
+    # Tool -> version.
     tools: Mapping[str, str]
 
 
 def refusal(wanted: RequiredVersions, worker: WorkerFacts) -> str:
-    """Return why a worker can't be used, or ""."""
+    """Return the reason why a worker can't be used, with a remedy. "" if it can be used."""
     if worker.package != wanted.package:
         return (f"its flent-aqm has other sources (hash {worker.package}, here {wanted.package}); "
                 "install the same version on both")
     if worker.kernel and worker.kernel != wanted.kernel:
         return (f"it was told to use another kernel (hash {worker.kernel}, here {wanted.kernel}); "
                 "unset FLENT_AQM_KERNEL there")
-    # The lab's kernel has been compared, and is sent if it isn't there.
+    # The lab's kernel isn't compared here: it is sent to the worker if it is missing.
     for name in sorted((worker.tools.keys() | wanted.tools.keys()) - {"lab kernel"}):
         there, here = worker.tools.get(name), wanted.tools.get(name)
         if there != here:

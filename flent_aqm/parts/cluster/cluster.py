@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The asking side: finds workers, says which can be used, gives runs to them, and gives a run
-to another worker when its own is gone.
+"""The sweep's side of a cluster: finds workers, checks them, and distributes runs to them.
 
-Dask moves the data and tells who is there. Which run goes to which worker is decided here:
-a worker has to agree (agreement.py) before it gets anything.
-"""
+If a worker disappears, its run is given to another one. Dask transfers the data and lists the
+workers. Which run goes to which worker is decided here, because a worker gets runs only after a
+check (agreement.py)."""
 
 from __future__ import annotations
 
@@ -26,29 +25,44 @@ from flent_aqm.parts.cluster.security import security_for
 from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.run_output import RunOutput
 
+# Interval at which the scheduler is asked for its workers.
 _LOOK_S = 0.5
-# How often one run may lose its worker. More, and the run is what ends them.
+# Most workers that may disappear during one run. If more do, the run is probably the cause.
 MOST_LOSSES = 5
-# How long an absent scheduler is waited for.
+# Time to wait for a scheduler that has disappeared.
 PATIENCE_S = 600.0
 _CONNECT_S = 10.0
 
 
 @dataclass
 class _Worker:
-    """One that is in use: its name for people, how many runs it takes, and has."""
+    """A worker in use."""
 
+    # Name of its machine, for messages.
     name: str
+    # Number of runs that it takes at once.
     slots: int
+    # Number of runs that it has now.
     taken: int = 0
 
 
 class Cluster:
-    """A scheduler's workers. start(), then make() from as many threads as room() allows, and
-    close(); stop() ends all runs at once."""
+    """The workers of a scheduler.
+
+    Call start(), then make() from as many threads as room() allows, and close() at the end. stop()
+    ends all runs at once.
+    """
 
     def __init__(self, address: str, wanted: RequiredVersions, kernel: Path,
                  say: Callable[[str], None]) -> None:
+        """Args:
+            address: the scheduler's address.
+            wanted: versions that a worker has to have.
+            kernel: path of the lab's kernel, for workers that lack it.
+            say: prints a message for the user.
+
+        Raises ToolMissing without the package distributed, ConfigError if certificates are missing.
+        """
         self._distributed = load_distributed()
         self._security = security_for(address, "client", {})
         self._address = address
@@ -63,7 +77,10 @@ class Cluster:
         self._absent_since: float | None = None
 
     def start(self) -> None:
-        """Connect. Raises TestbedError without a scheduler, or where all workers are refused."""
+        """Connect, check the workers, and watch them in a thread from then on.
+
+        Raises TestbedError if the scheduler doesn't answer, or if all workers are refused.
+        """
         try:
             self._connect()
             self._look()
@@ -81,12 +98,16 @@ class Cluster:
         self._watcher.start()
 
     def room(self) -> int:
-        """Return how many runs the workers take at once."""
+        """Return the number of runs that all workers take at once."""
         with self._changed:
             return sum(worker.slots for worker in self._workers.values())
 
     def make(self, cell: Cell) -> RunOutput:
-        """Return a run, made on a worker. Raises TestbedError when that can't be done."""
+        """Make a run on a worker and return its output. Wait for a free worker.
+
+        Raises TestbedError if too many workers disappear with the run, LabError if the cluster is
+        stopped.
+        """
         for _ in range(MOST_LOSSES):
             address = self._take()
             try:
@@ -98,7 +119,7 @@ class Cluster:
         raise TestbedError(f"{MOST_LOSSES} workers were lost with this run on them")
 
     def stop(self) -> None:
-        """End all runs at once, wherever they are."""
+        """End all runs at once, also those that are under way on workers."""
         self._ended.set()
         with self._changed:
             self._changed.notify_all()
@@ -111,7 +132,7 @@ class Cluster:
                 self._say(f"can't stop the runs on {self._address}: {error}")
 
     def close(self) -> None:
-        """Disconnect."""
+        """Disconnect from the scheduler, and end the watching thread."""
         self._ended.set()
         if self._watcher.is_alive():
             self._watcher.join()
@@ -119,12 +140,17 @@ class Cluster:
             self._client.close(timeout=_CONNECT_S)
 
     def _connect(self) -> None:
+        """Connect a new client to the scheduler."""
         self._client = self._distributed.Client(
             self._address, timeout=_CONNECT_S, set_as_default=False, name="flent-aqm",
             security=self._security)
 
     def _make_there(self, cell: Cell, address: str) -> RunOutput | None:
-        """Return None where the worker, or the scheduler, was lost."""
+        """Make a run on the worker at this address. Return None if the worker or the scheduler
+        disappeared.
+
+        Raises LabError if the cluster is stopped.
+        """
         try:
             future = self._client.submit(
                 worker_side.run, cell, self._wanted, self._sweep, pure=False, retries=0,
@@ -144,7 +170,11 @@ class Cluster:
             return None
 
     def _take(self) -> str:
-        """Return the address of a worker with room, for one run; waits until there is one."""
+        """Reserve room for a run on the least loaded worker, and return its address. Wait until
+        there is room.
+
+        Raises LabError if the cluster is stopped.
+        """
         with self._changed:
             while not self._ended.is_set():
                 free = [(worker.taken / worker.slots, address)
@@ -158,12 +188,14 @@ class Cluster:
         raise LabError("stopped")
 
     def _give_back(self, address: str) -> None:
+        """Release the room that _take() reserved."""
         with self._changed:
             if address in self._workers:
                 self._workers[address].taken -= 1
             self._changed.notify_all()
 
     def _watch(self) -> None:
+        """Look for workers until the end, and reconnect if the scheduler is gone."""
         while not self._ended.wait(_LOOK_S):
             try:
                 self._look()
@@ -173,7 +205,10 @@ class Cluster:
                     self._scheduler_is_gone(error)
 
     def _scheduler_is_gone(self, error: Exception) -> None:
-        """Forget its workers, whose runs then wait for others, and try to connect again."""
+        """Forget the workers, so that their runs wait for others, and try to reconnect once.
+
+        After PATIENCE_S without a scheduler, the cluster is stopped.
+        """
         with self._changed:
             self._workers.clear()
             self._changed.notify_all()
@@ -187,13 +222,13 @@ class Cluster:
         old = self._client
         try:
             self._connect()
-        except Exception:  # not there yet; the next look tries again
+        except Exception:  # not there yet: the next look tries again
             self._client = old
         else:
             old.close(timeout=1)
 
     def _look(self) -> None:
-        """Who is there? New ones are asked what they have; those that left are forgotten."""
+        """Update the list of workers: forget those that are gone, and check new ones."""
         there = self._client.scheduler_info(n_workers=-1)["workers"]
         with self._changed:
             for address in self._workers.keys() - there.keys():
@@ -202,11 +237,14 @@ class Cluster:
                    if address not in self._workers and address not in self._refused]
             self._changed.notify_all()
         for address in new:
-            with contextlib.suppress(OSError):  # it left again; the next look tells
+            with contextlib.suppress(OSError):  # it is gone again; the next look reports that
                 self._meet(address, int(there[address]["nthreads"]))
 
     def _meet(self, address: str, slots: int) -> None:
-        """Use a worker, or refuse it by name."""
+        """Check a worker, and use or refuse it. A worker without the lab's kernel is sent it.
+
+        slots: number of runs that it takes at once.
+        """
         worker: WorkerFacts = self._on(address, worker_side.describe, self._wanted.kernel)
         why = refusal(self._wanted, worker)
         if why:
@@ -222,4 +260,5 @@ class Cluster:
             self._changed.notify_all()
 
     def _on(self, address: str, function: Callable[..., Any], *arguments: object) -> Any:
+        """Call a function on the worker at this address and return its result."""
         return self._client.run(function, *arguments, workers=[address])[address]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm worker`: makes runs for sweeps that a scheduler gives them to."""
+"""`flent-aqm worker`: makes runs of sweeps that it gets from a Dask scheduler."""
 
 from __future__ import annotations
 
@@ -28,20 +28,25 @@ from flent_aqm.parts.cluster.security import (
 )
 from flent_aqm.sweep.jobs import parse_jobs
 
+# Pause before the next attempt to connect. It is longer if the scheduler refused this worker,
+# because each attempt is a line in the scheduler's log.
 _AGAIN_S = 1.0
-# Each attempt at a scheduler that doesn't take this worker is a line in its log.
 _NOT_JOINED_S = 30.0
 
 
 @dataclass(frozen=True)
 class _WorkerOptions:
-    """What the command was asked for. host: where to listen, None for the address towards
-    the scheduler; dashboard: port of Dask's page, None for no page."""
+    """The command's options, checked."""
 
+    # Address of the scheduler.
     scheduler: str
+    # Number of parallel runs.
     jobs: int
+    # Address to listen on. None: this machine's address towards the scheduler.
     host: str | None
+    # Port of Dask's page. None: no page.
     dashboard: int | None
+    # Dask's Security, with the certificates.
     security: Any
 
 
@@ -69,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Work; returns the exit status."""
+    """Run a worker until a signal ends it. Return the exit status."""
     requested = _options(args)
     try:
         asyncio.run(_work(requested))
@@ -78,12 +83,13 @@ def main(args: argparse.Namespace) -> int:
     finally:
         kill_all()
         sys.stderr.flush()
-    # Threads of Dask's that wait for a lab would wait for its end.
+    # sys.exit() would wait for Dask's threads, which may wait for the end of a lab.
     os._exit(0)
 
 
 def _options(args: argparse.Namespace) -> _WorkerOptions:
-    """Check the options. Raises ConfigError, ToolMissing."""
+    """Check the command's options. Raises ConfigError if one is wrong, ToolMissing without the
+    package distributed."""
     address, jobs = parse_scheduler(args.scheduler), parse_jobs(args.jobs)
     if address is None:
         raise ConfigError("the scheduler's address is empty; expected one such as "
@@ -98,16 +104,17 @@ def _options(args: argparse.Namespace) -> _WorkerOptions:
 
 
 class _NotJoinedError(Exception):
-    """The scheduler is there, and can't be joined; the text says why."""
+    """The scheduler answers, but doesn't take this worker. The text is the reason."""
 
 
 async def _work(requested: _WorkerOptions) -> None:
+    """Serve the scheduler until a signal comes. Reconnect whenever the scheduler is gone."""
     loop, end = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, end.set)
     waiting = asyncio.create_task(end.wait())
-    # What keeps us from the scheduler, told once and again when it is another reason. All ways of
-    # nobody being there are one: their words differ from try to try.
+    # Reason why there is no connection. It is printed only when it changes. All errors of an absent
+    # scheduler count as the same reason, because their words differ from attempt to attempt.
     last = ""
     while not end.is_set():
         pause_s, why, words = _AGAIN_S, "", ""
@@ -123,19 +130,20 @@ async def _work(requested: _WorkerOptions) -> None:
             except _NotJoinedError as error:
                 why, pause_s = str(error), _NOT_JOINED_S
                 words = f"not joined {requested.scheduler}: {error}; trying again"
-            except Exception as error:  # whatever Dask has when nobody is there
+            except Exception as error:  # Dask's errors when no scheduler answers
                 why = "nobody"
                 words = f"no scheduler at {requested.scheduler} ({_cause(error)}); waiting for it"
         if why and why != last:
             print(f"flent-aqm: {words}", file=sys.stderr, flush=True)
         last = why
-        kill_all()  # nobody waits for them any more
+        kill_all()  # nobody waits for these runs any more
         if not end.is_set():
             await asyncio.wait((waiting,), timeout=pause_s)
 
 
 async def _serve(requested: _WorkerOptions) -> None:
-    """Work for a scheduler until it is gone."""
+    """Run a Dask worker until the scheduler is gone. Raises _NotJoinedError if the scheduler
+    refuses it."""
     from flent_aqm.parts.cluster.worker import worker_class
 
     context = requested.security.get_connection_args("worker").get("ssl_context")
@@ -160,7 +168,7 @@ async def _serve(requested: _WorkerOptions) -> None:
 
 
 def _cause(error: BaseException) -> str:
-    """Return the first error of a chain, in words."""
+    """Return the first error of a chain of exceptions as text."""
     while error.__cause__ is not None or error.__context__ is not None:
         error = error.__cause__ or error.__context__ or error
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

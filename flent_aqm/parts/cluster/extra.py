@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Dask's package distributed, which is an extra of ours."""
+"""Imports Dask's package distributed, which is an optional dependency."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flent_aqm.base.errors import ToolMissing
 
 
 def load_distributed() -> ModuleType:
-    """Dask's package, an extra of ours. Raises ToolMissing."""
+    """Import and return Dask's package distributed. Raises ToolMissing if it isn't installed."""
     try:
         import distributed
         import distributed.client

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why a scheduler can't be joined: whether it speaks TLS, and whose certificates it takes.
+"""Finds out why a worker can't join a scheduler: TLS on one side only, or unknown certificates.
 
-Dask itself tries again for ever, and says nothing. A scheduler of Dask's speaks first, so what
-comes, or doesn't, tells of it.
+Dask itself tries again for ever without a message. A Dask scheduler sends the first bytes of a
+connection, so their presence shows whether it uses TLS.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ from typing import Any
 
 from flent_aqm.parts.cluster.security import WHERE_TO_READ
 
-# For an answer from far away.
+# Timeout of connecting and reading.
 ANSWERS_S = 5.0
-# In TLS it is for the worker to begin; what hears TLS and doesn't know it has a traceback.
+# Time to wait for a scheduler without TLS to speak, before TLS is tried. A scheduler that gets TLS
+# without expecting it logs a traceback.
 FIRST_WORD_S = 1.0
 
 
 def why_not(address: str, context: ssl.SSLContext | None) -> str:
-    """Return what keeps a worker from a scheduler that listens; empty where nothing does.
+    """Return the reason why a worker can't join a scheduler, "" if none is found.
 
-    address: of the scheduler, such as tls://HOST:PORT; context: of the worker's certificates,
-    None without TLS. Raises OSError where nobody listens.
+    Args:
+        address: the scheduler's address, such as tls://HOST:PORT.
+        context: TLS context with the worker's certificates, None without TLS.
+
+    Raises OSError if nobody listens at the address.
     """
     place = address.partition("://")[2]
     with _connected(place) as plain:
@@ -49,11 +53,13 @@ def why_not(address: str, context: ssl.SSLContext | None) -> str:
 
 
 def _connected(place: str) -> socket.socket:
+    """Return a TCP connection to HOST:PORT. Raises OSError."""
     host, _, port = place.rpartition(":")
     return socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWERS_S)
 
 
 def _speaks(plain: socket.socket, within_s: float) -> bool:
+    """Return whether the other side sends anything within this time."""
     plain.settimeout(within_s)
     try:
         return plain.recv(1) != b""
@@ -62,18 +68,19 @@ def _speaks(plain: socket.socket, within_s: float) -> bool:
 
 
 def _takes_tls(place: str) -> bool:
-    """Whether somebody there answers in TLS, with whatever certificate."""
+    """Return whether a TLS server listens at HOST:PORT, whatever certificate it has or requires."""
     anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
     try:
         with _connected(place) as plain, anybody.wrap_socket(plain):
             return True
     except ssl.SSLError as error:
-        # It understood, and asks for more than we have.
+        # An alert shows that it understood TLS, for example that it requires a certificate.
         return "ALERT" in str(error.reason)
     except OSError:
         return False
 
 
 def _words(error: Any) -> str:
+    """Return the reason of an SSLError in words."""
     return str(error.reason or error).lower().replace("_", " ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A sweep's runs by a scheduler's workers: what sweep/elsewhere.py wants."""
+"""Makes a sweep's runs on a scheduler's workers. Implements the protocol of sweep/elsewhere.py."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from flent_aqm.sweep.run_cell import FinishedRun, keep
 
 
 def by_scheduler(section: Mapping[str, object]) -> RunsOfCluster | None:
-    """Return what the key `scheduler` asks for. Raises ConfigError."""
+    """Return the scheduler's workers if the batch section has the key `scheduler`, otherwise None.
+    Raises ConfigError if the address is wrong."""
     address = parse_scheduler(section.get("scheduler"))
     return RunsOfCluster(address) if address else None
 
 
 class RunsOfCluster:
-    """The scheduler's workers make the runs; they are kept here."""
+    """Makes runs on a scheduler's workers, and writes their results on this machine."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -33,7 +34,7 @@ class RunsOfCluster:
         self._facts: SweepFacts | None = None
 
     def refuse(self, cell: Cell) -> None:
-        """Raise ConfigError for what workers don't have."""
+        """Raise ConfigError for a run that needs a testbed or kernel that workers don't have."""
         lab = cell.scenario.lab
         if lab.testbed != "virtual":
             raise ConfigError(f"scheduler: only the virtual lab runs on other machines, not "
@@ -43,7 +44,8 @@ class RunsOfCluster:
                               f"{lab.kernel}; leave scheduler or kernel out")
 
     def start(self, facts: SweepFacts, say: Callable[[str], None]) -> None:
-        """Connect. Raises TestbedError."""
+        """Connect to the scheduler and check its workers. `say` prints a message for the user.
+        Raises TestbedError."""
         kernel = find_kernel()
         cluster = Cluster(
             self._address,
@@ -53,7 +55,7 @@ class RunsOfCluster:
         self._cluster, self._facts = cluster, facts
 
     def run(self, cell: Cell) -> FinishedRun:
-        """Wait for a worker's run, and write it."""
+        """Make a run on a worker, and write its result here. Raises TestbedError, LabError."""
         assert self._cluster is not None, "start() comes first"
         assert self._facts is not None, "start() comes first"
         made = self._cluster.make(cell)
@@ -62,7 +64,7 @@ class RunsOfCluster:
         return FinishedRun(cell, scores, virtual_s, wall_s)
 
     def room(self) -> int:
-        """Return how many runs the workers have room for."""
+        """Return the number of runs that the workers take at once, 0 before start()."""
         return self._cluster.room() if self._cluster else 0
 
     def stop(self) -> None:
@@ -71,6 +73,6 @@ class RunsOfCluster:
             self._cluster.stop()
 
     def close(self) -> None:
-        """Let the workers go."""
+        """Disconnect from the scheduler."""
         if self._cluster:
             self._cluster.close()

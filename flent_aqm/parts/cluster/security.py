@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may talk to a worker: where it listens, and the certificates of TLS.
+"""Restricts who can connect to a worker: the address on which it listens, and TLS certificates.
 
-Whoever reaches a port of Dask's can run programs there; with TLS, only who has a certificate
-of the cluster's own authority.
+Anybody who reaches one of Dask's ports can run programs there. With TLS, a certificate of the
+cluster's own authority is needed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,15 @@ WHERE_TO_READ = "see docs/cluster.md"
 def security_for(address: str, role: str, paths: Mapping[str, str | None]) -> Any:
     """Return Dask's Security for a scheduler's address.
 
-    role: "worker" or "client"; paths: ca_file, cert and key, as of the options --tls-…; those
-    that aren't given are taken from Dask's configuration (distributed.comm.tls). Raises
-    ConfigError when they are missing, can't be read, or are for nothing.
+    Args:
+        address: the scheduler's address.
+        role: "worker" or "client".
+        paths: paths for `ca_file`, `cert` and `key`, from the options --tls-…. Missing ones are
+            taken
+          from Dask's configuration (distributed.comm.tls).
+
+    Raises ConfigError if certificates are missing, can't be read, or are given without TLS. Raises
+    ToolMissing without the package distributed.
     """
     make = load_distributed().Security
     named = {name: value for name, value in paths.items() if value}
@@ -42,7 +48,7 @@ def security_for(address: str, role: str, paths: Mapping[str, str | None]) -> An
         wanted = ("--tls-ca-file, --tls-cert and --tls-key, or " if role == "worker" else "")
         raise ConfigError(f"{address}: TLS needs certificates; give {wanted}"
                           f"distributed.comm.tls in Dask's configuration; {WHERE_TO_READ}")
-    # Dask would ask for a password on the terminal.
+    # Check the key here, because Dask would ask for its password on the terminal.
     context = context_from_files(files["cert"], files["key"] or files["cert"])
     try:
         context.load_verify_locations(files["ca_file"])
@@ -53,10 +59,15 @@ def security_for(address: str, role: str, paths: Mapping[str, str | None]) -> An
 
 
 def own_address(scheduler: str) -> str:
-    """Return the address of this machine that packets to a scheduler come from: loopback for
-    one on this machine. scheduler: its address, such as tcp://HOST:PORT. Raises OSError."""
+    """Return this machine's source address for packets to a scheduler. It is a loopback address if
+    the scheduler is on this machine.
+
+    scheduler: its address, such as tcp://HOST:PORT.
+
+    Raises OSError if the name can't be resolved or there is no route.
+    """
     host, _, port = scheduler.partition("://")[2].rpartition(":")
-    # As Dask does: IPv4 where a name has both.
+    # IPv4 first if a name has both, as Dask does.
     addresses = sorted(socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM),
                        key=lambda one: one[0] != socket.AF_INET)
     for family, kind, protocol, _, name in addresses[:-1]:
@@ -69,13 +80,16 @@ def own_address(scheduler: str) -> str:
 
 
 def _source(family: int, kind: int, protocol: int, name: Any) -> str:
+    """Return the source address for packets to this address. Raises OSError if there is no
+    route."""
     with socket.socket(family, kind, protocol) as sock:
         sock.connect(name)  # sends nothing, as it is UDP
         return str(sock.getsockname()[0])
 
 
 def require_own(host: str) -> str:
-    """Return the address of --host. Raises ConfigError when it isn't one of this machine."""
+    """Return the numeric address of --host. Raises ConfigError if it isn't an address of this
+    machine."""
     try:
         family, kind, protocol, _, name = socket.getaddrinfo(
             host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -88,10 +102,10 @@ def require_own(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches an address."""
+    """Return whether this is a loopback address, which only this machine can reach."""
     return ipaddress.ip_address(host).is_loopback
 
 
 def bracketed(host: str) -> str:
-    """Return an address as it stands in front of a port."""
+    """Return an address as written before `:PORT`: an IPv6 address gets brackets."""
     return f"[{host}]" if ":" in host else host

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Dask's worker, without its HTTP server unless that is asked for."""
+"""Dask's worker, without its HTTP server unless the user requests one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from flent_aqm.parts.cluster.extra import load_distributed
 
 
 def worker_class() -> Any:
-    """Return the class, which takes what Dask's takes. dashboard, dashboard_address: whether
-    and where, as (host, port), it serves its pages."""
+    """Return a subclass of Dask's Worker that serves HTTP only if its argument `dashboard` is true.
+
+    Its other arguments are those of Dask's Worker, such as `dashboard_address` (host, port).
+    """
     stock: Any = load_distributed().Worker
 
     class Worker(stock):  # type: ignore[misc]
         def start_http_server(self, *arguments: Any, **options: Any) -> None:
-            # Dask listens for HTTP, at a port of its choice, also without a dashboard.
+            # Dask's class listens for HTTP on a port of its choice even without a dashboard.
             if self._dashboard:
                 super().start_http_server(*arguments, **options)
 

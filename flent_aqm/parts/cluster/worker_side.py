@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What runs in a worker. The asking side sends these functions by name."""
+"""Functions that run in a worker. The sweep's side sends them to it by name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _counter = itertools.count()
 
 
 class _Watched(VirtualTestbed):
-    """Keeps in mind which labs a sweep has here, so that they can be stopped."""
+    """Virtual testbed that records the labs of each sweep, so that stop() can kill them."""
 
     def __init__(self, kernel: locate.Kernel, sweep: str) -> None:
         super().__init__(kernel)
@@ -46,14 +46,20 @@ class _Watched(VirtualTestbed):
 
 
 def describe(kernel: str) -> WorkerFacts:
-    """Return what this worker has; kernel: hash of the one that is wanted."""
+    """Return the facts about this worker. `kernel`: hash of the required kernel."""
     own_kernel = locate.find_kernel().hash if os.environ.get(locate.VARIABLE) else ""
     return WorkerFacts(socket.gethostname(), package_hash(), own_kernel,
                  locate.kernel_of(kernel) is not None, tool_versions())
 
 
 def take_kernel(kernel: str, version: str, program: bytes) -> None:
-    """Keep a kernel that was sent. It appears whole or not at all."""
+    """Store a kernel in this machine's cache, in a folder that appears complete or not at all.
+
+    Args:
+        kernel: hash of the kernel.
+        version: its version.
+        program: the kernel's program file.
+    """
     folder = paths.cache_to_write() / "kernels"
     folder.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix="new-", dir=folder))
@@ -73,7 +79,15 @@ def take_kernel(kernel: str, version: str, program: bytes) -> None:
 
 
 def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
-    """Make a run."""
+    """Make a run in a virtual lab and return its output.
+
+    Args:
+        cell: the run's settings.
+        wanted: names the kernel to use.
+        sweep: identifier of the sweep, for stop().
+
+    Raises LabError if the kernel is missing or the sweep was stopped.
+    """
     _keep_to_core()
     lab_kernel = locate.kernel_of(wanted.kernel)
     if lab_kernel is None:
@@ -88,7 +102,7 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
 
 
 def stop(sweep: str) -> None:
-    """End all runs of a sweep at once."""
+    """Kill all labs of a sweep, and refuse its further runs."""
     with _lock:
         _stopped.add(sweep)
         labs = list(_labs.get(sweep, ()))
@@ -97,7 +111,7 @@ def stop(sweep: str) -> None:
 
 
 def _keep_to_core() -> None:
-    """As in a sweep's own pool: a lab never uses more than one core."""
+    """Bind this thread to one core, because a lab never uses more than one."""
     if not hasattr(_thread, "cores"):
         own = sorted(os.sched_getaffinity(os.getpid()))
         _thread.cores = {own[next(_counter) % len(own)]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Routers and servers behind ssh: docs/routers.md."""
+"""The part for testbeds whose router and server are reached by ssh: docs/routers.md."""
 
 from flent_aqm.base.part import Command, Part
 

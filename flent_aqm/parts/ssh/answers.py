@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which of the servers that tests need answer, asked before a sweep loads anything."""
+"""Checks which of the servers that tests need can be reached, before a sweep changes anything."""
 
 from __future__ import annotations
 
@@ -19,29 +19,33 @@ from flent_aqm.tools.tool import Server
 
 LIMIT_S = 2.0
 _AT_ONCE = 16
-# What only the lab's shell fills in, or needs -> in words for any other.
+# Parts of a server's start command that only the lab's shell understands -> replacement for other
+# shells.
 _OF_THE_LAB = ((r" --\S+ \$\{[^}]*\}", ""), (r"^env -u \S+ ", ""), (r'"\$PYTHON" -P', "python3"),
                ("^serve ", "flent-aqm serve "), (r" &$", ""))
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Of a server. tests: names that tests of it begin with; why: of no answer, the port and what
-    it did, "" if there was one;
-    start: command that starts it on its machine."""
+    """Result of the check of one server."""
 
+    # Name of the server.
     server: str
+    # Beginnings of the names of the tests that need it.
     tests: Sequence[str]
+    # The port and its fault, such as "5201 closed". "" if the server can be reached.
     why: str
+    # Command that starts it on its machine.
     start: str
 
 
 def answers(address: str) -> list[Answer]:
-    """Ask all servers at an address; those that only QUIC reaches aren't asked."""
+    """Check all servers at this address, except those that are reached by UDP only. irtt's is
+    checked by a probe."""
     tests: dict[str, list[str]] = {IRTT.name: []}
     servers: dict[str, Server] = {IRTT.name: IRTT}
     for tool in TOOLS.values():
-        # A test of the user's has no server before there is a file of it.
+        # A test that the user defines has no server until its file exists.
         if tool.server.protocol == "tcp" and tool is not UNSET:
             servers[tool.server.name] = tool.server
             tests.setdefault(tool.server.name, []).append(tool.name)
@@ -52,6 +56,7 @@ def answers(address: str) -> list[Answer]:
 
 
 def _why(server: Server, address: str) -> str:
+    """Return why a server doesn't answer, "" if all its ports can be reached."""
     if server is IRTT:
         return irtt_answer(address)
     for port in server.every_port:
@@ -67,8 +72,8 @@ def _why(server: Server, address: str) -> str:
 
 
 def irtt_answer(address: str) -> str:
-    """Return why irtt's server at an address doesn't answer, "" if it does."""
-    program = find_tool("irtt")  # where a sweep finds it, too
+    """Return why irtt's server at this address doesn't answer, "" if it does."""
+    program = find_tool("irtt")  # the irtt that a sweep would use
     if program is None:
         return "irtt is not installed here; run: flent-aqm setup"
     host = f"[{address}]" if ":" in address else address
@@ -81,6 +86,7 @@ def irtt_answer(address: str) -> str:
 
 
 def _start(server: Server) -> str:
+    """Return the command that starts a server, in a form for the user's shell."""
     lines = server.start.splitlines()
     for seen, instead in _OF_THE_LAB:
         lines = [re.sub(seen, instead, line) for line in lines]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm restore`: bring a router back by hand to the state that a sweep found."""
+"""`flent-aqm restore`: restores a router to the state that a sweep found, if the sweep didn't do
+it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from flent_aqm.spec.scenario import Scenario
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the command."""
+    """Declare the command's arguments."""
     parser.description = (
         "Restore a router or server whose sweep ended without restoring it, and unlock it. If "
         "a sweep is still running there, it fails. Without this command, the router's own watchdog "
@@ -21,7 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Restore, and say what was done. Raises TestbedError when it isn't as it was found."""
+    """Restore the router and print what was done. Return the exit status 0. Raises TestbedError if
+    the router's state isn't the original one, ConfigError if the testbed isn't reached by ssh."""
     testbed = Scenario.from_settings({"testbed": args.testbed}).lab.testbed
     if not testbed.startswith("ssh://"):
         raise ConfigError(f"--testbed: {testbed} never needs restoring; expected "

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The connection to a router or server: one ssh process, which all commands go through.
+"""The connection to a router or server: a single ssh process that all commands share.
 
-OpenSSH shares the connection by a socket in a private folder. The user's ssh
-configuration says how the host is reached: user, key, port, jump hosts. What is
-run there, and how, is router_hooks/on_router.sh's.
+OpenSSH shares the connection by a socket in a private folder. The user's ssh configuration decides
+how the host is reached: user, key, port, jump hosts. router_hooks/on_router.sh runs the commands.
 """
 
 from __future__ import annotations
@@ -24,24 +23,29 @@ from flent_aqm.base import environment, paths, shell
 from flent_aqm.base.errors import CommandFailed, TestbedError, ToolMissing
 from flent_aqm.base.waiting import told_if_slow
 
-# A sign of life every so many seconds; router_hooks/defaults.sh has the watchdog's patience.
+# Interval in s of the heartbeat for the host's watchdog, whose timeout is in
+# router_hooks/defaults.sh.
 BEAT_S = 10.0
-# ssh itself gives up after 10 s (on_router.sh); logging in may take a slow router some more.
+# Timeout of connecting. ssh itself gives up after 10 s (on_router.sh), and a slow router may need
+# more time to log in.
 CONNECT_S = 40.0
-# A restart of sqm-scripts takes the longest.
+# Timeout of a command. A restart of sqm-scripts takes the longest.
 COMMAND_S = 120.0
 
-# A host that hasn't answered by then is told of: to a command, which may wait 45 s for a sign of
-# another sweep, and to the connection.
+# Time in s after which the user is told that a host hasn't answered: to a command, which may wait
+# 45 s for another sweep's heartbeat, and to the connection.
 SLOW_S, SLOW_CONNECT_S = 55.0, 15.0
-# Unix sockets have short names (108 bytes), of which ssh takes 17 for itself.
+# Longest path of the folder. Names of Unix sockets have at most 108 bytes, of which ssh uses 17.
 _LONGEST_SOCKET = 80
 
 
 class Connection:
-    """An open connection. A context manager; start() is the same without `with`.
+    """A connection to a host. As a context manager it is opened and closed. start() and close() do
+    the same without `with`.
 
-    testbed: ssh://[user@]host[:port]. Raises TestbedError, with what ssh or the host says.
+    testbed: address of the form ssh://[user@]host[:port].
+
+    The methods raise TestbedError with the message of ssh or of the host.
     """
 
     def __init__(self, testbed: str) -> None:
@@ -62,11 +66,12 @@ class Connection:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables for on_router.sh, by which it takes this connection."""
+        """Environment variables by which on_router.sh uses this connection."""
         return {environment.SSH_CONTROL: str(self._folder / "socket")} if self._folder else {}
 
     def start(self) -> None:
-        """Connect. Raises ToolMissing without an ssh client, TestbedError without a host."""
+        """Connect. Raises ToolMissing without an ssh client, TestbedError if the connection
+        fails."""
         if not shell.find_program("ssh"):
             raise ToolMissing("ssh is not installed; run make packages")
         self._folder = _private_folder()
@@ -76,7 +81,7 @@ class Connection:
                 self._process = subprocess.Popen(
                     hook_command("connect", self.testbed), stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE, stderr=errors, bufsize=0,
-                    # ^C is for us: the connection is needed to restore the router.
+                    # ^C must not end ssh: the connection is needed to restore the router.
                     start_new_session=True, env={**os.environ, **self.environment})
             assert self._process.stdout is not None
             with told_if_slow(f"{self.testbed}: no answer yet; waiting up to {CONNECT_S:g} s for "
@@ -84,16 +89,21 @@ class Connection:
                 readable, _, _ = select.select([self._process.stdout], [], [], CONNECT_S)
             if not readable or self._process.stdout.readline(100).rstrip() != b"ready":
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    self._process.wait(1)  # what it has to say is complete then
+                    self._process.wait(1)  # its error output is complete then
                 raise TestbedError(f"{self.testbed}: {_cause(output)}")
         except BaseException:
             self.close()
             raise
 
     def run(self, command: str, *settings: str, timeout_s: float = COMMAND_S) -> str:
-        """Run a command of on_router.sh, and give what the host answers.
+        """Run a command of on_router.sh and return its output.
 
-        Raises TestbedError with the last line that it said.
+        Args:
+            command: name of the command.
+            settings: its arguments, such as token=T.
+            timeout_s: timeout of the command.
+
+        Raises TestbedError with the last line of the error output.
         """
         try:
             with told_if_slow(f"{self.testbed}: no answer to `{command}` yet; waiting up to "
@@ -106,17 +116,17 @@ class Connection:
             raise TestbedError(f"{self.testbed}: {last}") from None
 
     def keep_alive(self, token: str) -> None:
-        """From now on tell the host's watchdog, every BEAT_S, that the sweep lives."""
+        """From now on send the token to the host's watchdog every BEAT_S, in a thread."""
         self._token = token
         self._beats = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
         self._beats.start()
 
     def is_open(self) -> bool:
-        """False once the connection has broken."""
+        """Return whether the connection still stands."""
         return self._process is not None and self._process.poll() is None
 
     def close(self) -> None:
-        """End the connection. May be called again."""
+        """End the connection. Further calls do nothing."""
         self._stopped.set()
         if self._beats:
             self._beats.join()
@@ -127,7 +137,7 @@ class Connection:
             process.stdin.close()
             try:
                 process.wait(5)
-            except subprocess.TimeoutExpired:  # the other side has gone silent
+            except subprocess.TimeoutExpired:  # the other side doesn't answer
                 process.kill()
                 process.wait()
             process.stdout.close()
@@ -136,25 +146,27 @@ class Connection:
             self._folder = None
 
     def _beat(self) -> None:
+        """Send the heartbeat until the connection ends."""
         assert self._process is not None
         assert self._process.stdin is not None
         while True:
             try:
                 self._process.stdin.write(f"{self._token}\n".encode())
-            except OSError:  # broken; whoever needs it next will be told
+            except OSError:  # broken; the next command reports it
                 return
             if self._stopped.wait(BEAT_S):
                 return
 
 
 def hook_command(command: str, testbed: str, *settings: str) -> list[str]:
-    """Return the words for on_router.sh, as a list for shell.run."""
+    """Return the command line of on_router.sh for a testbed, as a list for shell.run()."""
     script = paths.resource_dir("router_hooks") / "on_router.sh"
     return ["sh", str(script), command, f"testbed={testbed}", *settings]
 
 
 def _private_folder() -> Path:
-    """Return a folder that only this user may enter, with a name short enough for a socket."""
+    """Create a folder that only this user may enter, with a path short enough for a socket. Return
+    its path."""
     folder = Path(tempfile.mkdtemp(prefix="flent-aqm-ssh-"))
     if len(str(folder)) > _LONGEST_SOCKET:
         folder.rmdir()
@@ -163,7 +175,8 @@ def _private_folder() -> Path:
 
 
 def _cause(output: Path) -> str:
-    """Return what ssh said last, and how to mend it."""
+    """Return the last line of ssh's error output (the file `output`), with a remedy for common
+    errors."""
     text = re.sub(r"[^\n -~]", "", output.read_text(errors="replace")[-4000:])
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     last = lines[-1] if lines else "no answer to the ssh connection"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""flent-aqm doctor --testbed: what a router is and can do, before anything is changed."""
+"""`flent-aqm doctor --testbed`: shows properties and capabilities of a router without changing
+anything."""
 
 from __future__ import annotations
 
@@ -24,9 +25,9 @@ from flent_aqm.spec.scenario import Scenario
 from flent_aqm.tools.irtt import SERVER as IRTT
 
 _KINDS = {*ALWAYS, *KIND_OF_AQM.values(), *PARTS}
-# As the sweep finds them, by the router's routes.
+# Batch key of a device -> the host towards which the router's route uses it.
 _DEVICES = {"dev_down": "client", "dev_up": "server"}
-# name in the probe -> what stands in the table
+# Name in the probe's answer -> title in the table.
 _TEXTS = {
     "model": "model", "system": "system", "kernel": "kernel", "tc": "tc", "json": "tc -j",
     "ethtool": "ethtool", "uid": "user id", "free_kb": "free memory for files, KB",
@@ -35,14 +36,22 @@ _TEXTS = {
 
 
 def report(testbed: str, *, server: str | None = None, as_json: bool = False) -> int:
-    """Print it. Exit status 1 when no sweep could run there. Raises an AqmError."""
+    """Print a report about the testbed. Return the exit status, 1 if a sweep can't run there.
+
+    Args:
+        testbed: `netns`, or ssh://[user@]host[:port].
+        server: name or address of the server, whose servers are checked.
+        as_json: print JSON.
+
+    Raises an AqmError if the router can't be reached or queried.
+    """
     Scenario.from_settings({"testbed": testbed})  # refuses what is no testbed
     addresses = {}
     if server:
         addresses["server"] = address_of(server)
         addresses["client"] = own_address_towards(addresses["server"])
     facts = _facts(testbed, addresses)
-    # In namespaces of this machine a sweep starts servers of its own.
+    # A sweep in namespaces of this machine starts its own servers.
     server_answers = answers(addresses["server"]) if server and testbed != "netns" else []
     problem = ""
     try:
@@ -72,6 +81,8 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
 
 
 def _next(testbed: str, server: str | None, command: str) -> str:
+    """Return the advice at the end of the report: the command that measures, or what is missing for
+    it."""
     if command:
         return f"To measure it:\n{command}"
     if testbed == "netns":
@@ -85,6 +96,7 @@ def _next(testbed: str, server: str | None, command: str) -> str:
 
 
 def _print_servers(server: str | None, server_answers: Sequence[Answer]) -> None:
+    """Print the table of checked servers, if any."""
     if not server_answers:
         return
     table = Table(box=None, pad_edge=False)
@@ -98,8 +110,11 @@ def _print_servers(server: str | None, server_answers: Sequence[Answer]) -> None
 
 
 def _facts(testbed: str, addresses: Mapping[str, str]) -> Facts:
+    """Query the router, or this machine for `netns`. Raises ConfigError for another testbed,
+    TestbedError, ParseError."""
     if testbed == "netns":
         def here(*words: str) -> str:
+            """Run a command of the hooks on this machine. Raises TestbedError."""
             try:
                 return shell.run(hook_command(words[0], "netns", *words[1:]))
             except CommandFailed as failed:
@@ -114,15 +129,20 @@ def _facts(testbed: str, addresses: Mapping[str, str]) -> Facts:
 
 
 def _aqms(facts: Facts) -> dict[str, str]:
-    """AQM -> "" or why the router can't do it."""
+    """Return AQM -> why the router can't use it, "" if it can."""
     return {aqm: facts.kinds.get(kind, "not asked for") for aqm, kind in KIND_OF_AQM.items()}
 
 
 def _console() -> Console:
+    """Return a console on standard output, 120 columns wide if that isn't a terminal."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
 def _print(testbed: str, facts: Facts, addresses: Mapping[str, str]) -> None:
+    """Print the tables about the router, its devices and its AQMs.
+
+    addresses: "client" and "server" -> address.
+    """
     console = _console()
     top = Table(box=None, show_header=False, pad_edge=False)
     top.add_row("testbed", escape(testbed))
@@ -142,7 +162,7 @@ def _print(testbed: str, facts: Facts, addresses: Mapping[str, str]) -> None:
         devices.add_row(escape(link.name), escape(link.state), str(link.txqueuelen),
                         escape(link.driver), "yes" if link.bql else "no", ", ".join(notes))
     console.print(devices, "")
-    if not facts.text.get("tc"):  # which is said once, below
+    if not facts.text.get("tc"):  # reported once, by check_host()
         return
     aqms = Table(box=None, pad_edge=False)
     aqms.add_column("AQM")

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which kinds of qdisc, and what else of the kernel, a router must have."""
+"""The kinds of qdisc, and other features of the kernel, that a router needs for a run."""
 
 from __future__ import annotations
 
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.scenario import Scenario
 
-# What each hook puts there in passing, and the study's shaper.
+# Kinds that every run needs: the one that hooks replace others with, and the study's shaper.
 ALWAYS = frozenset({"pfifo", "htb"})
 
 KIND_OF_AQM = {name: queue.kind for name, queue in QUEUES.items()}
 
-# Filters and devices, as probe.sh names them -> what takes them.
+# Filters and devices, by their names in probe.sh -> the setting that needs them.
 PARTS = {"u32": "tiers = 3", "flow": "aqm = drr", "ifb": "ingress = ifb"}
 
 
 def kinds_of(scenario: Scenario) -> set[str]:
-    """Return the kinds for one run, and the parts."""
+    """Return the kinds of qdisc, filters and devices that a run needs."""
     queues = [QUEUES[scenario.router.queue(role)[0]] for role in ("down", "up")]
     kinds = {"pfifo", *(queue.kind for queue in queues),
              *(part for queue in queues for part in queue.parts)}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command that measures a router: with the queues that it has, and tests that find a server."""
+"""Composes the command that measures a router, with queues that it has and tests whose servers
+answer."""
 
 from __future__ import annotations
 
@@ -13,27 +14,30 @@ from flent_aqm.parts.ssh.needs import KIND_OF_AQM
 from flent_aqm.parts.ssh.probe import Facts
 from flent_aqm.tools.irtt import SERVER as IRTT
 
-# Of a first look, the usual ones.
+# Queues and shapers for a first measurement, in order of preference.
 _QUEUES = ("no_aqm", "codel", "pie", "sfq", "fq_codel", "cake")
 _SHAPERS = ("htb", "tbf", "hfsc")
-# Of the batch `quick`: test -> its server.
+# Tests of the batch `quick` -> the server of each.
 _TESTS = {"ndt7": "ndt7", "iperf3_upload": "iperf3"}
 _BATCH = "aqm_sweep.batch"
 
 
 def queues(facts: Facts, among: Collection[str] = _QUEUES) -> list[str]:
-    """Return those that the router has."""
+    """Return the AQMs of `among` that the router has."""
     return [aqm for aqm in among if facts.kinds.get(KIND_OF_AQM[aqm], "?") == ""]
 
 
 def override(names: Sequence[str]) -> str:
-    """Return the words that take these queues in place of a batch's own."""
+    """Return the option of Flent that measures these AQMs in place of the batch's own."""
     return f"--batch-override aqm={','.join(names)}"
 
 
 def batch_command(testbed: str, server: str, facts: Facts, answers: Sequence[Answer]) -> str:
-    """Return the command; empty where no test of it could run, as the probe, each test's server, a
-    shaper or all queues are missing."""
+    """Return the command of Flent that measures the router.
+
+    Return "" if no test can run: irtt's server, the servers of all tests, all shapers or all queues
+    are missing.
+    """
     there = {one.server for one in answers if not one.why}
     tests = [test for test, name in _TESTS.items() if any(
         one == name or one.startswith(f"{name}-") for one in there)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a router is and can do, and whether that is enough: asked before anything changes.
+"""Queries a router's properties and capabilities, and checks them before anything is changed.
 
-router_hooks/probe.sh prints it. The text is the router's, so untrusted.
+router_hooks/probe.sh prints them. The text comes from the router, so it is untrusted.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from flent_aqm.base.errors import ParseError, TestbedError
 
-# For the state that lies on the router while a sweep runs (session.sh tries 256 KB).
+# Free memory for the original state that is stored on the router during a sweep (session.sh tries
+# 256 KB).
 NEEDED_KB = 300
 
-# A command of on_router.sh and its settings -> what it prints.
+# Function that runs a command of on_router.sh with its settings and returns the output.
 Ask = Callable[..., str]
 
 _NAME = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
@@ -23,33 +24,38 @@ _NAME = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
 
 @dataclass(frozen=True)
 class Link:
-    """A device. driver: "" for a virtual one; bql: its driver limits the bytes in its own
-    queue; lower: devices below it, for a bridge its ports."""
+    """A network device of the router."""
 
     name: str
+    # Operational state, such as `up`.
     state: str
+    # Length of its transmit queue, in packets.
     txqueuelen: int
+    # Name of the driver, "" for a virtual device.
     driver: str
+    # True if the driver has byte queue limits.
     bql: bool
+    # Devices below it, such as a bridge's ports.
     lower: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """One answer of probe.sh.
+    """The parsed output of probe.sh."""
 
-    management: the device that carries our connection, "" if the router doesn't know;
-    routes: address -> device; kinds: kind of qdisc -> "" or why the router lacks it.
-    """
-
+    # Texts such as `kernel` and `tc`.
     text: Mapping[str, str]
+    # Device that carries the ssh connection, "" if the router doesn't know it.
     management: str
+    # Name -> device.
     links: Mapping[str, Link]
+    # Address -> name of the device that the route to it uses.
     routes: Mapping[str, str]
+    # Kind of qdisc, filter or device -> why the router lacks it, "" if it has it.
     kinds: Mapping[str, str]
 
     def beneath(self, name: str) -> set[str]:
-        """Return a device and all below it: of a bridge its ports, of a VLAN its device."""
+        """Return the name of a device and of all devices below it, such as a bridge's ports."""
         devices: set[str] = set()
         waiting = [name]
         while waiting:
@@ -61,14 +67,21 @@ class Facts:
 
 
 def probe(ask: Ask, *, kinds: Collection[str] = (), addresses: Collection[str] = ()) -> Facts:
-    """Ask the router. ask: Connection.run, or its like. Raises what that raises, and
-    ParseError for an answer of another form."""
+    """Query the router.
+
+    Args:
+        ask: Connection.run, or a function like it.
+        kinds: kinds of qdisc, filter or device to try.
+        addresses: addresses whose routes to look up.
+
+    Raises ParseError if the answer has another form, and the errors of `ask`.
+    """
     return parse_probe(ask("probe", *(f"route={address}" for address in addresses),
                            *(f"kind={kind}" for kind in sorted(kinds))))
 
 
 def parse_probe(text: str) -> Facts:
-    """Return the answer as a record. Raises ParseError that shows the line."""
+    """Parse the output of probe.sh. Raises ParseError that quotes the line."""
     lines = text.splitlines()
     if lines[:1] != ["format 1"] or lines[-1:] != ["end"]:
         raise ParseError("the router's answer to the probe is not whole: it begins with "
@@ -98,7 +111,8 @@ def parse_probe(text: str) -> Facts:
 
 
 def check_host(facts: Facts) -> None:
-    """Raise TestbedError when no hook could work there at all, or somebody else is at it."""
+    """Raise TestbedError if hooks can't work there: the user isn't root, tc is missing, or there is
+    too little memory for files."""
     if facts.text.get("uid") != "0":
         raise TestbedError("the user there is not root, who alone may change queues; "
                            "log in as root: ssh://root@ROUTER")
@@ -112,7 +126,11 @@ def check_host(facts: Facts) -> None:
 
 
 def check_devices(facts: Facts, devices: Mapping[str, str]) -> None:
-    """Raise TestbedError when a device can't be shaped. devices: batch key -> name."""
+    """Raise TestbedError if a device can't be shaped: it doesn't exist, carries the ssh connection,
+    or serves both directions.
+
+    devices: batch key -> name of the device.
+    """
     if not facts.management:
         raise TestbedError("the router doesn't tell which of its devices carries the ssh "
                            "connection, so none can be shaped safely: no SSH_CONNECTION in the "
@@ -133,8 +151,13 @@ def check_devices(facts: Facts, devices: Mapping[str, str]) -> None:
 
 
 def check_kinds(facts: Facts, kinds: Collection[str], instead: str = "") -> None:
-    """Raise TestbedError that names the queues which the router lacks, and why. instead: words that
-    leave them out of the sweep."""
+    """Raise TestbedError that names the kinds which the router lacks, and why.
+
+    Args:
+        facts: the router's capabilities.
+        kinds: kinds that the sweep needs.
+        instead: option that leaves the AQMs in question out of the sweep, for the message.
+    """
     lacking = [f"{kind} ({facts.kinds.get(kind, 'not asked for')})" for kind in sorted(kinds)
                if facts.kinds.get(kind, "?")]
     if lacking:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Addresses of client and server, as the router will see them."""
+"""Resolves the addresses of client and server that the router will see."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from flent_aqm.base.errors import ConfigError
 
 
 def address_of(host: str) -> str:
-    """Return the first address of a host name, IPv4 or IPv6, as connections to it take.
+    """Return the address of a host name that connections to it use, IPv4 or IPv6.
 
-    Raises ConfigError for a name that has none.
+    Raises ConfigError if the name can't be resolved.
     """
     try:
         return str(socket.getaddrinfo(host, None, type=socket.SOCK_DGRAM)[0][4][0])
@@ -21,9 +21,9 @@ def address_of(host: str) -> str:
 
 
 def own_address_towards(address: str) -> str:
-    """Return the address that this machine sends from when it sends there. Sends nothing.
+    """Return this machine's source address for packets to this address. Nothing is sent.
 
-    Raises ConfigError where there is no route.
+    Raises ConfigError if there is no route.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The server, where it is set up by ssh: its servers started, delay added on its device.
+"""Sets the server's machine up by ssh: starts servers, and adds delay on its device.
 
-router_hooks/server.sh does the work there; session.sh keeps and restores its state.
+router_hooks/server.sh does the work there. session.sh stores and restores the machine's state.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from flent_aqm.tools.table import SERVERS
 
 
 class Server:
-    """One server behind ssh. client: the address that its device is found by."""
+    """A machine behind ssh that runs the tests' servers.
+
+    Args:
+        address: the machine, ssh://[user@]host[:port].
+        client: the client's address. Delay is added on the device that the route to it uses.
+    """
 
     def __init__(self, address: str, client: str) -> None:
         self._address = address
@@ -28,7 +33,7 @@ class Server:
         self._delay_ms = 0.0
 
     def check(self) -> None:
-        """Connect, and refuse what can't work. Raises TestbedError."""
+        """Connect, and check that the machine can be used. Raises TestbedError."""
         self._connection.start()
         try:
             facts = probe.probe(self._connection.run, addresses=(self._client,), kinds=("netem",))
@@ -40,19 +45,23 @@ class Server:
             raise TestbedError(f"{self._address}: {error}") from None
 
     def begin(self) -> None:
-        """Lock it, keep its state."""
+        """Lock the machine and store its state. Raises TestbedError."""
         self._session = Session(self._connection, [self._device])
         self._session.begin(clear=False)
 
     def make_ready(self, servers: Sequence[str], delay_ms: float) -> None:
-        """Start what doesn't run yet, and set the delay of a round trip.
+        """Start the servers that don't run yet, and set the delay.
 
-        Raises TestbedError when a server doesn't start there.
+        Args:
+            servers: names of servers.
+            delay_ms: extra round-trip time. Half of it is added on the server's device.
+
+        Raises TestbedError if a server doesn't start.
         """
         assert self._session is not None, "begin() comes first"
         token = self._session.token
         for name in servers:
-            # One for all tests of a sweep, in cleartext or not.
+            # The same server takes connections with TLS and in cleartext.
             kind = name.removesuffix("-cleartext")
             if kind not in self._started:
                 server = SERVERS[kind]
@@ -65,7 +74,7 @@ class Server:
             self._delay_ms = delay_ms
 
     def end(self) -> None:
-        """End the servers, restore the device, let go."""
+        """End the servers, restore the machine, and disconnect. Raises TestbedError."""
         try:
             if self._session:
                 self._session.end()
@@ -74,4 +83,5 @@ class Server:
 
 
 def _of_package(command: str) -> str:
+    """Return the command for a shell: `serve` becomes `flent-aqm serve`."""
     return f"flent-aqm {command}" if command.startswith("serve ") else command

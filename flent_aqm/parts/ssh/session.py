@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A sweep's hold on a host: connected, locked, its state kept, and restored at the end.
+"""A sweep's session on a host: locks it, stores its state, and restores it at the end.
 
-On the host router_hooks/session.sh does the work; its watchdog restores the host within
-60 s when this process is gone or the connection has broken.
-"""
+router_hooks/session.sh does the work on the host. Its watchdog restores the host within 60 s if
+this process ends or the connection breaks."""
 
 from __future__ import annotations
 
@@ -20,9 +19,11 @@ from flent_aqm.parts.ssh.restore.state import parse_state
 
 
 class Session:
-    """The hold on one host, for the devices that the hooks will change there.
+    """A session on one host. begin() locks the host, end() restores it. Both raise TestbedError.
 
-    begin() takes it, end() restores the host. Raises TestbedError.
+    Args:
+        connection: an open connection to the host.
+        devices: names of the devices that hooks will change.
     """
 
     def __init__(self, connection: Connection, devices: Sequence[str]) -> None:
@@ -32,8 +33,11 @@ class Session:
         self.token = secrets.token_hex(8)
 
     def begin(self, *, clear: bool) -> None:
-        """Lock the host, keep its state, put the watchdog there. Nothing else is changed,
-        but that sqm-scripts are stopped, and with clear, the devices' queues taken away."""
+        """Lock the host, store its state, and start the watchdog there.
+
+        Running sqm-scripts are stopped. Nothing else is changed, unless `clear`: then clear()
+        follows. Raises TestbedError, after which the host is unlocked again.
+        """
         connection, token = self._connection, f"token={self.token}"
         connection.run("begin", token, f"holder={_holder()}",
                        f"devices={' '.join(self._devices)}")
@@ -53,18 +57,20 @@ class Session:
             raise
 
     def clear(self) -> None:
-        """Take the devices' queues away, and give them the length that was found."""
+        """Remove the qdiscs of the devices, and reset the lengths of their transmit queues to the
+        original ones."""
         self._connection.run("clear", f"token={self.token}")
 
     def end(self) -> None:
-        """Restore the host and let go. Raises TestbedError when it isn't as it was found."""
+        """Restore the host and unlock it. Raises TestbedError if the state isn't the original
+        one."""
         if self._held:
             self._held = False
             self._connection.run("end", f"token={self.token}")
 
 
 def _holder() -> str:
-    """Who we are, for the one who finds the router taken."""
+    """Return user, machine and process, for others who find the host locked."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # no name for this user id

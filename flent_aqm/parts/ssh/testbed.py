@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Client, router and server as machines of their own: this one, and two behind ssh.
+"""Testbed of three machines: this one is the client, router and server are reached by ssh.
 
     this machine ── dev_down [router] dev_up ── server
                      ssh by a third device
 
-Flent runs here. Keys of the batch beside `testbed`: dev_down, dev_up, where the router's
-routes don't tell them; server_testbed, where the server is to be set up by ssh, too.
+Flent runs on this machine. Further keys of the batch: dev_down and dev_up, if the router's routes
+don't determine its devices. server_testbed, if the server is to be set up by ssh as well.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.scenario import Scenario
 
-# Within which the watchdog restores the router: watchdog_limit_s of router_hooks/defaults.sh.
+# Time in which the watchdog restores the router: watchdog_limit_s in router_hooks/defaults.sh.
 WATCHDOG_LIMIT_S = 60
 
 # Settings that have to be the same for all runs on one router.
@@ -42,7 +42,10 @@ _KEYS = ("dev_down", "dev_up", "server_testbed")
 
 
 class ThisHost(RunEnvironment):
-    """Flent on this machine as it is. environment: how its hooks reach the router."""
+    """Run environment for Flent on this machine as it is.
+
+    environment: variables by which the hooks reach the router.
+    """
 
     name = "the command"
     hidden = ()
@@ -60,13 +63,15 @@ class ThisHost(RunEnvironment):
         (self.folder / "cell.batch").write_text(run.batch)
 
     def _command_line(self) -> list[str]:
+        """Return the command that runs guest/host.sh, as root in PID and mount namespaces of its
+        own."""
         apart = (["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
                  if os.geteuid() == 0 else [])
         return [*DIES_WITH_US, *apart, "sh", "guest/host.sh"]
 
 
 class SshTestbed:
-    """Runs through a router behind ssh, one after the other."""
+    """Makes runs through a router behind ssh, one after the other."""
 
     real_time = True
     tools: Sequence[str] = ("ssh", "unshare")
@@ -81,7 +86,12 @@ class SshTestbed:
         self._router: Mapping[str, str] = {}
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
-        """Connect, and refuse what the router can't do or must not be asked for."""
+        """Connect to the router (and server), and check that they can do all runs. Return warnings
+        for the user.
+
+        Raises ConfigError for settings that a real testbed can't have, TestbedError for what the
+        router lacks.
+        """
         cells = list(cells)
         for cell in cells:
             refuse_virtual_settings(self._address, cell.scenario)
@@ -116,14 +126,16 @@ class SshTestbed:
                 if facts.links[name].driver and not facts.links[name].bql]
 
     def prepare(self) -> None:
-        """Lock the router, keep its state, leave a watchdog there; the same on the server."""
+        """Lock router and server, store their states, and start the watchdogs there. Raises
+        TestbedError."""
         self._session = Session(self._connection, list(self._devices.values()))
         self._session.begin(clear=True)
         if self._server:
             self._server.begin()
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """Return this machine's kernel, and what the router says of itself."""
+        """Return facts for data files: this machine's kernel, the router's own description, and its
+        devices."""
         keys = ("model", "system", "kernel", "tc")
         return Facts(
             {"version": os.uname().release, "hash": None},
@@ -131,12 +143,13 @@ class SshTestbed:
              "devices": dict(self._devices), "watchdog_limit_s": WATCHDOG_LIMIT_S})
 
     def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:
-        """Return this machine, with the server made ready for the run."""
+        """Return the run environment, after the router was cleared and the server made ready.
+        Raises TestbedError if the connection has broken."""
         assert self._session is not None, "prepare() comes first"
         if not self._connection.is_open():
             raise TestbedError(f"{self._address}: the connection has broken; the watchdog there "
                                f"restores the router within {WATCHDOG_LIMIT_S} s")
-        # txqueuelen of the run before would be this one's, too.
+        # Otherwise the transmit queue length of the previous run would stay.
         self._session.clear()
         if self._server:
             self._server.make_ready(run.servers, scenario.path.base_delay_ms)
@@ -148,7 +161,8 @@ class SshTestbed:
         })
 
     def clean_up(self) -> None:
-        """Restore router and server, and let go of them."""
+        """Restore router and server, and disconnect. Raises TestbedError with the faults of
+        both."""
         faults = []
         for end in (self._server.end if self._server else None,
                     self._session.end if self._session else None):
@@ -162,13 +176,14 @@ class SshTestbed:
             raise TestbedError("; ".join(faults))
 
     def _named(self, error: AqmError) -> AqmError:
+        """Return the error with the router's address before its text, unless it has it already."""
         text = str(error)
         return error if self._address in text else TestbedError(f"{self._address}: {text}")
 
 
 def _without(facts: probe.Facts, cells: Iterable[Cell]) -> str:
-    """Return the words that leave out queues whose cells ask for what the router lacks; empty where
-    none is left."""
+    """Return the option that leaves out the AQMs that need something the router lacks. "" if no AQM
+    is left."""
     fits = {cell.scenario.router.aqm: True for cell in cells}
     for cell in cells:
         if any(facts.kinds.get(kind, "?") for kind in needs.kinds_of(cell.scenario)):
@@ -178,7 +193,7 @@ def _without(facts: probe.Facts, cells: Iterable[Cell]) -> str:
 
 
 def _same(key: str, values: Iterable[str]) -> str:
-    """Return the one value. Raises ConfigError where there are several."""
+    """Return the value that all runs have for a key. Raises ConfigError if they differ."""
     different = sorted(set(values))
     if len(different) > 1:
         raise ConfigError(f"{key}: {' and '.join(map(repr, different))} in one sweep; "
@@ -187,12 +202,16 @@ def _same(key: str, values: Iterable[str]) -> str:
 
 
 def _first(hosts: object) -> str:
-    """The server is the first of Flent's hosts."""
+    """Return the first of Flent's hosts, which is the server. "" without hosts."""
     return str(hosts[0]) if isinstance(hosts, list) and hosts else ""
 
 
 def _device(facts: probe.Facts, keys: Mapping[str, str], key: str, address: str, host: str) -> str:
-    """Return the device that the batch names, or else that which the router's route takes."""
+    """Return the name of the router's device that the batch names, or otherwise that of its route
+    to `address`.
+
+    Raises TestbedError if there is no route.
+    """
     if keys[key]:
         return keys[key]
     if address not in facts.routes:

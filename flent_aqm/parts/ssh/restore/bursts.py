@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bursts that come back to the tick.
+"""Computes bursts for tc that the kernel stores as exactly the original ones.
 
-tc takes a burst in bytes, and the kernel keeps the time that it takes at the rate, in ticks.
-Shown in bytes again, it is rounded down; so what is shown gives a smaller one.
-"""
+tc takes a burst in bytes. The kernel stores the time that these bytes take at the rate, in ticks.
+tc shows that time in bytes again, rounded down. The shown number would therefore give a smaller
+burst."""
 
 from __future__ import annotations
 
@@ -16,33 +16,40 @@ from flent_aqm.router.tc.classes import SIZE_UNIT
 from flent_aqm.router.tc.read_back import bit_per_s
 from flent_aqm.spec.queues.units import Clock
 
-# As shown, the rate behind it as shown, its ticks in hexadecimal -> as tc has to be told. Ticks
-# are "" for TBF, of which tc tells none.
+# Function (burst as shown by tc, its rate as shown, its ticks in hexadecimal) -> burst for tc. The
+# ticks are "" for TBF, for which tc doesn't show them.
 Burst = Callable[[str, str, str], str]
 
-# The texts are the router's, so bounded.
+# The texts come from the router, so their length is limited.
 _SIZE = re.compile(r"(\d{1,12})([KM]?)b(?:/\d+)?")
 _RATE = re.compile(r"\d{1,9}K?bit|\d{1,6}Mbit|\d{1,3}Gbit")
 _TICKS = re.compile(r"[0-9a-f]{0,8}")
 
-# The first iproute2 that doesn't cut off to whole microseconds.
+# First version of iproute2 that doesn't round down to whole microseconds.
 _EXACT_SINCE = (6, 16)
 
 
 def bursts(tc: str, clock: Clock) -> Burst:
-    """Return the writer for a router. tc: what `tc -V` says there."""
+    """Return the function that converts bursts for a router.
+
+    Args:
+        tc: output of `tc -V` on the router.
+        clock: the router's clock of the packet scheduler.
+    """
     version = re.search(r"iproute2-(\d+)\.(\d+)", tc)
     exact = version is not None and (int(version[1]), int(version[2])) >= _EXACT_SINCE
     reckon = new_ticks if exact else old_ticks
 
     def burst(shown: str, rate: str, ticks: str) -> str:
-        """As it is shown, without its cell, where no number of bytes gives the same."""
+        """Return a number of bytes that gives the same burst. If there is none, return the burst as
+        shown, without its cell size."""
         size, rate_match = _SIZE.fullmatch(shown), _RATE.fullmatch(rate)
         if not size or not rate_match or bit_per_s(rate) < 8 or not _TICKS.fullmatch(ticks):
             return shown.partition("/")[0]
         rate_bytes_per_s = bit_per_s(rate) // 8
         least = int(size[1]) * SIZE_UNIT[size[2]]
-        # A microsecond lets so much through; a shown K may be 16 bytes off, an M 1024.
+        # Search range: the bytes of a microsecond, and the rounding of a size shown in K (16 bytes)
+        # or M (1024 bytes).
         near = rate_bytes_per_s // 1_000_000 + {"": 2, "K": 18, "M": 1026}[size[2]]
         for size_bytes in (*range(least, least + near), *range(least - 1, least - near, -1)):
             burst_ticks = reckon(size_bytes, rate_bytes_per_s, clock)

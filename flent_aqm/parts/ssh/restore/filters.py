@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters as tc shows them, and the commands that make them again.
+"""Converts filters as tc shows them into the commands that create them again.
 
-u32 without hash tables of its own, fw and matchall, with a class, or with one redirection
-to another device: what shapers with an IFB device and by DSCP have.
-"""
+Supported are u32 without additional hash tables, fw and matchall, with a class or with one
+redirection to another device. Shapers with an IFB device or with DSCP classes use these."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ _HEAD = re.compile(
 _MATCH = re.compile(r"match ([0-9a-f]{8})/([0-9a-f]{8}) at (nexthdr\+)?(-?\d+)")
 _MIRRED = re.compile(r"action order 1: mirred \(Egress (Redirect|Mirror) to device ([\w.@-]+)\) "
                      r"(?:stolen|pipe)")
-# Of a u32 filter's first line: which class, and what goes without saying.
+# End of a u32 filter's first line: its class, and values that are always the same.
 _U32 = re.compile(r"fh \S+ order \d+ key ht \w+ bkt 0 (?:terminal )?"
                   r"(?:\*?flowid (?P<flow>\S+) ?)?(?:not_in_hw ?)?")
 _FW = re.compile(r"handle (?P<handle>0x[0-9a-f]+(?:/0x[0-9a-f]+)?) (?:classid (?P<flow>\S+) ?)?")
@@ -26,9 +25,14 @@ _MATCHALL = re.compile(r"handle 0x1 (?:flowid (?P<flow>\S+) ?)?(?:not_in_hw ?)?"
 
 
 def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[str]]:
-    """Return the words for tc, one list a filter. where: `parent 1:`, `ingress` or `egress`.
+    """Return the arguments for tc that create filters again, a list per filter.
 
-    Raises TestbedError that shows the filter which can't be made again.
+    Args:
+        device: name of the device.
+        where: `parent 1:`, `ingress` or `egress`.
+        lines: output of tc.
+
+    Raises TestbedError that quotes a filter that can't be created again.
     """
     commands = []
     for filter_ in _split(lines):
@@ -39,7 +43,7 @@ def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[
                 f"{' '.join(' '.join(filter_).split())[:120]!r}; remove it first: "
                 f"tc filter del dev {device} {where}")
         if words:
-            # The same place may have been named in another way.
+            # The filter's own line is more exact about its parent than `where`.
             named = _HEAD.fullmatch(filter_[0])
             place = ["parent", named["parent"]] if named and named["parent"] else where.split()
             commands.append(["filter", "add", "dev", device, *place, *words])
@@ -47,7 +51,7 @@ def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[
 
 
 def _split(lines: Sequence[str]) -> list[list[str]]:
-    """Return one list of lines a filter: a line at the margin begins one."""
+    """Return the lines of each filter. A line that isn't indented begins a filter."""
     filters: list[list[str]] = []
     for line in lines:
         if line.startswith("filter "):
@@ -59,8 +63,8 @@ def _split(lines: Sequence[str]) -> list[list[str]]:
 
 
 def _command(lines: Sequence[str]) -> list[str] | None:
-    """Return words after the place; none for a line that is only a heading; None: not
-    understood."""
+    """Return the arguments for tc that follow the parent. Empty for a line that is only a heading.
+    None if the filter isn't supported."""
     head = _HEAD.fullmatch(lines[0])
     if not head or head["chain"] not in (None, "0"):
         return None

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a router comes back to the state that it was found in.
+"""Makes the plan that restores a router to its original state.
 
-The plan is made before anything is changed, and lies on the router, where session.sh
-carries it out: first lengths of transmit queues and offloads; then the devices get the
-kernel's default queues, and new IFB devices go; then `tc` builds what stood there. A
-queue with handle 0: is the kernel's own and comes by itself.
+The plan is made before anything is changed, and is stored on the router. session.sh carries it out:
+first it sets lengths of transmit queues and offloads. Then the devices get the kernel's default
+queues, and new IFB devices are removed. Then `tc` creates the original queues. A queue with handle
+0: is the kernel's own and isn't created.
 
-Words that tc prints are not always words that tc takes (iproute2, tc/q_*.c and f_*.c).
-What isn't in the tables below can't be promised to come back, so a sweep doesn't begin.
+tc doesn't accept all words that it prints (iproute2, tc/q_*.c and f_*.c). A queue or option that is
+not in the tables below can't be restored for certain, so a sweep doesn't begin.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from flent_aqm.router.tc.classes import SIZE_UNIT
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.queues.values import Expected, codel_us, psched_us
 
-# ethtool -k's names of what ethtool -K calls otherwise; the kernel's names are the same.
+# Names in the output of ethtool -k -> names for ethtool -K, if they differ.
 _OFFLOADS = {"generic-segmentation-offload": "gso", "generic-receive-offload": "gro"}
 
-# Queues whose classes are the kernel's: they come with the queue.
+# Queues whose classes the kernel creates together with the queue.
 _OWN_CLASSES = {"mq", "multiq", "prio", "tbf", "ingress", "clsact",
                 *(queue.kind for queue in QUEUES.values() if queue.shows_classes)}
 
@@ -50,13 +50,17 @@ def restore_plan(state: RouterState) -> list[str]:
 
 
 def _tree(device: Device, burst: Burst) -> list[Words]:
-    """Queues and classes from the root on, then the filters."""
+    """Return the arguments for tc that create a device's queues and classes, parents first, then
+    its filters.
+
+    Raises TestbedError if something can't be recreated.
+    """
     nodes = [*(_qdisc(device.name, line, burst) for line in device.qdiscs),
              *(_class(device.name, line, burst) for line in device.classes)]
     waiting = {node[0]: node for node in nodes if node}
     ordered: list[Words] = []
     while waiting:
-        # A place that is no class of its own, as those of mq, is the queue's: 1:2 is 1:'s.
+        # Parent 1:2 of a queue like mq isn't in the list of classes. It then needs the queue 1:.
         ready = [own for own, (_, parent, _) in waiting.items()
                  if parent not in waiting and (not parent or _queue(parent) not in waiting)]
         if not ready:
@@ -67,11 +71,13 @@ def _tree(device: Device, burst: Burst) -> list[Words]:
     return ordered
 
 
-# A queue or class: what it is called, what it hangs on, and the words that make it.
+# A queue or class: its handle, its parent's, and the arguments for tc that create it.
 Node = tuple[str, str, Words]
 
 
 def _qdisc(device: str, line: str, burst: Burst) -> Node | None:
+    """Return the queue that a line of tc shows. None if the kernel creates it by itself. Raises
+    TestbedError if it can't be recreated."""
     words = _words(device, line)
     match words:
         case ["qdisc", _, "0:", *_]:
@@ -93,12 +99,14 @@ def _qdisc(device: str, line: str, burst: Burst) -> Node | None:
     if kind == "tbf":
         shown = _shown(rest)
         options[options.index("burst") + 1] = burst(shown["burst"], shown["rate"], "")
-    # replace: under mq, each place has a queue already.
+    # `replace`, because each class of mq has a queue already.
     return handle, parent, ["qdisc", "replace", "dev", device, *where, "handle", handle, kind,
                             *options]
 
 
 def _class(device: str, line: str, burst: Burst) -> Node | None:
+    """Return the class that a line of tc shows. None if the kernel creates it with its queue.
+    Raises TestbedError if it can't be recreated."""
     words = _words(device, line)
     match words:
         case ["class", kind, *_] if kind in _OWN_CLASSES:
@@ -115,7 +123,7 @@ def _class(device: str, line: str, burst: Burst) -> Node | None:
     shown = _shown(rest)
     options = _options(rest, {
         "leaf": None, "prio": str, "quantum": str, "rate": str, "ceil": str,
-        # before iproute2 4.5 behind each burst, too, where no class has one any more
+        # iproute2 before 4.5 also prints it behind each burst
         "overhead": lambda text: text.removesuffix("b"), "linklayer": str,
         "burst": lambda text: burst(text, shown.get("rate", ""), shown.get("buffer", "")),
         "cburst": lambda text: burst(text, shown.get("ceil", ""), shown.get("cbuffer", "")),
@@ -127,12 +135,15 @@ def _class(device: str, line: str, burst: Burst) -> Node | None:
 
 
 def _queue(place: str) -> str:
+    """Return the handle of the queue that a class belongs to: "1:" for "1:2"."""
     return f"{place.split(':')[0]}:"
 
 
 def _words(device: str, line: str) -> Words:
+    """Return the words of a line of tc, without `dev DEVICE`. Raises TestbedError if a word has
+    unexpected characters."""
     words = line.split()
-    # Some versions name the device although only one was asked for.
+    # Some versions of tc print the device even if it was on the command line.
     if words[3:5] == ["dev", device]:
         del words[3:5]
     if not all(WORD.fullmatch(word) for word in words):
@@ -141,21 +152,27 @@ def _words(device: str, line: str) -> Words:
 
 
 def _unknown(device: str, line: str) -> TestbedError:
+    """Return the error for a queue that can't be restored."""
     return TestbedError(f"{device}: its queue could not be restored exactly, as tc shows it as "
                         f"{line.strip()[:120]!r}; remove it first: tc qdisc del dev {device} root")
 
 
 # ---- options of each kind of queue -------------------------------------------
 
-# How a value is written for tc; None: it is shown only, and left out.
+# Function that converts a shown value for tc. None: the option is only shown, and is left out.
 Writer = Callable[[str], str] | None
 
 
 def _options(words: Iterable[str], values: dict[str, Writer], flags: Sequence[str] = ()
              ) -> Words | None:
-    """`words` as tc takes them: pairs of a name in `values` and its value, and flags.
+    """Convert the options of a queue from tc's output to tc's arguments.
 
-    None if there is a word of neither.
+    Args:
+        words: the options as shown.
+        values: name of an option with a value -> function that converts the value.
+        flags: names of options without a value.
+
+    Return None if a word is neither.
     """
     rest = iter(words)
     options: Words = []
@@ -174,23 +191,27 @@ def _options(words: Iterable[str], values: dict[str, Writer], flags: Sequence[st
 
 
 def _packets(text: str) -> str:
+    """Convert a number of packets: tc shows "1000p" and takes "1000"."""
     return text.removesuffix("p")
 
 
 def _shown(words: Words) -> dict[str, str]:
-    """Return each option's value by its name, where all have one."""
+    """Return the options as name -> value. Each must have a value."""
     return dict(zip(words[::2], words[1::2], strict=False))
 
 
 def _bytes(text: str) -> str:
-    """Where tc shows a unit, but takes none."""
+    """Convert a size for options where tc shows a unit but takes none: "3028b" becomes "3028"."""
     size = re.fullmatch(r"(\d+)([KM]?)b", text)
     return str(int(size[1]) * SIZE_UNIT[size[2]]) if size else text
 
 
 def _time(kept: Callable[[int], Expected]) -> Callable[[str], str]:
-    """Microseconds that the kernel keeps in units of its own, and shows rounded down: as many
-    as give the ones shown. kept: what it shows for so many."""
+    """Return a function that converts a time in us, which the kernel stores rounded down.
+
+    It looks for the time that is stored as the shown one. `kept` returns the number of us that the
+    kernel shows for a number of us.
+    """
     def write(text: str) -> str:
         shown = text.removesuffix("us")
         if not text.endswith("us") or not shown.isdecimal():
@@ -204,33 +225,37 @@ _codel_time, _pie_time = _time(codel_us), _time(psched_us)
 
 
 def _seconds(text: str) -> str:
+    """Convert a time in s: tc shows "10sec" and takes "10"."""
     return text.removesuffix("sec")
 
 
 def _flows(text: str) -> str:
-    """SFQ's, before iproute2 5.6 with the divisor, which is shown twice."""
+    """Convert SFQ's number of flows. iproute2 before 5.6 shows the divisor with it."""
     return text.partition("/")[0]
 
 
 def _pairs(flags: Sequence[str] = (), **values: Writer) -> Callable[[Words], Words | None]:
+    """Return a function that converts options of these names and flags."""
     return lambda words: _options(words, values, flags)
 
 
 def _codel(**more: Writer) -> Callable[[Words], Words | None]:
+    """Return a function that converts CoDel's options, and those in `more`."""
     def options(words: Words) -> Words | None:
         output = _options(words, {"limit": _packets, "target": _codel_time,
                                   "interval": _codel_time, "ce_threshold": _codel_time, **more},
                           ["ecn"])
-        # Its absence is an option of its own.
+        # Without ecn, tc needs the option noecn.
         return output if output is None or "ecn" in output else [*output, "noecn"]
 
     return options
 
 
 def _sfq(words: Words) -> Words | None:
+    """Convert SFQ's options. None if one is unknown."""
     options = _options(words, {"limit": _packets, "quantum": str, "depth": str, "flows": _flows,
                                "divisor": str, "perturb": _seconds}, ["headdrop"])
-    # A limit that is asked for lowers the flows to it: where there are more, nobody has.
+    # tc lowers the flows to a given limit. If there are more flows than that, no limit was given.
     if options and options[:1] == ["limit"] and "flows" in options:
         limit, flows = options[1], options[options.index("flows") + 1]
         if limit.isdecimal() and flows.isdecimal() and int(flows) > int(limit):
@@ -239,12 +264,14 @@ def _sfq(words: Words) -> Words | None:
 
 
 def _tbf(words: Words) -> Words | None:
+    """Convert TBF's options. None if one is unknown, or rate or burst is missing."""
     options = _options(words, {"rate": str, "burst": str, "lat": str, "mpu": str,
                                "linklayer": str})
     return options if options and {"rate", "burst"} <= set(options[::2]) else None
 
 
 def _prio(words: Words) -> Words | None:
+    """Convert PRIO's options. None if they have another form."""
     match words:
         case ["bands", bands, "priomap", *bands_of] if len(bands_of) == 16:
             return ["bands", bands, "priomap", *bands_of]
@@ -252,6 +279,7 @@ def _prio(words: Words) -> Words | None:
 
 
 def _without_options(words: Words) -> Words | None:
+    """Return no options, whatever tc shows."""
     return []
 
 
@@ -265,10 +293,12 @@ _CAKE_FLAGS = (
 
 
 def _cake(words: Words) -> Words | None:
+    """Convert CAKE's options. None if one is unknown."""
     return _options(words, {"bandwidth": str, "rtt": str, "overhead": str, "mpu": str,
                             "memlimit": str, "fwmark": str}, ["unlimited", *_CAKE_FLAGS])
 
 
+# Kind of queue -> function that converts the shown options for tc, and returns None if it can't.
 _OPTIONS: dict[str, Callable[[Words], Words | None]] = {
     "pfifo": _pairs(limit=_packets),
     "bfifo": _pairs(limit=str),

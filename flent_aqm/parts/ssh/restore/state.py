@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The state of a router's devices, as router_hooks/state.sh prints it.
+"""Parses the state of a router's devices, the output of router_hooks/state.sh.
 
-The text is the router's, so untrusted: anything that isn't of the form is an error.
+The text comes from the router, so it is untrusted. Any deviation from the form is an error.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from flent_aqm.base.errors import ParseError
 from flent_aqm.spec.queues.units import Clock, parse_psched
 
-# Names of devices, handles, numbers, words of tc. None of these characters is special
-# to tc's batch mode, and no word of it is empty.
+# Names of devices, handles, numbers, words of tc. None of these characters has a meaning in tc's
+# batch mode.
 WORD = re.compile(r"[A-Za-z0-9_.:@/%+*-]+")
 _LINK = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
 _OFFLOAD = re.compile(r"([a-z0-9-]+): (on|off)")
@@ -22,21 +22,21 @@ _OFFLOAD = re.compile(r"([a-z0-9-]+): (on|off)")
 
 @dataclass
 class Device:
-    """One device. Lines of tc are kept as they are, for restore_plan.py to understand.
-
-    filters: what they hang on (`parent 1:`, `ingress`, `egress`) -> lines.
-    """
+    """State of a device. Lines of tc are kept as they are, and plan.py interprets them."""
 
     name: str
+    # Length of its transmit queue, in packets.
     txqueuelen: int = 0
     qdiscs: list[str] = field(default_factory=list)
     classes: list[str] = field(default_factory=list)
+    # Place of filters (`parent 1:`, `ingress`, `egress`) -> lines of tc.
     filters: dict[str, list[str]] = field(default_factory=dict)
+    # Lines of ethtool -k.
     offload_lines: list[str] = field(default_factory=list)
 
     @property
     def offloads(self) -> dict[str, bool]:
-        """By ethtool's names, those that can be changed. Raises ParseError."""
+        """The offloads that can be changed, by ethtool's names -> on. Raises ParseError."""
         by_name = {}
         for line in self.offload_lines:
             match = _OFFLOAD.fullmatch(line)
@@ -48,21 +48,24 @@ class Device:
 
 @dataclass(frozen=True)
 class RouterState:
-    """links: names of all devices; devices: those that a sweep changes; tc: what it says of
-    itself; clock: that of the kernel's queues."""
+    """State of a router."""
 
+    # Names of all devices.
     links: tuple[str, ...]
+    # Name -> device, for the devices that a sweep changes.
     devices: Mapping[str, Device]
+    # Output of `tc -V`.
     tc: str
+    # The kernel's clock of the packet scheduler.
     clock: Clock
 
 
 def parse_state(text: str) -> RouterState:
-    """Return the state as a record. Raises ParseError that shows the line."""
+    """Parse the output of state.sh. Raises ParseError that quotes the line."""
     links: list[str] = []
     devices: dict[str, Device] = {}
     device: Device | None = None
-    lines: list[str] = []  # of the section that goes on
+    lines: list[str] = []  # lines of the current section
     facts = {"tc": "", "psched": ""}
     for line in text.splitlines():
         if not line.startswith("@"):
