@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a kernel of the user's says of its own mistakes, as the cause of a failed run: a warning,
-an oops with function and line, a queue that never lets go of packets."""
+"""Finds the cause of a failed run in what a user's kernel reports: a warning, an oops with function
+and line, a queue that never releases its packets."""
 
 from __future__ import annotations
 
@@ -11,35 +11,43 @@ from pathlib import Path
 from flent_aqm.base.errors import AqmError
 from flent_aqm.base.shell import run
 
-# Beginnings of the kernel's words for what must not happen, the most telling first: an oops'
-# own line is followed by the panic that it leads to.
+# Marks of the kernel's messages about faults. In the log, an oops comes before the panic that
+# results from it.
 _MARKS = ("BUG:", "WARNING:", "INFO: possible", "INFO: rcu", "INFO: task", "UBSAN:", "refcount_t:",
           "Kernel mode fault", "Kernel panic")
+# Time stamp at the beginning of a line.
 _STAMP = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[[^\]]*\])? ")
-# Where the processor was at a fault, which UML tells before it panics.
+# Address of a fault, which UML prints before it panics.
 _REGISTER = re.compile(r"\bRIP: [0-9a-f]+:(\w+)\+0x([0-9a-f]+)/0x[0-9a-f]+")
-# foo_enqueue+0x10/0x20 of a trace, and "ip 0x601234" of UML's panic.
+# An entry of a trace, such as foo_enqueue+0x10/0x20, and the address in UML's panic, such as "ip
+# 0x601234".
 _PLACE = re.compile(r"\b(\w+)\+0x([0-9a-f]+)/0x[0-9a-f]+")
 _ADDRESS = re.compile(r"\bip (?:0x)?([0-9a-f]{6,16})\b")
-# Functions by which the kernel tells of a fault, and that are never at fault.
+# Functions by which the kernel reports a fault. They never cause it.
 _TELLERS = re.compile(r"show_stack|dump_stack|__warn|warn_slowpath|panic|segv|sig_handler|"
                       r"hard_handler|um_set_signals|unblock_signals|lockdep|print_|check_|__might|"
                       r"report|userspace|relay_signal|bad_|_printk|vprintk")
-# Files of the kind that a user brings.
+# A place in a file of the kind that users bring: queues and congestion controls.
 _CALLED_BY_NAME = re.compile(r", (?:sch|tcp)_\w+\.c line ")
+# Most addresses whose source lines are looked up.
 _MOST_PLACES = 2000
-# Of a complaint: lockdep lists locks before its trace.
+# Lines of a complaint that are read: lockdep lists locks before its trace.
 _MOST_LINES = 150
+# Most characters of a complaint.
 LONGEST = 400
 
 
 def first_complaint(log: str, program: Path) -> str:
-    """Return the first complaint in a kernel's log, with the place in the source where it can
-    be told, as one line; "" for none. program: the kernel, with linux.debug beside it."""
+    """Return the first complaint in a kernel's log as one line, with the place in the source if it
+    can be found. Return "" if there is none.
+
+    program: the kernel, with linux.debug beside it.
+    """
     lines = [_STAMP.sub("", line).strip() for line in log.splitlines()]
     for number, line in enumerate(lines):
         if any(mark in line for mark in _MARKS):
-            # What follows a panic is its own stack, and warnings of how the kernel ends.
+            # A panic is followed by its own stack and warnings about the kernel's end, so the place
+            # is searched before it first.
             place = (_place_of_fault(lines[:number], program) if "Kernel panic" in line else "") \
                 or _place_of(lines[number:number + _MOST_LINES], program)
             text = f"{line} ({place})" if place else line
@@ -48,12 +56,16 @@ def first_complaint(log: str, program: Path) -> str:
 
 
 def hang(addresses: Iterable[int], program: Path) -> str:
-    """Return the place in the source where a kernel is that never ends, "" where nobody knows.
-    addresses: where it was seen, the most likely first, with others among them that are no
-    place in the kernel.
+    """Return the place in the source at which a kernel hangs, "" if it can't be found.
 
-    A loop calls functions of others: the first place that is in a queue or a congestion control
-    is the one to tell.
+    A loop calls other functions, so the first place in a queue or a congestion control is
+    preferred.
+
+    Args:
+        addresses: where the kernel was seen, the most likely first. Numbers that aren't addresses
+            of
+            the kernel may be among them.
+        program: the kernel, with linux.debug beside it.
     """
     places = [place for place in _source_lines(list(addresses)[:_MOST_PLACES], program) if place]
     own = [place for place in places if _CALLED_BY_NAME.search(place)]
@@ -61,7 +73,11 @@ def hang(addresses: Iterable[int], program: Path) -> str:
 
 
 def leak(held: str) -> str:
-    """Return what the router still held when nothing more came, "" for nothing."""
+    """Return a complaint about packets that the router held after all traffic had ended, "" if
+    there are none.
+
+    held: a line for each queue that wasn't empty.
+    """
     queues = [line.strip() for line in held.splitlines() if line.strip()]
     if not queues:
         return ""
@@ -70,15 +86,16 @@ def leak(held: str) -> str:
 
 
 def _place_of_fault(lines: Sequence[str], program: Path) -> str:
-    """Return function, file and line of the last fault before a panic, "" where none is told."""
+    """Return function, file and line of the last fault before a panic, "" if the lines have
+    none."""
     matches = [match for line in lines if (match := _REGISTER.search(line))]
     start = _addresses(program).get(matches[-1][1]) if matches else None
     return "" if start is None else _source_line(start + int(matches[-1][2], 16), program)
 
 
 def _place_of(lines: Iterable[str], program: Path) -> str:
-    """Return function, file and line that a complaint is about, and if they are not the user's,
-    the user's function that called them."""
+    """Return function, file and line that a complaint is about. If these are not the user's, add
+    the user's function that called them. Return "" if the complaint has no place."""
     named: list[tuple[str, int]] = []
     for line in lines:
         address = _ADDRESS.search(line)
@@ -99,7 +116,8 @@ def _place_of(lines: Iterable[str], program: Path) -> str:
 
 
 def _addresses(program: Path) -> dict[str, int]:
-    """Return where each function begins, by its name."""
+    """Return the start address of each function of the kernel, by its name. Empty if there is no
+    linux.debug."""
     try:
         listed = run(["nm", program.with_name("linux.debug")])
     except AqmError:
@@ -109,14 +127,17 @@ def _addresses(program: Path) -> dict[str, int]:
 
 
 def _source_line(address: int, program: Path) -> str:
-    """As _source_lines() has it."""
+    """Return the source line of one address, as _source_lines() does."""
     return _source_lines([address], program)[0]
 
 
 def _source_lines(addresses: Sequence[int], program: Path) -> list[str]:
-    """Function, file and line of each, the latter two for files of the user's; "" where nobody
-    knows. Where a header's function was put into one of a queue or a congestion control, the
-    latter."""
+    """Return function, file and line of each address as text, "" if unknown. File and line are
+    included only if the debug information has them, which is so for the user's files.
+
+    If a header's function was inlined into one of a queue or a congestion control, the latter is
+    returned.
+    """
     if not addresses:
         return []
     try:
@@ -125,7 +146,7 @@ def _source_lines(addresses: Sequence[int], program: Path) -> list[str]:
     except AqmError:
         return [""] * len(addresses)
     places = []
-    # Of each address itself, then function and place, from the innermost on outwards.
+    # For each address: the address, then pairs of function and place, the innermost first.
     for part in re.split(r"^0x[0-9a-f]+$\n", text, flags=re.MULTILINE)[1:]:
         lines = part.splitlines()
         frames = [_as_words(*pair) for pair in zip(lines[::2], lines[1::2], strict=False)]
@@ -135,7 +156,8 @@ def _source_lines(addresses: Sequence[int], program: Path) -> list[str]:
 
 
 def _as_words(function: str, place: str) -> str:
-    """Of the two lines that addr2line has for an address."""
+    """Return a frame as text, such as "in foo_enqueue, sch_foo.c line 12", from the two lines that
+    addr2line prints. "" if the function is unknown."""
     if function == "??":
         return ""
     path, _, number = place.split(" ")[0].rpartition(":")

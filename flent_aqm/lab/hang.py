@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a lab that never ends is busy with: addresses of instructions, looked at from outside, and
-whether a program of it only computes.
+"""Examines from outside what a lab that never ends is doing.
 
-The guest's kernel runs in processes of the host, which are ours: ptrace(2) stops one for a
-moment and tells where it is, and what it has on its stack. A loop that never ends may be in what
-it calls at each look; where that returns to lies on the stack.
+It samples the addresses of instructions that the guest executes, and finds out whether one of its
+programs only computes. The guest's kernel runs in processes of the host, which belong to this user:
+ptrace(2) stops a process for a moment, and reads its registers and its stack. If the functions that
+a loop calls are sampled in place of the loop, the addresses to which they return are on the stack.
 """
 
 from __future__ import annotations
@@ -19,20 +19,24 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-# Of linux/ptrace.h and x86's asm/ptrace-abi.h.
+# Requests of ptrace(2), from linux/ptrace.h and x86's asm/ptrace-abi.h.
 _GETREGS, _DETACH, _SEIZE, _INTERRUPT = 12, 17, 0x4206, 0x4207
-_WALL = 0x40000000  # waitpid: whatever kind of child
-# Of struct user_regs_struct: words, and the places of two.
+_WALL = 0x40000000  # flag of waitpid() for all kinds of child
+# Number of words in struct user_regs_struct, and the indexes of RIP and RSP.
 _REGISTERS, _RIP, _RSP = 27, 16, 19
+# Number of samples, and seconds between two of them.
 LOOKS, BETWEEN_S = 20, 0.01
-# The innermost callers are what is looked for.
+# Bytes of the stack that are read: the innermost callers are enough.
 _STACK_BYTES = 1024
 
 
 def busy_addresses(session: int) -> list[int]:
-    """Return where the busy processes of a session were at some looks, the address that was
-    seen most often first, and behind them what lay on their stacks likewise: addresses to return
-    to, and other words. Empty where none is busy, or the host doesn't let us look."""
+    """Return addresses at which the running processes of a session were seen, the most frequent
+    first.
+
+    They are followed by words from the stacks of these processes, the most frequent first: return
+    addresses and other words. Empty if no process runs, or if the host doesn't permit ptrace.
+    """
     if platform.machine() != "x86_64":
         return []
     seen: Counter[int] = Counter()
@@ -48,11 +52,10 @@ def busy_addresses(session: int) -> list[int]:
 
 
 def computes_only(session: int, seconds: float) -> bool:
-    """Return whether a process of a session computed for some seconds and did nothing else.
+    """Watch the processes of a session for some seconds. Return whether one of them only computed.
 
-    Each system call in the guest is a signal on the host, whose kernel spends time on it. So a
-    process whose own time passes while the host's kernel spends none on it makes no calls. Takes
-    as many seconds.
+    Each system call in the guest is a signal on the host, on which the host's kernel spends time.
+    So a process that uses processor time, but causes no system time on the host, makes no calls.
     """
     before = dict(_processor_ticks(session))
     time.sleep(seconds)
@@ -64,16 +67,22 @@ def computes_only(session: int, seconds: float) -> bool:
 
 
 class Watch:
-    """Tells whether a process of a session has computed for some seconds of its own processor time
-    and done nothing else, as computes_only() does, but beside the run. A busy machine, on which it
-    gets little of the processor, delays the answer and doesn't change it."""
+    """Detects a process that only computes, as computes_only() does, but beside the run.
+
+    Time is counted in the process's own processor time. On a busy machine, the detection is later
+    but the same.
+
+    Args:
+        session: the session of the processes.
+        seconds: processor time without a system call that is needed for a detection.
+    """
 
     def __init__(self, session: int, seconds: float) -> None:
         self._session, self._ticks = session, seconds * os.sysconf("SC_CLK_TCK")
         self._marks: dict[int, tuple[int, int]] = {}
 
     def computes_only(self) -> bool:
-        """Return whether a process has computed for so long since it last called the system."""
+        """Return whether a process has used so much processor time without a system call."""
         for process, (user, system) in _processor_ticks(self._session):
             began_user, began_system = self._marks.setdefault(process, (user, system))
             if (system - began_system) * 50 > max(user - began_user, 50):
@@ -84,7 +93,8 @@ class Watch:
 
 
 def _processor_ticks(session: int) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield each process of a session with its processor time, user's and system's, in ticks."""
+    """Yield the id and the processor time (user, system; in clock ticks) of each process of a
+    session."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             words = stat.read_text(errors="replace").rpartition(")")[2].split()
@@ -93,18 +103,18 @@ def _processor_ticks(session: int) -> Iterator[tuple[int, tuple[int, int]]]:
 
 
 def _running(session: int) -> Iterator[int]:
-    """Processes of a session that compute."""
+    """Yield the ids of the processes of a session that are running."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
-            # The name, in brackets, may have blanks and brackets in it.
+            # The process's name, in brackets, may contain blanks and brackets.
             words = stat.read_text(errors="replace").rpartition(")")[2].split()
             if words[0] == "R" and int(words[3]) == session:
                 yield int(stat.parent.name)
 
 
 def _look(process: int) -> tuple[int, tuple[int, ...]]:
-    """Return the address of its next instruction and the top of its stack; 0 and nothing where it
-    isn't to be seen."""
+    """Sample one process: return the address of its next instruction, and the words at the top of
+    its stack. Return 0 and no words if the process can't be traced."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
     libc.ptrace.restype = ctypes.c_long

@@ -204,7 +204,7 @@ class RunEnvironment:
         outcome.
 
         Raises:
-            LabTimeout: at the wall-time limit.
+            LabTimeout: at the wall-time limit, or if the command is known never to end.
             LabError: if the process ended before the command did, printed more than
                 MOST_CONSOLE_BYTES, or
                 if the command replaced its output file by another kind of file.
@@ -240,20 +240,20 @@ class RunEnvironment:
         return self._console.stat().st_size > MOST_CONSOLE_BYTES
 
     def _never_ends(self) -> bool:
-        """Return whether it is sure before the wall-time limit that the command will not end. Asked
-        several times a second."""
+        """Hook for subclasses, called every _LOOK_S seconds: return True to stop a command that is
+        known never to end, before the wall-time limit. The default returns False."""
         return False
 
     def _stopped_after(self) -> str:
-        """Return the limit at which the command was stopped."""
+        """Return the limit at which the command was stopped, for messages."""
         return f"{self._wall_limit_s:g} s of wall time"
 
     def _before_it_is_stopped(self) -> None:
-        """Hook for subclasses, called at the wall-time limit before the process is killed: find out
-        why it did not end. The default does nothing."""
+        """Hook for subclasses, called before a command is killed that did not end: find out why.
+        The default does nothing."""
 
     def _why_it_did_not_end(self) -> str:
-        """Return the second half of the message about the wall-time limit."""
+        """Return the second half of the message about a command that did not end."""
         return f"its console ends with: {self._last_words()}"
 
     def _remove_odd(self) -> str:

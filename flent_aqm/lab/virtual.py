@@ -149,7 +149,8 @@ class Lab(RunEnvironment):
             raise LabError(f"the kernel {self._scenario.lab.kernel}: {fault}") from None
 
     def _never_ends(self) -> bool:
-        """Return whether a kernel that the user built hangs. Looks every _BETWEEN_LOOKS_S seconds."""
+        """Return whether a kernel that the user built hangs. Looks every _BETWEEN_LOOKS_S
+        seconds."""
         now = time.monotonic()
         if self._scenario.lab.kernel == STOCK or self._process is None \
                 or now - self._looked_at < _BETWEEN_LOOKS_S:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What tools of cross traffic print: our clients' lines, and irtt's JSON as a video call."""
+"""Parses the output of cross-traffic tools: lines of our own clients, and irtt's JSON as a video
+call."""
 
 from __future__ import annotations
 
@@ -12,26 +13,28 @@ from flent_aqm.base.errors import ParseError
 
 Sample = dict[str, float]
 
-# A call's picture: 30 a second in five packets of 1200 bytes, evenly sent: 1.44 Mbit/s. Real
-# calls have frames of different sizes (RFC 8593); their rate at its most is 1.5 Mbit/s in the
-# test cases of RFC 8867.
+# The picture of a call: 30 frames per second, each in five packets of 1200 bytes, evenly spaced:
+# 1.44 Mbit/s. Real calls have frames of different sizes (RFC 8593). Their rate is at most 1.5
+# Mbit/s in the test cases of RFC 8867.
 FRAMES_PER_S = 30
 PACKETS_PER_FRAME = 5
 PACKET_BYTES = 1200
+# Length in seconds of the intervals in which bytes are counted.
 STEP_S = 0.2
 
 
 @dataclass(frozen=True)
 class CrossTraffic:
-    """One direction. rates: samples with t, val (Mbit/s) and dur; events: samples with t and
-    what a person notices, by the names in docs/reference/data-format.md."""
+    """Cross traffic in one direction. Times (`t`) are epoch seconds."""
 
+    # Samples with t (end of the interval), val (Mbit/s) and dur (s).
     rates: list[Sample]
+    # Samples with t and what users notice, by the names in docs/reference/data-format.md.
     events: list[Sample]
 
 
 def parse_lines(text: str) -> CrossTraffic:
-    """Output of measure/cross_traffic/video.py or web.py. Raises ParseError."""
+    """Parse the output of measure/cross_traffic/video.py, web.py or quic.py. Raises ParseError."""
     try:
         lines = [json.loads(line) for line in text.splitlines()]
         start_s, step_s = float(lines[0]["start"]), float(lines[0]["step_s"])
@@ -44,11 +47,11 @@ def parse_lines(text: str) -> CrossTraffic:
 
 
 def parse_call(text: str) -> dict[str, CrossTraffic]:
-    """Return both directions of a call, out of irtt's JSON. Raises ParseError.
+    """Parse irtt's JSON of a call. Return both directions by name. Raises ParseError.
 
-    frame_ms: how much longer a frame's slowest packet took than the fastest packet of all, so
-    that no clock has to be right; frame_lost: 1 for a frame of which a packet is missing.
-    What irtt can't tell a direction of counts for both.
+    The events have frame_ms or frame_lost. frame_ms is the delay of a frame's slowest packet beyond
+    that of the fastest packet of all, so the clocks needn't agree. frame_lost is 1 for a frame of
+    which a packet is missing. A loss whose direction irtt doesn't know counts in both.
     """
     try:
         trips = json.loads(text)["round_trips"]
@@ -62,6 +65,13 @@ def parse_call(text: str) -> dict[str, CrossTraffic]:
 
 def _one_way(trips: Iterable[Mapping[str, Any]], way: str, lost_words: tuple[str, ...]
              ) -> CrossTraffic:
+    """Return one direction of a call.
+
+    Args:
+        trips: irtt's round trips.
+        way: "send" or "receive", irtt's name of the direction.
+        lost_words: values of `lost` that mean a loss in this direction.
+    """
     frames: dict[int, list[Mapping[str, Any]]] = {}
     counted: dict[int, int] = {}
     fastest_ns: float | None = None
@@ -84,24 +94,33 @@ def _one_way(trips: Iterable[Mapping[str, Any]], way: str, lost_words: tuple[str
 
 
 def _at_s(trip: Mapping[str, Any], way: str) -> float | None:
-    """Return when the client had to do with a packet, as the server's clock may be another; None
-    for an answer that never came, as what it answers didn't get there."""
+    """Return when the client sent a packet or received its answer, in epoch seconds. The client's
+    times are used because the server's clock may differ. None if no answer arrived."""
     wall_ns = trip["timestamps"]["client"].get(way, {}).get("wall")
     return None if wall_ns is None else wall_ns / 1e9
 
 
 def _frame(at_s: float, packets: Iterable[Mapping[str, Any]], way: str,
            lost_words: tuple[str, ...], fastest_ns: float) -> Sample:
+    """Return the event of one frame.
+
+    Args:
+        at_s: when the frame was sent, in epoch seconds.
+        packets: irtt's round trips of its packets.
+        way: "send" or "receive", irtt's name of the direction.
+        lost_words: values of `lost` that mean a loss in this direction.
+        fastest_ns: smallest delay of all packets in this direction.
+    """
     if any(one["lost"] in lost_words for one in packets):
         return {"t": at_s, "frame_lost": 1.0}
-    # Of a packet that was lost on its way back the way there isn't known.
+    # If the answer to a packet was lost, the packet's own delay isn't known.
     took_ns = [one["delay"][way] for one in packets if way in one["delay"]]
     return {"t": at_s, "frame_lost": 0.0,
             **({"frame_ms": (max(took_ns) - fastest_ns) / 1e6} if took_ns else {})}
 
 
 def _rates(counted: Mapping[int, int], start_s: float, step_s: float) -> list[Sample]:
-    """Return a rate for each step up to the last one in which something came."""
+    """Return a rate for each interval up to the last one with data."""
     return [{"t": start_s + (step + 1) * step_s, "dur": step_s,
              "val": counted.get(step, 0) * 8e-6 / step_s}
             for step in range(max(counted, default=-1) + 1)]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""iperf3's JSON (`iperf3 -J`), versions 3.9 to 3.18, as records.
+"""Parses iperf3's JSON (`iperf3 -J`), versions 3.9 to 3.18.
 
-Directions are the client's: "upload" is client to server. What only a sender knows
-(RTT, congestion window, retransmits per interval) is in the client's intervals for
-an upload; for a download it is in the server's, which the client passes on with
---get-server-output when the server runs with -J too.
+Directions are the client's: "upload" is client to server. Values that only a sender knows (RTT,
+congestion window, retransmits per interval) are in the client's intervals for an upload. For a
+download they are in the server's, which the client prints with --get-server-output if the server
+runs with -J, too.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from typing import Any
 
 from flent_aqm.base.errors import ParseError
 
-# Texts, which stay as they are, and what C's printf() makes of a number that is none.
+# Strings, which stay as they are, and the text that C's printf() makes of nan and inf.
 _NOT_A_NUMBER = re.compile(
     r'"(?:[^"\\]|\\.)*"|[-+]?\b(?P<none>nan|inf(?:inity)?)\b', re.IGNORECASE)
-# iperf3 closes with an interval of some microseconds, whose rate means nothing.
+# iperf3 ends with an interval of some microseconds, whose rate is meaningless.
 _SHORTEST_INTERVAL_S = 0.01
 
 
 @dataclass(frozen=True)
 class Stream:
-    """One TCP connection in one interval; None: not known at this end."""
+    """One TCP connection in one interval. A field is None if this end doesn't know the value."""
 
+    # Number by which iperf3 identifies the stream.
     socket: int
     byte_count: int
     retransmits: int | None
@@ -38,7 +39,8 @@ class Stream:
 
 @dataclass(frozen=True)
 class Interval:
-    """All streams of one direction between two reports, in seconds since the start."""
+    """All streams of one direction between two reports. Times are seconds since the test's
+    start."""
 
     direction: str
     start_s: float
@@ -47,51 +49,57 @@ class Interval:
 
     @property
     def throughput_mbps(self) -> float:
-        """All streams together."""
+        """Throughput of all streams together, in Mbit/s."""
         total = sum(stream.byte_count for stream in self.streams)
         return total * 8e-6 / (self.end_s - self.start_s)
 
 
 @dataclass(frozen=True)
 class Total:
-    """The whole test in one direction; retransmits is None where iperf3 doesn't tell. packets,
-    lost_packets: of UDP, by the numbers of those that the receiver got, None of TCP."""
+    """The whole test in one direction."""
 
     sent_mbps: float
     received_mbps: float
     sent_bytes: int
     received_bytes: int
+    # None if iperf3 doesn't report it.
     retransmits: int | None
+    # Over UDP: number of packets sent, and of packets lost, both by the sequence numbers at the
+    # receiver. None over TCP.
     packets: int | None = None
     lost_packets: int | None = None
 
 
 @dataclass(frozen=True)
 class Report:
-    """What one iperf3 client printed.
-
-    intervals: as the client saw them; server_intervals: as the server did, empty
-    where it didn't say. client_ports: of the connections with data. totals: by direction. error:
-    iperf3's own words, or None.
-    """
+    """The output of one iperf3 client."""
 
     version: str
     mss_bytes: int | None
+    # Intervals at the client.
     intervals: tuple[Interval, ...]
+    # Intervals at the server, empty if the server didn't report them.
     server_intervals: tuple[Interval, ...]
+    # Client ports of the connections that carry data.
     client_ports: tuple[int, ...]
+    # By direction.
     totals: Mapping[str, Total]
     cpu_client_pct: float | None
     cpu_server_pct: float | None
     sender_congestion_control: str | None
+    # Error message of iperf3, None if there is none.
     error: str | None
+    # What was left out when the output was parsed, in words.
     notes: tuple[str, ...] = ()
 
 
 def parse_iperf3(text: str) -> Report:
-    """Read what `iperf3 -J` printed: the first JSON document. Lines before it, text behind it and
-    numbers that are no JSON, such as -nan, are left out, and Report.notes says so. Raises
-    ParseError; an error that iperf3 itself reports is no ParseError but stands in Report.error."""
+    """Parse the output of `iperf3 -J`, which is the first JSON document in the text.
+
+    Lines before it, text after it and numbers that aren't JSON, such as -nan, are left out and
+    noted in Report.notes. An error that iperf3 reports is in Report.error. Raises ParseError if
+    there is no document of the known form.
+    """
     document, notes = _first_document(text)
     if not isinstance(document, dict) or "start" not in document:
         raise ParseError("iperf3's JSON has no 'start': it is not the output of iperf3 -J")
@@ -104,8 +112,8 @@ def parse_iperf3(text: str) -> Report:
 
 
 def _first_document(text: str) -> tuple[object, tuple[str, ...]]:
-    """Return the first JSON document of a text, and what was left out to read it. Raises
-    ParseError."""
+    """Return the first JSON document of a text, and notes about the parts that were left out.
+    Raises ParseError."""
     notes = []
     begin = re.search(r"^\s*\{", text, re.MULTILINE)
     at = begin.start() if begin else 0
@@ -130,6 +138,7 @@ def _first_document(text: str) -> tuple[object, tuple[str, ...]]:
 
 
 def _report(document: dict[str, Any]) -> Report:
+    """Return the report of a JSON document."""
     start, end = document["start"], document.get("end") or {}
     reverse = bool((start.get("test_start") or {}).get("reverse"))
     cpu = end.get("cpu_utilization_percent") or {}
@@ -149,6 +158,8 @@ def _report(document: dict[str, Any]) -> Report:
 
 
 def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Interval, ...]:
+    """Return the intervals of a document. sender_is: the direction in which the end that wrote the
+    document sends."""
     receiver_is = "download" if sender_is == "upload" else "upload"
     intervals = []
     for entry in document.get("intervals", []):
@@ -164,6 +175,7 @@ def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Interval, ...]
 
 
 def _stream(entry: dict[str, Any]) -> Stream:
+    """Return one stream of an interval."""
     return Stream(
         socket=int(entry["socket"]),
         byte_count=int(entry["bytes"]),
@@ -175,11 +187,13 @@ def _stream(entry: dict[str, Any]) -> Stream:
 
 
 def _ms(microseconds: float | None) -> float | None:
+    """Convert microseconds to ms."""
     return None if microseconds is None else microseconds / 1000
 
 
 def _totals(end: dict[str, Any], direction: str) -> dict[str, Total]:
-    """Return the sums of the test, and of the other direction where both ran."""
+    """Return the totals by direction: of the test's direction, and with --bidir also of the
+    other."""
     other = {"upload": "download", "download": "upload"}[direction]
     return {
         name: Total(
@@ -192,7 +206,7 @@ def _totals(end: dict[str, Any], direction: str) -> dict[str, Total]:
             lost_packets=end["sum_received" + suffix].get("lost_packets"),
         )
         for name, suffix in ((direction, ""), (other, "_bidir_reverse"))
-        # without a rate that is none
+        # Totals with a rate of nan are left out.
         if "sum_sent" + suffix in end and None not in (
             end["sum_sent" + suffix]["bits_per_second"],
             end["sum_received" + suffix]["bits_per_second"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the lab's kernel tells of a modelled router's cards, processor and probes (patch 0010)."""
+"""Parses counters of the lab's kernel for a modelled router: its cards, processor and probes (patch
+0010)."""
 
 from __future__ import annotations
 
@@ -11,45 +12,50 @@ from flent_aqm.base.errors import ParseError
 
 @dataclass(frozen=True)
 class CardSample:
-    """One device's card at one moment, and what it has counted since the start.
+    """Counters of one device's card at one moment. All except `ring` and `sending` count from the
+    start."""
 
-    ring, sending: packets in the receive and the transmit ring; dropped: packets for which
-    the receive ring had no place; core: which processor serves it, busy_ns: how long that one
-    was busy with packets, other_ns: with other work that they waited for; limits: how often
-    its softirqs reached their limit.
-    """
-
+    # Packets in the receive ring.
     ring: int
+    # Packets dropped because the receive ring was full.
     dropped: int
+    # Packets in the transmit ring.
     sending: int
+    # Number of the processor core that serves the card.
     core: int
+    # Time for which that core processed packets.
     busy_ns: int
+    # Time for which that core did other work while packets waited.
     other_ns: int
+    # How often the core's softirqs reached their limit.
     limits: int
 
 
 @dataclass(frozen=True)
 class ProbeTimes:
-    """Where one probe's time in the router went, in ns.
+    """Times that one probe spent in each stage of the router, in ns."""
 
-    device: the one that it arrived at; number: irtt's; sent_ns: when the neighbour sent it, on
-    the kernel's clock; link: until its last bit had arrived; ring: until the processor took it;
-    processor: until the qdisc had it; queue: until it was in the transmit ring, with what
-    sending costs; card: until its last bit had left.
-    """
-
+    # Device at which the probe arrived.
     device: str
+    # irtt's sequence number.
     number: int
+    # When the neighbour sent the probe, on the kernel's clock.
     sent_ns: int
+    # Until its last bit had arrived.
     link: int
+    # From then until the processor took it from the receive ring.
     ring: int
+    # From then until it was in the qdisc.
     processor: int
+    # From then until it was in the transmit ring, with the processor's time for sending.
     queue: int
+    # From then until its last bit had left.
     card: int
 
 
 def parse_cards(text: str) -> tuple[int, dict[str, CardSample]]:
-    """Return the kernel's clock in ns, and each device's sample. Raises ParseError."""
+    """Return the kernel's clock in ns, and the sample of each device by its name. Raises
+    ParseError."""
     try:
         clock, *lines = text.splitlines()
         return int(clock), dict(_card(line) for line in lines)
@@ -58,7 +64,7 @@ def parse_cards(text: str) -> tuple[int, dict[str, CardSample]]:
 
 
 def parse_probes(text: str) -> Iterator[ProbeTimes]:
-    """Yield the probes that have left the router. Raises ParseError."""
+    """Yield the times of the probes that have left the router. Raises ParseError."""
     for line in text.splitlines():
         device, *words = line.split()
         try:
@@ -68,6 +74,7 @@ def parse_probes(text: str) -> Iterator[ProbeTimes]:
 
 
 def _card(line: str) -> tuple[str, CardSample]:
+    """Return the device's name and its sample from one line."""
     device, *words = line.split()
     counts = {name: int(value) for name, _, value in (word.partition("=") for word in words)}
     return device, CardSample(

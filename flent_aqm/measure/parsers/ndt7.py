@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The JSON lines of both NDT7 clients, as records.
+"""Parses the JSON lines of both NDT7 clients.
 
-Every line is one event. M-Lab's client wraps it as {"Key":"measurement","Value":…}
-and ends with a bare summary; the crate's has {"Type":"Measurement","Measurement":…}
-and {"Type":"Summary","Summary":…}. The measurements inside are the same, those of the
-ndt7 protocol: times in µs. TCP_INFO is the server's.
+Each line is one event. M-Lab's client prints {"Key":"measurement","Value":…} and ends with a bare
+summary. The Rust crate's client prints {"Type":"Measurement","Measurement":…} and
+{"Type":"Summary","Summary":…}. The measurements inside are the same, those of the ndt7 protocol,
+with times in µs. TCP_INFO is the server's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CRATE, MLAB = "ndt7-client (Rust crate)", "ndt7-client (M-Lab)"
 
 @dataclass(frozen=True)
 class AppSample:
-    """Bytes that the client's program had moved elapsed_s after the test's start."""
+    """Bytes that the client's program had transferred elapsed_s seconds after the test's start."""
 
     elapsed_s: float
     byte_count: int
@@ -30,9 +30,9 @@ class AppSample:
 
 @dataclass(frozen=True)
 class TcpSample:
-    """The server's TCP_INFO elapsed_s after it accepted the connection.
+    """The server's TCP_INFO, elapsed_s seconds after it accepted the connection.
 
-    A field is None when the message left it out.
+    A field is None if the message doesn't have it.
     """
 
     elapsed_s: float
@@ -47,30 +47,33 @@ class TcpSample:
 
 @dataclass(frozen=True)
 class Subtest:
-    """A download or an upload.
-
-    complete: the client said so; errors: in its words. uuid: the server's name of the
-    connection; started_s: when it accepted it, by its own clock, in epoch seconds.
-    Both are empty where the server doesn't tell.
-    """
+    """A download or an upload."""
 
     direction: str
+    # The client's byte counts over time.
     app: tuple[AppSample, ...]
+    # The server's TCP_INFO over time.
     tcp: tuple[TcpSample, ...]
+    # True if the client reported completion.
     complete: bool
+    # The client's error messages.
     errors: tuple[str, ...]
+    # The server's name of the connection, "" if not reported.
     uuid: str
+    # When the server accepted the connection, in epoch seconds on its own clock. None if not
+    # reported.
     started_s: float | None
 
     @property
     def throughput_mbps(self) -> float | None:
-        """8 · bytes / elapsed at the receiver's end: of the client for a download, of
-        the server's BytesReceived for an upload. None without such a message."""
+        """Throughput at the receiver in Mbit/s: 8 · bytes / elapsed. The bytes are those of the
+        client for a download, and the server's BytesReceived for an upload. None if there is no
+        such message."""
         rates = self.progress()
         return rates[-1].byte_count * 8e-6 / rates[-1].elapsed_s if rates else None
 
     def progress(self) -> list[AppSample]:
-        """Return bytes at the receiver over time, ascending."""
+        """Return the bytes at the receiver over time, in ascending order."""
         if self.direction == "download":
             return [one for one in self.app if one.elapsed_s > 0]
         return [AppSample(one.elapsed_s, one.bytes_received) for one in self.tcp
@@ -78,13 +81,14 @@ class Subtest:
 
     @property
     def min_rtt_ms(self) -> float | None:
-        """NDT7's latency: MinRTT of the last TCP_INFO that has one."""
+        """NDT7's latency in ms: MinRTT of the last TCP_INFO that has it. None if there is none."""
         return next((one.min_rtt_ms for one in reversed(self.tcp)
                      if one.min_rtt_ms is not None), None)
 
     @property
     def retransmission_pct(self) -> float | None:
-        """BytesRetrans / BytesSent of the server; None where it isn't the sender."""
+        """BytesRetrans / BytesSent of the server in percent. None for an upload, in which the
+        server isn't the sender."""
         if self.direction == "download":
             for one in reversed(self.tcp):
                 if one.bytes_sent and one.bytes_retrans is not None:
@@ -94,15 +98,20 @@ class Subtest:
 
 @dataclass(frozen=True)
 class Report:
-    """What one run of a client printed. summary: the client's own, as it stands."""
+    """The output of one run of a client."""
 
+    # CRATE or MLAB.
     client: str
+    # By direction.
     subtests: Mapping[str, Subtest]
+    # The client's own summary, unchanged.
     summary: Mapping[str, Any]
 
 
 @dataclass
 class _Growing:
+    """A Subtest while its lines are parsed."""
+
     app: list[AppSample] = field(default_factory=list)
     tcp: list[TcpSample] = field(default_factory=list)
     complete: bool = False
@@ -112,9 +121,9 @@ class _Growing:
 
 
 def parse_ndt7(text: str) -> Report:
-    """Read the whole output of a client that ran with `-format json`.
+    """Parse the whole output of a client that ran with `-format json`.
 
-    Raises ParseError for output without any event and for a line that isn't one.
+    Raises ParseError for output without any event, and for a line that isn't an event.
     """
     subtests: dict[str, _Growing] = {}
     summary: Mapping[str, Any] = {}
@@ -137,7 +146,8 @@ def parse_ndt7(text: str) -> Report:
 
 
 def _event(line: dict[str, Any]) -> tuple[str, str, str, Mapping[str, Any]]:
-    """(client, kind of event, direction, content)."""
+    """Return the client, the kind of event, the direction and the content of one line. Raises
+    ValueError or KeyError for another line."""
     if "Type" in line:
         kind = line["Type"].lower()
         if kind == "summary":
@@ -153,6 +163,7 @@ def _event(line: dict[str, Any]) -> tuple[str, str, str, Mapping[str, Any]]:
 
 
 def _add(subtest: _Growing, kind: str, body: Mapping[str, Any]) -> None:
+    """Add an event to a subtest."""
     if kind == "measurement":
         _add_measurement(subtest, body)
     elif kind == "complete":
@@ -162,12 +173,13 @@ def _add(subtest: _Growing, kind: str, body: Mapping[str, Any]) -> None:
 
 
 def _add_measurement(subtest: _Growing, body: Mapping[str, Any]) -> None:
+    """Add a measurement to a subtest."""
     connection = body.get("ConnectionInfo") or {}
     subtest.uuid = connection.get("UUID") or subtest.uuid
     if started := connection.get("StartTime"):
         subtest.started_s = datetime.fromisoformat(started).timestamp()
     app, tcp = body.get("AppInfo"), body.get("TCPInfo")
-    # The server's own AppInfo says how much it has handed to its kernel: no throughput.
+    # The server's own AppInfo counts bytes that it has passed to its kernel: no throughput.
     if app and body["Origin"] == "client":
         subtest.app.append(AppSample(app["ElapsedTime"] / 1e6, int(app["NumBytes"])))
     if tcp and tcp.get("ElapsedTime") is not None:
@@ -175,6 +187,7 @@ def _add_measurement(subtest: _Growing, body: Mapping[str, Any]) -> None:
 
 
 def _tcp_sample(tcp: Mapping[str, Any]) -> TcpSample:
+    """Return the sample of one TCPInfo object."""
     return TcpSample(
         elapsed_s=tcp["ElapsedTime"] / 1e6,
         rtt_ms=_ms(tcp.get("RTT")),
@@ -188,18 +201,21 @@ def _tcp_sample(tcp: Mapping[str, Any]) -> TcpSample:
 
 
 def _ms(microseconds: float | None) -> float | None:
+    """Convert microseconds to ms."""
     return None if microseconds is None else microseconds / 1000
 
 
 def _finished(direction: str, subtest: _Growing) -> Subtest:
+    """Return the Subtest of a direction when all lines have been parsed."""
     return Subtest(direction, tuple(subtest.app), tuple(subtest.tcp), subtest.complete,
                    tuple(subtest.errors), subtest.uuid, subtest.started_s)
 
 
 def rates_mbps(progress: list[AppSample]) -> Iterator[tuple[float, float, float]]:
-    """(end of an interval in s, its length in s, Mbit/s in it), from counts over time.
+    """Yield the rates between successive byte counts: end of the interval in s, its length in s,
+    Mbit/s.
 
-    Two messages less than 10 ms apart make one interval: the clients print in bursts.
+    Messages less than 10 ms apart are combined into one interval, because clients print in bursts.
     """
     last = AppSample(0.0, 0)
     for one in progress:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bytes per time step and flow class, out of a capture of TCP and UDP headers; and when the data
-of each connection began and ended.
+"""Parses a capture of TCP and UDP headers: bytes per time step and flow class, and when the data of
+each connection began and ended.
 
-The capture is read in pieces, so that memory stays small, and without numpy, whose
-import costs more than reading a capture does. Packets that were all cut to one
-length make records of one size; `Counter` goes over those by way of
-`Struct.iter_unpack`, so that no Python code runs per packet. A piece with records
-of several sizes is split up record by record, which is some three times slower.
+The capture is read in pieces, so that little memory is used, and without numpy, whose import takes
+longer than reading a capture. Packets that were all cut to one length make records of one size.
+`Counter` counts these through `Struct.iter_unpack`, so no Python code runs per packet. A piece with
+records of several sizes is parsed record by record, which is about three times slower.
 """
 
 from __future__ import annotations
@@ -25,51 +24,53 @@ from flent_aqm.measure.parsers.transfers import Connection, Transfer, Transfers,
 
 FILE_HEADER_BYTES = 24
 RECORD_HEADER_BYTES = 16
+# Bytes that are read at once.
 PIECE_BYTES = 4 << 20
 
-# First word of the file -> ticks of its time stamps per second. Only this machine's
-# byte order: the capture is read where it was made.
+# First word of the file -> ticks of its time stamps per second. Only this machine's byte order is
+# supported, because a capture is read on the machine that made it.
 _TICKS_PER_S = {0xA1B2C3D4: 1_000_000, 0xA1B23C4D: 1_000_000_000}
 
-# Link type of the capture -> length of the link's header in bytes: Ethernet (and
-# loopback), raw IP twice, Linux "cooked" captures of both versions.
+# Link type of the capture -> length of the link's header in bytes: Ethernet (and loopback), raw IP
+# twice, Linux "cooked" captures of both versions.
 _LINK_HEADER_BYTES = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
 
-# IP version -> (bytes of its header, where its length field stands, where the protocol's
-# number does, where the last 32 bits of the sender's address do, bytes of the header that the
-# length leaves out).
+# IP version -> (length of its header in bytes, offset of the length field, offset of the protocol
+# number, offset of the last 32 bits of the sender's address, bytes of the header that the length
+# field doesn't count).
 _IP = {4: (20, 2, 9, 12, 0), 6: (40, 4, 6, 20, 40)}
 _UDP, _UDP_HEADER_BYTES = 17, 8
-# From the ports' end to the end of the byte with the TCP header's length
+# Bytes from the end of the ports to the end of the byte with the TCP header's length.
 _BEHIND_PORTS_BYTES = 9
 
-# What is counted of a packet: captured length and length on the wire (8 bytes of the
-# record's header), first byte of the IP header, IP length field, protocol, sender, both ports,
-# the byte with the TCP header's length. Few, large fields: most of the time goes into making
-# these numbers.
+# The fields of a packet that are counted: captured length and length on the wire (8 bytes of the
+# record's header), first byte of the IP header, IP length field, protocol, sender, both ports, the
+# byte with the TCP header's length. They are few and large, because most of the time goes into
+# creating these numbers.
 _Key = tuple[int, int, int, int, int, int, int]
 
+# First bytes of IP headers without options.
 _NO_IP_OPTIONS = {0x45, *range(0x60, 0x70)}
 
 
 @dataclass(frozen=True)
 class FlowClasses:
-    """Server port -> name of the class that its flows belong to.
+    """Assigns flows to classes by their server port."""
 
-    segment_bytes: the largest TCP segment without header and options. A capture
-    shows segments that the kernel has joined; how many there were on the wire, and
-    so how many headers, follows from it. servers: last 32 bits of their addresses. Some connect
-    to the client, which then has the server's port; without addresses the port alone tells.
-    """
-
+    # Port of a server -> name of the class of its flows.
     by_server_port: Mapping[int, str]
+    # Size of the largest TCP segment without header and options. A capture shows segments that the
+    # kernel has merged. The number of segments on the wire, and so of headers, is computed from
+    # this size.
     segment_bytes: int = 1460
+    # Last 32 bits of the servers' addresses, for servers that connect to the client, which then has
+    # the server's port. If empty, the port alone tells which end is the server.
     servers: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
 class Amount:
-    """Bytes of TCP's or UDP's payload, and of whole frames without their check sum."""
+    """Amount of traffic in bytes: TCP or UDP payload, and whole frames without their check sum."""
 
     payload_bytes: int = 0
     wire_bytes: int = 0
@@ -79,40 +80,49 @@ class Amount:
                       self.wire_bytes + other.wire_bytes)
 
 
-# (class, "upload" or "download") -> amount, in one time step.
+# Traffic in one time step: (class, "upload" or "download") -> amount.
 Step = Mapping[tuple[str, str], Amount]
 
 
 @dataclass(frozen=True)
 class Capture:
-    """A capture added up: steps[i] begins at start_s + i * step_s, in epoch seconds.
-
-    transfers: data by connection; packets: all records; external: those of no known port, or
-    unreadable; cut: the file ends inside a record.
-    """
+    """The sums of a capture. steps[i] begins at start_s + i * step_s, in epoch seconds."""
 
     start_s: float
     step_s: float
     steps: tuple[Step, ...]
+    # Data of each connection and direction.
     transfers: tuple[Transfer, ...]
+    # Number of records in the file.
     packets: int
+    # Number of records without a known port, or that are too short.
     external: int
+    # True if the file ends within a record.
     cut: bool
 
 
 def snap_length(ip_version: int, *, stamps: bool = False) -> int:
-    """Return bytes of an Ethernet frame that hold its IP and TCP headers without options, or with
-    time stamps."""
+    """Return the bytes of an Ethernet frame up to the end of its TCP header, without options or
+    with time stamps (`stamps`)."""
     return 14 + _IP[ip_version][0] + (STAMPED_TCP_BYTES if stamps else 20)
 
 
 def read_capture(
     file: BinaryIO, ip_version: int, classes: FlowClasses, step_s: float = 0.1
 ) -> Capture:
-    """Add up a capture in steps of step_s, beginning at a multiple of step_s.
+    """Parse a capture, in steps of step_s seconds that begin at a multiple of step_s.
 
-    A capture without packets gives no steps. Raises ParseError for what isn't a pcap
-    file of a known link type.
+    Args:
+        file: the pcap file.
+        ip_version: IP version of all packets.
+        classes: classes of flows.
+        step_s: length of a step.
+
+    Returns:
+        The sums. There are no steps if the capture has no packets.
+
+    Raises:
+        ParseError: if the file isn't a pcap file of a known link type.
     """
     ticks_per_s, link_bytes, snap_bytes = _read_file_header(file.read(FILE_HEADER_BYTES))
     records = _Records(file, _key_layout(ip_version, link_bytes), round(step_s * ticks_per_s),
@@ -128,7 +138,8 @@ def read_capture(
     ip_bytes, _, _, sender_at, _ = _IP[ip_version]
     layout = Layout(link_bytes + sender_at, link_bytes + ip_bytes, ticks_per_s)
     trips: Trips = {}
-    # Else no packet has a stamp, and to look at each would take longer than all the rest.
+    # Otherwise no packet has its time stamps in the capture, and reading each packet would take
+    # longer than all the rest.
     if snap_bytes >= layout.stamps_end:
         file.seek(FILE_HEADER_BYTES)
         trips = round_trips(file, layout, classes.by_server_port, classes.servers)
@@ -137,7 +148,8 @@ def read_capture(
 
 
 def _read_file_header(header: bytes) -> tuple[int, int, int]:
-    """Ticks per second, bytes of the link's header, and bytes kept of each packet."""
+    """Return the ticks per second, the length of the link's header, and the bytes kept of each
+    packet. Raises ParseError."""
     if len(header) < FILE_HEADER_BYTES:
         raise ParseError(f"the capture is only {len(header)} bytes long, which is less than "
                          "the header of a pcap file: tcpdump did not start to capture")
@@ -151,14 +163,22 @@ def _read_file_header(header: bytes) -> tuple[int, int, int]:
 
 
 def _key_layout(ip_version: int, link_bytes: int) -> str:
-    """Format of a _Key at the start of a record, its 16 bytes of header included."""
+    """Return the format for `struct` of a _Key at the start of a record, with its header of 16
+    bytes."""
     ip_bytes, length_at, protocol_at, sender_at, _ = _IP[ip_version]
     return (f">8xQ{link_bytes}xB{length_at - 1}xH{protocol_at - length_at - 2}xB"
             f"{sender_at - protocol_at - 1}xI{ip_bytes - sender_at - 4}xI8xB")
 
 
 class _Records:
-    """The records of a capture, counted by key per time step."""
+    """Reads the records of a capture and counts them by key and time step.
+
+    Args:
+        file: the capture, after its header.
+        layout: format of a key, by _key_layout().
+        step_ticks: length of a step in ticks.
+        ticks_per_s: ticks of time stamps per second.
+    """
 
     def __init__(self, file: BinaryIO, layout: str, step_ticks: int, ticks_per_s: int) -> None:
         self.file = file
@@ -169,12 +189,13 @@ class _Records:
         self.packets = 0
         self.unreadable = 0
         self.cut = False
-        # Step -> parts of the file with its records.
+        # Step -> pairs of offsets in the file between which its records are.
         self.places: dict[int, list[tuple[int, int]]] = defaultdict(list)
         self._piece_at = 0
 
     def of_steps(self, steps: Iterable[int]) -> Iterator[tuple[float, _Key]]:
-        """(time in epoch seconds, key) of each record of these steps, when all have been read."""
+        """Yield the time in epoch seconds and the key of each record in these steps. Call it after
+        per_step()."""
         fields = struct.Struct(self.layout)
         for begin, end in sorted(place for step in steps for place in self.places[step]):
             self.file.seek(begin)
@@ -187,7 +208,8 @@ class _Records:
                 at += RECORD_HEADER_BYTES + captured
 
     def per_step(self) -> Iterator[tuple[int, Mapping[_Key, int]]]:
-        """(index of the step, how often each key came); an index may come repeatedly."""
+        """Read all records. Yield pairs of the index of a step and the number of records per key.
+        An index may occur repeatedly."""
         rest = b""
         self._piece_at = self.file.tell()
         while piece := self.file.read(PIECE_BYTES):
@@ -196,18 +218,20 @@ class _Records:
             self._piece_at += used
             rest = data[used:]
             yield from counted.items()
-        # What is shorter than the first record may still be a whole one.
+        # Data shorter than the first record may still be a complete record.
         counted, used = self._any_size(rest)
         yield from counted.items()
         self.cut = used < len(rest)
 
     def _step_at(self, data: bytes, at: int) -> int:
+        """Return the index of the step of the record at offset `at`."""
         seconds, ticks = struct.unpack_from("=II", data, at)
         index: int = (seconds * self.ticks_per_s + ticks) // self.step_ticks
         return index
 
     def _same_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int] | None:
-        """Return all whole records, or None when they aren't all of the first one's size."""
+        """Count all complete records of `data`. Return the counts by step and the bytes used, or
+        None if the records don't all have the size of the first."""
         if len(data) < RECORD_HEADER_BYTES:
             return None
         captured = struct.unpack_from("=8xI", data)[0]
@@ -227,7 +251,7 @@ class _Records:
             counted[step].update(fields.iter_unpack(view[start * size:end * size]))
             places.append((step, self._piece_at + start * size, self._piece_at + end * size))
             start = end
-        # A record is where it was taken to be if the one before it has this size.
+        # Each record's place was right only if the record before it has this size.
         if any(_lengths(key)[0] != captured for keys in counted.values() for key in keys):
             return None
         for step, begin, until in places:
@@ -236,6 +260,8 @@ class _Records:
         return counted, whole * size
 
     def _any_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int]:
+        """Count all complete records of `data`, whatever their sizes. Return the counts by step and
+        the bytes used."""
         counted: dict[int, Counter[_Key]] = defaultdict(Counter)
         fields = struct.Struct(self.layout)
         at = 0
@@ -260,6 +286,7 @@ class _Records:
 
 
     def _extend(self, step: int, begin: int, end: int) -> None:
+        """Note that records of a step are between these offsets of the file."""
         places = self.places[step]
         if places and places[-1][1] == begin:
             begin = places.pop()[0]
@@ -267,7 +294,7 @@ class _Records:
 
 
 class _Tally:
-    """Turns counted keys into amounts per class and direction, and into transfers."""
+    """Converts counted keys to amounts per class and direction, and to transfers."""
 
     def __init__(self, ip_version: int, link_bytes: int, classes: FlowClasses) -> None:
         self.ip_bytes, _, _, _, self.left_out_bytes = _IP[ip_version]
@@ -278,6 +305,7 @@ class _Tally:
         self.least_payload = least_payload(classes.segment_bytes)
 
     def step(self, index: int, counted: Mapping[_Key, int]) -> Step:
+        """Return the traffic of one step."""
         amounts: dict[tuple[str, str], Amount] = {}
         for key, times in counted.items():
             connection = self._connection(key)
@@ -293,12 +321,14 @@ class _Tally:
         return amounts
 
     def time(self, key: _Key, at_s: float) -> None:
-        """Tell when a packet was, if it has data."""
+        """Note the time of a packet if it has data."""
         connection = self._connection(key)
         if connection and self._amount(key).payload_bytes >= self.least_payload:
             self.transfers.packet(connection, at_s)
 
     def _connection(self, key: _Key) -> Connection | None:
+        """Return the connection and direction of a packet. None if no known port is involved, or if
+        the header has options."""
         _, first_byte, _, protocol, sender, both_ports, _ = key
         if first_byte not in _NO_IP_OPTIONS:
             return None
@@ -313,6 +343,7 @@ class _Tally:
         return protocol, server, client, "upload" if to_server else "download"
 
     def _amount(self, key: _Key) -> Amount:
+        """Return the payload and wire bytes of a packet, which may consist of merged segments."""
         _, _, ip_length, protocol, _, _, offset = key
         on_wire = _lengths(key)[1]
         if protocol == _UDP:
@@ -320,7 +351,7 @@ class _Tally:
             return Amount(max(0, on_wire - headers), on_wire)
         tcp_bytes = (offset >> 4) * 4
         headers = self.link_bytes + self.ip_bytes + tcp_bytes
-        # The field is 0 in joined packets of more than 64 KiB.
+        # The length field is 0 in merged packets of more than 64 KiB.
         whole = ip_length + self.left_out_bytes + self.link_bytes if ip_length else on_wire
         payload = max(0, whole - headers)
         segment = self.classes.segment_bytes - (tcp_bytes - 20)
@@ -330,21 +361,23 @@ class _Tally:
 
 
 def _lengths(key: _Key) -> tuple[int, int]:
-    """Captured length and length on the wire, which stand in the machine's byte order."""
+    """Return the captured length and the length on the wire, which are in the machine's byte
+    order."""
     captured, on_wire = struct.unpack("=II", key[0].to_bytes(8, "big"))
     return captured, on_wire
 
 
 @dataclass(frozen=True)
 class TcpdumpCounts:
-    """Packets that tcpdump says it captured, and that the kernel dropped before it."""
+    """Numbers of packets that tcpdump captured, and that the kernel dropped before tcpdump."""
 
     captured: int
     dropped: int
 
 
 def parse_tcpdump_counts(text: str) -> TcpdumpCounts:
-    """Read tcpdump's closing lines on standard error. Raises ParseError without them."""
+    """Parse the last lines that tcpdump prints on standard error. Raises ParseError if they are
+    missing."""
     counts = {what: int(number) for number, what in
               re.findall(r"(?m)^(\d+) packets? (captured|dropped by kernel)$", text)}
     if len(counts) < 2:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Processor time, as Linux counts it in /proc (proc(5), in ticks)."""
+"""Parses the processor time that Linux reports in /proc/stat, in ticks (proc(5))."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from dataclasses import dataclass
 
 from flent_aqm.base.errors import ParseError
 
-# user, nice, system, idle, iowait, irq, softirq. What follows (steal, guest) is time that
-# somebody else's processor had, or is counted in these already.
+# user, nice, system, idle, iowait, irq, softirq. The fields after them (steal, guest) are time that
+# the processor did not have, or that the others include.
 _FIELDS = 7
+# Indexes of idle and iowait.
 _IDLE = (3, 4)
 
 
 @dataclass(frozen=True)
 class Ticks:
-    """Of one processor since boot; their unit cancels out in shares."""
+    """Time of one processor since boot, in clock ticks."""
 
     busy: int
     total: int
 
 
 def parse_cpus(text: str) -> dict[str, Ticks]:
-    """Processors by name, such as cpu0, from the text of /proc/stat. Raises ParseError."""
+    """Parse /proc/stat. Return the times of processors by name, such as cpu0. Raises ParseError."""
     ticks: dict[str, Ticks] = {}
     for line in text.splitlines():
         name, *words = line.split()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Round trips of TCP's own packets, out of a capture on the client: from a packet of the client
-to what acknowledges it.
+"""Computes round trips of TCP's own packets from a capture on the client: from a packet of the
+client to the packet that acknowledges it.
 
-Each side sends back the time stamp of the other (RFC 7323): the first packet of the server with a
-stamp belongs to the first one of the client that had it. For an upload that is from data to its
-acknowledgement, for a download from an acknowledgement to the data that it let go. Stamps have
-steps of 1 ms, so that there is one round trip a connection and ms at most; packets that were sent
-again, and acknowledgements of those behind a gap, count none.
+Each side returns the other's time stamp (RFC 7323). The first packet of the server with a stamp
+belongs to the first packet of the client that had it. For an upload, that is from data to its
+acknowledgement. For a download, it is from an acknowledgement to the data that it releases. Stamps
+have steps of 1 ms, so there is at most one round trip per connection and ms. Retransmissions, and
+acknowledgements of packets after a gap, give no round trip.
 
 Source: K. Nichols, Listening to Networks, 2018 (pping).
 """
@@ -19,39 +19,49 @@ from dataclasses import dataclass
 from socket import htonl, htons
 from typing import BinaryIO
 
-# No-operation twice, then the stamps: how Linux begins TCP's options.
+# The beginning of TCP's options in Linux: two no-operations, then the stamps.
 _STAMPS = htonl(0x0101080A)
-# TCP's header with them.
+# Length of the TCP header with stamps.
 STAMPED_TCP_BYTES = 32
 _RECORD_BYTES = 16
 _PIECE_BYTES = 4 << 20
-# Of a connection with fewer, no percentile says anything.
+# Least number of round trips of a connection for which percentiles are computed.
 FEWEST = 20
 _PERCENTS = 101
 
-# Port of the server and of the client -> ms.
+# Port of the server and of the client -> round trips in ms.
 Trips = Mapping[tuple[int, int], Sequence[float]]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things are in a capture: bytes before the sender's last 32 bits and before TCP's
-    header, and ticks of its time stamps per second."""
+    """Offsets in the packets of a capture."""
 
+    # Bytes before the last 32 bits of the sender's address.
     sender_at: int
+    # Bytes before the TCP header.
     tcp_at: int
+    # Ticks of the capture's time stamps per second.
     ticks_per_s: int
 
     @property
     def stamps_end(self) -> int:
-        """Bytes of a packet that have to be there for its stamps."""
+        """Bytes of a packet that have to be captured for its TCP time stamps."""
         return self.tcp_at + STAMPED_TCP_BYTES
 
 
 def round_trips(file: BinaryIO, layout: Layout, server_ports: Collection[int],
                 servers: Collection[int] = ()) -> Trips:
-    """Return round trips by connection. file: stands behind its own header; servers: last 32 bits
-    of their addresses; without them, the port alone tells which side is one."""
+    """Return the round trips of each connection.
+
+    Args:
+        file: the capture, after its header.
+        layout: offsets in the packets.
+        server_ports: ports of the servers.
+        servers: last 32 bits of the servers' addresses. If empty, the port alone tells which side
+            is the
+            server.
+    """
     # The machine's byte order throughout: addresses, ports and stamps are only compared.
     record = struct.Struct(f"=III4x{layout.sender_at}xI"
                            f"{layout.tcp_at - layout.sender_at - 4}xHH16xIII")
@@ -88,7 +98,8 @@ def round_trips(file: BinaryIO, layout: Layout, server_ports: Collection[int],
 
 
 def percentiles(ms: Sequence[float]) -> list[float]:
-    """Return those from the 0th to the 100th; none of too few round trips."""
+    """Return the 0th to the 100th percentile, in ms. Empty if there are fewer than FEWEST round
+    trips."""
     if len(ms) < FEWEST:
         return []
     ordered, last = sorted(ms), len(ms) - 1
@@ -97,9 +108,13 @@ def percentiles(ms: Sequence[float]) -> list[float]:
 
 
 def together(parts: Sequence[tuple[int, Sequence[float]]]) -> dict[str, object]:
-    """Return what a data file has of some connections' round trips: how many connections and
-    samples, and the mean over connections, each of which counts alike, of each percentile. parts:
-    number and percentiles of each; empty of none that has any."""
+    """Return the round trips of some connections as an object for a data file: number of
+    connections and samples, and for each percentile its mean over the connections, with equal
+    weights.
+
+    Empty if no connection has percentiles. parts: number of round trips and percentiles of each
+    connection.
+    """
     present = [(count, values) for count, values in parts if values]
     if not present:
         return {}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Our runners by the name that a test definition uses. Flent's own names win."""
+"""Table of this package's runners for Flent, by the name that a test definition uses. Flent's own
+names have precedence."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Captures TCP and UDP headers on the client, for throughput over time per direction."""
+"""Runner that captures TCP and UDP headers on the client, for throughput over time per
+direction."""
 
 from __future__ import annotations
 
@@ -31,27 +32,34 @@ from flent_aqm.measure.parsers.pcap import (
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 
 STEP_S = 0.1
-# Room for 7.6 million packets over IPv4: 25 s of 1 Gbit/s both ways, with the ACKs. Less
-# where the temporary folder is small, which in the lab's guest is memory.
+# Largest capture: 7.6 million packets over IPv4, which is 25 s of 1 Gbit/s in both directions with
+# the ACKs. It is smaller if the temporary folder is small, which in the lab's guest is memory.
 MAX_CAPTURE_BYTES = 512 << 20
 SHARE_OF_FREE_ROOM = 0.75
-# The kernel keeps packets here until tcpdump reads them: 0.2 s of full-sized packets
-# at 10 Gbit/s.
+# The kernel keeps packets in this buffer until tcpdump reads them: 0.2 s of full-sized packets at
+# 10 Gbit/s.
 KERNEL_BUFFER_KIB = 16384
-# Kept captures have whole TCP headers, with their options.
+# Bytes per packet in captures that are kept: whole TCP headers with options.
 KEPT_SNAP_BYTES = 128
 
 
 class AqmCaptureRunner(SupervisedRunner):
-    """tcpdump on the device towards the host, for length seconds.
+    """Runs tcpdump on the device towards the host, for `length` seconds.
 
-    Keys of the data set: host, more_hosts (servers besides it, on the same device), length
-    (s), ports (of the test's servers), cross_port,
-    keep (True: the capture stays beside the data file), round_trips (True: those of the flows' own
-    packets are told, by TCP's time stamps, with keep as well).
-    Series, each in Mbit/s every 100 ms: upload, download (payload of the test),
-    upload_wire, download_wire (its whole frames), and the same with "cross_" in front.
-    Raw samples have all of them by these names; 'val' is upload + download.
+    Keys of the data set:
+        host: the server.
+        more_hosts: further servers, reached through the same device.
+        length: seconds.
+        ports: ports of the test's servers.
+        cross_port: port of cross traffic.
+        keep: True to keep the capture beside the data file.
+        round_trips: True for round trips of the flows' own packets by TCP's time stamps, which
+            `keep`
+            includes.
+
+    Series, in Mbit/s every 100 ms: upload, download (payload of the test), upload_wire,
+    download_wire (its whole frames), and the same with the prefix "cross_". Raw samples have all of
+    them by these names. `val` is upload + download.
     """
 
     def __init__(self, *, host: str, length: float, ports: Sequence[int],
@@ -78,12 +86,12 @@ class AqmCaptureRunner(SupervisedRunner):
         address = addresses[0]
         self.ip_version = ipaddress.ip_address(address).version
         self.device = _egress_device(address)
-        if self.device != "lo":  # where both ends have one address
+        if self.device != "lo":  # on loopback both ends have the same address
             self.servers = frozenset(
                 int(ipaddress.ip_address(one)) & 0xFFFFFFFF for one in addresses)
         headers = 40 if self.ip_version == 4 else 60
         self.segment_bytes = _mtu(self.device) - headers
-        # No longer without need: the number of tcpdump's writes is one of what a run hangs on.
+        # As short as possible: the number of tcpdump's writes influences a run.
         snap = KEPT_SNAP_BYTES if self.keep else snap_length(self.ip_version,
                                                              stamps=self.round_trips)
         free = shutil.disk_usage(tempfile.gettempdir()).free
@@ -104,7 +112,7 @@ class AqmCaptureRunner(SupervisedRunner):
 
     @property
     def out(self) -> str:
-        """What Flent logs as standard output."""
+        """Text that Flent logs as standard output."""
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of pcap)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
@@ -134,13 +142,13 @@ class AqmCaptureRunner(SupervisedRunner):
 
     @property
     def stopped_early(self) -> bool:
-        """Whether tcpdump reached its limit, as it ended by itself."""
+        """True if tcpdump ended by itself, because it reached its limit."""
         return not self.stopped_by
 
     def _keep(self, output: IO[str]) -> str:
-        """Copy the capture to the data folder; gives its file name."""
+        """Copy the capture to the folder of data files. Return its file name."""
         settings = self.settings
-        # Flent's name for the data file where a batch gives none starts the same way.
+        # Flent's default name for a data file, if the batch sets none, begins the same way.
         own = f"{settings.NAME}-{settings.TIME.isoformat().replace(':', '')}"
         stem = getattr(settings, "DATA_FILENAME", None) or own
         target = Path(settings.DATA_DIR) / f"{stem.removesuffix('.flent.gz')}.pcap"
@@ -152,7 +160,8 @@ class AqmCaptureRunner(SupervisedRunner):
 
 
 def _egress_device(address: str) -> str:
-    """Return the device that packets to this address leave by. Raises RunnerCheckError."""
+    """Return the network device through which packets to this address leave. Raises
+    RunnerCheckError."""
     try:
         device = json.loads(run(["ip", "-j", "route", "get", address]))[0]["dev"]
     except (AqmError, ValueError, LookupError) as fault:
@@ -161,6 +170,7 @@ def _egress_device(address: str) -> str:
 
 
 def _mtu(device: str) -> int:
+    """Return the MTU of a device in bytes."""
     try:
         return int(Path("/sys/class/net", device, "mtu").read_text())
     except OSError:
@@ -168,7 +178,7 @@ def _mtu(device: str) -> int:
 
 
 def _raw_values(capture: Capture) -> list[dict[str, Any]]:
-    """Return one sample per step; its time is the step's end, as Flent's rates have it."""
+    """Return one raw sample per step. Its time is the step's end, as in Flent's rates."""
     kinds = sorted({kind for step in capture.steps for kind, _ in step} | {""})
     factor = 8e-6 / capture.step_s
     samples = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Samples how busy the processors are of the machine that the test is run on."""
+"""Runner that samples the processor load of the machine on which the test is run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ FREQUENCIES = Path("/sys/devices/system/cpu")
 
 
 class AqmCpuRunner(SupervisedRunner):
-    """Processors of this machine, for length seconds. Not for the virtual lab, where
+    """Samples this machine's processors for `length` seconds. Not for the virtual lab, in which
     computing takes no time.
 
-    Keys of the data set: length (s), interval (s).
-    Series: cpu0, cpu1, …: busy percent of the time since the sample before. Raw samples
-    have these by the same names, cpu0_mhz and so on where the system reports it, 'dur' (s),
-    and as 'val' the mean of all processors.
+    Keys of the data set:
+        length: seconds.
+        interval: seconds between samples.
+
+    Series: cpu0, cpu1, …: busy time in percent since the previous sample. Raw samples have these by
+    the same names, cpu0_mhz and so on if the system reports it, `dur` (s), and as `val` the mean of
+    all processors.
     """
 
     def __init__(self, *, length: float, interval: float = INTERVAL_S, **kwargs: Any) -> None:
@@ -37,7 +40,7 @@ class AqmCpuRunner(SupervisedRunner):
 
     @property
     def out(self) -> str:
-        """What Flent logs as standard output."""
+        """Text that Flent logs as standard output."""
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of samples)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
@@ -47,9 +50,8 @@ class AqmCpuRunner(SupervisedRunner):
                   for name in names}
         return series, samples, {}
 
-    # Below: in place of a tool.
-
     def _run_tool(self) -> None:
+        # Runs in place of a tool.
         self.started_s = time.time()
         self.returncode = 0
         sources = {path.parent.parent.name: path
@@ -70,6 +72,7 @@ class AqmCpuRunner(SupervisedRunner):
 
 
 def _mhz(path: Path) -> float | None:
+    """Return the frequency of a processor in MHz, None if it was switched off meanwhile."""
     try:
         return int(path.read_text()) / 1000
     except (OSError, ValueError):
@@ -77,7 +80,8 @@ def _mhz(path: Path) -> float | None:
 
 
 def read_samples(text: str) -> list[dict[str, Any]]:
-    """Raw samples from what the runner stored. Raises BadResult, ParseError."""
+    """Parse the lines that the runner stored, and return raw samples. Raises BadResult or
+    ParseError."""
     taken = [json.loads(line) for line in text.splitlines()]
     samples: list[dict[str, Any]] = []
     for before, after in pairwise(taken):

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs cross traffic as people have it: a video call, adaptive video, web pages.
+"""Runners of cross traffic by other users: a video call, adaptive video, web pages.
 
-Keys of the data sets: client (of TOOLS), host, port, length (s; it ends then, or before by
-kill_after).
-Series: throughput, Mbit/s. Raw samples have 'val' and 'dur' (s), or what people notice:
-frame_ms and frame_lost, segment_mbps and stalled_ms, page_ms; see docs/reference/data-format.md.
+Keys of the data sets:
+    client: name in TOOLS.
+    host, port: the server.
+    length: seconds, unless kill_after ends it earlier.
+
+Series: throughput in Mbit/s. Raw samples have `val` and `dur` (s), or what users notice: frame_ms
+and frame_lost, segment_mbps and stalled_ms, page_ms; see docs/reference/data-format.md.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ from flent_aqm.tools.table import TOOLS
 
 
 class _CrossRunner(SupervisedRunner):
+    """Base class of both runners."""
+
     endless = True
     args: list[str]
 
@@ -43,12 +48,13 @@ class _CrossRunner(SupervisedRunner):
         self.run_for_s = length
 
     def address(self) -> str:
-        """Return the server's, by the IP version of the test."""
+        """Return the server's address, of the IP version of the test."""
         address_info = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
         return str(address_info[4][0])
 
     def parsed(self, traffic: CrossTraffic, direction: str = "download") -> Parsed:
-        """Return a direction as Flent takes it. Raises BadResult."""
+        """Return one direction as series, raw samples and metadata for Flent. Raises BadResult if
+        no data was transferred."""
         if not traffic.rates:
             raise BadResult("cross traffic: no data was transferred")
         return (
@@ -59,8 +65,8 @@ class _CrossRunner(SupervisedRunner):
 
 
 class AqmCallRunner(_CrossRunner):
-    """A video call both ways: irtt's packets at a call's pace, and its server's answers, which are
-    its part "download"."""
+    """A video call in both directions: irtt's packets at a call's pace (the upload), and its
+    server's answers, which are the part "download"."""
 
     def check(self) -> None:
         program = find_program("irtt")
@@ -75,7 +81,7 @@ class AqmCallRunner(_CrossRunner):
         super().check()
 
     def fork(self) -> int:
-        # Stopped, irtt writes into files, and nothing to standard output.
+        # When it is stopped, irtt writes its result only to a file.
         written = self.open_written(".json")
         self.args = [written if one == "OUTPUT" else one for one in self.args]
         return super().fork()
@@ -88,7 +94,7 @@ class AqmCallRunner(_CrossRunner):
 
 
 class AqmCrossRunner(_CrossRunner):
-    """One of this package's clients."""
+    """Runs one of this package's cross-traffic clients."""
 
     title = "cross traffic"
 

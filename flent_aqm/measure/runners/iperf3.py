@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs an iperf3 client: one direction, or both at once."""
+"""Runner of an iperf3 client, for one direction or both at once."""
 
 from __future__ import annotations
 
@@ -19,27 +19,39 @@ from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 
 logger = get_logger(__name__)
 INTERVAL_S = 0.2
-# Connecting and exchanging results over a full queue takes seconds.
+# Seconds after the test's length at which iperf3 is considered hung. Connecting and exchanging
+# results over a full queue takes seconds.
 WATCHDOG_MARGIN_S = 20
 
+# Options of iperf3 by direction.
 _WORDS = {"upload": [], "download": ["-R"], "both": ["--bidir"]}
 
 
 class AqmIperf3Runner(SupervisedRunner):
     """An iperf3 test over TCP, or over UDP in one direction.
 
-    Keys of the data set: host, length (s), direction ("upload", "download" or "both"),
-    port, streams, congestion_control (None: the system's default), udp_mbps (0: TCP; else
-    what each stream sends), burst_packets (of UDP: as many at once, 0: evenly), endless (True:
-    it runs until kill_after stops it); where another host than the client is its end:
-    from_host, its name, start_with, words before iperf3's own, bind_to, its address there.
-    Series: throughput of all streams as the receiver sees it, Mbit/s; of the upload where
-    both directions run, and that of the download is its part "download". The receiver of an
-    upload is the server, whose words the client has when the server runs with -J and nothing
-    stopped the client; else the series is what the client wrote to its socket, and
-    IPERF3.intervals of the metadata says "sender". Raw samples have 'val' and 'dur' (s); others
-    have what the sender tells: retransmits, tcp_rtt, tcp_rtt_var (ms), tcp_cwnd (packets, as
-    `ss` counts it); with several streams these are means and 'streams' has each one.
+    Keys of the data set:
+        host, port: the server.
+        length: seconds.
+        direction: "upload", "download" or "both".
+        streams: number of streams.
+        congestion_control: None for the system's default.
+        udp_mbps: rate of each stream over UDP, 0 for TCP.
+        burst_packets: packets per burst over UDP, 0 for evenly spaced packets.
+        endless: True if it runs until kill_after stops it.
+        from_host: name of the host that runs the client, if it isn't the test's client.
+        start_with: words of a command that starts iperf3 on that host.
+        bind_to: that host's address.
+
+    Series: throughput of all streams at the receiver, in Mbit/s. If both directions run, the series
+    is the upload, and its part "download" the download. The receiver of an upload is the server.
+    The client has the server's intervals if the server runs with -J and the client wasn't stopped.
+    Otherwise the series is the bytes that the client wrote to its socket, and IPERF3.intervals in
+    the metadata is "sender".
+
+    Raw samples have `val` and `dur` (s). Others have the sender's state: retransmits, tcp_rtt,
+    tcp_rtt_var (ms), tcp_cwnd (packets, as `ss` counts them). With several streams, these are
+    means, and `streams` has each stream.
     """
 
     def __init__(self, *, host: str, length: float, direction: str,
@@ -103,23 +115,30 @@ class AqmIperf3Runner(SupervisedRunner):
         return parsed
 
     def _one_direction(self, report: Report, direction: str) -> Parsed:
+        """Return one direction as series, raw samples and metadata, with its flow's identification
+        in the capture."""
         series, raw, metadata = one_direction(report, direction, self.started_s)
-        # The packets of another host don't pass the client, where the capture is.
+        # The capture is on the client, so it doesn't have the packets of another host.
         if not self.start_with and not self.bind_to:
             metadata |= self.load(self.port, direction, client_ports=report.client_ports,
                                   own_clock=True, zero_s=self.started_s)
         return series, raw, metadata
 
     def _refuse_bad_end(self, error: IO[str]) -> None:
-        # With -J, iperf3 says what went wrong in its JSON, and some versions then exit
-        # with status 0: read() finds it.
+        # With -J, iperf3 reports errors in its JSON, and some versions then exit with status 0.
+        # read() handles these errors.
         if not self.stopped_by and self.returncode in (0, 1):
             return
         super()._refuse_bad_end(error)
 
 
 def one_direction(report: Report, direction: str, start_s: float) -> Parsed:
-    """Return the throughput of one direction at its receiver, with the sender's TCP state."""
+    """Return series, raw samples and metadata of one direction: throughput at the receiver, and the
+    sender's TCP state.
+
+    start_s: start of the test in epoch seconds. Raises BadResult if the report has no interval of
+    this direction.
+    """
     client, server = ([one for one in end if one.direction == direction]
                       for end in (report.intervals, report.server_intervals))
     receiver, sender = (client, server) if direction == "download" else (server, client)
@@ -134,13 +153,14 @@ def one_direction(report: Report, direction: str, start_s: float) -> Parsed:
         "IPERF3": {"version": report.version,
                    "intervals": "receiver" if receiver else "sender",
                    "sender_congestion_control": report.sender_congestion_control,
-                   # In virtual time computing takes none: iperf3 divides ticks by a standing clock.
+                   # In virtual time computing takes no time, so iperf3's percentages are
+                   # meaningless.
                    **({} if os.environ.get(environment.IN_LAB) else {
                        "cpu_client_pct": report.cpu_client_pct,
                        "cpu_server_pct": report.cpu_server_pct}),
                    **({"notes": list(report.notes)} if report.notes else {})},
     }
-    # A client that was stopped has not heard what the server counted.
+    # A client that was stopped has not received the server's totals.
     total = None if report.error else report.totals.get(direction)
     if total is not None:
         metadata["IPERF3"] |= {
@@ -149,8 +169,9 @@ def one_direction(report: Report, direction: str, start_s: float) -> Parsed:
             "retransmits": total.retransmits}
         if total.packets is not None:
             metadata["IPERF3"] |= {"packets": total.packets, "lost_packets": total.lost_packets}
-    # With --bidir, iperf3 divides what the client received by the server's time, which is longer;
-    # and of UDP its totals are what was sent. There the receiver's own intervals tell.
+    # With --bidir, iperf3 divides the bytes that the client received by the server's time, which is
+    # longer. Over UDP, its totals are the sent bytes. In these cases the mean of the receiver's
+    # intervals is used.
     tells = direction == "upload" and sender and sender[0].streams[0].rtt_ms is not None
     metadata["MEAN_VALUE"] = (
         total.received_mbps if total and tells
@@ -161,6 +182,11 @@ def one_direction(report: Report, direction: str, start_s: float) -> Parsed:
 
 def _raw_value(interval: Interval, start_s: float, mss_bytes: int | None,
                rate: bool = True) -> dict[str, Any]:
+    """Return the raw sample of one interval: the sender's state of its streams, and with `rate`
+    also the throughput.
+
+    start_s: start of the test in epoch seconds. mss_bytes: the segment size, None if unknown.
+    """
     streams = interval.streams
     value: dict[str, Any] = {"t": start_s + interval.end_s}
     if rate:

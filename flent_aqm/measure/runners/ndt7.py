@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs an NDT7 client for one direction: the Rust crate's, or M-Lab's."""
+"""Runner of an NDT7 client for one direction: the Rust crate's client, M-Lab's, or a browser."""
 
 from __future__ import annotations
 
@@ -20,27 +20,32 @@ from flent_aqm.setup.optional import find, find_mlab_client, maker_of_client
 from flent_aqm.tools.ndt7 import SCRIPT
 
 PROGRAM = "ndt7-client"
-# In place of a program: headless Chromium with M-Lab's ndt7.js, see ndt7/browser.py.
+# Value of `client` for headless Chromium with M-Lab's ndt7.js, see ndt7/browser.py.
 BROWSER = "browser"
 
-# The protocol lets a client wait 15 s for the end of a download, plus 7 s for each of
-# connecting and the last message.
+# Seconds after which a client is considered hung. The protocol lets a client wait 15 s for the end
+# of a download, and 7 s each for the connection and the last message.
 WATCHDOG_S = 30
 
-# The server's clock is taken for ours when it says that the test began this soon after
-# the client was started. It then tells the moment better than the client's start does.
+# If the server reports that the test began within so many seconds after the client's start, the
+# server's clock is considered the same as this machine's. Its time is then more exact than that of
+# the client's start.
 _SAME_CLOCK_S = 3.0
 
 
 class AqmNdt7Runner(SupervisedRunner):
     """One NDT7 download or upload.
 
-    Keys of the data set: host, direction ("download" or "upload"), port, tls (True: wss, with
-    whatever certificate the server has), client ("crate", "mlab", "browser"; None: the program
-    that is found first, whosever it is), early_exit (True: a download ends with its first 250 MB).
-    Series: throughput at the receiver, Mbit/s. Raw samples have 'val' and 'dur' (s), or
-    the server's TCP_INFO: tcp_rtt, tcp_min_rtt, tcp_rtt_var (ms), bytes_acked,
-    bytes_sent, bytes_retrans, bytes_received.
+    Keys of the data set:
+        host, port: the server.
+        direction: "download" or "upload".
+        tls: True for wss, with any certificate.
+        client: "crate", "mlab" or "browser". None for the program that is found first on PATH.
+        early_exit: True if a download ends after 250 MB.
+
+    Series: throughput at the receiver in Mbit/s. Raw samples have `val` and `dur` (s), or the
+    server's TCP_INFO: tcp_rtt, tcp_min_rtt, tcp_rtt_var (ms), bytes_acked, bytes_sent,
+    bytes_retrans, bytes_received.
     """
 
     def __init__(self, *, host: str, direction: str, port: int = defaults.NDT7_PORT,
@@ -64,6 +69,8 @@ class AqmNdt7Runner(SupervisedRunner):
         super().check()
 
     def _browser_words(self) -> list[str]:
+        """Return the command line of the browser's client. Raises RunnerCheckError if the browser
+        or ndt7.js is missing."""
         library, chromium = find(SCRIPT), find_program("chromium")
         if library is None or chromium is None:
             raise RunnerCheckError("NDT7 in a browser needs chromium and M-Lab's ndt7.js; run: "
@@ -73,6 +80,8 @@ class AqmNdt7Runner(SupervisedRunner):
                 self.direction]
 
     def _program_words(self) -> list[str]:
+        """Return the command line of the installed client. Raises RunnerCheckError if it is missing
+        or not the requested one."""
         program = find_mlab_client() if self.client == "mlab" else find_program(PROGRAM)
         if program is None:
             whose = "M-Lab's " if self.client == "mlab" else ""
@@ -88,6 +97,7 @@ class AqmNdt7Runner(SupervisedRunner):
         return [str(program), *words]
 
     def _crate_words(self) -> list[str]:
+        """Return the options of the Rust crate's client."""
         tls = ["--no-verify"] if self.tls else []
         version = [f"--ipv{self.settings.IP_VERSION}"] if self.settings.IP_VERSION else []
         if self.early_exit:
@@ -98,8 +108,9 @@ class AqmNdt7Runner(SupervisedRunner):
                 "--no-upload" if self.direction == "download" else "--no-download"]
 
     def _crate_host(self) -> str:
-        """Return the host for the crate's client, which looks an IPv6 address up as a name, with
-        its brackets: the name that the system has for one, such as in /etc/hosts."""
+        """Return the host for the crate's client. For an IPv6 address, that is the system's name of
+        the address, for example from /etc/hosts, because the client looks an address in brackets up
+        as a name. Raises RunnerCheckError if the address has no name."""
         host = str(normalise_host(self.host))
         if ":" not in host:
             return host
@@ -116,6 +127,7 @@ class AqmNdt7Runner(SupervisedRunner):
         return name
 
     def _mlab_words(self) -> list[str]:
+        """Return the options of M-Lab's client."""
         # It has no option for the IP version, so it gets an address.
         words = ["-scheme", "wss", "-no-verify"] if self.tls else ["-scheme", "ws"]
         words += ["-format", "json"]
@@ -125,11 +137,13 @@ class AqmNdt7Runner(SupervisedRunner):
         return ["-server", f"{self._address()}:{self.port}", *words, f"-{other}=false"]
 
     def _address(self) -> str:
+        """Return the server's address of the test's IP version, an IPv6 address in brackets."""
         address_info = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
         return str(normalise_host(address_info[4][0], bracket_v6=True))
 
     def _service_url(self, address: str) -> str:
-        """Return what asks for an early end: no client has an option for that, both take a URL."""
+        """Return the URL that requests an early end of the download. The clients have no option for
+        it, but both accept a URL."""
         return (f"{'wss' if self.tls else 'ws'}://{address}:{self.port}/ndt/v7/{self.direction}"
                 f"?{EARLY_EXIT}={EARLY_EXIT_MB}")
 
@@ -150,7 +164,7 @@ class AqmNdt7Runner(SupervisedRunner):
             "MEAN_VALUE": throughput,
             "LOAD_START": start_s,
             "LOAD_END": start_s + subtest.progress()[-1].elapsed_s,
-            # Of a server elsewhere, the clock is another one.
+            # own_clock: a server on another machine has another clock.
             **self.load(self.port, self.direction, own_clock=start_s == self.started_s,
                         zero_s=start_s),
             "NDT7": {
@@ -164,6 +178,8 @@ class AqmNdt7Runner(SupervisedRunner):
         }
 
     def _start_of(self, subtest: Subtest) -> float:
+        """Return when the test began, in epoch seconds: by the server's time if it has the same
+        clock, else the client's start."""
         theirs = subtest.started_s
         if theirs is not None and 0 <= theirs - self.started_s < _SAME_CLOCK_S:
             return theirs
@@ -171,6 +187,7 @@ class AqmNdt7Runner(SupervisedRunner):
 
 
 def _raw_values(subtest: Subtest, start_s: float) -> list[dict[str, Any]]:
+    """Return the raw samples of a test that began at start_s: rates and the server's TCP_INFO."""
     rates = [{"t": start_s + end_s, "val": mbps, "dur": length_s}
              for end_s, length_s, mbps in rates_mbps(subtest.progress())]
     tcp = [{"t": start_s + one.elapsed_s, **{key: value for key, value in (

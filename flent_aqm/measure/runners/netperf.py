@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flent's runner of netperf streams, watched as all our runners are."""
+"""Flent's runner of netperf streams, with the supervision of this package's runners."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from flent_aqm.base.flent_api import NetperfDemoRunner
 from flent_aqm.measure.load_window import START, received
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, last_line
 
-# Connecting and exchanging results over a full queue takes seconds.
+# Seconds after the test's length at which netperf is considered hung. Connecting and exchanging
+# results over a full queue takes seconds.
 WATCHDOG_MARGIN_S = 30
-# Of an interval as asked for: what takes longer has waited.
+# An interval longer than this multiple of the requested length includes waiting.
 _WAITED = 1.25
 
 
 class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
     """One TCP stream of netperf.
 
-    Keys of the data set: those of Flent's `netperf_demo`; and run_after_all, names of series
-    that have to end first, all of them (bridge/collect.py).
+    Keys of the data set: those of Flent's `netperf_demo`, and run_after_all, a list of series that
+    have to end before it starts (bridge/collect.py).
     """
 
     def check(self) -> None:
         super().check()
         if passphrase := os.environ.get(environment.NETPERF_PASSPHRASE):
-            # Not into self.command, which the data file has.
+            # Not added to self.command, because the data file records that.
             self.args[1:1] = ["-Z", passphrase]
         self.watchdog_timer = self.length + WATCHDOG_MARGIN_S
 
@@ -37,11 +38,11 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
         if "MEAN_VALUE" not in metadata:
             raise BadResult(f"netperf gave no result: {_complaint(output, error)}")
         metadata |= received(samples, self.started_s)
-        # It counts from before the connection is there, and looks at the clock when it has sent or
-        # received something: an interval that took longer ended with the first bytes.
+        # netperf counts from before the connection is established, and reads the clock only after
+        # it has sent or received data. A first interval that took longer ended with the first data.
         if samples[0]["dur"] > _WAITED * self.settings.STEP_SIZE:
             metadata[START] = samples[0]["t"]
-        if environment.IN_LAB not in os.environ:  # computing takes no time there
+        if environment.IN_LAB not in os.environ:  # computing takes no time in the lab
             metadata["NETPERF"] = {"cpu_s": self.cpu_s}
         return series, samples, metadata
 
@@ -53,6 +54,6 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
 
 
 def _complaint(output: IO[str], error: IO[str]) -> str:
-    """netperf complains on either stream."""
+    """Return netperf's error message, which may be on either stream."""
     on_error = [line for line in (last_line(error),) if not line.startswith("tcpi")]
     return on_error[0] if on_error and on_error[0] != "it printed nothing" else last_line(output)

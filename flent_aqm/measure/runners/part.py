@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several series from the output of one tool, each under the name that the test's definition gives
-it: a runner puts those beside its own into its metadata, and an AqmPartRunner asks for one."""
+"""Runner for a further series of a tool that another runner runs.
+
+The tool's runner puts its further series into its metadata under PARTS. The test's definition has
+an AqmPartRunner for each, which gives the series its name.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 
 from flent_aqm.base.flent_api import NullRunner
 
-# Of a runner's metadata until take_parts(): name of the part -> series, raw samples, metadata.
+# Key of a runner's metadata until take_parts(): name of the part -> series, raw samples, metadata.
 PARTS = "PARTS"
 _ASKED = "PART"
 
@@ -17,7 +20,9 @@ _ASKED = "PART"
 class AqmPartRunner(NullRunner):
     """A further series of a tool that another runner runs.
 
-    Keys of the data set: of, the name of that runner's series; part, what it calls this one.
+    Keys of the data set:
+        of: name of that runner's series.
+        part: that runner's name for this series.
     """
 
     def __init__(self, *, of: str, part: str, units: str = "Mbits/s", **kwargs: Any) -> None:
@@ -27,9 +32,13 @@ class AqmPartRunner(NullRunner):
 
 def take_parts(measurements: dict[str, Any], series: Mapping[str, dict[str, Any]],
                raw_values: dict[str, Any]) -> int:
-    """Put all parts into their places of what Flent collected, and return how many are empty.
+    """Put the parts of all tools into Flent's collected results. Return the number of parts without
+    data.
 
-    series: metadata by series.
+    Args:
+        measurements: series -> values. Changed.
+        series: series -> metadata. Changed.
+        raw_values: series -> raw samples. Changed.
     """
     parts = {name: about.pop(PARTS, {}) for name, about in series.items()}
     empty = 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The test ping_exp: its parameters and data sets, for tests_defs/ping_exp.conf.
+"""Parameters and data sets of the test ping_exp, for tests_defs/ping_exp.conf.
 
-Read whenever the test is loaded, in the guest too: it imports little.
+It imports little, because it is read whenever the test is loaded, also in the guest.
 """
 
 from __future__ import annotations
@@ -13,20 +13,24 @@ from typing import Any
 from flent_aqm.base import defaults
 from flent_aqm.base.nearest import unknown_value
 
+# Value of the parameter `load` -> directions that are loaded.
 LOADS = {"empty": (), "upload": ("upload",), "download": ("download",),
          "both": ("upload", "download")}
-# Of the document: 400 pings, five a second, a minute after the load; 2 uploads, 3 downloads.
+# Values of the original experiment: 400 pings, five per second, beginning a minute after the load;
+# 2 uploads, 3 downloads.
 PING_COUNT, PING_INTERVAL_S, LEAD_TIME_S = 400, 0.2, 60.0
 STREAMS = {"upload": 2, "download": 3}
 MAX_STREAMS = 128
 
+# Function that reports an error. It may return.
 Refuse = Callable[[str], object]
 
 
 @dataclass(frozen=True)
 class PingExp:
-    """streams: TCP connections by direction, of the directions that are loaded."""
+    """Parameters of the test."""
 
+    # Direction -> number of TCP connections, for the directions that are loaded.
     streams: dict[str, int]
     ping_count: int
     ping_interval_s: float
@@ -34,13 +38,17 @@ class PingExp:
 
     @property
     def length_s(self) -> float:
-        """Of the pings."""
+        """Duration of the pings in seconds."""
         return self.ping_count * self.ping_interval_s
 
 
 def settings_from(parameter: Callable[..., Any], refuse: Refuse) -> PingExp:
-    """Test parameters, checked. parameter: Flent's get_test_parameter; refuse: its
-    test_error, which reports a text and may return."""
+    """Return the test's parameters after checking them.
+
+    Args:
+        parameter: Flent's get_test_parameter().
+        refuse: Flent's test_error(), which reports a text and may return.
+    """
     load = str(parameter("load", default="empty"))
     if load not in LOADS:
         refuse(f"load: {unknown_value(load, LOADS)}")
@@ -55,6 +63,8 @@ def settings_from(parameter: Callable[..., Any], refuse: Refuse) -> PingExp:
 
 def _number(refuse: Refuse, parameter: Callable[..., Any], name: str, default: float,
             lowest: float, highest: float) -> float:
+    """Return a numeric parameter, or its default after reporting a value that is out of range. The
+    value has to be an integer if the default is one."""
     text = str(parameter(name, default=default))
     try:
         value = float(text)
@@ -68,12 +78,15 @@ def _number(refuse: Refuse, parameter: Callable[..., Any], name: str, default: f
 
 def data_sets(requested: PingExp, hosts: Sequence[str],
               ip_version: int | None) -> list[tuple[str, dict[str, Any]]]:
-    """Return one ping for each host; each direction of the load with an iperf3 server of its own,
-    as one serves one test at a time. The load ends with the pings: where it goes on, metrics take
-    the pings for lost that were never sent.
+    """Return the data sets of the test, as pairs of name and keys: a ping for each host, and a load
+    for each direction.
 
-    Hosts share the interval: of two pings at one instant, the second would meet a queue that the
-    first one has just filled. (The original's pings, of iputils, drift apart by themselves.)
+    Each direction has an iperf3 server of its own, because a server serves one test at a time. The
+    load ends with the pings: if it went on, metrics would count pings that were never sent as lost.
+
+    The pings of several hosts are spread over the interval. Of two pings at one instant, the second
+    would meet a queue that the first has just filled. (The original's pings, of iputils, drift
+    apart by themselves.)
     """
     names = list(dict.fromkeys(hosts))
     sets: list[tuple[str, dict[str, Any]]] = [

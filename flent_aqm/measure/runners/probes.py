@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flent's runners of irtt and of fping or ping, watched, and with failures told as all ours do.
+"""Flent's runners of irtt and of fping or ping, with the supervision of this package's runners.
 
-Flent's own of irtt gives nothing at all to its caller when that prints no JSON; that ends the
-thread which collects results, and Flent then waits for ever.
+Flent's own irtt runner returns nothing if irtt prints no JSON. That ends the thread that collects
+results, and Flent then waits for ever.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from flent_aqm.base.flent_api import IrttRunner, PingRunner
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner
 
 WATCHDOG_MARGIN_S = 15
-# For the answers to what was sent last.
+# Seconds to wait for the answers to the last probes.
 ANSWERS_S = 1.0
-# What is stopped after another tool's end would go on for so much longer than that tool may last:
-# irtt that is stopped while it waits for its own last answers writes nothing.
+# A tool that is to be stopped after another's end is started for so many seconds longer than the
+# other may last, because irtt writes nothing if it is stopped while it waits for its own last
+# answers.
 SPARE_S = 90
 
 
 class AqmIrttRunner(SupervisedRunner, IrttRunner):
-    """UDP round-trip times; the keys of the data set are those of Flent's `irtt`.
+    """UDP round-trip times by irtt. The keys of the data set are those of Flent's `irtt`.
 
-    With kill_after it ends linger_s after that runner, and some time later than what it keeps
-    was sent.
+    With kill_after, irtt is stopped linger_s + ANSWERS_S seconds after that runner's end. Only
+    probes sent until ANSWERS_S seconds before the last one are kept.
     """
 
     def __init__(self, *, length: float, linger_s: float | None = None, **kwargs: Any) -> None:
@@ -36,7 +37,7 @@ class AqmIrttRunner(SupervisedRunner, IrttRunner):
 
     def fork(self) -> int:
         if self.linger_s is not None:
-            # Stopped, irtt writes into files, and nothing to standard output.
+            # When it is stopped, irtt writes its result only to a file.
             self.args[self.args.index("-o") + 1] = self.open_written(".json")
         return super().fork()
 
@@ -54,7 +55,7 @@ class AqmIrttRunner(SupervisedRunner, IrttRunner):
 
 
 class AqmPingRunner(SupervisedRunner, PingRunner):
-    """ICMP round-trip times; the keys of the data set are those of Flent's `ping`."""
+    """ICMP round-trip times. The keys of the data set are those of Flent's `ping`."""
 
     # fping and ping end with status 1 when some replies are missing: no failure here,
     # as long as the output can be read.
@@ -62,10 +63,11 @@ class AqmPingRunner(SupervisedRunner, PingRunner):
 
     def check(self) -> None:
         super().check()
-        # With a lost last packet fping waits for ever, and Flent's watchdog is how it
-        # ends normally; its output is whole by then.
+        # If the last packet is lost, fping waits for ever, and normally ends by Flent's watchdog.
+        # Its output is complete by then.
         self.run_for_s, self.watchdog_timer = self.watchdog_timer, None
 
 
 def _until(points: list[list[float]], end_s: float) -> list[list[float]]:
+    """Return the points (time, value) up to end_s."""
     return [one for one in points if one[0] <= end_s]

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all our runners share: starting a tool, watching it, and telling of failure.
+"""Base class of this package's runners: starts a tool, watches it, and reports failures.
 
-Flent's own process runner forks itself for each tool before the test, and looks once
-a second whether it still runs. Here the tool is started when it is due, by
-subprocess: without a copy of the interpreter, which is dear in the lab's guest; and
-its end is noticed at once, as cross traffic has to stop, and the next tool to start,
-when this one ends.
+Flent's own process runner forks for each tool before the test, and checks once a second whether the
+tool still runs. Here the tool is started by subprocess when it is due, without a copy of the
+interpreter, which is expensive in the lab's guest. Its end is noticed at once, so that cross
+traffic stops, and the next tool starts, immediately.
 
-A tool that failed has an empty series, which Flent counts in FAILED_RUNNERS, and says
-why in one line of metadata: SERIES_META[series]['ERROR'], a list of strings.
+A tool that failed has an empty series, which Flent counts in FAILED_RUNNERS. The reason is a line
+in its metadata: SERIES_META[series]['ERROR'], a list of strings.
 """
 
 from __future__ import annotations
@@ -26,38 +25,41 @@ from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.base.flent_api import ProcessRunner, get_logger
 from flent_aqm.measure.load_window import Load
 
-# What parse() gives to Flent: series, raw samples, metadata.
+# Result of parse() for Flent: series, raw samples, metadata.
 Parsed = tuple[Any, list[dict[str, Any]], dict[str, Any]]
 
 POLL_MS = 100
 # A tool that ignores SIGINT gets SIGTERM, then SIGKILL, each after so many seconds.
 GRACE_S = 2.0
-# What has used more than this share of its time hasn't waited.
+# A tool that was busy for more than this share of its time has not waited.
 SPINS_ABOVE = 0.5
 
-# Values of stopped_by; any other is the fault that the tool was stopped for.
+# Values of stopped_by. Any other value is the fault for which the tool was stopped.
 KILLED, DUE = "killed", "due"
 
 logger = get_logger(__name__)
 
 
 class SupervisedRunner(ProcessRunner):
-    """A ProcessRunner for one tool; a base for ours, and a mixin before Flent's.
+    """A ProcessRunner for one tool. Base class of this package's runners, and a mixin before
+    Flent's.
 
-    A subclass sets self.command in check() and implements read(). Flent's keys of a
-    data set work: delay, run_after, kill_after, watchdog_timer (seconds from the
-    tool's start after which it counts as hanging and is killed). linger_s: so long it goes
-    on after kill_after's series has ended, which then is how it is meant to end.
+    A subclass sets self.command in check() and implements read(). Flent's keys of a data set work:
+    delay, run_after, kill_after, watchdog_timer (seconds after the tool's start at which it is
+    considered hung and is killed).
+
+    linger_s: seconds for which the tool goes on after the series of kill_after has ended. Being
+    stopped then is its normal end.
     """
 
     supports_remote = False
-    # In messages, where the program's own name says little; "": that.
+    # Name of the tool in messages, "" for the program's name.
     title = ""
-    # Being stopped by kill_after is how this tool is meant to end.
+    # True if being stopped by kill_after is the tool's normal end.
     endless = False
-    # Seconds after which it is stopped, as it is meant to be.
+    # Seconds after which the tool is stopped, as its normal end. None for no limit.
     run_for_s: float | None = None
-    # Exit statuses of a tool that did its work.
+    # Exit statuses of a successful tool.
     success_return: tuple[int, ...] = (0,)
     watchdog_timer: float | None
 
@@ -67,17 +69,27 @@ class SupervisedRunner(ProcessRunner):
         self._linger_until_s: float | None = None
         self.started_s = self.ended_s = 0.0  # epoch seconds
         self.stopped_by = ""  # empty: it ended by itself
-        self.cpu_s = 0.0  # that the tool used, where it ended by itself
+        self.cpu_s = 0.0  # processor time of the tool, if it ended by itself
 
     @property
     def tool(self) -> str:
-        """What it is called in messages."""
+        """Name of the tool in messages."""
         return self.title or str(self.args[0])
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Turn the tool's output into series. Raises AqmError when it is of no use.
+        """Convert the tool's output to series. Subclasses may override it.
 
-        This one leaves it to the parse() of a runner of Flent's.
+        This implementation calls parse() of one of Flent's runners.
+
+        Args:
+            output: standard output of the tool.
+            error: standard error of the tool.
+
+        Returns:
+            Series, raw samples and metadata.
+
+        Raises:
+            AqmError: if the output has no usable result.
         """
         parsed: Parsed | None
         try:
@@ -90,26 +102,32 @@ class SupervisedRunner(ProcessRunner):
         return parsed
 
     def load(self, server_port: int, direction: str, **more: Any) -> dict[str, Any]:
-        """Return metadata that says where a capture has what the tool transferred; more: fields of
-        Load."""
+        """Return metadata that identifies the tool's packets in a capture.
+
+        Args:
+            server_port: port of the tool's server.
+            direction: "upload" or "download".
+            more: further fields of Load.
+        """
         return Load(server_port, direction, self.started_s, self.ended_s, **more).as_dict()
 
-    # Below: what Flent calls.
+    # Methods that Flent calls.
 
     def fork(self) -> int:
         self.stdout, self.stderr = self.open_output(), self.open_output()
         return 0
 
     def open_output(self, suffix: str = "") -> IO[str]:
-        """Return a file that is gone when it is closed, which Flent does after the test."""
+        """Return a temporary file that is removed when it is closed, which Flent does after the
+        test."""
         return tempfile.NamedTemporaryFile(
             mode="w+", encoding="utf-8", prefix="flent-aqm-", suffix=suffix)
 
     def open_written(self, suffix: str) -> str:
-        """Return the name of a further file, for the tool to write into; in `written` from then
-        on."""
-        # Flent may parse in another process, which gets what has a public name alone; this one
-        # keeps the file until then.
+        """Open a further temporary file for the tool's output, and return its name. `written` has
+        the name from then on."""
+        # Flent may parse in another process, which gets public attributes only. This process keeps
+        # the file open until then.
         self._written = self.open_output(suffix)
         self.written: str = self._written.name
         return self.written
@@ -131,7 +149,7 @@ class SupervisedRunner(ProcessRunner):
         except OSError as fault:
             self.stopped_by = f"{self.tool} could not be started: {fault.strerror}"
         finally:
-            # Whatever happened: others wait for this.
+            # Set it in any case, because other runners wait for it.
             self.finish_event.set()
         self.debug("Finished", extra={"runner": self})
 
@@ -144,7 +162,8 @@ class SupervisedRunner(ProcessRunner):
         except (AqmError, OSError) as fault:
             return [], [], {"ERROR": [str(fault)]}
         except Exception as fault:
-            # A defect of ours. Flent would go on as if there were no such series.
+            # A defect in this package. Without this, Flent would go on as if there were no such
+            # series.
             logger.exception("%s: defect in %s", self.runner_name, type(self).__name__)
             return [], [], {"ERROR": [f"defect in {type(self).__name__}: {fault!r}"]}
 
@@ -154,9 +173,9 @@ class SupervisedRunner(ProcessRunner):
         for line in metadata.get("ERROR", []):
             logger.error("%s: %s", self.runner_name, line)
 
-    # Below: ours.
-
     def _run_tool(self) -> None:
+        """Start the tool, wait for its end, and stop it if necessary. Subclasses override this to
+        run code in place of a tool."""
         self.started_s = time.time()
         process = subprocess.Popen(
             self.args, stdin=subprocess.DEVNULL, stdout=self.stdout, stderr=self.stderr,
@@ -172,7 +191,8 @@ class SupervisedRunner(ProcessRunner):
         self.returncode = process.returncode
 
     def _wait(self, process: subprocess.Popen[bytes]) -> str:
-        """Wait for the end; gives the reason when it has to be ended from here."""
+        """Wait for the tool's end. Return the reason if it has to be stopped: KILLED, DUE or a
+        message. Return "" if it ended by itself."""
         watchdog_s = self.watchdog_timer
         begin = time.monotonic()
         late = begin + watchdog_s if watchdog_s else float("inf")
@@ -197,7 +217,8 @@ class SupervisedRunner(ProcessRunner):
         return ""
 
     def stop_reason(self) -> str:
-        """Return why it has to stop now, KILLED or DUE; empty while it may go on."""
+        """Return KILLED or DUE if kill_after's runner has ended and the tool has to stop, "" if it
+        may go on."""
         if not self.kill_event.is_set():
             return ""
         if self.linger_s is None:
@@ -208,6 +229,7 @@ class SupervisedRunner(ProcessRunner):
         return DUE if now >= self._linger_until_s else ""
 
     def _stop(self, process: subprocess.Popen[bytes]) -> None:
+        """Stop the tool by SIGINT, then SIGTERM, then SIGKILL."""
         for sign in (signal.SIGINT, signal.SIGTERM):
             process.send_signal(sign)
             try:
@@ -219,7 +241,7 @@ class SupervisedRunner(ProcessRunner):
         process.wait()
 
     def _refuse_bad_end(self, error: IO[str]) -> None:
-        """Raises BadResult unless the tool ended as it should."""
+        """Raise BadResult unless the tool ended normally."""
         if self.stopped_by == DUE or (self.stopped_by == KILLED and self.endless):
             return
         if self.stopped_by == KILLED:
@@ -232,7 +254,8 @@ class SupervisedRunner(ProcessRunner):
 
 
 def _what_it_did(pid: int, ran_s: float) -> str:
-    """Return a program that looks at the clock until it is late enough has done nothing else."""
+    """Return how long the tool was busy, for the message about a tool that did not end. "" unless
+    it was busy most of the time: a tool that busy-waits in virtual time never ends."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
         ticks = stat.read().rpartition(")")[2].split()[11:13]  # of its own and the kernel's work
     busy_s = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
@@ -241,13 +264,14 @@ def _what_it_did(pid: int, ran_s: float) -> str:
 
 
 def text_of(stream: IO[str]) -> str:
-    """Return all that a tool wrote, whatever bytes those are."""
+    """Return the whole text of a tool's output. Bytes that aren't UTF-8 are replaced."""
     stream.seek(0)
     raw: bytes = cast(Any, stream).buffer.read()
     return raw.decode("utf-8", "replace")
 
 
 def last_line(stream: IO[str]) -> str:
-    """Return the last line with something in it, which is where tools say what went wrong."""
+    """Return the last line of a tool's output that isn't empty, which usually is its error
+    message."""
     lines = text_of(stream).split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "it printed nothing")

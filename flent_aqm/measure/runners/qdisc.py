@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Samples the queues of the router's two devices while a test runs.
+"""Runner that samples the queues of the router's two devices during a test.
 
-A thread of Flent's own process enters the router's network namespace and keeps one
-netlink socket there: three system calls a sample, and no process is started. What the
-kernel answers is taken apart only after the test. Where the router has cards and a processor
-(router_model), their counters and the probes' times are read along with it.
+A thread of Flent's own process enters the router's network namespace and keeps one netlink socket
+there. A sample takes three system calls and starts no process. The kernel's answers are parsed only
+after the test. If the router has modelled cards and a processor (router_model), their counters and
+the times of probes are read as well.
 """
 
 from __future__ import annotations
@@ -25,31 +25,36 @@ from flent_aqm.router.tc.dump import QueueSample, is_complete, parse_dump, reque
 INTERVAL_S = 0.1
 ROUTER_NAMESPACE = "/run/netns/router"
 DEVICES = ("down", "up")
-# What a file of samples has before each: epoch seconds and the length of the answer, of the
-# cards' counters, and of the probes' times.
+# Header of each sample in the file: epoch seconds, and the lengths of the netlink answer, of the
+# cards' counters and of the probes' times, in bytes.
 _RECORD = struct.Struct("=dIII")
 _CARDS = "/sys/module/lab_router/parameters"
-# A read gives no more of the probes than this.
+# A read of the probes returns at most a page. _LINE_BYTES: the longest line.
 _PAGE_BYTES, _LINE_BYTES = 4096, 128
-# The device that a probe comes to, and the way that it goes.
+# Device at which a probe arrives -> direction of the probe.
 _WAYS = {"down": "upload", "up": "download"}
 _ANSWER_BYTES = 1 << 16
-# The kernel answers at once; this only keeps a broken one from hanging the run.
+# The kernel answers at once. The limit only prevents a broken kernel from hanging the run.
 _ANSWER_LIMIT_S = 5.0
 _CLONE_NEWNET = 0x40000000
 
 
 class AqmQdiscRunner(SupervisedRunner):
-    """Queue counters of the router in a network namespace, for length seconds.
+    """Samples the queue counters of a router in a network namespace, for `length` seconds.
 
-    Keys of the data set: length (s), interval (s), cards (True: the router has some).
-    Series: down and up, the backlog of either device in bytes. Raw samples have, for each,
-    DEVICE_backlog_bytes, DEVICE_backlog_packets, DEVICE_drops, DEVICE_marks, DEVICE_overlimits
-    and DEVICE_sent_bytes; the last four are counts since the start of the sampling. 'val' is
-    the backlog of both. With cards there are, for each device, DEVICE_ring_packets,
-    DEVICE_ring_drops and DEVICE_sending_packets, and for each core COREn_busy and COREn_other,
-    shares of the time since the sample before; and its part "probes" tells where the time of each
-    probe in the router went.
+    Keys of the data set:
+        length: seconds.
+        interval: seconds between samples.
+        cards: True if the router has modelled cards.
+
+    Series: down and up, the backlog of each device in bytes. Raw samples have for each device
+    DEVICE_backlog_bytes, DEVICE_backlog_packets, DEVICE_drops, DEVICE_marks, DEVICE_overlimits and
+    DEVICE_sent_bytes. The last four count from the first sample. `val` is the backlog of both
+    devices.
+
+    With cards, they also have for each device DEVICE_ring_packets, DEVICE_ring_drops and
+    DEVICE_sending_packets, and for each core COREn_busy and COREn_other, shares of the time since
+    the previous sample. The part "probes" has the times of each probe in the router's stages.
     """
 
     def __init__(self, *, length: float, interval: float = INTERVAL_S, cards: bool = False,
@@ -62,7 +67,7 @@ class AqmQdiscRunner(SupervisedRunner):
 
     @property
     def out(self) -> str:
-        """What Flent logs as standard output."""
+        """Text that Flent logs as standard output."""
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of netlink messages)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
@@ -73,9 +78,8 @@ class AqmQdiscRunner(SupervisedRunner):
         why = {} if parts else {"ERROR": ["no probe went through the router"]}
         return series, samples, {PARTS: {"probes": (shown, parts, why)}}
 
-    # Below: in place of a tool.
-
     def _run_tool(self) -> None:
+        # Runs in place of a tool.
         self.started_s = time.time()
         self.returncode = 0
         try:
@@ -87,6 +91,10 @@ class AqmQdiscRunner(SupervisedRunner):
             self.stopped_by = f"the router's queues could not be read: {fault.strerror or fault}"
 
     def _sample(self, requested: socket.socket, store: BinaryIO) -> None:
+        """Write samples to `store` until the end.
+
+        requested: netlink socket in the router's namespace. Raises OSError.
+        """
         numbers = [socket.if_nametoindex(device) for device in DEVICES]
         store.write(struct.pack("=II", *numbers))
         question = request()
@@ -105,7 +113,7 @@ class AqmQdiscRunner(SupervisedRunner):
                         + answer + cards + probes)
             count += 1
             left_s = max(0, begin + count * self.interval_s - time.monotonic())
-            # While it lingers, the event would end every wait at once.
+            # After kill_after's end the event stays set, so waiting for it would return at once.
             if not self.kill_event.is_set():
                 self.kill_event.wait(left_s)
             else:
@@ -117,8 +125,15 @@ class AqmQdiscRunner(SupervisedRunner):
 
 
 def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Raw samples from what the runner stored: of the queues, and of the probes that were
-    taken apart. Raises BadResult, ParseError."""
+    """Parse the samples that the runner stored.
+
+    Returns:
+        Raw samples of the queues, and raw samples of the probes' times.
+
+    Raises:
+        BadResult: if there are no samples, or if they are cut off.
+        ParseError: if the kernel's text is damaged.
+    """
     source.seek(0)
     try:
         numbers = struct.unpack("=II", source.read(8))
@@ -145,13 +160,20 @@ def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str,
         return samples, []
     for sample, now, then in zip(samples, cards, [cards[0], *cards], strict=False):
         sample |= _of_cards(now, then, cards[0])
-    # Both clocks at one moment.
+    # Difference of both clocks, by the first sample.
     began_s = taken[0][0] - cards[0][0] / 1e9
     return samples, [_parts(probe, began_s) for probe in sorted(probes, key=lambda p: p.sent_ns)]
 
 
 def _of_cards(now: tuple[int, dict[str, CardSample]], then: tuple[int, dict[str, CardSample]],
               first: tuple[int, dict[str, CardSample]]) -> dict[str, Any]:
+    """Return the values of a raw sample for cards and cores.
+
+    Args:
+        now: the kernel's clock in ns, and each device's counters.
+        then: the same of the previous sample.
+        first: the same of the first sample.
+    """
     sample: dict[str, Any] = {}
     passed_ns = now[0] - then[0]
     for device, card in now[1].items():
@@ -166,6 +188,10 @@ def _of_cards(now: tuple[int, dict[str, CardSample]], then: tuple[int, dict[str,
 
 
 def _parts(probe: ProbeTimes, began_s: float) -> dict[str, Any]:
+    """Return the raw sample of one probe: times in us of each stage, and their sum as `val`.
+
+    began_s: epoch seconds at zero of the kernel's clock.
+    """
     parts = {name: getattr(probe, name) / 1e3
              for name in ("link", "ring", "processor", "queue", "card")}
     return {"t": began_s + probe.sent_ns / 1e9, "val": round(sum(parts.values()), 3),
@@ -173,12 +199,19 @@ def _parts(probe: ProbeTimes, began_s: float) -> dict[str, Any]:
 
 
 def _raw(now_s: float, queues: list[QueueSample], first: list[QueueSample]) -> dict[str, Any]:
+    """Return the raw sample of both devices' queues.
+
+    Args:
+        now_s: time in epoch seconds.
+        queues: counters of each device.
+        first: counters at the first sample.
+    """
     sample: dict[str, Any] = {"t": now_s, "val": sum(one.backlog_bytes for one in queues)}
     for device, now, then in zip(DEVICES, queues, first, strict=True):
         sample[f"{device}_backlog_bytes"] = now.backlog_bytes
         sample[f"{device}_backlog_packets"] = now.backlog_packets
         for counter in ("drops", "marks", "overlimits"):
-            # They are counted in 32 bits.
+            # The kernel's counters have 32 bits.
             grown = (getattr(now, counter) - getattr(then, counter)) & 0xFFFFFFFF
             sample[f"{device}_{counter}"] = grown
         sample[f"{device}_sent_bytes"] = now.sent_bytes - then.sent_bytes
@@ -186,8 +219,8 @@ def _raw(now_s: float, queues: list[QueueSample], first: list[QueueSample]) -> d
 
 
 def _whole(file: int) -> bytes:
-    """Return all that a file of the kernel's has now. Of the probes, a read gives a page at most,
-    and each of them once."""
+    """Return the whole text of a kernel file. Of the probes, a read returns at most a page, and
+    each probe once."""
     pages = [os.pread(file, _PAGE_BYTES, 0)]
     while len(pages[-1]) >= _PAGE_BYTES - _LINE_BYTES:
         pages.append(os.pread(file, _PAGE_BYTES, 0))
@@ -195,7 +228,8 @@ def _whole(file: int) -> bytes:
 
 
 def _router_socket() -> socket.socket:
-    """Return a socket inside the router's namespace; the calling thread stays in there."""
+    """Return a netlink socket inside the router's namespace. The calling thread stays in that
+    namespace. Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open(ROUTER_NAMESPACE, "rb") as namespace:  # os.setns is of Python 3.12
         if libc.setns(namespace.fileno(), _CLONE_NEWNET):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Changes the rate of the router's shaper while a test runs, and puts it back."""
+"""Runner that changes the rate of the router's shaper during a test, and restores it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,22 @@ from flent_aqm.measure.runners.qdisc import DEVICES
 from flent_aqm.spec.flow_groups import ONLY_IN_NAMESPACES
 from flent_aqm.spec.queues.table import FRAME_BYTES
 
-# As router/tc/words.py makes the class; what isn't given, tc computes from the rate.
+# tc's command for HTB's class, as router/tc/words.py creates it. tc computes other values from the
+# rate.
 _CLASS = ("class change dev {device} parent 1: classid 1:1 "
           f"htb rate {{bit_s}}bit ceil {{bit_s}}bit quantum {FRAME_BYTES}\n")
 
 
 class AqmRatesRunner(SupervisedRunner):
-    """HTB's rate on both devices of the router in a network namespace.
+    """Changes HTB's rate on both devices of a router in a network namespace.
 
-    Keys of the data set: rates_mbps, taken in turn again and again; step_s, how long each
-    lasts; length (s), of all; usual_mbps, by device, which it has before and after, None where the
-    router is none of ours.
+    Keys of the data set:
+        rates_mbps: rates, used cyclically.
+        step_s: seconds for which each rate lasts.
+        length: seconds in all.
+        usual_mbps: device -> rate before and after. None if the router isn't in a network
+            namespace.
+
     Series and raw samples: the rate of the downstream device in Mbit/s, at each change.
     """
 
@@ -49,12 +54,11 @@ class AqmRatesRunner(SupervisedRunner):
         series = [[float(word) for word in line.split()] for line in text.splitlines()]
         return series, [{"t": at_s, "val": mbps} for at_s, mbps in series], {}
 
-    # Below: in place of a tool.
-
     def _run_tool(self) -> None:
+        # Runs in place of a tool.
         self.started_s = time.time()
         self.returncode = 0
-        # One process for all changes. What tc refuses, it says, and ends.
+        # One process for all changes. tc ends with a message if it refuses a change.
         with subprocess.Popen(self.command.split(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True) as tc:
             assert tc.stdin is not None
@@ -73,6 +77,7 @@ class AqmRatesRunner(SupervisedRunner):
         self.stdout.flush()
 
     def _change(self, tc: IO[str]) -> None:
+        """Write a change of the rate to tc every step_s seconds until the end."""
         begin = time.monotonic()
         count = 0
         while count * self.step_s < (self.run_for_s or 0) - self.step_s / 2:
@@ -89,4 +94,5 @@ class AqmRatesRunner(SupervisedRunner):
 
 
 def _line(device: str, mbps: float) -> str:
+    """Return tc's command that sets the rate of a device."""
     return _CLASS.format(device=device, bit_s=round(mbps * 1e6))

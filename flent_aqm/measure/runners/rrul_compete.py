@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The test rrul_compete: when its second RRUL runs, and its data sets.
+"""Parameters and data sets of the test rrul_compete, which runs a second RRUL during the first.
 
-Read whenever the test is loaded, in the guest too: it imports little.
+It imports little, because it is read whenever the test is loaded, also in the guest.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+# Function that reports an error. It may return.
 Refuse = Callable[[str], object]
 
 PLOTS = {"compete": {
@@ -22,15 +23,22 @@ PLOTS = {"compete": {
 
 @dataclass(frozen=True)
 class Span:
-    """When the second one runs, in s after the start of the first: whole ones, for netperf."""
+    """When the second RRUL runs: start in s after that of the first, and length in s. Both are
+    whole numbers, because netperf needs them."""
 
     start_s: int
     length_s: int
 
 
 def span_of(parameter: Callable[..., Any], refuse: Refuse, length_s: int) -> Span:
-    """Test parameters, checked: the second one has to lie within the first, which takes
-    length_s. parameter: Flent's get_test_parameter; refuse: its test_error."""
+    """Return the span of the second RRUL by the test's parameters, after checking them. It has to
+    lie within the first RRUL.
+
+    Args:
+        parameter: Flent's get_test_parameter().
+        refuse: Flent's test_error(), which reports a text and may return.
+        length_s: length of the first RRUL.
+    """
     span = Span(_seconds(refuse, parameter, "second_start", length_s // 4, 0),
                 _seconds(refuse, parameter, "second_length", max(length_s // 2, 1), 1))
     if span.start_s + span.length_s > length_s:
@@ -41,6 +49,8 @@ def span_of(parameter: Callable[..., Any], refuse: Refuse, length_s: int) -> Spa
 
 def _seconds(refuse: Refuse, parameter: Callable[..., Any], name: str, default: int,
              lowest: int) -> int:
+    """Return a parameter in whole seconds, or its default after reporting a value that is no such
+    number or below `lowest`."""
     text = str(parameter(name, default=default))
     if re.fullmatch("[0-9]{1,5}", text) and int(text) >= lowest:
         return int(text)
@@ -50,7 +60,15 @@ def _seconds(refuse: Refuse, parameter: Callable[..., Any], name: str, default: 
 
 def second(first: Mapping[str, Mapping[str, Any]], delay_s: int, span: Span,
            glob: Callable[..., Any]) -> dict[str, dict[str, Any]]:
-    """Return the flows of the first RRUL once more, in the span, and their sums."""
+    """Return the data sets of the second RRUL: the flows of the first, shifted to the span, and
+    their sums.
+
+    Args:
+        first: data sets of the first RRUL.
+        delay_s: seconds from the test's start to the first RRUL.
+        span: when the second RRUL runs.
+        glob: Flent's glob(), which selects series by a pattern.
+    """
     flows = {name.replace("TCP ", "TCP second ", 1): {
         **one, "delay": delay_s + span.start_s, "length": span.length_s}
         for name, one in first.items() if one.get("runner") == "netperf_demo"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs a speed test that has a client of its own, see flent_aqm/tools, for all its directions."""
+"""Runner of a speed test with a client of its own (flent_aqm/tools), for all its directions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,20 @@ WATCHDOG_MARGIN_S = 60
 
 
 class AqmSpeedtestRunner(SupervisedRunner):
-    """One client, in a process of its own. Gives the series of its first direction; the other
-    is its part of that direction's name.
+    """Runs one client in a process of its own. The series is that of its first direction. The other
+    direction is the part of that name.
 
-    Keys of the data set: client (of SPEED_TESTS), direction, host, port, longest_s, tls (True: with
-    whatever certificate the server has), options (the client's, by their test parameters). Series:
-    throughput, Mbit/s. Raw samples have 'val' and 'dur' (s); or a time in ms that it measured:
-    ping_ms, foreign_tcp_ms, foreign_tls_ms, foreign_http_ms, foreign_ms, self_http_ms, rtt_ms, with
-    "idle_" in front where the line was idle.
+    Keys of the data set:
+        client: name in SPEED_TESTS.
+        direction: the first direction.
+        host, port: the server.
+        longest_s: longest duration in seconds.
+        tls: True for TLS with any certificate.
+        options: the client's options, by their test parameters.
+
+    Series: throughput in Mbit/s. Raw samples have `val` and `dur` (s), or a time in ms that the
+    client measured: ping_ms, foreign_tcp_ms, foreign_tls_ms, foreign_http_ms, foreign_ms,
+    self_http_ms, rtt_ms, with the prefix "idle_" if it was measured without load.
     """
 
     def __init__(self, *, client: str, direction: str, host: str, port: int, longest_s: float,
@@ -51,14 +57,16 @@ class AqmSpeedtestRunner(SupervisedRunner):
         super().check()
 
     def _address(self) -> str:
-        """Return the server's, by the order of the system: others' resolvers may have one of
-        theirs, and the capture looks for this one."""
+        """Return the server's address by the order of the system's resolver. A program may have a
+        resolver with another order, but the capture expects this address."""
         address: str = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)[4][0]
         return address
 
     def _programs(self) -> Iterator[str]:
+        """Yield the paths of the programs that the client needs. Raises RunnerCheckError if one is
+        missing."""
         for program in self.client.programs:
-            # Imported here: each module takes its time in the guest.
+            # Imported here, because each import takes time in the guest.
             from flent_aqm.setup.optional import is_python, optional_path
 
             assert isinstance(program, Program)

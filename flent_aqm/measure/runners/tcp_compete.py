@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The test tcp_compete: its parameters and data sets.
+"""Parameters and data sets of the test tcp_compete.
 
-Read whenever the test is loaded, in the guest too: it imports little. Flent's own tests of
-this kind (cubic_bbr, cubic_reno, ...) are a file for each pair, and ask the sender alone for
-the congestion control; DCTCP needs it at the receiver, too, for its kind of ECN.
+It imports little, because it is read whenever the test is loaded, also in the guest. Flent's own
+tests of this kind (cubic_bbr, cubic_reno, ...) have a file for each pair, and set the congestion
+control at the sender only. DCTCP needs it at the receiver, too, for its kind of ECN.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+# Function that reports an error. It may return.
 Refuse = Callable[[str], object]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
@@ -19,8 +20,12 @@ _MOST_NAMES, _MOST_STREAMS = 8, 64
 
 
 def congestion_controls(parameter: Callable[..., Any], refuse: Refuse) -> list[str]:
-    """Return the congestion control of each flow. parameter: Flent's get_test_parameter; refuse:
-    its test_error, which reports a text and may return."""
+    """Return the congestion control of each flow, by the parameters `ccs` and `streams`.
+
+    Args:
+        parameter: Flent's get_test_parameter().
+        refuse: Flent's test_error(), which reports a text and may return.
+    """
     text = str(parameter("ccs", default="cubic,reno"))
     names = [name.strip() for name in text.split(",")]
     if not 2 <= len(names) <= _MOST_NAMES or not all(map(_NAME.fullmatch, names)):
@@ -35,12 +40,23 @@ def congestion_controls(parameter: Callable[..., Any], refuse: Refuse) -> list[s
 
 def data_sets(names: list[str], host: str | None, ip_version: int | None, length_s: float,
               delay_s: float, total_s: float, step_s: float) -> list[tuple[str, dict[str, Any]]]:
-    """Return a download for each of names, and a ping by UDP and by ICMP."""
+    """Return the data sets of the test, as pairs of name and keys: a download for each congestion
+    control, and a ping by UDP and by ICMP.
+
+    Args:
+        names: congestion control of each download.
+        host: the server.
+        ip_version: 4, 6 or None.
+        length_s: length of the downloads.
+        delay_s: seconds from the test's start to that of the downloads.
+        total_s: length of the pings.
+        step_s: interval of the ICMP ping.
+    """
     sets: list[tuple[str, dict[str, Any]]] = [
         (f"TCP download {name} {number}", {
             "runner": "netperf_demo", "test": "TCP_MAERTS", "host": host, "length": length_s,
             "delay": delay_s, "ip_version": ip_version, "units": "Mbits/s",
-            # netperf's -K takes the one of this end and of the other.
+            # netperf's -K takes the congestion controls of this end and of the other.
             "cong_control": f"{name},{name}"})
         for number, name in enumerate(names, 1)]
     return sets + [
