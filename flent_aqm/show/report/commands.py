@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report's commands that make it all again.
+"""Prints the commands on the report's page, with which readers can repeat the sweep and the page.
 
-People copy them into a shell, and folders come from strangers: what a `sweep.json` says was
-typed is offered only in a form that can do no more than measure in a lab, with a batch of ours.
-All else stands behind a #, which a shell takes for a comment.
+People copy them into a shell, and result folders may come from anyone. The command in a
+`sweep.json` is offered only if it can do nothing but measure in a lab with a batch of this package.
+Every other command is shown as a shell comment, behind a #.
 """
 
 from __future__ import annotations
@@ -17,24 +17,27 @@ from pathlib import Path
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.spec.keys import QUEUE_PREFIXES, SCENARIO_KEYS
 
-# Of a batch, such as decide how often or how long. Not the testbed, which may be a host that is
-# logged in to, nor a scheduler, which may run any program here.
+# Keys that --batch-override may have. The testbed is not among them, because it may be a host to
+# log in to, nor the scheduler, which may run any program on this machine.
 _OVERRIDES = (SCENARIO_KEYS | {"repetitions", "length", "jobs"}) - {
     "testbed", "server_testbed", "dev_down", "dev_up"}
 _SWITCHES = {"--batch-no-shuffle", "--batch-no-timestamp", "--batch-verbose", "--batch-dry-run"}
 _VALUE = re.compile(r"[A-Za-z0-9_.]{1,60}")
 _NUMBER = re.compile(r"[0-9]{1,6}")
-# More is no command that somebody types.
+# Longer commands are cut. Nobody types them.
 _MOST_CHARACTERS = 500
 
 
-# What a comment says first, up to where it goes into details.
+# The first sentence of a batch's comment.
 _SENTENCE = re.compile(r"(.{20,}?)(?:[.?:;](?= |$)|$)")
 
 
 def purpose(words: Sequence[str]) -> str:
-    """Return what a batch of ours is for, as the comment at its beginning says; empty for any
-    other, and for one that begins with no comment."""
+    """Return the purpose of a batch of this package: the first sentence of the comment at the
+    beginning of its file. Return "" for other batches, and if there is no comment.
+
+    words: the words of the sweep's command line.
+    """
     split = [part for word in words for part in word.split("=", 1)]
     named = next((after for word, after in pairwise(split) if word in ("-B", "--batch-file")), "")
     path = resource_dir("batches") / Path(named).name
@@ -49,7 +52,11 @@ def purpose(words: Sequence[str]) -> str:
 
 
 def sweep_command(words: Sequence[str]) -> tuple[str, str]:
-    """Return what a sweep's command is, and the command as it is offered."""
+    """Return a description of a sweep's command, and the command in the form in which the page
+    offers it.
+
+    words: the words of the command line, from sweep.json.
+    """
     if _only_measures(words):
         return "the sweep, as it was typed", shlex.join(["flent", *words[1:]])
     about = ("the sweep, as its folder tells it, with more than a batch of this package's: look "
@@ -58,8 +65,8 @@ def sweep_command(words: Sequence[str]) -> tuple[str, str]:
 
 
 def offered(*words: str | Path) -> str:
-    """Return a command of ours with names of folders and files in it: quoted for a shell, and
-    behind a # where a terminal would take part of a name for something else."""
+    """Return a command of this package with paths as text for a shell. It is commented out with a #
+    if a terminal would not print the paths as they are."""
     # A path that begins with - would be taken for an option.
     texts = [f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word)
              for word in words]
@@ -68,12 +75,15 @@ def offered(*words: str | Path) -> str:
 
 
 def _comment(line: str) -> str:
+    """Return a command line as a shell comment, cut to _MOST_CHARACTERS, with unprintable
+    characters replaced."""
     shown = "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in line)
     return "# " + (shown if len(shown) <= _MOST_CHARACTERS else shown[:_MOST_CHARACTERS] + " …")
 
 
 def _only_measures(words: Sequence[str]) -> bool:
-    """Return whether it is `flent` with a batch of ours and options from a short list."""
+    """Return whether the command is `flent` with a batch of this package, and has only harmless
+    options."""
     if not words or Path(words[0]).name != "flent":
         return False
     rest = list(words[1:])
@@ -90,6 +100,8 @@ def _only_measures(words: Sequence[str]) -> bool:
 
 
 def _is_harmless(option: str, value: str) -> bool:
+    """Return whether an option of flent is known and has a value that can only change how a lab
+    measures."""
     match option:
         case "-B" | "--batch-file":
             return value in {text for path in resource_dir("batches").glob("*.batch")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which queues of a condition differ: the tests that each sentence of a report's headline rests on.
+"""Compares the queues of a condition, as the basis of the sentences in the report's headline.
 
-A difference counts where people would notice it, and where it is unlikely to be chance: by Mann
-and Whitney's test, its limit divided by the number of comparisons, or, of runs that are too few for
-it, where none of one queue's overlaps with one of the other's. Of one run each, their order is all
-that is known; the headline says so.
+A difference counts if people would notice it and if it is unlikely to be chance. It is unlikely to
+be chance if the p-value of Mann and Whitney's test is below a limit, divided by the number of
+comparisons. For runs that are too few for the test, the values of the two queues must not overlap.
+With one run each, only their order is known, which the headline says.
 """
 
 from __future__ import annotations
@@ -17,15 +17,20 @@ from enum import Enum
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.show.report.findings import FALSE_SHARE, Condition, Line
 
-# Latencies that differ by less than both are called alike: no user can tell.
+# Latencies that differ by less than the larger of these count as alike, because no user would
+# notice.
 ALIKE_SHARE, ALIKE_MS = 0.1, 0.5
 SAME_THROUGHPUT_SHARE = 0.01
 LEAST_LOST_PCT = 0.5
 
 
 class Outcome(Enum):
-    """DIFFER: some are faster than others; ALIKE: none; UNTOLD: the medians differ, and the runs
-    overlap; LOST: with each, at least half of the probes were lost."""
+    """Result of comparing the queues of a condition in latency under load.
+
+    DIFFER: some queues are faster than others. ALIKE: the medians of all queues are alike. UNTOLD:
+    the medians differ, but the runs overlap. LOST: with every queue, at least half of the probes
+    were lost.
+    """
 
     DIFFER = "differ"
     ALIKE = "alike"
@@ -35,8 +40,12 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Standing:
-    """best: those that none is faster than; worst: those that are slower than each of the best,
-    and that none is slower than. Both are empty unless the outcome is DIFFER."""
+    """Result of the comparison of a condition's queues.
+
+    best: queues than which no queue is faster.
+    worst: queues that are slower than each of the best, and than which no queue is slower. Both are
+    empty unless the outcome is DIFFER.
+    """
 
     condition: Condition
     outcome: Outcome
@@ -45,14 +54,21 @@ class Standing:
 
     @property
     def percent(self) -> float:
-        """Return the percentile of the comparison."""
+        """Percentile of the latency that is compared, such as 99."""
         return self.condition.tail_pct
 
 
 def is_more(less: Sequence[float], more: Sequence[float], room: float,
             p_limit: float = FALSE_SHARE) -> bool:
-    """Return whether one queue's runs have more than another's: their medians by over room, and
-    unlikely by chance, below p_limit. An infinite number is a lost probe."""
+    """Return whether the values of one queue's runs are larger than another's: their median by more
+    than `room`, and with a p-value below the limit.
+
+    Args:
+        less: a value of each run of the queue with the smaller values. Infinity is a lost probe.
+        more: a value of each run of the other queue.
+        room: a difference of the medians that users don't notice, in the unit of the values.
+        p_limit: limit of the p-value.
+    """
     if not of_any(more, 50) > of_any(less, 50) + room:
         return False
     # The least p that so many runs can have.
@@ -64,13 +80,14 @@ def is_more(less: Sequence[float], more: Sequence[float], room: float,
 
 
 def is_slower(fast: Line, slow: Line, percent: float) -> bool:
-    """Return whether round trips took longer with a queue than with another."""
+    """Return whether a percentile of latency is higher with the queue `slow` than with `fast`.
+    percent: the percentile, such as 99."""
     return is_more(fast.latency_ms[percent], slow.latency_ms[percent],
                    _room_ms(fast.within_ms(percent)), fast.p_limit)
 
 
 def standing(condition: Condition) -> Standing:
-    """Return how a condition's queues compare in latency under load."""
+    """Compare the queues of a condition in latency under load."""
     percent = condition.tail_pct
     returned = [line for line in condition.lines if not line.is_lost]
     if not returned:
@@ -90,8 +107,8 @@ def standing(condition: Condition) -> Standing:
 
 
 def lose_alike(lines: Sequence[Line]) -> bool:
-    """Return whether none of the queues lost more of the probes than another; of those whose
-    probes tell losses."""
+    """Return whether no queue lost a larger share of the probes than another. Queues whose probe
+    can't tell losses are left out."""
     told = [line for line in lines if line.lost_pct]
     least = min(told, key=lambda line: line.middle_lost_pct or 0.0, default=None)
     return least is None or not any(
@@ -99,10 +116,12 @@ def lose_alike(lines: Sequence[Line]) -> bool:
 
 
 def is_less_mbps(less: Line, more: Line, way: str) -> bool:
-    """Return whether a queue carried less than another."""
+    """Return whether the throughput of a queue is lower than that of another. way: "download" or
+    "upload"."""
     return is_more(less.mbps[way], more.mbps[way],
                    SAME_THROUGHPUT_SHARE * more.middle_mbps(way), less.p_limit)
 
 
 def _room_ms(least_ms: float) -> float:
+    """Return the difference in ms that users don't notice, for a latency."""
     return max(least_ms * ALIKE_SHARE, ALIKE_MS)

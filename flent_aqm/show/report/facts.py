@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run was made on, and what was asked of the router beside what its kernel reported."""
+"""Collects facts of a run for the report: its testbed and versions, and the router's settings as
+requested and as reported."""
 
 from __future__ import annotations
 
@@ -19,29 +20,34 @@ MOST_TOLD = 12
 
 @dataclass(frozen=True)
 class Proof:
-    """requested; applied: text per direction; fault: how they differ, or empty. aqm, mbps: what
-    it is sorted by."""
+    """The router's settings as requested and as its kernel reported them."""
 
+    # Queue and rate, by which proofs are sorted.
     aqm: str
     mbps: float
+    # The requested settings as text.
     requested: str
+    # The reported settings as text, for each direction.
     applied: tuple[str, ...]
+    # The differences as text, "" if there is none.
     fault: str
 
 
 @dataclass(frozen=True)
 class Facts:
-    """by_heading: heading -> value. proof: None in files of other origin. virtual_s, wall_s: how
-    long it took on the lab's clock and the host's."""
+    """Facts of a run for the report's page."""
 
+    # Heading on the page -> value.
     by_heading: Mapping[str, str]
+    # None in files that this package did not write.
     proof: Proof | None
+    # Duration of the run on the lab's clock, and on the host's.
     virtual_s: float | None
     wall_s: float | None
 
 
 def facts_of(data: DataFile, run: Run) -> Facts:
-    """Of one data file."""
+    """Return the facts of a data file."""
     aqm, metadata = run.aqm, data.metadata
     kernel = aqm.get("kernel")
     kernel = kernel if isinstance(kernel, dict) else {}
@@ -66,7 +72,8 @@ def facts_of(data: DataFile, run: Run) -> Facts:
 
 
 def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
-    """Asked against reported, of the object AQM; None where either is missing."""
+    """Return the requested and the reported settings of the router from the object AQM. None if
+    either is missing."""
     requested = aqm.get("requested")
     moments = [_in(aqm, moment, "applied") for moment in ("before", "after")]
     if not isinstance(requested, dict) or not moments[1]:
@@ -103,14 +110,16 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
 
 
 def _queue_words(requested: Mapping[str, Any], prefix: str) -> list[str]:
-    """Return the name of a queue and its parameters, as asked for."""
+    """Return the requested queue's name and parameters. prefix: "" or "up_", for a queue of the
+    upload direction's own."""
     parameters = _in(requested, f"{prefix}aqm_parameters")
     return [str(requested.get(f"{prefix}aqm", "")),
             *(f"{name}={_text(value)}" for name, value in sorted(parameters.items()))]
 
 
 def together(runs: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
-    """Heading -> what the runs say: values with the count of their runs where they differ."""
+    """Return the facts of many runs together: each heading with its value. If runs differ, each
+    value has the number of its runs."""
     by_heading: dict[str, dict[str, int]] = {}
     for one in runs:
         for heading, value in one.items():
@@ -121,12 +130,18 @@ def together(runs: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
 
 
 def seeds(runs: Iterable[Mapping[str, str]]) -> list[str]:
-    """Return all different ones, by size where they are numbers."""
+    """Return the different seeds of the runs, sorted, numbers by size."""
     return sorted({one["seed"] for one in runs if "seed" in one},
                   key=lambda text: (not text.isdigit(), len(text), text))
 
 
 def _counted(counts: Mapping[str, int], runs: int) -> list[str]:
+    """Return the values, the most frequent first, each with the number of its runs. A value that
+    all runs share has no number.
+
+    counts: value -> number of its runs.
+    runs: number of all runs.
+    """
     if len(counts) == 1 and sum(counts.values()) == runs:
         return list(counts)
     most = sorted(counts.items(), key=lambda pair: -pair[1])
@@ -135,6 +150,7 @@ def _counted(counts: Mapping[str, int], runs: int) -> list[str]:
 
 
 def _in(tree: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """Return the object under a path of keys, an empty one if there is none."""
     inner: Any = tree
     for key in keys:
         inner = inner.get(key) if isinstance(inner, dict) else None
@@ -142,6 +158,7 @@ def _in(tree: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 
 
 def _text(value: Any) -> str:
+    """Return a value as text of limited length."""
     if isinstance(value, float):
         return f"{value:g}"
     return DASH if value is None else str(value)[:LONGEST]

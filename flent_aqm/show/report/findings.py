@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a report says first is about: conditions, and in each its queues with their runs' numbers.
+"""Groups runs into conditions, and each condition's runs by queue, for the report's headline.
 
-A condition is all that runs are alike in but their queue; nothing is pooled over conditions. All
-numbers are metrics. A lost probe counts as later than any other, so that a percentile may be
-infinite: more were lost than lie beyond it.
+A condition has runs that differ only in their queue. Values are never pooled over conditions. All
+values are metrics. A lost probe counts as later than any other, so a percentile is infinite if more
+probes were lost than lie beyond it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from flent_aqm.show.report.slices import (
 )
 
 MIDDLE_PCT = 50.0
-# Of sentences that may be false by chance.
+# Share of sentences that may be false by chance.
 FALSE_SHARE = 0.05
-# Percentiles that can be told, the furthest first.
+# Percentiles of latency under load that may be compared, the highest first -> metric.
 LATENCIES: Mapping[float, str] = {
     99.0: "latency_loaded_p99_ms", 95.0: "latency_loaded_p95_ms", 90.0: "latency_loaded_p90_ms",
     MIDDLE_PCT: "latency_loaded_median_ms"}
@@ -42,57 +42,66 @@ LATENCIES: Mapping[float, str] = {
 
 @dataclass(frozen=True)
 class Line:
-    """A queue in a condition: a number of each of its runs. latency_ms: by percentile, of probes
-    under load, infinite where that is a lost one. mbps: throughput by direction, of all flows
-    together where is_shared: cross traffic was on the line, and what the test alone carried,
-    own_mbps, tells how the line was divided. fairness: Jain's index of those flows. p_limit: a
-    difference's p has to be below it: 0.05, divided by the number of the page's comparisons."""
+    """A queue in a condition, with the values of each of its runs."""
 
+    # Name of the queue, or of the configuration if these are compared.
     queue: str
     colour: str
+    # Number of runs.
     runs: int
+    # Percentile -> latency under load of each run, infinite for a lost probe.
     latency_ms: Mapping[float, Sequence[float]]
     lost_pct: Sequence[float]
+    # Direction -> throughput of each run, of all flows together if the line is shared.
     mbps: Mapping[str, Sequence[float]]
+    # True with cross traffic on the line.
     is_shared: bool = False
+    # Direction -> throughput of the test alone.
     own_mbps: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    # Direction -> Jain's index of test and cross traffic.
     fairness: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    # Limit of a difference's p-value: 0.05, divided by the number of comparisons on the page.
     p_limit: float = FALSE_SHARE
 
     def within_ms(self, percent: float) -> float:
-        """Return the median over runs of a percentile."""
+        """Return the median over runs of a percentile of latency under load, in ms."""
         return of_any(self.latency_ms[percent], 50)
 
     @property
     def is_lost(self) -> bool:
-        """Whether at least half of the probes never came back."""
+        """Whether at least half of the probes were lost."""
         return math.isinf(self.within_ms(MIDDLE_PCT))
 
     @property
     def middle_lost_pct(self) -> float | None:
-        """Return the median over runs; None where no run's probe tells losses."""
+        """Median over runs of the share of lost probes in percent. None if no run's probe can tell
+        losses."""
         return of_any(self.lost_pct, 50) if self.lost_pct else None
 
     def middle_mbps(self, way: str) -> float:
-        """Return the median over runs."""
+        """Return the median over runs of the throughput in a direction, in Mbit/s."""
         return of_any(self.mbps[way], 50)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """title: what its runs are alike in. tail_pct: the percentile that its queues are compared
-    at: the furthest that every run has, and that came back with every queue; with at least half
-    of the probes lost a queue has none, and others are compared without it. tried: the same
-    queues as advice sees them, without those whose runs can't carry any."""
+    """Runs that differ only in their queue."""
 
+    # The settings that its runs share.
     title: str
+    # Percentile at which its queues are compared: the highest that every run has, and that is
+    # finite for each queue. Queues that lost at least half of the probes are not considered.
     tail_pct: float
     lines: Sequence[Line]
+    # The queues in the form that advice needs, without those whose runs don't allow advice.
     tried: Sequence[Tried] = ()
 
 
 def conditions(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]) -> list[Condition]:
-    """Return every condition that has latency under load, in the order of their settings."""
+    """Return the conditions that have latency under load, in the order of their settings.
+
+    dimensions: settings that distinguish slices, with their values in order.
+    """
     rates_in_order = rates(rows)
     several = len(rates_in_order) > 1
     places = {one.name: {value: at for at, value in enumerate(one.values)} for one in dimensions}
@@ -112,6 +121,7 @@ def conditions(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]) -> li
 
 
 def _condition(title: str, rows: Sequence[ReportRow], colours: Mapping[str, str]) -> Condition:
+    """Return a condition of runs. colours: queue -> colour, in the order of legends."""
     members = collect(rows, queue_of)
     lines = [_line(queue, colour, members[queue]) for queue, colour in colours.items()
              if queue in members]
@@ -126,6 +136,7 @@ def _condition(title: str, rows: Sequence[ReportRow], colours: Mapping[str, str]
 
 
 def _line(queue: str, colour: str, rows: Sequence[ReportRow]) -> Line:
+    """Return a queue with the values of its runs."""
     def of(name: str) -> list[float]:
         return [row.metrics[name] for row in rows if name in row.metrics]
 
@@ -141,6 +152,13 @@ def _line(queue: str, colour: str, rows: Sequence[ReportRow]) -> Line:
 
 
 def _title(key: Sequence[Setting], rate: Setting | None, dimensions: Sequence[Dimension]) -> str:
+    """Return the title of a condition: the settings in which conditions differ.
+
+    Args:
+        key: values of the dimensions.
+        rate: rate of the link, None if all conditions have the same.
+        dimensions: settings that distinguish slices.
+    """
     words = [word(one.name, value) for one, value in zip(dimensions, key, strict=True)
              if len(one.values) > 1 and value != NOT_TOLD]
     if rate is not None and rate != NOT_TOLD:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Results that grow while they are watched: each data file is read once, when it is there.
+"""Keeps a report up to date while a sweep writes data files. Each file is read once.
 
-Nothing that stands in a file ends it: a run that can't be shown is named among the damaged ones
-until its file changes or goes, and what can't be told of any one run is said above the page.
+Nothing in a data file ends it. A run that can't be shown is listed as damaged until its file
+changes or is removed. Errors that don't belong to a single run are shown above the page.
 """
 
 from __future__ import annotations
@@ -25,15 +25,20 @@ from flent_aqm.show.report.html import fault_html, progress_html, render, sectio
 from flent_aqm.show.report.model import Folder, Report, build, progress
 from flent_aqm.show.report.odd import odd_runs
 
-# A sweep needs the cores more: no more than a tenth of the time goes into the page.
+# After building a page, rest ten times as long, so that the sweep has the processors.
 _REST_FACTOR = 10
 
 
 class Follower:
-    """Answers to a browser, each made once for a state of the results.
+    """Makes the answers to a browser, each once for a state of the results.
 
-    folders: of results. look() reads what is new; the other methods return it as bytes, and may
-    be called by any number of threads. Raises ConfigError for a folder that isn't there.
+    look() reads new files. The other methods return answers as bytes, and may be called by any
+    number of threads. Raises ConfigError if a folder doesn't exist.
+
+    Args:
+        folders: folders of results.
+        title: heading of the page.
+        jobs: number of processes that read files, None for the default.
     """
 
     def __init__(self, folders: Sequence[Path], title: str, jobs: int | None = None) -> None:
@@ -47,12 +52,13 @@ class Follower:
         self._made: dict[str, tuple[int, bytes]] = {}
         self._rest_until_s = 0.0
         self._lock = threading.Lock()
-        # What went wrong in the last look, and with the last page.
+        # Errors of the last look() and of the last page, "" if there was none.
         self._faults = {"look": "", "page": ""}
         self._progress = self._progress_of(self._results)
 
     def look(self) -> None:
-        """Read new files and changed ones; forget those that have gone."""
+        """Read new and changed files, and forget those that were removed. Errors are shown on the
+        page."""
         try:
             self._look()
         except Exception as error:  # such as a folder that can't be read any more
@@ -61,6 +67,7 @@ class Follower:
             self._faults["look"] = ""
 
     def _look(self) -> None:
+        """Read new and changed files, and forget those that were removed."""
         stamps = dict(self._files())
         new = [path for path, stamp in stamps.items()
                if path not in self._results or self._results[path][0] != stamp]
@@ -77,8 +84,8 @@ class Follower:
                 self._version += 1
 
     def state(self) -> bytes:
-        """version: that of the answers now, which goes up with new files; progress: as HTML, as
-        of the last look."""
+        """Return JSON with the progress of the sweeps as HTML, and the version of the present
+        answers, which increases with new files."""
         built = self._built
         resting = built is not None and time.monotonic() < self._rest_until_s
         version = built[0] if built is not None and resting else self._version
@@ -86,17 +93,21 @@ class Follower:
             [*map(fault_html, filter(None, self._faults.values())), self._progress])})
 
     def page(self) -> bytes:
-        """Return the whole page."""
+        """Return the whole page as HTML."""
         return self._answer("page", lambda version, report: _bytes(render(report, follow=version)))
 
     def data(self) -> bytes:
-        """Return what changes on the page: data for its script, and HTML."""
+        """Return JSON with the parts of the page that change: data for its script, and HTML."""
         return self._answer("data", lambda version, report: _json({
             "version": version, "data": report.data, "top": top_html(report),
             "sections": sections_html(report)}))
 
     def _answer(self, name: str, make: Callable[[int, Report], bytes]) -> bytes:
-        """Made once for a version; whoever asks meanwhile waits for it."""
+        """Return an answer, made once for each version. Other callers wait meanwhile. If it can't
+        be made, odd runs are left out. If it still can't, the previous answer is returned.
+
+        name: of the answer. make: makes it from version and report.
+        """
         with self._lock:
             try:
                 return self._made_anew(name, make)
@@ -110,6 +121,7 @@ class Follower:
                 self._version, build([], [], [], self._title))
 
     def _made_anew(self, name: str, make: Callable[[int, Report], bytes]) -> bytes:
+        """Return an answer, which is made again if the version has changed."""
         version, report = self._report()
         if name not in self._made or self._made[name][0] != version:
             self._made[name] = version, make(version, report)
@@ -117,7 +129,7 @@ class Follower:
         return self._made[name][1]
 
     def _leave_out_odd_runs(self) -> None:
-        """Count each run that no page can be made of, on its own, as a damaged file."""
+        """Treat each run for which no page can be made as a damaged file."""
         odd = odd_runs([row for _, row in self._results.values() if isinstance(row, ReportRow)])
         results = {path: (stamp, BadResult(f"{plain(path)}: {odd[path]}") if path in odd else row)
                    for path, (stamp, row) in self._results.items()}
@@ -126,6 +138,8 @@ class Follower:
         self._built, self._rest_until_s = None, 0.0
 
     def _report(self) -> tuple[int, Report]:
+        """Return the report and its version, built again if there are new files and the rest is
+        over."""
         if self._built is None or (self._built[0] != self._version
                                    and time.monotonic() >= self._rest_until_s):
             began_s = time.monotonic()
@@ -140,17 +154,19 @@ class Follower:
         return self._built
 
     def _progress_of(self, paths: Iterable[Path]) -> str:
+        """Return the progress of the folders' sweeps as HTML."""
         now_s = time.time()
         return progress_html([progress(one, now_s) for one in self._places(paths)])
 
     def _places(self, paths: Iterable[Path]) -> list[Folder]:
+        """Return the folders that have data files or a sweep's status."""
         places = dict.fromkeys([*self._folders, *(path.parent for path in sorted(paths))])
         folders = [Folder(path, status.count_done(path), status.read(path)) for path in places]
         return [one for one in folders if one.done or one.status]
 
     def _files(self) -> Iterator[tuple[Path, tuple[int, int]]]:
-        """Data files below the folders, with what changes when they do. None that a symbolic
-        link brings in from elsewhere."""
+        """Yield the data files below the folders, with modification time and size, which show
+        changes. Symbolic links that lead out of the folders are left out."""
         for folder in self._folders:
             top = folder.resolve()
             for place, folders, names in os.walk(folder, followlinks=False):
@@ -164,12 +180,14 @@ class Follower:
                             about = path.stat()
                             yield path, (about.st_mtime_ns, about.st_size)
                     except (OSError, RuntimeError):
-                        continue  # it went away meanwhile, or is a link to itself
+                        continue  # the file was removed meanwhile, or is a link to itself
 
 
 def _json(whole: Any) -> bytes:
+    """Return a value as JSON without blanks."""
     return _bytes(json.dumps(whole, allow_nan=False, separators=(",", ":")))
 
 
 def _bytes(text: str) -> bytes:
+    """Return a text as UTF-8."""
     return text.encode("utf-8", "replace")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a report keeps of each data file: settings, metrics, latencies, curves, proof."""
+"""Extracts from a data file everything that a report shows of a run."""
 
 from __future__ import annotations
 
@@ -25,36 +25,38 @@ from flent_aqm.show.row import (
     start_s,
 )
 
-# Of curves over time.
+# Width of a step in curves over time, and the largest number of steps.
 STEP_S = 0.25
 MOST_STEPS = 240
-# The most text of a data file that the page takes over as one value.
+# Longest text of a data file that the page takes over, in characters.
 LONGEST = 200
 
 
 @dataclass(frozen=True, eq=False)
 class ReportRow(Row):
-    """A run on the page. metrics: those that are known, in the order of METRICS; infinite where
-    a percentile is a lost probe. By direction: mbps: payload in captured headers per STEP_S
-    since the transfer's start; rtt_ms: median of probes per STEP_S. errors: what the run's
-    tools said of their failures. side: what it is compared as, where that isn't its queue.
-    measured: what advice rests on, None where the run can't carry any. notes: what a reader has to
-    know of how the numbers came about. no_latency: why nothing can be said of the latency under
-    load, "" where something can."""
+    """A run on the report's page."""
 
+    # Metrics that have a value, in the order of METRICS. Infinite if a percentile is a lost probe.
     metrics: Mapping[str, float]
+    # Direction -> throughput of captured packets' payload per STEP_S since the transfer's start.
     mbps: Mapping[str, Floats]
+    # Direction -> median RTT of probes per STEP_S.
     rtt_ms: Mapping[str, Floats]
     facts: Facts
+    # Errors of the run's tools.
     errors: tuple[str, ...]
+    # Name of the configuration as which the run is compared, "" if queues are compared.
     side: str = ""
+    # Measurements for advice, None if the run has none.
     measured: Measured | None = None
+    # Notes on how values were measured.
     notes: tuple[str, ...] = ()
+    # Reason why the latency under load is not known, "" if it is.
     no_latency: str = ""
 
 
 def row_of(data: DataFile) -> ReportRow:
-    """Return a data file's row. Raises BadResult."""
+    """Return a data file's row. Raises BadResult if the file can't be used."""
     run = as_run(data)
     seen = captured(data.raw_values)
     curves = {way: curve for way in directions(run)
@@ -68,7 +70,8 @@ def row_of(data: DataFile) -> ReportRow:
         loaded_ms=loaded_ms(probes),
         metrics={name: value for name, one in metrics.items()
                  if (value := ranked(one)) is not None},
-        # A sample's time is the end of its interval, which is much longer than what is taken off.
+        # A little is subtracted, because a sample's time is the end of its interval, which may be
+        # the beginning of the next step.
         mbps={way: _per_step(curve.at_s - 1e-4, curve.mbps, numpy.mean)
               for way, curve in curves.items()},
         rtt_ms={way: _per_step(one.sent_s - start_s(run, way), one.rtt_ms)
@@ -79,19 +82,25 @@ def row_of(data: DataFile) -> ReportRow:
 
 
 def _why_no_latency(run: Run, median_ms: float | Unavailable) -> str:
-    """Return why nothing can be said of a run's latency under load; "" where something can."""
+    """Return the reason why a run's latency under load is not known, or "" if it is."""
     if isinstance(median_ms, Unavailable) and not median_ms.lost:
         return median_ms.because
     return run.notes[0] if stood_still(run.loaded()) else ""
 
 
 def short(value: Any) -> Any:
-    """Return a setting that isn't too long for a table."""
+    """Return a setting, cut to LONGEST characters if it is text."""
     return value[:LONGEST] if isinstance(value, str) else value
 
 
 def _per_step(at_s: Any, values: Any, middle: Callable[[Any], Any] = numpy.median) -> Floats:
-    """Return one number for each step; not a number where there is none."""
+    """Return one value for each step of STEP_S, NaN for a step without values.
+
+    Args:
+        at_s: times of the values, in s since the start.
+        values: the values.
+        middle: computes a step's value from its values.
+    """
     steps = numpy.floor(at_s / STEP_S).astype(int)
     count = min(int(steps.max()) + 1, MOST_STEPS) if steps.size else 0
     steps_values = numpy.full(max(count, 0), numpy.nan, numpy.float32)
@@ -103,6 +112,7 @@ def _per_step(at_s: Any, values: Any, middle: Callable[[Any], Any] = numpy.media
 
 
 def _errors(data: DataFile) -> tuple[str, ...]:
+    """Return the errors of the run's tools, at most three of each tool."""
     lines = [f"{name}: {line}"[:2 * LONGEST] for name, meta in data.series_meta.items()
              if isinstance(meta.get("ERROR"), list) for line in meta["ERROR"][:3]]
     failed = a_number(data.metadata.get("FAILED_RUNNERS"))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The findings in words. Each sentence rests on comparisons of `compared`, and the numbers that it
-names are those that were compared."""
+"""Puts the findings into sentences.
+
+Each sentence rests on comparisons of `compared`, and contains the values that were compared.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ from flent_aqm.show.report.compared import (
 from flent_aqm.show.report.findings import Condition, Line
 from flent_aqm.show.report.words import LATENCY_DIGITS, listed, ms, number, percentile, span
 
-# A difference in Jain's index that counts: of two flows, 55 and 45 % have 0.99, 75 and 25 % 0.8.
+# Smallest difference in Jain's index that counts. Two flows with shares of 55 and 45 % have an
+# index of 0.99, with 75 and 25 % of 0.8.
 UNFAIR = 0.1
 
 Cases = Sequence[tuple[Standing, Sequence[Line]]]
@@ -33,10 +36,16 @@ Cases = Sequence[tuple[Standing, Sequence[Line]]]
 
 def headline(conditions: Sequence[Condition], words: str, all_runs: int, apart: Sequence[str] = (),
              also: Sequence[str] = (), why_none: Sequence[str] = ()) -> list[str]:
-    """Sentences that say what was found; words: what its lines are, such as "queue"; all_runs: how
-    many there are, also without load; apart: settings in which runs differ that aren't compared;
-    also: in what else than the queue those differ that are; why_none: of each run without a
-    latency under load, why it has none."""
+    """Return sentences with the findings.
+
+    Args:
+        conditions: conditions with their queues.
+        words: name of the things that are compared, such as "queue".
+        all_runs: number of runs, also of those without latency under load.
+        apart: settings in which conditions differ.
+        also: settings besides the queue in which the compared configurations differ.
+        why_none: for each run without a latency under load, the reason.
+    """
     if not conditions:
         return [_nothing(why_none)]
     standings = [standing(one) for one in conditions if len(one.lines) > 1]
@@ -52,7 +61,7 @@ def headline(conditions: Sequence[Condition], words: str, all_runs: int, apart: 
 
 
 def _nothing(why_none: Sequence[str]) -> str:
-    """Return that no run tells its latency under load, and the reason that most runs have."""
+    """Return the sentence for runs without latency under load, with the most frequent reason."""
     reasons = Counter(why_none).most_common()
     if not reasons:
         return "There are no runs."
@@ -63,6 +72,7 @@ def _nothing(why_none: Sequence[str]) -> str:
 
 
 def _alone(conditions: Sequence[Condition]) -> str:
+    """Return the sentence for conditions with a single queue each."""
     lines = [(one, line) for one in conditions for line in one.lines]
     if len(lines) > 1:
         return f"{len(lines)} conditions were measured."
@@ -76,12 +86,14 @@ def _alone(conditions: Sequence[Condition]) -> str:
 # ---- latency ----
 
 def _lowest(standings: Sequence[Standing]) -> str:
-    """Who kept latency lowest, and who was worst; and of conditions without these."""
+    """Return the sentences on latency: the queues with the lowest and the highest latency, and
+    conditions in which no queue has."""
     by = {outcome: [one for one in standings if one.outcome is outcome] for outcome in Outcome}
     parts = [_best_and_worst(by[Outcome.DIFFER])] if by[Outcome.DIFFER] else []
     alone = len(by) - list(by.values()).count([]) == 1
 
     def where(standings: Sequence[Standing]) -> str:
+        """Return " in N conditions", or "" if all conditions have the same outcome."""
         return "" if alone else f" in {counted(len(standings), 'condition')}"
 
     if alike := by[Outcome.ALIKE]:
@@ -100,6 +112,8 @@ def _lowest(standings: Sequence[Standing]) -> str:
 
 
 def _best_and_worst(standings: Sequence[Standing]) -> str:
+    """Return the sentences on the queues with the lowest and the highest latency, in conditions in
+    which queues differ."""
     winners, best = _most([(one, one.best) for one in standings])
     losers, worst = _most([(one, one.worst) for one in standings])
     text = (f"{listed(winners)} kept latency under load lowest{_where(winners, best, standings)}: "
@@ -117,7 +131,7 @@ def _best_and_worst(standings: Sequence[Standing]) -> str:
 
 
 def _most(cases: Cases) -> tuple[list[str], Cases]:
-    """Return the queues that are named in the most cases, and those cases with them alone."""
+    """Return the queues that are named in most cases, and the cases reduced to these queues."""
     times = Counter(line.queue for _, lines in cases for line in lines)
     names = [name for name, count in times.items() if count == max(times.values())]
     named = [(one, [line for line in lines if line.queue in names]) for one, lines in cases]
@@ -125,7 +139,13 @@ def _most(cases: Cases) -> tuple[list[str], Cases]:
 
 
 def _where(names: Sequence[str], cases: Cases, among: Sequence[Standing]) -> str:
-    """Return in how many of the conditions each of some queues was named."""
+    """Return in how many conditions each of the queues was named: " in 3 of 4 conditions".
+
+    Args:
+        names: the queues.
+        cases: conditions with those of the queues that are named in them.
+        among: all conditions.
+    """
     if len(among) == 1:
         return ""
     times = sum(len(lines) for _, lines in cases) // len(names)
@@ -137,7 +157,7 @@ def _where(names: Sequence[str], cases: Cases, among: Sequence[Standing]) -> str
 
 
 def _within(cases: Cases) -> str:
-    """Return percentiles of latency under load, the furthest first."""
+    """Return percentiles of latency under load as text, the highest percentile first."""
     by: dict[float, list[tuple[Standing, Sequence[Line]]]] = {}
     for one, lines in sorted(cases, key=lambda case: -case[0].percent):
         if lines:
@@ -149,12 +169,14 @@ def _within(cases: Cases) -> str:
 
 
 def _span(cases: Cases) -> str:
+    """Return the range of the cases' latencies as text."""
     return span([line.within_ms(one.percent) for one, lines in cases for line in lines], "ms")
 
 
 def _factor(worst: Cases, winners: Sequence[str]) -> str:
-    """Return how much longer the worst took than the winners; nothing where they weren't the best
-    in one of the conditions."""
+    """Return how many times longer the latency of the worst queues is than the winners': ", 5 to 8
+    times as long". Return "" if the factor is below 1.5, or if the winners are not the best in one
+    of the conditions."""
     factors = []
     for one, lines in worst:
         best = [line.within_ms(one.percent) for line in one.best if line.queue in winners]
@@ -170,7 +192,8 @@ def _factor(worst: Cases, winners: Sequence[str]) -> str:
 # ---- throughput ----
 
 def _throughput(standings: Sequence[Standing]) -> str:
-    """What the best in latency lost in throughput; where none is, in what throughput differs."""
+    """Return the sentence on the throughput that the queues with the lowest latency lost. If there
+    is no such queue, return on the differences in throughput."""
     ways = [way for way in DIRECTIONS if any(way in line.mbps for one in standings
                                              for line in one.condition.lines)]
     if not ways:
@@ -184,14 +207,18 @@ def _throughput(standings: Sequence[Standing]) -> str:
 
 
 def _what(standings: Sequence[Standing], way: str, several: bool) -> str:
-    """Return whose throughput a sentence is about: where a line is shared, that of all flows."""
+    """Return the name of the throughput in a sentence, with the direction if there are several, and
+    "of all flows" if the line is shared."""
     shared = any(line.is_shared for one in standings for line in one.condition.lines)
     return (f"{way} throughput" if several or shared else "throughput") + (
         " of all flows" if shared else "")
 
 
 def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
-    """Return what keeping latency low cost in a direction, at most."""
+    """Return how much throughput in a direction the queues with the lowest latency lost, at most.
+
+    several: the runs have both directions.
+    """
     what = _what(standings, way, several)
     comparable = [(one, lines) for one in standings
                   if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1
@@ -225,7 +252,8 @@ def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
 
 
 def _difference(standings: Sequence[Standing], way: str, several: bool) -> str:
-    """Return the largest difference in throughput; nothing where the runs don't tell of any."""
+    """Return the sentence on the largest difference in throughput in a direction, or on throughput
+    that is alike. Return "" if the runs show neither."""
     what = _what(standings, way, several)
     comparable = [(one, lines) for one in standings
                   if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1]
@@ -248,14 +276,15 @@ def _difference(standings: Sequence[Standing], way: str, several: bool) -> str:
 
 
 def _most_mbps(lines: Sequence[Line], way: str) -> Line:
+    """Return the queue with the highest median throughput in a direction."""
     return max(lines, key=lambda line: line.middle_mbps(way))
 
 
 # ---- shares and groups ----
 
 def _shares(standings: Sequence[Standing]) -> str:
-    """Return how a line was divided between test and cross traffic, where queues differ most in
-    it; nothing where they divided it alike."""
+    """Return the sentence on how test and cross traffic shared the line, for the condition in which
+    queues differ most. Return "" if they differ in none."""
     cases = []
     for one in standings:
         for way in DIRECTIONS:
@@ -280,12 +309,14 @@ def _shares(standings: Sequence[Standing]) -> str:
 
 
 def _own_of_all(line: Line, way: str) -> str:
+    """Return the test's throughput and that of all flows: "43 of 86"."""
     return f"{number(of_any(line.own_mbps[way], 50))} of {number(line.middle_mbps(way))}"
 
 
 def _in_groups(standings: Sequence[Standing]) -> str:
-    """Return which queue's runs fall into two groups, the furthest apart first: their median is
-    the value of the larger group. Nothing where none does."""
+    """Return the sentence on the queue whose runs fall into two groups, for the value whose groups
+    are the furthest apart. The median of such runs is just a value of the larger group. Return ""
+    if there is none."""
     found = []
     for one in standings:
         for line in one.condition.lines:
@@ -311,7 +342,8 @@ def _in_groups(standings: Sequence[Standing]) -> str:
 # ---- losses and runs ----
 
 def _loss(standings: Sequence[Standing]) -> str:
-    """Who lost most probes, and how losses count; nothing where hardly any was lost."""
+    """Return the sentence on the queue that lost most probes. Return "" if none lost a noticeable
+    share."""
     told = [(lost_pct, line, one) for one in standings for line in one.condition.lines
             if (lost_pct := line.middle_lost_pct) is not None]
     most_pct, most, one = max(told, key=lambda case: case[0], default=(0.0, None, None))
@@ -327,11 +359,13 @@ def _loss(standings: Sequence[Standing]) -> str:
 
 
 def _of(one: Standing, among: Sequence[Standing]) -> str:
-    """Return which of several conditions it is."""
+    """Return the condition's title in brackets, or "" if there is only one condition."""
     return f" ({one.condition.title})" if len(among) > 1 else ""
 
 
 def _runs(standings: Sequence[Standing], words: str, all_runs: int, apart: Sequence[str]) -> str:
+    """Return the sentence on the number of runs, and on runs that were not compared. Arguments: as
+    for headline()."""
     counts = [line.runs for one in standings for line in one.condition.lines]
     low, high = min(counts), max(counts)
     each = f"{low}" if low == high else f"{low} to {high}"
@@ -346,4 +380,5 @@ def _runs(standings: Sequence[Standing], words: str, all_runs: int, apart: Seque
 
 
 def _names(settings: Sequence[str]) -> str:
+    """Return names of settings as a list in a sentence."""
     return listed([harmless(name) for name in settings])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report as one page that needs nothing from anywhere.
+"""Renders the report as one HTML page that loads nothing from elsewhere.
 
-Text out of data files is escaped by Jinja2; numbers and names for the plots go in as JSON
-that can't end its element. Should something slip through, the page's policy lets no script
-run but ours, by their hashes, and lets nothing be fetched.
+Jinja2 escapes text from data files. Data for the plots is JSON that can't end its element. As a
+second line of defence, the page's policy allows only this package's scripts, by their hashes, and
+forbids loading anything.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from flent_aqm.show.report.model import Report
 
 
 def render(report: Report, *, follow: int | None = None) -> str:
-    """Return the page; follow: version of its data, for `report --follow`, which asks for more."""
+    """Return the page. follow: version of its data if it is for `report --follow`, whose page asks
+    for updates. None for a page in a file."""
     environment = _environment()
     scripts = [_plotly(), Markup(_source("report.js"))]
     if follow is not None:
@@ -49,35 +50,38 @@ def sections_html(report: Report) -> str:
 
 
 def progress_html(progress: Sequence[Mapping[str, Any]]) -> str:
-    """Return how far sweeps are, as model.progress() tells it."""
+    """Return the progress of sweeps as HTML. progress: as model.progress() returns it, of each
+    folder."""
     return _environment().get_template("progress.html").render(progress=progress)
 
 
 def fault_html(fault: str) -> str:
-    """Return what the page says of a fault of its own."""
+    """Return an error of the page itself as HTML."""
     return str(Markup('<p class="bad" role="alert">{}</p>').format(plain(fault)))
 
 
 def _environment() -> jinja2.Environment:
+    """Return the environment of Jinja2 for the page's templates."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("flent_aqm.show.report", "page"), autoescape=True,
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         finalize=_shown)
     environment.filters["duration"] = duration
     environment.filters["counted"] = counted
-    # Sorting keys would mix numbers with words.
+    # Keys of JSON are not sorted, because numbers and words can't be compared.
     environment.policies["json.dumps_kwargs"] = {
         "allow_nan": False, "separators": (",", ":"), "ensure_ascii": True}
     return environment
 
 
 def _shown(value: Any) -> Any:
-    """Return text out of files, and their names, as any encoder takes it; Markup is ours."""
+    """Return text from data files with unprintable characters replaced. Markup, which is this
+    package's own, is returned unchanged."""
     return plain(value) if type(value) is str else value
 
 
 def duration(seconds: float | None) -> str:
-    """As people say it."""
+    """Return a duration as text in seconds, minutes, or hours and minutes."""
     if seconds is None:
         return ""
     whole = round(seconds)
@@ -90,12 +94,14 @@ def duration(seconds: float | None) -> str:
 
 @cache
 def _plotly() -> Markup:
-    # Its licence stands at its head.
+    """Return the source of Plotly's script."""
+    # The script begins with its licence.
     return Markup(get_plotlyjs())
 
 
 @cache
 def _source(name: str) -> str:
+    """Return the text of a file in the folder page."""
     environment = _environment()
     assert environment.loader is not None
     return environment.loader.get_source(environment, name)[0]
@@ -103,4 +109,5 @@ def _source(name: str) -> str:
 
 @cache
 def _hash(script: str) -> str:
+    """Return the SHA-256 of a script in base64, for the page's policy."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

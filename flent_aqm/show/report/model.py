@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All that a report's page shows, as JSON for its plots and tables, and as text."""
+"""Computes everything that a report's page shows: JSON for its plots and tables, and text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from flent_aqm.show.report.commands import offered, sweep_command
 from flent_aqm.show.report.facts import Proof, seeds, together
 from flent_aqm.show.report.gather import ReportRow
 
-# In the table of runs without being asked for.
+# Metrics that the table of runs shows by default.
 TABLE_METRICS = ("throughput_download_mbps", "throughput_upload_mbps",
                  "latency_loaded_median_ms", "latency_loaded_p99_ms",
                  "flow_rtt_download_median_ms", "flow_rtt_upload_median_ms", "loss_loaded_pct",
@@ -38,7 +38,11 @@ _SETTING_NAMES = {"rate_mbps": "link rate", "burst_shaping": "burst shaping",
 
 @dataclass(frozen=True)
 class Folder:
-    """Where data files lie; done: how many there are; status: of a sweep that wrote there."""
+    """A folder with data files.
+
+    done: number of data files.
+    status: status of the sweep that wrote them, None if there is none.
+    """
 
     path: Path
     done: int
@@ -47,7 +51,8 @@ class Folder:
 
 @dataclass(frozen=True)
 class Report:
-    """data: for the page's script. The rest is text for its template."""
+    """The contents of a report's page. data: for the page's script. The other fields are for its
+    template."""
 
     data: Mapping[str, Any]
     title: str
@@ -73,7 +78,15 @@ class Report:
 
 def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folders: Sequence[Folder],
           title: str, now_s: float | None = None) -> Report:
-    """Return the report on runs. damaged: files that could not be read, and why."""
+    """Return the report on runs.
+
+    Args:
+        rows: the runs.
+        damaged: files that could not be read, each with the reason.
+        folders: folders of the runs.
+        title: heading of the page.
+        now_s: the time in epoch seconds, None for the present.
+    """
     now_s = time.time() if now_s is None else now_s
     rows, side = slices.with_sides(rows)
     dimensions = slices.dimensions(rows, side)
@@ -108,7 +121,8 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
 
 
 def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -> dict[str, Any]:
-    """For the page's script: dimensions, cells, statistics, a line for each run."""
+    """Return the data for the page's script: dimensions, queues, rates, cells, metrics, statistics,
+    and an entry for each run."""
     names = slices.queues(rows)
     rates = slices.rates(rows)
     rows = sorted(rows, key=lambda row: (
@@ -142,15 +156,16 @@ def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -
 
 
 def _word_of_side(rows: Sequence[ReportRow]) -> str:
-    """Return what the runs are compared as. Files of a line whose router nobody asked tell of no
-    queue."""
+    """Return the word for the things that are compared: "queue", "configuration", or "setting" for
+    files without a queue, measured on a line whose router was not configured."""
     if any(row.side for row in rows):
         return "configuration"
     return "queue" if any(row.settings.get(AQM) for row in rows) else "setting"
 
 
 def _conditions(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -> str:
-    """Return what the runs were made under, in a line: what differs, then what is the same."""
+    """Return a line on the runs' settings: those in which they differ first, then those that they
+    share."""
     rates = slices.rates(rows)
     words = [f"{_SETTING_NAMES.get(one.name, one.name)} {', '.join(map(_setting_text, one.values))}"
              for one in dimensions]
@@ -169,23 +184,25 @@ def _conditions(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension
 
 
 def _setting_text(value: object) -> str:
+    """Return a setting's value as text, a truth value as "on" or "off"."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _dash(line: object) -> str:
-    """Return a line as SVG has it."""
+    """Return a line style of matplotlib as dashes of SVG."""
     if isinstance(line, tuple):
         return ",".join(f"{2 * part:g}px" for part in line[1])
     return "solid"
 
 
 def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tuple[str, str]]:
-    """Return what makes it again: (what it does, the command)."""
+    """Return the commands that repeat the measurement and the page, each as (description,
+    command)."""
     commands = [sweep_command(command) for command in dict.fromkeys(
         tuple(one.status.command) for one in folders if one.status)]
-    # A sweep's own folder goes without saying which of the runs it is.
+    # Any run may be replayed. The first one is the example.
     ours = [row for row in rows if row.facts.proof]
     if ours:
         commands.append(("one run again, compared with its file; likewise any other",
@@ -201,13 +218,14 @@ def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tupl
 
 
 def failed(folder: Folder) -> list[tuple[str, str]]:
-    """Return the runs of a folder's sweep that failed and weren't made again: name, cause."""
+    """Return name and cause of a sweep's failed runs that have no data file now."""
     return [(name, cause) for name, cause in sorted(folder.status.failed.items())
             if not os.path.lexists(folder.path / Path(name).name)] if folder.status else []
 
 
 def progress(folder: Folder, now_s: float) -> dict[str, Any]:
-    """Return how far a folder's sweep is; all done where none tells of itself."""
+    """Return how many runs of a folder's sweep are done, planned and failed, and the seconds left.
+    Without a sweep's status, all are done. now_s: the time in epoch seconds."""
     status = folder.status
     return {"folder": folder.path.name, "done": folder.done,
             "planned": status.planned if status else folder.done,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs that no page can be made of, by a defect of ours: found one by one, so that the others are
-shown."""
+"""Finds runs for which no page can be made because of a defect in this package, so that the others
+are shown."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from flent_aqm.show.report.model import build
 
 
 def odd_runs(rows: Sequence[ReportRow]) -> dict[Path, str]:
-    """File -> why no page can be made of its run alone."""
+    """Return the files of runs for which no page can be made, each with the error."""
     odd = {}
     for row in rows:
         try:
             render(build([row], [], [], ""))
-        except Exception as error:  # whatever it is, it is this run's
+        except Exception as error:  # any error belongs to this run, which is alone on the page
             odd[row.path] = a_defect(error)
     return odd

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the picture of the findings is drawn: a scale that all panels share, and places on it."""
+"""Computes the picture of the findings: a scale that all panels share, and positions on it."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from flent_aqm.show.looks import DASH
 from flent_aqm.show.report.findings import MIDDLE_PCT, Condition, Line
 from flent_aqm.show.report.words import ms, number, percentile
 
-# More panels than this stand behind a click.
+# Further panels are shown only after a click.
 MOST_PANELS = 8
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A logarithmic scale of latencies that all panels share, in % of its width."""
+    """A logarithmic scale of latencies that all panels share. Positions are in percent of its
+    width."""
 
     low_ms: float
     high_ms: float
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """Decades inside: (place, text)."""
+        """Powers of ten within the scale, each as (position in percent, text)."""
         first, last = math.ceil(math.log10(self.low_ms) - 1e-9), math.floor(
             math.log10(self.high_ms) + 1e-9)
         return [(self.place(10.0 ** at), number(10.0 ** at)) for at in range(first, last + 1)]
 
     def place(self, value_ms: float) -> float:
-        """Return where a latency stands; lost ones at the end."""
+        """Return the position of a latency in percent. A lost probe is at the end."""
         if math.isinf(value_ms):
             return 100.0
         inside = min(max(value_ms, self.low_ms), self.high_ms)
@@ -43,7 +44,8 @@ class Scale:
 
 
 def scale(conditions: Sequence[Condition]) -> Scale:
-    """From the decade below the least latency to the one above the highest."""
+    """Return the scale that fits all conditions: from the power of ten below the lowest latency to
+    the one above the highest."""
     values_ms = [value for one in conditions for line in one.lines
                  for percent in (MIDDLE_PCT, one.tail_pct)
                  if 0 < (value := line.within_ms(percent)) < math.inf]
@@ -53,7 +55,8 @@ def scale(conditions: Sequence[Condition]) -> Scale:
 
 
 def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
-    """Return what the template draws: panels at once, more behind a click, and the ticks."""
+    """Return the data for the template: panels that are shown at once, panels behind a click, and
+    ticks."""
     common = scale(conditions)
     drawn = [{"title": one.title, "tail": percentile(one.tail_pct),
               "lines": [_line(line, one.tail_pct, common) for line in one.lines]}
@@ -65,6 +68,13 @@ def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
 
 
 def _line(line: Line, tail_pct: float, common: Scale) -> dict[str, Any]:
+    """Return the data of a queue in a panel.
+
+    Args:
+        line: the queue.
+        tail_pct: the percentile to which its bar extends.
+        common: the scale.
+    """
     tail_ms = line.within_ms(tail_pct)
     return {
         "queue": line.queue, "runs": line.runs,
@@ -78,8 +88,8 @@ def _line(line: Line, tail_pct: float, common: Scale) -> dict[str, Any]:
 
 
 def _mbps(line: Line, way: str) -> str:
-    """Return a direction's throughput: of runs in two groups both, and of a shared line the
-    test's part of what all flows carried."""
+    """Return a direction's throughput as text: both values if the runs fall into two groups, and
+    "43 of 86" if the line is shared with cross traffic."""
     values = line.own_mbps.get(way, ()) if line.is_shared else line.mbps[way]
     if groups := two_groups(values):
         low, high = groups

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Data files and the state of their sweeps, for a report."""
+"""Reads data files, and the status of their sweeps, for a report."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ from flent_aqm.show.report.model import Folder
 
 def read(paths: Sequence[Path], jobs: int | None = None
          ) -> tuple[list[ReportRow], list[tuple[Path, str]], list[Folder]]:
-    """Return rows of good files, (path, cause) of damaged ones, and their folders. Raises
-    ConfigError."""
+    """Read data files. Return the rows of good files, (path, cause) of damaged files, and their
+    folders.
+
+    Args:
+        paths: data files and folders.
+        jobs: number of processes, None for the default.
+
+    Raises ConfigError if a path doesn't exist or has no data files.
+    """
     rows: list[ReportRow] = []
     damaged: list[tuple[Path, str]] = []
     files = files_of(paths)
@@ -31,8 +38,8 @@ def read(paths: Sequence[Path], jobs: int | None = None
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """Data files; a folder in which a sweep has yet no file, or none that went well, counts as
-    one without. Raises ConfigError."""
+    """Return the data files. A folder in which a sweep has not yet finished a run has none. Raises
+    ConfigError if a path doesn't exist or has no data files."""
     empty = [path for path in paths if os.path.isdir(path) and status.read(path) is not None
              and not status.count_done(path)]
     others = [path for path in paths if path not in empty]
@@ -40,10 +47,8 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
 
 def folders_of(paths: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
-    """Return the folders with data files, and those given in which a sweep is about to write some.
-
-    A file that was named itself doesn't bring its folder along.
-    """
+    """Return the folders with data files, and those in which a sweep has started. Folders of files
+    that the user named themselves are left out."""
     below = [path for path in paths if os.path.isdir(path)]
     places = dict.fromkeys(file.parent for file in files
                            if any(path == file.parent or path in file.parent.parents
@@ -53,7 +58,13 @@ def folders_of(paths: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
 
 
 def require(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], failed: int) -> None:
-    """Raises ConfigError where there is nothing to report on."""
+    """Raise ConfigError if there is nothing to report on.
+
+    Args:
+        rows: good files.
+        damaged: damaged files, each with the cause.
+        failed: number of failed runs.
+    """
     if not rows and not failed:
         why = f": {damaged[0][0]}: {damaged[0][1]}" if damaged else ""
         raise ConfigError(f"none of {len(damaged)} files can be read{why}")

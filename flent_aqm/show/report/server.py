@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Serves a Follower's page to browsers on this machine.
 
-Three addresses and no others; none of them names a file, so no path can lead out of the
-results. A page of somebody else's whose name resolves to this machine (DNS rebinding) is
-told apart by the Host header: only numbers, localhost and the name given are answered. One that
-asks for us by our own address is told apart by what its browser says of it (Fetch Metadata).
+There are three addresses. None of them names a file, so no path can lead out of the results. A page
+of another site whose name resolves to this machine (DNS rebinding) is recognised by the Host
+header: only numeric addresses, localhost and the given name are answered. A page of another site
+that uses this server's own address is recognised by Fetch Metadata, which browsers send.
 """
 
 from __future__ import annotations
@@ -25,34 +25,38 @@ from typing import Any
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.show.report.follow import Follower
 
-# Of a Host header: a name or a number, in brackets if it has colons, and perhaps a port.
+# Value of a Host header: a name, or a numeric address, in brackets if it has colons. A port may
+# follow.
 _HOST = re.compile(r"(?:\[(?P<number>[0-9a-f:.%]+)\]|(?P<name>[^\[\]:/\s]+))(?::\d{1,5})?")
 _HEADERS = {
     "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"}
-# What a browser says of who asks: our own page, or the user. Other programs say nothing.
+# Values of Sec-Fetch-Site that are answered: the server's own page, or the user. Other programs
+# send none.
 _OUR_SITES = ("", "none", "same-origin")
-# A client that says nothing, or reads nothing, doesn't hold a thread for ever.
+# Time limits for a client that sends nothing, or that does not read the answer.
 _IDLE_S = 30
 _LONGEST_S = 300.0
-# More than a person's browsers open. When others come, the one that is here longest has to go:
-# an answer takes a moment, so that is one that doesn't read.
+# More connections than a person's browsers open. If there are more, the oldest is closed, because
+# an answer takes only a moment unless the client doesn't read it.
 MOST_CLIENTS = 32
 _MOST_HEAD_BYTES = 1 << 16
 _CHUNK_BYTES = 1 << 18
 
 
-# A sweep's files come every few seconds.
+# A sweep writes a file every few seconds.
 LOOK_EVERY_S = 2.0
 
 
 def serve(follower: Follower, host: str, port: int) -> None:
-    """Serve a page until ^C, and look for new files meanwhile. Raises ConfigError."""
+    """Serve a page until ^C, and look for new files meanwhile. Raises ConfigError if the server
+    can't listen."""
     server = Server(follower, host, port)
     ended = threading.Event()
 
     def look() -> None:
+        """Look for new files until the server ends."""
         while not ended.is_set():
             follower.look()
             ended.wait(LOOK_EVERY_S)
@@ -71,14 +75,23 @@ def serve(follower: Follower, host: str, port: int) -> None:
 
 
 class Server(ThreadingHTTPServer):
-    """host: name or address to listen at; port 0: any that is free. Raises ConfigError."""
+    """HTTP server of the page, with a thread for each connection.
+
+    Args:
+        follower: makes the answers.
+        host: name or address to listen on.
+        port: port to listen on, 0 for any free port.
+
+    Raises ConfigError if it can't listen there.
+    """
 
     daemon_threads = True
     request_queue_size = 128
 
     def __init__(self, follower: Follower, host: str, port: int) -> None:
         self.follower, self.host = follower, host
-        self._clients: dict[socket.socket, float] = {}  # since when, the oldest first
+        # Connection -> its start in monotonic seconds, the oldest first.
+        self._clients: dict[socket.socket, float] = {}
         self._lock = threading.Lock()
         try:
             family, _, _, _, address = socket.getaddrinfo(
@@ -90,12 +103,12 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """What to type into a browser."""
+        """URL of the page."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.server_address[1]}/"
 
     def answers_to(self, host: str) -> bool:
-        """Return whether a Host header is one of ours."""
+        """Return whether requests with this Host header are answered."""
         match = _HOST.fullmatch(host.strip().lower())
         if match is None:
             return False
@@ -106,9 +119,10 @@ class Server(ThreadingHTTPServer):
             ipaddress.ip_address(name)
         except ValueError:
             return False
-        return True  # a number is nobody's name
+        return True  # a numeric address can't be another site's name
 
     def process_request(self, request: Any, client_address: Any) -> None:
+        """Record a new connection, and close the oldest one if there are too many."""
         with self._lock:
             if len(self._clients) >= MOST_CLIENTS:
                 self._end(next(iter(self._clients)))
@@ -116,42 +130,48 @@ class Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
+        """Forget a connection, and close it."""
         with self._lock:
             self._clients.pop(request, None)
         super().shutdown_request(request)
 
     def service_actions(self) -> None:
-        """End what takes too long; called twice a second."""
+        """Close connections that take longer than _LONGEST_S. Called twice a second."""
         before_s = time.monotonic() - _LONGEST_S
         with self._lock:
             for one in [one for one, since_s in self._clients.items() if since_s < before_s]:
                 self._end(one)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print errors, except those of connections."""
         if not isinstance(sys.exception(), OSError):  # such as a browser that has gone
             super().handle_error(request, client_address)
 
     def _end(self, client: socket.socket) -> None:
-        """Its thread ends by this, and closes it."""
+        """Shut a connection down, which ends its thread. The thread closes it. Called with the lock
+        held."""
         del self._clients[client]
         with contextlib.suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)
 
 
 class _Head:
-    """The lines of a request, up to a limit; after it, nothing comes any more."""
+    """Reads the lines of a request up to _MOST_HEAD_BYTES, and returns no more after that."""
 
     def __init__(self, file: BufferedIOBase) -> None:
         self._file, self.left_bytes = file, _MOST_HEAD_BYTES
         self.close = file.close
 
     def readline(self, limit: int = -1) -> bytes:
+        """Read a line. limit: at most this many bytes, -1 for no limit of the caller's."""
         line = self._file.readline(min(limit, self.left_bytes) if limit >= 0 else self.left_bytes)
         self.left_bytes -= len(line)
         return line
 
 
 class _Handler(BaseHTTPRequestHandler):
+    """Handles the requests of one connection."""
+
     server: Server
     server_version, sys_version = "flent-aqm", ""
     timeout = _IDLE_S
@@ -163,14 +183,16 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def log_message(self, format: str, *args: Any) -> None:
-        pass  # requests each few seconds are no news
+        pass  # requests are not logged, because there is one every few seconds
 
     def setup(self) -> None:
+        """Limit the size of the request's head."""
         super().setup()
         self._head = _Head(self.rfile)
         self.rfile = self._head  # type: ignore[assignment]
 
     def _answer(self) -> None:
+        """Answer a request, or refuse it if it comes from another site or is too long."""
         if not self._head.left_bytes:
             self._send(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "text/plain",
                        f"A request of more than {_MOST_HEAD_BYTES} bytes.\n".encode())
@@ -195,6 +217,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, page[0], page[1]())
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        """Send a response. kind: media type of the body."""
         try:
             self.send_response(status)
             for name, value in {**_HEADERS, "Content-Type": f"{kind}; charset=utf-8",
@@ -203,7 +226,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             if self.command != "HEAD":
                 whole = memoryview(body)
-                # The time-out is for each part: a slow browser gets it all.
+                # The time-out applies to each part, so that a slow browser gets the whole body.
                 for start in range(0, len(body), _CHUNK_BYTES):
                     self.wfile.write(whole[start:start + _CHUNK_BYTES])
         except OSError:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs in slices (test, load and whatever else differs) and cells (a queue at a rate)."""
+"""Groups runs into slices (test and settings other than queue and rate) and cells (queue and
+rate)."""
 
 from __future__ import annotations
 
@@ -20,26 +21,35 @@ from flent_aqm.show.looks import order
 from flent_aqm.show.report.gather import STEP_S, ReportRow
 
 MOST_SIDES = 12
-# What else a router's configuration is made of, besides the queue.
+# Settings of a router's configuration besides the queue.
 _ROUTER = ("up_aqm", "shaper", SHAPER_RATE, "txqueuelen", "tx_queues", "ingress", "tiers")
 NOT_TOLD = "not told"
-# Of the distributions; finer where a tail is.
+# Percentiles of the distributions, with smaller steps in the tail.
 LEVELS_PCT = (0, 1, 2, *range(5, 100, 5), 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 100)
 BOX_PCT = (5, 25, 50, 75, 95, 99)
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """name: of a setting; values: those that the runs have, in order."""
+    """A setting that distinguishes slices.
+
+    name: name of the setting.
+    values: its values in the runs, in order.
+    """
 
     name: str
     values: Sequence[Setting]
 
 
 def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, ...]]:
-    """Return the rows with what they are compared as, and the settings in which that may differ:
-    the queue; and what else of the router goes with it, as in a batch that compares whole
-    configurations. What is tried with each of the queues is no part of it."""
+    """Decide what is compared: queues, or whole configurations of the router.
+
+    Configurations are compared if other settings of the router go together with the queue. A
+    setting that was varied for each queue is not part of the configuration.
+
+    Returns the rows, with `side` set to the configuration's name, and the settings that belong to
+    the configuration.
+    """
     apart = [name for name in _ROUTER if len(_pairs(AQM, name, rows)) > 1
              and len(_pairs(AQM, name, rows)) < len(_pairs(AQM, AQM, rows))
              * len(_pairs(name, name, rows))]
@@ -57,20 +67,23 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
 
 
 def _pairs(one: str, other: str, rows: Sequence[ReportRow]) -> set[tuple[Setting | None, ...]]:
+    """Return the different pairs of values that two settings have in the runs."""
     return {_key(row, (one, other)) for row in rows}
 
 
 def _key(row: ReportRow, names: Sequence[str]) -> tuple[Setting | None, ...]:
+    """Return a run's values of settings, None for a setting that it doesn't have."""
     return tuple(setting(row.settings, name) for name in names)
 
 
 def _side(row: ReportRow, names: Sequence[str]) -> str:
+    """Return the name of a run's configuration, made of its settings."""
     return ", ".join(word(name, value) for name, value in
                      zip(names, _key(row, names), strict=True) if value is not None)
 
 
 def _own_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
-    """Return a run's title without the words that say its other settings."""
+    """Return the words of a run's title that are not values of its other settings."""
     others = {str(value) for name, value in row.settings.items()
               if name not in (AQM, "title", *_ROUTER) and len(_pairs(name, name, rows)) > 1}
     return " ".join(part for part in str(row.settings.get("title", "")).split()
@@ -78,20 +91,23 @@ def _own_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
 
 
 def queue_of(row: ReportRow) -> str:
-    """Return what a run is compared as: its queue; in files of other origin, what the user called
-    the run."""
+    """Return the name as which a run is compared: its configuration or queue, or for files of other
+    origin its title or test."""
     return str(row.side or row.settings.get(AQM) or row.settings.get("title")
                or row.settings.get("test") or NOT_TOLD)
 
 
 def rate_of(row: ReportRow) -> Setting:
-    """Return the link's rate."""
+    """Return the link's rate in Mbit/s, NOT_TOLD if the file doesn't record it."""
     return row.settings.get(RATE, NOT_TOLD)
 
 
 def dimensions(rows: Sequence[ReportRow], side: Sequence[str] = (AQM,)) -> list[Dimension]:
-    """Return the settings, besides what is compared and the rate, that tell slices apart; the test
-    always. Runs of a slice and rate are alike in all but what is compared."""
+    """Return the test and the other settings that distinguish slices. Runs of a slice and rate
+    differ only in the settings that are compared.
+
+    side: settings that are compared.
+    """
     names = ["test", *alike_in([row.settings for row in rows], side, ("test", RATE))]
     return [Dimension(name, [NOT_TOLD if one is None else one for one in sorted_values(
         name, [_setting(row, name) for row in rows])]) for name in names]
@@ -99,31 +115,41 @@ def dimensions(rows: Sequence[ReportRow], side: Sequence[str] = (AQM,)) -> list[
 
 def apart(rows: Sequence[ReportRow], dims: Sequence[Dimension], side: Sequence[str]
           ) -> list[str]:
-    """Return the names of the settings that tell conditions apart, and of those that differ only
-    together with them."""
+    """Return the names of the settings in which conditions differ, and of those that differ only
+    together with them.
+
+    Args:
+        rows: the runs.
+        dims: the settings that distinguish slices.
+        side: the settings that are compared.
+    """
     names = [one.name for one in dims if len(one.values) > 1] + [RATE] * (len(rates(rows)) > 1)
     return [*names, *along_with([row.settings for row in rows], (*names, *side))]
 
 
 def also_differ(rows: Sequence[ReportRow], side: Sequence[str]) -> list[str]:
-    """Return in what else than the queue those that are compared differ, of what side names."""
+    """Return the settings besides the queue in which the compared configurations differ.
+
+    side: settings of the configuration.
+    """
     return [name for name in side if name != AQM and len(_pairs(name, name, rows)) > 1 and not (
         name == "up_aqm" and all(_key(row, (AQM, name)) in (
             (row.settings.get(AQM), None), (row.settings.get(AQM),) * 2) for row in rows))]
 
 
 def key_of(row: ReportRow, dims: Sequence[Dimension]) -> tuple[Setting, ...]:
-    """Return the slice that a run is in."""
+    """Return a run's slice: its values of the dimensions."""
     return tuple(_setting(row, one.name) for one in dims)
 
 
 def _setting(row: ReportRow, name: str) -> Setting:
+    """Return a run's value of a setting, NOT_TOLD if it has none."""
     value = setting(row.settings, name)
     return NOT_TOLD if value is None else value
 
 
 def queues(rows: Sequence[ReportRow]) -> list[str]:
-    """Return all queues in the order of legends."""
+    """Return the names of all queues in the order of legends."""
     return order([queue_of(row) for row in rows])
 
 
@@ -134,7 +160,8 @@ def rates(rows: Sequence[ReportRow]) -> list[Setting]:
 
 
 def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
-    """Return what plots show of the runs of a cell; rows isn't empty."""
+    """Return the data that plots show of a cell: latency and throughput by direction, curves over
+    time, and metrics that are words. rows: runs of the cell, at least one."""
     ways = {}
     for way in DIRECTIONS:
         sent = [row.loaded_ms[way] for row in rows if way in row.loaded_ms]
@@ -155,7 +182,10 @@ def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
 
 
 def _latencies(loaded_ms: Any) -> dict[str, Any]:
-    """Percentiles of all probes; one that is lost is later than any."""
+    """Return percentiles of all probes, of which a lost probe is later than any other.
+
+    loaded_ms: latency of each probe, infinite if it was lost.
+    """
     count = loaded_ms.size
     levels = [level for level in LEVELS_PCT if level in (0, 100)
               or round(count * (1 - level / 100)) >= SAMPLES_BEYOND]
@@ -168,7 +198,8 @@ def _latencies(loaded_ms: Any) -> dict[str, Any]:
 
 
 def _together(curves: Sequence[Any]) -> dict[str, Any] | None:
-    """Return the median over runs at each step, and the least and most of them."""
+    """Return the median, the smallest and the largest value over runs at each step of time. None
+    without curves."""
     curves = [curve for curve in curves if curve.size]
     if not curves:
         return None
@@ -188,12 +219,14 @@ def _together(curves: Sequence[Any]) -> dict[str, Any] | None:
 
 
 def json_value(value: float) -> float | int | str | None:
-    """Return a metric's number, or the word for a percentile that is a lost probe."""
+    """Return a metric's value for JSON: the number, or LOST for a percentile that is a lost
+    probe."""
     return LOST if numpy.isinf(value) else number(value)
 
 
 def number(value: float) -> float | int | None:
-    """Five digits, which are less to send; None for what isn't finite."""
+    """Return a number rounded to five significant digits, to send less. None if it is not
+    finite."""
     if not numpy.isfinite(value):
         return None
     rounded = float(f"{value:.5g}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Statistics between queues, per slice and rate, and the share of variance of each factor."""
+"""Computes statistics between queues for each slice and rate, and each factor's share of the
+variance."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from flent_aqm.show.report.slices import (
     rate_of,
 )
 
-# What statistics are about; a hundred metrics would be a hundred chances of a chance.
+# Metrics that are tested. With a hundred metrics, some differences would be significant by chance.
 METRICS = ("throughput_download_mbps", "throughput_upload_mbps", "total_download_mbps",
            "total_upload_mbps", "latency_loaded_median_ms",
            "latency_loaded_p99_ms", "jitter_loaded_ms", "loss_loaded_pct",
@@ -35,10 +36,18 @@ ALL_RATES = "all rates"
 
 def between_queues(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
                    ) -> list[dict[str, Any]]:
-    """Return an entry for each slice, rate (and all rates together, where each queue has as many
-    runs at each: else it would be rates that are compared) and metric that has numbers:
-    queues -> [count, median, low, high, level in % of its interval or null]; h and p of Kruskal and
-    Wallis; delta: [one, other, Cliff's]."""
+    """Return the statistics for each slice, rate and metric.
+
+    Rates are also taken together if each queue has the same number of runs at each rate. Otherwise,
+    rates would be compared instead of queues.
+
+    Each entry has:
+    - queues: queue -> [number of runs, median, low and high end of its confidence interval, level
+      of the
+    interval in % or null].
+    - h, p: of Kruskal and Wallis' test.
+    - deltas: [queue, other queue, Cliff's delta].
+    """
     entries = []
     for key, members in collect(rows, lambda row: key_of(row, dimensions)).items():
         groups = collect(members, rate_of)
@@ -53,14 +62,16 @@ def between_queues(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
 
 
 def _balanced(rows: Sequence[ReportRow]) -> bool:
+    """Return whether each queue has the same number of runs at each rate."""
     cells = collect(rows, lambda row: (queue_of(row), rate_of(row)))
     whole = len({queue for queue, _ in cells}) * len({rate for _, rate in cells})
     return len(cells) == whole and len({len(one) for one in cells.values()}) == 1
 
 
 def _entry(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:
-    # What the test alone carried compares shares of a line, what all flows carried without cross
-    # traffic is the same again.
+    """Return the statistics of a metric, None if no run has it or it doesn't apply."""
+    # With cross traffic, the test's own throughput would compare shares of the line. Without it,
+    # the total is the same as the test's own.
     shared = any(shares_line(row.settings) for row in rows)
     if metric.startswith("throughput_" if shared else "total_"):
         return None
@@ -77,7 +88,7 @@ def _entry(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:
             (json_value(sure.low), json_value(sure.high), round(100 * sure.level, 1)) if sure
             else (None, None, None))]
     entry: dict[str, Any] = {"queues": queues}
-    # With a run for each queue, no order of them tells anything.
+    # With one run for each queue, no test is possible.
     if max(map(len, numbers.values())) > 1:
         test = or_none(lambda: kruskal_wallis(list(numbers.values())))
         entry |= {"h": number(test.statistic), "p": number(test.probability)} if test else {}
@@ -88,7 +99,8 @@ def _entry(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:
 
 def variance(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
              ) -> Mapping[str, Mapping[str, Mapping[str, float | None]]]:
-    """Test -> metric -> factor -> eta squared: of the queue, the rate, and what else differs."""
+    """Return each factor's share of the variance (eta squared): test -> metric -> factor -> share.
+    Factors are the queue, the rate, and other settings in which runs differ."""
     factors: dict[str, Callable[[ReportRow], object]] = {AQM: queue_of, RATE: rate_of} | {
         one.name: _setting(one.name) for one in dimensions if one.name != "test"}
     shares: dict[str, dict[str, dict[str, float | None]]] = {}
@@ -98,7 +110,7 @@ def variance(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
             values = [row.metrics[metric] for row in having]
             for name, of in factors.items():
                 labels = [str(of(row)) for row in having]
-                # As many groups as runs would explain all of anything.
+                # With as many groups as runs, a factor would explain all of the variance.
                 if 1 < len(set(labels)) < len(labels):
                     share = or_none(lambda values=values, labels=labels:  # type: ignore[misc]
                                     variance_share(values, labels))
@@ -108,11 +120,12 @@ def variance(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
 
 
 def _setting(name: str) -> Callable[[ReportRow], object]:
+    """Return a function that returns a run's value of a setting."""
     return lambda row: row.settings.get(name)
 
 
 def or_none(function: Callable[[], Any]) -> Any:
-    """Return what the function gives; None where that isn't available."""
+    """Return the function's result, None if it raises NotAvailable."""
     try:
         return function()
     except NotAvailable:

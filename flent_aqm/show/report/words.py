@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Numbers and names as the report's sentences and panels have them."""
+"""Formats numbers and names for the report's sentences and panels."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-# Nobody notices more of a latency.
+# Significant digits of a latency. Nobody notices smaller differences.
 LATENCY_DIGITS = 2
 
 
 def ms(value: float) -> str:
-    """Return a latency with its unit; a word for one that is lost."""
+    """Return a latency with its unit, or "lost" if it is infinite."""
     return "lost" if math.isinf(value) else f"{number(value, LATENCY_DIGITS)} ms"
 
 
 def span(values: Sequence[float], unit: str) -> str:
-    """Return from the least to the most, or the value that all have: "19.4 to 20.9 Mbit/s"."""
+    """Return a range of values as text, or the value that all share: "19.4 to 20.9 Mbit/s"."""
     digits = LATENCY_DIGITS if unit == "ms" else 3
     texts = list(dict.fromkeys(number(one, digits) for one in (min(values), max(values))))
     return f"{' to '.join(texts)} {unit}"
@@ -28,13 +28,13 @@ def percentile(percent: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a sentence has them."""
+    """Return names as a list in a sentence: "a, b and c"."""
     comma = "; " if any("," in name for name in names) else ", "
     return names[0] if len(names) == 1 else f"{comma.join(names[:-1])} and {names[-1]}"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number in so many significant digits, without an exponent."""
+    """Return a number with so many significant digits, without an exponent."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     places = digits - 1 - math.floor(math.log10(abs(value)))
