@@ -140,6 +140,8 @@ def test_changed_lines_are_new_ones_and_the_neighbours_of_removed_ones() -> None
     assert changed_lines("a\nb\nc\n", "a\nB\nc\n") == (2,)
     assert changed_lines("a\nb\nc\n", "a\nc\n") == (1, 2)
     assert changed_lines("", "a\nb\n") == (1, 2)
+    rest = "/* c\n * d */\n}\ne;\n"
+    assert changed_lines(f"a;\n\nb;\n\n{rest}", f"a;\n\n{rest}") == (1, 6)
     assert changed_lines("a\n", "a\n") == ()
 
 

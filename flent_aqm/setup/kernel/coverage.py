@@ -19,7 +19,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 from flent_aqm.base.errors import SetupError
@@ -127,17 +127,26 @@ def _text(content: bytes) -> str:
 
 
 def changed_lines(old: str, new: str) -> tuple[int, ...]:
-    """Return the numbers of the lines in `new` that `old` has not, and of the line before and
-    after each place where lines were removed."""
+    """Return the numbers of the lines in `new` that `old` has not, and of the nearest line before
+    and after each place where lines were removed, without blank lines, braces and comments."""
     before, after = old.splitlines(), new.splitlines()
     lines: set[int] = set()
     for what, _, _, first, last in difflib.SequenceMatcher(
             None, before, after, autojunk=False).get_opcodes():
         if what == "delete":
-            lines |= {first, first + 1} & set(range(1, len(after) + 1))
+            lines |= {*islice((number for number in range(first, 0, -1)
+                               if _may_be_code(after[number - 1])), 1),
+                      *islice((number for number in range(first + 1, len(after) + 1)
+                               if _may_be_code(after[number - 1])), 1)}
         elif what != "equal":
             lines |= set(range(first + 1, last + 1))
     return tuple(sorted(lines))
+
+
+def _may_be_code(line: str) -> bool:
+    """Return whether a line of C is not blank, a brace or a comment's."""
+    text = line.strip(" \t{}")
+    return bool(text) and not text.startswith(("/*", "*", "//"))
 
 
 def files_to_instrument(tree: Path, paths: Iterable[str]) -> list[str]:
