@@ -35,6 +35,8 @@ _MOST_PLACES = 2000
 _MOST_LINES = 150
 # Most characters of a complaint.
 LONGEST = 400
+# Ends of connections and routes that a run leaves take less.
+LEAK_KB = 8 << 10
 
 
 def first_complaint(log: str, program: Path) -> str:
@@ -83,6 +85,22 @@ def leak(held: str) -> str:
         return ""
     return ("the router's queues were not empty when all traffic had long ended: they have "
             f"stalled, or lost packets or counts of them: {'; '.join(queues)}"[:LONGEST])
+
+
+def memory_leak(before: str, after: str) -> str:
+    """Return by how much the kernel's own memory grew in a run, "" where that is what a run takes.
+    before, after: /proc/meminfo when the run began, and when all traffic had long ended."""
+    grown_kb = _unreclaimable_kb(after) - _unreclaimable_kb(before)
+    if grown_kb < LEAK_KB or not _unreclaimable_kb(before):
+        return ""
+    return (f"its memory grew by {grown_kb / 1024:.0f} MiB in the run (SUnreclaim in "
+            "/proc/meminfo) and stayed so after all traffic had ended: packets, or what belongs to "
+            "them, are not freed")
+
+
+def _unreclaimable_kb(meminfo: str) -> int:
+    match = re.search(r"^SUnreclaim:\s+(\d{1,12}) kB$", meminfo, re.MULTILINE)
+    return int(match[1]) if match else 0
 
 
 def _place_of_fault(lines: Sequence[str], program: Path) -> str:

@@ -16,7 +16,7 @@ from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.shell import find_program
-from flent_aqm.lab.complaints import first_complaint, hang, leak
+from flent_aqm.lab.complaints import first_complaint, hang, leak, memory_leak
 from flent_aqm.lab.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
 from flent_aqm.lab.hang import Watch, busy_addresses, computes_only
 from flent_aqm.lab.path_model import path_models
@@ -92,7 +92,10 @@ class Lab(RunEnvironment):
         out = self.stdout.parent
         self._fail_by_program(read_text(out / "router_program_status"),
                               read_text(out / "router_program"))
-        self._fail_by_own_words(read_text(out / "kernel_log"), read_text(out / "held"))
+        self._fail_by_own_words(
+            read_text(out / "kernel_log"),
+            leak(read_text(out / "held"))
+            or memory_leak(read_text(out / "memory_before"), read_text(out / "memory_after")))
         return replace(outcome, models={
             model.name: model.report(self._scenario, read_text(out / model.name))
             for model in path_models(self._scenario) if model.script},
@@ -132,17 +135,17 @@ class Lab(RunEnvironment):
             raise LabError(f"router_program: it ended with status {status[:10]} before the run "
                            f"did: {last[0][:200]}")
 
-    def _fail_by_own_words(self, log: str, held: str = "") -> None:
-        """Raise LabError if a kernel that the user built complained, hung, or kept packets in a
-        queue for ever: such a run measured nothing.
+    def _fail_by_own_words(self, log: str, leaks: str = "") -> None:
+        """Raise LabError if a kernel that the user built complained, hung, or kept packets or
+        memory after all traffic had ended: such a run measured nothing.
 
         Args:
             log: text of the kernel's log.
-            held: list of the queues that held packets after all traffic had ended.
+            leaks: sentence on what the kernel kept, "" for nothing.
         """
         if self._scenario.lab.kernel == STOCK:
             return
-        fault = first_complaint(log, self._kernel.path) or leak(held)
+        fault = first_complaint(log, self._kernel.path) or leaks
         if self._hangs_in and not fault:
             fault = f"it hangs, {self._hangs_in}: stopped after {self._stopped_after()}"
         if fault:

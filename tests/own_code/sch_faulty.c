@@ -13,7 +13,7 @@
 
 /* USES_FREED to LOCKS_BOTH_WAYS are found by kernels that check their own code: --config debug. */
 enum { WARNS = 1001, LEAKS, CRASHES, HANGS, USES_FREED, SLEEPS, LOCKS_BOTH_WAYS,
-       CRASHES_LATE, HANGS_LATE };
+       CRASHES_LATE, HANGS_LATE, HOLDS };
 
 struct faulty {
 	unsigned int packets;
@@ -45,6 +45,9 @@ static int faulty_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct faulty *q = qdisc_priv(sch);
 
+	/* Every packet's memory, by a reference that nobody gives back. */
+	if (qdisc_dev(sch)->tx_queue_len == HOLDS)
+		skb_clone(skb, GFP_ATOMIC);
 	if (sch->q.qlen >= 1000)
 		return qdisc_drop(skb, sch, to_free);
 	if (++q->packets == 100) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
 # After a run on a user's kernel: finds packets that stay in the router's queues, and saves the
-# kernel's log. Writes held and kernel_log into out/.
+# kernel's log and use of memory. Writes held, memory_after and kernel_log into out/.
 
 # Prints a line for each queue that holds packets. CAKE's tins also show a backlog, but no requeues.
 held() {
@@ -22,4 +22,5 @@ while [ -n "$now" ] && [ "$now" != "$before" ] && [ "$tries" -lt 60 ]; do
     tries=$((tries + 1))
 done
 echo "$now" >/run/lab/out/held
+cat /proc/meminfo >/run/lab/out/memory_after
 dmesg >/run/lab/out/kernel_log

@@ -127,11 +127,14 @@ txqueuelen = 1002
 txqueuelen = 1003
 [Arg::crashes_late]
 txqueuelen = 1008
+[Arg::holds]
+txqueuelen = 1010
+length = 8
 [Batch::faults]
 inherits = common
 aqm = faulty
 kernel = {kernel}
-for_fault = warns, leaks, crashes, crashes_late
+for_fault = warns, leaks, crashes, crashes_late, holds
 filename_extra = ${{txqueuelen}}
 """)
     words = [word for name in ("both", "unknown", "tins", "faults") for word in ("-b", name)]
@@ -177,6 +180,7 @@ def test_empty_tins_of_cake_hold_nothing(runs: Runs) -> None:
     (1002, "faulty on up 102b 1p"),
     (1003, "faulty_enqueue, sch_faulty.c line "),
     (1008, "faulty_dequeue, sch_faulty.c line "),
+    (1010, r"its memory grew by \d+ MiB in the run"),
 ])
 def test_a_mistake_of_the_queue_is_the_cause_of_the_failed_run(
     runs: Runs, txqueuelen: int, output: str
