@@ -83,11 +83,13 @@ def test_patches_can_be_taken_back_and_the_optional_ones_left_out(tree: Path) ->
 
 
 def test_table_names_patches_that_there_are() -> None:
-    """Those for repeating, for the boundary, for the router and for links are required."""
+    """Those for repeating, the boundary, the router, links, the hosts' cards and the tick are
+    required."""
     there = {path.name for path in recipe.PATCHES.iterdir()}
     assert set(patching.OPTIONAL) < there
     assert {name[:4] for name in there - set(patching.OPTIONAL)} == {
-        "0001", "0002", "0003", "0004", "0009", "0010", "0011", "0012", "0013", "0014"}
+        "0001", "0002", "0003", "0004", "0009", "0010", "0011", "0012", "0013", "0014",
+        "0016", "0017"}
 
 
 class Archive(DebianArchive):

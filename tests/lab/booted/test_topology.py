@@ -39,7 +39,7 @@ def test_topology_defaults_leave_seeds_as_they_were() -> None:
     ({"modem_up_mbps": "5"}, "modem_down_mbps"),
     ({"modem_mbps": "0"}, "modem_down_mbps"),
     ({"up_aqm": "red5"}, "up_aqm"),
-    ({"up_aqm": "sfq", "up_aqm_ecn": "yes"}, "ecn"),
+    ({"up_aqm": "sfq", "up_aqm_target": "5ms"}, "target"),
     ({"aqm": "cake", "shaper": "cake", "up_aqm": "sfq"}, "up_aqm"),
     ({"dest2_delay_ms": "-1"}, "dest2_delay_ms"),
     ({"tcp_ecn": "3"}, "tcp_ecn: '3' is not known; give 0, 1 or accecn"),
