@@ -3,11 +3,13 @@
 
     make mutants                                              every 10th defect of all modules
     make mutants MUTANTS_ARGUMENTS='--every 1 metrics/rpm'    all of one module
+    make mutants MUTANTS_ARGUMENTS='--every 40 --keep'        and keep the list of survivors
 
 Each defect is one change of one place: a comparison turned, a sign, a number one more, a
 condition negated, a returned switch. The module's tests that need no lab run against a copy
 of the source tree; a defect with which they all pass is printed as survived. Those that change
-nothing that anybody could see stand in EQUIVALENT, with the reason.
+nothing that anybody could see stand in EQUIVALENT, with the reason. Of the folders in STRICT at
+most MOST_SURVIVING of the defects tried may survive; SURVIVORS keeps what survived, by folder.
 
 Tests run in forks of this process, which has libraries in memory and none of the package: most
 of what a run of few tests takes is imports.
@@ -24,7 +26,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -43,12 +45,42 @@ TESTS = {
                         "tests/results/score"),
     "results/status.py": ("tests/results/test_status.py",),
     "results/score": ("tests/results/score",),
+    "results/share": ("tests/results/share/test_allowed.py", "tests/results/share/test_secrets.py",
+                      "tests/results/share/test_batch_text.py"),
+    "results/advice": ("tests/results/advice",),
+    "results/reading": ("tests/results/reading", "tests/results/test_words.py",
+                        "tests/results/test_find_files.py"),
+    "results/many_files.py": ("tests/results/test_find_files.py",),
+    "results/export": ("tests/results/export",),
+    "results": ("tests/results/metrics", "tests/results/reading", "tests/results/test_loaded.py",
+                "tests/results/score", "tests/show/test_grouping.py"),
+    "sweep/resumed.py": ("tests/sweep/test_resumed.py",),
+    "sweep/finish.py": ("tests/sweep/test_resumed.py", "tests/sweep/test_in_brief.py"),
+    "sweep/replay": ("tests/sweep/replay",),
+    "sweep/archive": ("tests/sweep/replay/test_archive.py",
+                      "tests/results/share/test_batch_text.py"),
+    "sweep/home_line": ("tests/sweep/home_line",),
+    "sweep/plan": ("tests/sweep/plan",),
+    "sweep": ("tests/sweep/test_resumed.py", "tests/sweep/test_summary.py",
+              "tests/sweep/test_in_brief.py", "tests/sweep/test_pool.py",
+              "tests/sweep/test_time_left.py"),
+    "parts/infer": ("tests/parts/infer",),
+    "parts/scorecard": ("tests/parts/scorecard",),
     "parts/ssh/restore": ("tests/parts/ssh/test_restore.py", "tests/parts/ssh/test_answers.py"),
     "router": ("tests/router/test_expected.py", "tests/router/test_proof.py",
                "tests/router/test_metadata.py", "tests/router/test_dump.py", "tests/router"),
     "measure/parsers": ("tests/measure/parsers",),
     "base/whole_file.py": ("tests/base/test_whole_file.py", "tests/base"),
+    "base": ("tests/base",),
+    "spec": ("tests/spec", "tests/sweep/plan"),
+    "show": ("tests/show/report/test_curves.py", "tests/show/report/test_findings.py",
+             "tests/show/report/test_headline.py", "tests/show/test_grouping.py"),
+    "measure/serve": ("tests/measure/serve",),
 }
+# Of these folders' defects at most that share may survive.
+STRICT = ("results", "router", "sweep", "results/share", "parts/infer", "parts/scorecard")
+MOST_SURVIVING = 0.05
+SURVIVORS = HERE / "research" / "bench" / "results" / "mutants-survivors.txt"
 # Module, line and change -> why no test can tell the defect from the code.
 _LIMIT = "a limit with room to spare, by whose name tests go"
 _EITHER_WAY = "sends more captures through the way for records of any size: the result is the same"
@@ -111,6 +143,12 @@ EQUIVALENT = {
         _LIMIT,
     'results/score/shown.py: if max(map(len, groups.values()), default=0) < 2:: 0 -> 1':
         _EMPTY,
+    "parts/infer/command.py: _TOGETHER = 256: 256 -> 257": "how many are judged at a time: the "
+    "verdicts are the same",
+    "parts/infer/features.py: if first.size < 3 or first.std() < 1e-6 or second.std() < 1e-6:: "
+    "first.std() < 1e-06 -> first.std() <= 1e-06": "only rounding makes them equal",
+    "parts/infer/reading.py: if counts.max() > 1e15 or table[1:3].max() * ms > 1e7:: "
+    "counts.max() > 1000000000000000.0 -> counts.max() >= 1000000000000000.0": _LIMIT,
     "base/whole_file.py: _TRIES, _AGAIN_S = 50, 0.01: 50 -> 51": _WAIT,
     "base/whole_file.py: _TRIES, _AGAIN_S = 50, 0.01: 0.01 -> 1.01": _WAIT,
     "router/printed.py: if rate < 1000 or (rate % 1000 and rate < 1_000_000):: 1000000 -> 1000001":
@@ -152,6 +190,11 @@ def main() -> int:
                         help="only modules whose path has this part, such as metrics/rpm")
     parser.add_argument("--every", type=int, default=10, metavar="N",
                         help="only each N-th defect of a module (default: %(default)s)")
+    parser.add_argument("--first", type=int, default=0, metavar="N",
+                        help="how many defects of a module to leave out before the first "
+                             "(default: %(default)s)")
+    parser.add_argument("--keep", action="store_true",
+                        help=f"write the survivors of the folders tried to {SURVIVORS.name}")
     args = parser.parse_args()
     if args.every < 1:
         parser.error(f"--every {args.every}: expected 1 or more")
@@ -165,7 +208,9 @@ def main() -> int:
         parser.error(f"no module of {', '.join(TESTS)} has {' or '.join(args.modules)} in its path")
     for library in LIBRARIES:
         importlib.import_module(library)
-    count, survived = 0, 0
+    count = 0
+    tried: dict[str, int] = {}
+    survivors: dict[str, list[str]] = {}
     with tempfile.TemporaryDirectory(prefix="flent-aqm-mutants-") as folder:
         tree = copy_of_tree(Path(folder))
         limits_s: dict[Sequence[str], float] = {}
@@ -177,16 +222,50 @@ def main() -> int:
                     return 1
                 limits_s[tests] = ENDLESS * (time.monotonic() - began) + 5
             before = count
-            for mutant in islice(mutants(module), None, None, args.every):
+            folder_name = folder_of(module)
+            for mutant in islice(mutants(module), args.first, None, args.every):
                 if mutant.change in EQUIVALENT:
                     continue
                 count += 1
+                tried[folder_name] = tried.get(folder_name, 0) + 1
                 if passes_with(tree, mutant, tests, limits_s[tests]):
-                    survived += 1
+                    survivors.setdefault(folder_name, []).append(mutant.change)
                     print(f"survived: {mutant.number} of {mutant.change}", flush=True)
             print(f"{module.relative_to(PACKAGE)}: {count - before} defects", flush=True)
-    print(f"{count} defects, {survived} survived")
-    return 1 if survived else 0
+    print(f"{count} defects, {sum(map(len, survivors.values()))} survived")
+    too_many = []
+    for name, of_folder in sorted(tried.items()):
+        left = len(survivors.get(name, ()))
+        print(f"{name}: {left} of {of_folder} survived ({left / of_folder:.0%})")
+        if name in STRICT and left > MOST_SURVIVING * of_folder:
+            too_many.append(name)
+    if args.keep:
+        keep(tried, survivors, f"--every {args.every} --first {args.first}")
+    if too_many:
+        print(f"more than {MOST_SURVIVING:.0%} survived in {', '.join(too_many)}", file=sys.stderr)
+    return 1 if too_many else 0
+
+
+def folder_of(module: Path) -> str:
+    """Return the folder that a module's defects are counted for: the innermost of STRICT, else the
+    first below the package."""
+    place = str(module.relative_to(PACKAGE))
+    strict = [name for name in STRICT if place.startswith(f"{name}/")]
+    return max(strict, key=len) if strict else place.partition("/")[0]
+
+
+def keep(tried: Mapping[str, int], survivors: Mapping[str, Sequence[str]], how: str) -> None:
+    """Write the survivors of the folders tried in place of what the file had of them."""
+    sections: dict[str, str] = {}
+    if SURVIVORS.is_file():
+        for part in SURVIVORS.read_text().split("\n## ")[1:]:
+            sections[part.partition(":")[0]] = part.rstrip("\n")
+    for name, count in tried.items():
+        lines = sorted(survivors.get(name, ()))
+        sections[name] = "\n".join([
+            f"{name}: {len(lines)} of {count} defects survived ({how})", *lines])
+    SURVIVORS.write_text("# Defects that no quick test sees, by folder: module, line and change\n"
+                         + "".join(f"\n## {sections[name]}\n" for name in sorted(sections)))
 
 
 def modules_of(place: str) -> list[Path]:

@@ -154,3 +154,20 @@ def test_features_of_odd_downloads_are_numbers(
     values = features(one)
     assert set(values) == set(FEATURES) | set(BASELINE)
     assert all(abs(value) <= 1e9 for value in values.values())
+
+
+def test_moment_of_the_start_is_no_measurement(tmp_path: Path) -> None:
+    """Nothing has been sent at 0 s, by which rates would be divided."""
+    rows = [measurement(0, ElapsedTime=0), *(measurement(number) for number in range(20))]
+    one, = read_downloads(_written(tmp_path, {"Download": {"ServerMeasurements": rows}}))
+    assert float(one.at_s[0]) == 0.25
+    assert one.at_s.size == 20
+
+
+def test_slow_start_ends_with_the_first_loss(tmp_path: Path) -> None:
+    """Round trips of 20 to 24 ms come before the sample that tells of the first loss, which is at
+    25 ms; later ones, at 99 ms, are not of slow start."""
+    rows = [measurement(number, RTT=20_000 + 1_000 * number if number <= 5 else 99_000)
+            for number in range(20)]
+    one, = read_downloads(_written(tmp_path, {"Download": {"ServerMeasurements": rows}}))
+    assert features(one)["imc_difference"] == pytest.approx((25 - 20) / 25)
