@@ -23,7 +23,7 @@ class RequiredVersions:
 
 @dataclass(frozen=True)
 class WorkerFacts:
-    """What a worker reports about itself."""
+    """Facts that a worker reports about itself."""
 
     # Name of its machine.
     name: str

@@ -3,7 +3,8 @@
 
 If a worker disappears, its run is given to another one. Dask transfers the data and lists the
 workers. Which run goes to which worker is decided here, because a worker gets runs only after a
-check (agreement.py)."""
+check (agreement.py).
+"""
 
 from __future__ import annotations
 

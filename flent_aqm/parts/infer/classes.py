@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What may be behind a test, as the model tells it apart."""
+"""The classes of queues that the model distinguishes, and the answers given to the user."""
 
 DROP_TAIL, AQM, FLOW_QUEUEING, POLICER = "drop-tail", "AQM", "flow queueing", "policer"
-# No kind of queue did anything that could be seen, or several things did.
+# The download shows no effect of a queue, or effects of several kinds of queue.
 CANT_TELL = "can't tell"
 CLASSES = (DROP_TAIL, AQM, FLOW_QUEUEING, POLICER, CANT_TELL)
-# One flow alone seldom shows whether others have queues of their own.
+# A single flow seldom shows whether other flows have queues of their own.
 EITHER = "AQM, perhaps with flow queueing"
-# What is answered, and of which classes it is the union.
+# Answer to the user -> the classes that it covers.
 ANSWERS = {DROP_TAIL: (DROP_TAIL,), AQM: (AQM,), FLOW_QUEUEING: (FLOW_QUEUEING,),
            POLICER: (POLICER,), EITHER: (AQM, FLOW_QUEUEING), CANT_TELL: (CANT_TELL,)}
-# An answer is given from this probability on: docs/infer.md has what that costs.
+# Least probability of an answer other than CANT_TELL. docs/infer.md shows the effect of this limit.
 LEAST_PROBABILITY = 0.7
 
 
 def answer_of(probabilities: dict[str, float]) -> str:
-    """Return the narrowest answer that is likely enough."""
+    """Return the narrowest answer whose classes together have at least LEAST_PROBABILITY, otherwise
+    CANT_TELL."""
     for answer, classes in ANSWERS.items():
         if sum(probabilities[name] for name in classes) >= LEAST_PROBABILITY:
             return answer

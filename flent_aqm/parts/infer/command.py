@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm infer`: which queue is behind NDT7 downloads, and how sure that is."""
+"""`flent-aqm infer`: prints the kind of queue that NDT7 downloads went through, and its
+probability."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ from flent_aqm.parts.infer.reading import Download, UploadsOnly, read_downloads
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.status import NAME as STATUS
 
-# Of a folder: data files of Flent's, and M-Lab's archive as it is downloaded.
-# Downloads that go through the model at a time.
+# Number of downloads that the model judges at a time.
 _TOGETHER = 256
+# Suffixes of the files of M-Lab's archive in a folder.
 _ENDS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".tgz", ".tar.gz")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this command's options."""
+    """Declare the command's arguments."""
     parser.description = (
         "Say which kind of queue NDT7 downloads went through: drop-tail and how deep it is, an "
         "AQM, flow queueing, a policer, or that it can't be told. Reads data files of Flent's and "
@@ -37,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print a line for each download; 1 where a file could not be read."""
+    """Print a line for each download. Return the exit status, 1 if a file could not be used.
+
+    Raises ConfigError if a path doesn't exist or a folder has no files.
+    """
     damaged = uploads = 0
     files = _files(args.files)
     for path in files:
@@ -62,8 +66,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _files(paths: list[Path]) -> list[Path]:
-    """Return the paths, with folders replaced by the files in them, but for symbolic links and the
-    state of a sweep."""
+    """Return the paths, with folders replaced by the data files and files of M-Lab's archive in
+    them. Symbolic links and a sweep's status file are left out. Raises ConfigError."""
     files: dict[Path, None] = {}
     for path in paths:
         archived = sorted(
@@ -80,6 +84,7 @@ def _files(paths: list[Path]) -> list[Path]:
 
 
 def _text(path: Path, one: Download, verdict: Verdict) -> str:
+    """Return the line for a person: answer, depth, probability, and the most important feature."""
     name = plain(f"{path}: {one.name[:80]}: " if one.name else f"{path}: ")
     if verdict.likeliest == CANT_TELL and verdict.answer == CANT_TELL:
         return (f"{name}can't tell ({verdict.probability:.0%}): nothing happened by which queues "
@@ -97,6 +102,7 @@ def _text(path: Path, one: Download, verdict: Verdict) -> str:
 
 
 def _json(path: Path, one: Download, verdict: Verdict) -> str:
+    """Return the line as JSON: answer, probabilities and features."""
     return json.dumps({
         "file": str(path), "test": one.name, "answer": verdict.answer,
         "probability": round(verdict.probability, 3),

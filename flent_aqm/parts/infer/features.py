@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a download tells about the queue: each a number that a person can read off a plot.
+"""Features of a download that depend on the queue. A person can read each of them off a plot.
 
-The rise is how far the smoothed round trip stands above the least one: what the queue holds, and
-what other traffic put into it. Times in ms; shares from 0 to 1; nothing depends on a unit of rate,
-so that a line is judged by its shape.
+The rise is the smoothed round-trip time minus the least one. It is the time in the queue, to which
+other traffic contributes. Times are in ms, shares from 0 to 1.
 """
 
 from __future__ import annotations
@@ -16,33 +15,46 @@ import numpy
 from flent_aqm.parts.infer.reading import Download
 from flent_aqm.results.data_file import Numbers
 
-# Until then a sender looks for the rate.
+# A sender searches for the rate until this time.
 _STARTUP_S = 1.5
-# Below it a round trip is shorter than what timers and cards add.
+# Least round-trip time to compute with. Shorter ones are below the delays of timers and network
+# cards.
 _LEAST_RTT_MS = 0.1
-# Of TCP with time stamps over Ethernet.
+# Payload of a TCP segment with time stamps over Ethernet.
 _SEGMENT_BYTES = 1448
-# Where a share would be of nothing.
+# Least divisor of a share.
 _NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
 class Feature:
-    """words: what it is, for readers; unit: of its value, share of 1 as %."""
+    """A feature of a download."""
 
+    # Name of the feature for people.
     words: str
+    # Function that computes the value.
     of: Callable[[_Seen], float]
+    # Unit for people. With "%" the value is a share from 0 to 1.
     unit: str = ""
 
     def shown(self, value: float) -> str:
-        """Return the value for readers."""
+        """Return a value of the feature as text for people."""
         if self.unit == "%":
             return f"{100 * value:.0f} %" if abs(value) >= 0.1 else f"{100 * value:.2g} %"
         return f"{value:.3g} {self.unit}".rstrip()
 
 
 class _Seen:
-    """What several features take, of one download."""
+    """Quantities of one download that several features need.
+
+    base_ms: least round-trip time.
+    rise_ms: rise of each sample.
+    late: samples after the sender's search for the rate, or the second half if there are too few.
+    length_s, rate_bytes_s, lost_bytes, lost: duration, acknowledged rate, retransmitted bytes and
+    their presence in the interval before each sample.
+    typical_bytes_s: median rate of late samples.
+    in_flight_ms: bytes in flight divided by typical_bytes_s, in ms.
+    """
 
     def __init__(self, one: Download) -> None:
         self.one = one
@@ -62,70 +74,82 @@ class _Seen:
         self.in_flight_ms = numpy.maximum(in_flight, 0) / self.typical_bytes_s * 1000
 
     def first_loss(self) -> int:
-        """Return the index of the first sample after which something was lost, or the last one."""
+        """Return the index of the first sample with a loss before it, or of the last sample."""
         at = numpy.flatnonzero(self.lost)
         return int(at[0]) if at.size else self.lost.size - 1
 
 
 def _share(part: float, whole: float) -> float:
+    """Return part / whole, 0 if the whole is 0."""
     return float(part / whole) if whole > _NOTHING else 0.0
 
 
 def _quantile(share: float) -> Callable[[_Seen], float]:
+    """Return a function for this quantile of the late rises, in ms."""
     return lambda seen: float(numpy.quantile(seen.rise_ms[seen.late], share))
 
 
 def _relative(share: float) -> Callable[[_Seen], float]:
+    """Return a function for this quantile of the late rises, relative to the least round-trip
+    time."""
     return lambda seen: float(numpy.quantile(seen.rise_ms[seen.late], share) / seen.base_ms)
 
 
 def _start_peak(seen: _Seen) -> float:
+    """Return the highest rise of the sender's search for the rate, in ms."""
     return float(seen.rise_ms[~seen.late].max(initial=0.0))
 
 
 def _variation(values: Numbers) -> float:
+    """Return the coefficient of variation: standard deviation / mean."""
     return _share(float(values.std()), float(values.mean()))
 
 
 def _loss_late(seen: _Seen) -> float:
+    """Return the share of bytes that were retransmitted after the search for the rate."""
     sent = numpy.diff(seen.one.sent_bytes, prepend=0.0)
     return _share(seen.lost_bytes[seen.late].sum(), sent[seen.late].sum())
 
 
 def _loss_start(seen: _Seen) -> float:
+    """Return the share of bytes that were retransmitted during the search for the rate."""
     sent = numpy.diff(seen.one.sent_bytes, prepend=0.0)
     return _share(seen.lost_bytes[~seen.late].sum(), sent[~seen.late].sum())
 
 
 def _rise_at_loss(seen: _Seen) -> float:
-    """How high it stood where something was lost, as a share of the highest."""
-    # What an interval lost was in the queue at its beginning.
+    """Return the median rise at losses relative to the highest rise, -1 without losses."""
+    # Lost packets met the queue of the interval's beginning.
     before = numpy.concatenate((seen.rise_ms[:1], seen.rise_ms[:-1]))
     at = numpy.maximum(before, seen.rise_ms)[seen.late & seen.lost]
     return _share(float(numpy.median(at)), float(seen.rise_ms.max())) if at.size else -1.0
 
 
 def _spread_at_loss(seen: _Seen) -> float:
-    """How much the round trips at losses differ: hardly, where a full queue loses."""
+    """Return the coefficient of variation of the rises at losses, -1 for fewer than three. It is
+    small if a full queue causes the losses."""
     before = numpy.concatenate((seen.rise_ms[:1], seen.rise_ms[:-1]))
     at = numpy.maximum(before, seen.rise_ms)[seen.late & seen.lost]
     return _variation(at) if at.size > 2 else -1.0
 
 
 def _loss_burst(seen: _Seen) -> float:
-    """Bytes lost in a typical interval with losses, in full segments."""
+    """Return the median number of full segments lost in an interval with losses, 0 without
+    losses."""
     lost = seen.lost_bytes[seen.late & seen.lost]
     return float(numpy.median(lost)) / _SEGMENT_BYTES if lost.size else 0.0
 
 
 def _near_top(seen: _Seen) -> float:
-    """How often the rise stands close to its highest: a full queue's does, an AQM's doesn't."""
+    """Return the share of late samples whose rise is above 80 % of the highest. It is large for a
+    full queue, small for an AQM."""
     rise = seen.rise_ms[seen.late]
     return float((rise > 0.8 * seen.rise_ms.max()).mean())
 
 
 def _first_fall(seen: _Seen) -> float:
-    """The rise a while after the first loss, by that at the loss."""
+    """Return the median rise shortly after the first loss relative to the rise at that loss, -1 if
+    there are no samples."""
     at = seen.first_loss()
     after = seen.rise_ms[at + 3:at + 9]
     top = float(seen.rise_ms[max(at - 1, 0):at + 2].max())
@@ -133,7 +157,8 @@ def _first_fall(seen: _Seen) -> float:
 
 
 def _follows_in_flight(seen: _Seen) -> float:
-    """Correlation of the rise with what is in flight: 1 where it is this flow's own queue."""
+    """Return the correlation between the rise and the bytes in flight. It is 1 if the queue holds
+    only this flow."""
     rise, flight = seen.rise_ms[seen.late], seen.in_flight_ms[seen.late]
     if rise.std() < 1e-6 or flight.std() < 1e-6:
         return 0.0
@@ -141,17 +166,20 @@ def _follows_in_flight(seen: _Seen) -> float:
 
 
 def _excess_in_flight(seen: _Seen) -> float:
+    """Return the median of the bytes in flight relative to the path's bandwidth-delay product."""
     return float(numpy.median(seen.in_flight_ms[seen.late]) / seen.base_ms)
 
 
 def _early_rate(seen: _Seen) -> float:
-    """The highest rate of the start, by the typical one: above 1 for a token bucket."""
+    """Return the highest rate of the start relative to the typical rate. It is above 1 behind a
+    token bucket."""
     long_enough = ~seen.late & (seen.length_s > 0.05)
     return float(seen.rate_bytes_s[long_enough].max(initial=0.0) / seen.typical_bytes_s)
 
 
 def _autocorrelation(seen: _Seen) -> float:
-    """Of the rise with itself a sample later: slow waves against noise."""
+    """Return the correlation of the rise with itself one sample later. Slow waves give a large
+    value, noise a small one."""
     rise = seen.rise_ms[seen.late]
     first, second = rise[:-1], rise[1:]
     if first.size < 3 or first.std() < 1e-6 or second.std() < 1e-6:
@@ -160,16 +188,18 @@ def _autocorrelation(seen: _Seen) -> float:
 
 
 def _slow_start(seen: _Seen) -> Numbers:
-    """Round trips until the first loss."""
+    """Return the round-trip times until the first loss, in ms."""
     return seen.one.rtt_ms[:seen.first_loss() + 1]
 
 
 def _imc_difference(seen: _Seen) -> float:
+    """Return (highest - least) / highest round-trip time in slow start."""
     rtt = _slow_start(seen)
     return _share(float(rtt.max() - rtt.min()), float(rtt.max()))
 
 
 def _imc_variation(seen: _Seen) -> float:
+    """Return the coefficient of variation of the round-trip times in slow start."""
     return _variation(_slow_start(seen))
 
 
@@ -209,8 +239,8 @@ FEATURES: dict[str, Feature] = {
     "rate_variation": Feature("how much the rate varies",
                               lambda seen: _variation(seen.rate_bytes_s[seen.late]), "%"),
 }
-# Of S. Sundaresan et al., "TCP Congestion Signatures", IMC 2017: how far the round trip rises in
-# slow start, by the highest one, and how much it varies there.
+# Features of S. Sundaresan et al., "TCP Congestion Signatures", IMC 2017: rise of the round-trip
+# time in slow start relative to its highest value, and its variation there.
 BASELINE: dict[str, Feature] = {
     "imc_difference": Feature("rise in slow start", _imc_difference, "%"),
     "imc_variation": Feature("variation in slow start", _imc_variation, "%"),
@@ -218,7 +248,7 @@ BASELINE: dict[str, Feature] = {
 
 
 def features(one: Download) -> dict[str, float]:
-    """Return each feature's value, and the baseline's; all are finite."""
+    """Return name -> value of all features, including the baseline's. All values are finite."""
     seen = _Seen(one)
     return {name: float(numpy.clip(feature.of(seen), -1e9, 1e9))
             for name, feature in {**FEATURES, **BASELINE}.items()}

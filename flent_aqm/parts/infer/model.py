@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the model thinks of a download: a forest of decision trees whose shares of votes are
-calibrated, as research/infer/train.py wrote it. Numbers in a file, no code: nothing is unpickled.
+"""Judges downloads with a random forest whose shares of votes are calibrated to probabilities.
 
-Source: L. Breiman, "Random Forests", Machine Learning 45, 2001. Calibration: logistic regression
-on the logarithms of the forest's shares, fitted on runs that the trees had not seen.
+research/infer/train.py wrote the model. The file contains only numbers, nothing is unpickled.
+
+Source: L. Breiman, "Random Forests", Machine Learning 45, 2001. The calibration is a logistic
+regression on the logarithms of the forest's shares, fitted on runs that the trees had not seen.
 """
 
 from __future__ import annotations
@@ -24,48 +25,57 @@ from flent_aqm.parts.infer.reading import Download
 from flent_aqm.results.data_file import Numbers
 
 FILE = Path(__file__).with_name("model.json.gz")
-# A tree's share of a class is never quite 0.
+# Least share of a class, so that its logarithm is finite.
 _LEAST_SHARE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A node each: feature, -1 for a leaf; threshold; left where the value is not above it, right
-    where it is; shares of the classes among the runs that came here."""
+    """A decision tree. Each array has an element (or row) per node."""
 
+    # Index of the feature that the node compares, -1 for a leaf.
     feature: numpy.typing.NDArray[numpy.int64]
     threshold: Numbers
+    # Next node if the feature's value is not above the threshold.
     left: numpy.typing.NDArray[numpy.int64]
+    # Next node if the value is above the threshold.
     right: numpy.typing.NDArray[numpy.int64]
+    # Shares of the classes among the training runs that reached the node.
     shares: Numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """names: of the features, in the trees' order. weights, bias: of the calibration."""
+    """The forest and its calibration."""
 
+    # Names of the features, in the order of the trees' indices.
     names: tuple[str, ...]
     trees: tuple[Tree, ...]
+    # Coefficients of the logistic regression.
     weights: Numbers
     bias: Numbers
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """answer: of classes.ANSWERS. probabilities: of each class. features: of the download, by name.
-    deciding: that which spoke most for the likeliest class. depth_ms: of a drop-tail queue, else
-    None; at_least: nothing was lost, so it may be deeper."""
+    """The judgement about one download."""
 
+    # One of classes.ANSWERS.
     answer: str
+    # Class -> probability.
     probabilities: Mapping[str, float]
+    # Feature -> value.
     features: Mapping[str, float]
+    # The feature that contributed most to the likeliest class.
     deciding: str
+    # Depth of a drop-tail queue, None for other answers.
     depth_ms: float | None
+    # True if nothing was lost, so that the drop-tail queue may be deeper.
     at_least: bool
 
     @property
     def probability(self) -> float:
-        """That the answer is right."""
+        """Probability that the answer is right."""
         return sum(self.probabilities[name] for name in ANSWERS[self.answer])
 
     @property
@@ -76,12 +86,12 @@ class Verdict:
 
 @cache
 def the_model() -> Model:
-    """Return the one of this package."""
+    """Return the model that is part of this package."""
     return from_json(orjson.loads(gzip.decompress(FILE.read_bytes())))
 
 
 def from_json(whole: Mapping[str, Any]) -> Model:
-    """Return what as_json() of research/infer/train.py wrote."""
+    """Return the model from the JSON document of as_json() in research/infer/train.py."""
     trees = tuple(Tree(
         numpy.array(one["feature"]), numpy.array(one["threshold"], dtype=float),
         numpy.array(one["left"]), numpy.array(one["right"]),
@@ -91,26 +101,32 @@ def from_json(whole: Mapping[str, Any]) -> Model:
 
 
 def judge(one: Download) -> Verdict:
-    """Return what is behind a download."""
+    """Return the verdict on one download."""
     return judge_all([one])[0]
 
 
 def judge_all(downloads: Sequence[Download]) -> list[Verdict]:
-    """Return what is behind each download: the same as judge(), but all go through the trees
-    together, which takes a tenth of the time."""
+    """Return the verdict on each download.
+
+    The results are those of judge(). All downloads go through the trees together, which takes a
+    tenth of the time.
+    """
     if not downloads:
         return []
     model = the_model()
     values = [features(one) for one in downloads]
     shares, spoke = votes(model, numpy.array(
         [[one[name] for name in model.names] for one in values]))
-    # Row by row: numpy rounds a product of matrices otherwise than one of a row.
+    # Calibrate row by row, because numpy rounds the product of a matrix and that of a row
+    # differently.
     return [_verdict(model, one, seen, calibrated(model, row[numpy.newaxis])[0], said)
             for one, seen, row, said in zip(downloads, values, shares, spoke, strict=True)]
 
 
 def _verdict(model: Model, one: Download, values: Mapping[str, float], probabilities: Numbers,
              spoke: Numbers) -> Verdict:
+    """Return the verdict from the classes' probabilities and the features' contributions
+    (`spoke`)."""
     by_class = dict(zip(CLASSES, map(float, probabilities), strict=True))
     deciding = model.names[int(spoke[:, probabilities.argmax()].argmax())]
     answer = answer_of(by_class)
@@ -120,8 +136,13 @@ def _verdict(model: Model, one: Download, values: Mapping[str, float], probabili
 
 
 def votes(model: Model, rows: Numbers) -> tuple[Numbers, Numbers]:
-    """Return for each row of features the mean share of each class, and what each feature added to
-    it on the way from the root to the leaves (A. Saabas, "Interpreting random forests", 2014)."""
+    """Return the shares of the classes for each row of features, and the contribution of each
+    feature to them.
+
+    Shares are the mean over all trees. A contribution is the change of the shares at the nodes that
+    compare the feature, on the path from root to leaf (A. Saabas, "Interpreting random forests",
+    2014).
+    """
     numbers = numpy.arange(len(rows))
     spoke = numpy.zeros((*rows.shape, len(CLASSES)))
     shares = numpy.zeros((len(rows), len(CLASSES)))
@@ -138,13 +159,13 @@ def votes(model: Model, rows: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def log_shares(shares: Numbers) -> Numbers:
-    """Return what the calibration takes."""
+    """Return the logarithms of the shares, the calibration's input."""
     logarithms: Numbers = numpy.log(numpy.maximum(shares, _LEAST_SHARE))
     return logarithms
 
 
 def calibrated(model: Model, shares: Numbers) -> Numbers:
-    """Return probabilities for rows of shares."""
+    """Return the classes' probabilities for rows of shares."""
     logits = log_shares(shares) @ model.weights.T + model.bias
     grown = numpy.exp(logits - logits.max(axis=1, keepdims=True))
     result: Numbers = grown / grown.sum(axis=1, keepdims=True)

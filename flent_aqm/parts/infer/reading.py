@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""NDT7 downloads of a file: a data file of Flent's, or JSON as M-Lab archives it.
+"""Reads NDT7 downloads from Flent's data files, or from JSON of M-Lab's archive.
 
-M-Lab's is one object for each test (github.com/m-lab/ndt-server, data/result.go: NDT7Result), alone
-in a file, or a line each; its archives are tar files of such files, and BigQuery's exports have the
-object under "raw". Times in it are in us, and those
-of the kernel's TCP_INFO. Only the sender's TCP_INFO tells of the queue, so uploads are left out:
-M-Lab archives the receiver's.
+M-Lab's JSON has an object per test (github.com/m-lab/ndt-server, data/result.go: NDT7Result),
+either alone in a file or one per line. Its archives are tar files of such files. BigQuery's exports
+have the object under "raw". Times are in us, as in the kernel's TCP_INFO. Uploads are left out:
+only the sender's TCP_INFO shows the queue, and M-Lab archives the receiver's.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ from flent_aqm.results.reading.limits import limits
 from flent_aqm.results.reading.parse import parse
 from flent_aqm.results.reading.unpack import unpack_file, unpack_member
 
-# M-Lab's server measures about 40 times; a program that asks each ms has no more to tell.
+# Most samples of a download. M-Lab's server takes about 40. A sample per ms would be fewer.
 MOST_SAMPLES = 20_000
 MOST_TESTS = 100_000
-# Fewer than these are no test of ten seconds.
+# Least number of samples. A test of ten seconds has more.
 FEWEST_SAMPLES = 8
 _LONGEST_S = 3600.0
-# The word that a tar file has at this place (POSIX ustar).
+# Magic word of a tar file and its offset (POSIX ustar).
 _TAR_WORD, _TAR_WORD_AT = b"ustar", 257
 _ARCHIVED = (".json", ".json.gz")
 
 
 class UploadsOnly(BadResult):
-    """A file has tests, all of which are uploads, which nothing is wrong with. count: how many."""
+    """A file contains only uploads, which aren't judged. `count` is their number."""
 
     def __init__(self, message: str, count: int) -> None:
         super().__init__(message)
@@ -47,39 +46,46 @@ class UploadsOnly(BadResult):
 
 
 class _NotUsable(BadResult):
-    """A download tells nothing of its queue, for this reason."""
+    """A download can't be judged. The text is the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class Download:
-    """What a sender knew. at_s: since it began, ascending; of the others, at these times: round
-    trips in ms (smoothed, and the least so far), bytes since it began. bbr: whether BBR decided how
-    fast it sent. name: of the test, in a file with several."""
+    """The sender's TCP statistics during a download. Each array has an element per sample."""
 
+    # Name of the test, in a file with several tests.
     name: str
+    # True if BBR controlled the rate.
     bbr: bool
+    # Time since the download began, ascending.
     at_s: Numbers
+    # Smoothed round-trip time.
     rtt_ms: Numbers
+    # Least round-trip time so far.
     min_rtt_ms: Numbers
+    # Bytes since the download began.
     acked_bytes: Numbers
     sent_bytes: Numbers
     retransmitted_bytes: Numbers
 
     @property
     def throughput_mbps(self) -> float:
-        """Mean, of what arrived."""
+        """Mean rate of acknowledged bytes, in Mbit/s."""
         return float(self.acked_bytes[-1] * 8e-6 / self.at_s[-1])
 
     @property
     def loses(self) -> bool:
-        """Whether anything was sent again."""
+        """True if anything was retransmitted."""
         return bool(self.retransmitted_bytes[-1] > 0)
 
 
 def read_downloads(path: Path) -> list[Download]:
-    """Return the NDT7 downloads in a file or in M-Lab's archive of files. Raises BadResult, with
-    the path and, where all downloads are of no use, the reason of the first; UploadsOnly where
-    there are uploads alone."""
+    """Return the NDT7 downloads in a file: a data file, M-Lab's JSON, or a tar file of M-Lab's
+    archive.
+
+    Raises UploadsOnly if it has uploads only. Raises BadResult with the path if the file can't be
+    read or has no usable download. The reason is then that of the first download.
+    """
     found = _Found()
     try:
         whole = unpack_file(path, limits())
@@ -102,15 +108,18 @@ def read_downloads(path: Path) -> list[Download]:
 
 @dataclass
 class _Found:
-    """What a file has: downloads, reasons why others are of no use, and how many uploads."""
+    """Contents of a file that was read."""
 
     downloads: list[Download] = field(default_factory=list)
+    # Why downloads are unusable.
     reasons: list[str] = field(default_factory=list)
+    # Number of uploads.
     uploads: int = 0
 
 
 def _downloads(text: bytearray, path: Path, found: _Found) -> Iterator[Download]:
-    """Yield the downloads of a file's text. found: gets what else there is."""
+    """Yield the usable downloads of a file's content. Record uploads and unusable downloads in
+    `found`."""
     if text[_TAR_WORD_AT:_TAR_WORD_AT + len(_TAR_WORD)] == _TAR_WORD:
         for name, inner in _in_archive(text):
             yield from _of_tests(_tests(inner), name, found)
@@ -124,8 +133,10 @@ def _downloads(text: bytearray, path: Path, found: _Found) -> Iterator[Download]
 
 
 def _in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
-    """Yield name and text of each JSON file in a tar file. Nothing of it is written to a disk.
-    Raises BadResult where all of them together go beyond the limits."""
+    """Yield name and content of each JSON file in a tar file. Nothing is written to disk.
+
+    Raises BadResult if the tar file is damaged, or the contents together exceed the limits.
+    """
     allowed = limits()
     left = allowed.unpacked_bytes
     try:
@@ -143,7 +154,7 @@ def _in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
 
 
 def _tests(text: bytearray) -> list[Any]:
-    """Return the tests of a file: a line each, or one object that has line ends in it. Raises
+    """Parse a file with one test per line, or with a single object of several lines. Raises
     BadResult."""
     try:
         return [parse(line) for line in text.splitlines() if line.strip()]
@@ -152,6 +163,11 @@ def _tests(text: bytearray) -> list[Any]:
 
 
 def _of_tests(tests: Sequence[Any], name: str, found: _Found) -> Iterator[Download]:
+    """Yield the usable downloads of M-Lab's tests. Record uploads and unusable downloads in
+    `found`.
+
+    name: name of the file in an archive, "" otherwise.
+    """
     for number, test in enumerate(tests, 1):
         called = name or _uuid(test) or (f"test {number}" if len(tests) > 1 else "")
         try:
@@ -166,7 +182,7 @@ def _of_tests(tests: Sequence[Any], name: str, found: _Found) -> Iterator[Downlo
 
 
 def of_data_file(data: DataFile) -> Iterator[Download]:
-    """Yield the downloads of a data file. Raises BadResult."""
+    """Yield the NDT7 downloads of a data file. Raises BadResult."""
     requested = data.metadata.get("AQM", {})
     requested = requested.get("requested", {}) if isinstance(requested, dict) else {}
     cc = requested.get("ndt7_cc", "bbr") if isinstance(requested, dict) else "bbr"
@@ -181,19 +197,21 @@ def of_data_file(data: DataFile) -> Iterator[Download]:
         yield _download("", cc == "bbr", rows, ms=1.0)
 
 
+# Fields of a sample in a data file, and the same fields in M-Lab's TCP_INFO.
 _OURS = ("tcp_rtt", "tcp_min_rtt", "bytes_acked", "bytes_sent", "bytes_retrans")
 _MLABS = ("RTT", "MinRTT", "BytesAcked", "BytesSent", "BytesRetrans")
 _SINCE_4_19 = ("BytesSent", "BytesRetrans")
 
 
 def _numbers(sample: Mapping[str, Any], names: Sequence[str]) -> tuple[float, ...] | None:
-    """Return the values; None where one is missing."""
+    """Return the numbers under these names, None if one is missing."""
     values = tuple(a_number(sample.get(name)) for name in names)
     return None if None in values else values  # type: ignore[return-value]
 
 
 def _part(test: Any, name: str) -> Any:
-    """Return a part of an archived test, None where it has none."""
+    """Return a part of M-Lab's test, None if the test lacks it. Looks inside "raw" if that
+    exists."""
     if not isinstance(test, dict):
         return None
     inner = test.get("raw")
@@ -201,8 +219,8 @@ def _part(test: Any, name: str) -> Any:
 
 
 def _of_mlab(test: Any, name: str) -> Download | None:
-    """Return the download of an archived test; None where it has none. Raises _NotUsable with the
-    reason, BadResult beyond the limits."""
+    """Return the download of M-Lab's test, None if it has none. Raises _NotUsable with the reason,
+    BadResult beyond the limits."""
     part = _part(test, "Download")
     measured = part.get("ServerMeasurements") if isinstance(part, dict) else None
     if not isinstance(measured, list):
@@ -235,12 +253,17 @@ def _uuid(test: Any) -> str:
 
 
 def _download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]], ms: float) -> Download:
-    """Return a download. ms: of one unit of round trips. Raises _NotUsable for fewer samples than
-    tell anything, BadResult for more than the limits."""
+    """Return a download from rows of samples: time in s, smoothed and least round-trip time,
+    acknowledged, sent and retransmitted bytes.
+
+    ms: ms per unit of the round-trip times.
+
+    Raises _NotUsable if there are too few samples, BadResult beyond the limits.
+    """
     if len(rows) > MOST_SAMPLES:
         raise BadResult(f"{len(rows):,} measurements in one download; expected {MOST_SAMPLES:,} at "
                         "most")
-    # In order of time, each moment once, from when the first data was acknowledged.
+    # Sorted by time, each time once, beginning with the first acknowledged data.
     usable = sorted({row[0]: row for row in rows if 0 < row[0] <= _LONGEST_S
                      and min(row[1:]) >= 0 and row[3] > 0}.values())
     if len(usable) < FEWEST_SAMPLES:

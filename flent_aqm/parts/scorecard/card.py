@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A test's card: its readings, what failed, its scores; kept as JSON beside its runs."""
+"""The scorecard of a test: its readings, failed runs and scores. It is stored as JSON beside the
+runs."""
 
 from __future__ import annotations
 
@@ -29,26 +30,41 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Card:
-    """test: its name; label: for readers; method: how it measures; testbed: of its runs; failed:
-    by the name of a place, why there is no reading; worst: by searches for its worst line."""
+    """The scorecard of one test."""
 
+    # Name of the test.
     test: str
+    # Name for readers.
     label: str
     readings: Sequence[Reading]
+    # Name of a place -> why there is no reading.
     failed: Mapping[str, str]
+    # Description of how the test measures.
     method: str = ""
+    # Testbed of the runs.
     testbed: str = "virtual"
+    # Results of searches for its worst line.
     worst: Sequence[WorstLine] = ()
 
     @cached_property
     def scores(self) -> Mapping[str, Score]:
-        """By the name of their kind."""
+        """Name of a kind of score -> score."""
         return scores(self.readings)
 
 
 def made(one: Contestant, places: Sequence[Place], folder: Path, failed: Mapping[str, str],
          testbed: str) -> Card:
-    """Return the card of the runs in a folder; those whose numbers can't be meant are failed."""
+    """Return the card of the runs in a folder.
+
+    Args:
+        one: the test.
+        places: places of the runs.
+        folder: folder with the runs' data files.
+        failed: name of a place -> why its run failed.
+        testbed: testbed of the runs.
+
+    Runs with impossible numbers count as failed.
+    """
     readings, faults = [], dict(failed)
     for place in places:
         if place.name in faults:
@@ -61,12 +77,13 @@ def made(one: Contestant, places: Sequence[Place], folder: Path, failed: Mapping
 
 
 def write(card: Card, folder: Path) -> None:
-    """Keep it. Raises ConfigError."""
+    """Write the card to `folder` as JSON. Raises ConfigError if that fails."""
     content = {"schema": SCHEMA_VERSION, "flent_aqm": __version__, **_as_dict(card)}
     write_output(folder / NAME, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
 def _as_dict(card: Card) -> dict[str, Any]:
+    """Return the card in a form that JSON can hold."""
     return {"test": card.test, "label": card.label, "method": card.method, "testbed": card.testbed,
             "scores": {name: asdict(score) for name, score in card.scores.items()},
             "failed": dict(card.failed),
@@ -74,7 +91,8 @@ def _as_dict(card: Card) -> dict[str, Any]:
 
 
 def read_all(folder: Path) -> Iterator[Card]:
-    """Yield the cards of all tests below a folder. Raises BadResult for one that is damaged."""
+    """Yield the cards of all tests in the folders below `folder`. Raises BadResult if a card is
+    damaged or has another schema."""
     for path in sorted(folder.glob(f"*/{NAME}")):
         try:
             note = read_note(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The columns of the table of all tests, and the order of its lines."""
+"""Columns and order of rows of the table of all tests."""
 
 from __future__ import annotations
 
@@ -17,45 +17,48 @@ RATIO, SHARE, COUNT = "ratio", "share", "count"
 
 @dataclass(frozen=True)
 class Column:
-    """heading: of the table; kind: of scores.KIND; form: of a value; in_short: it stands where
-    there is little room."""
+    """A column of the table."""
 
     heading: str
+    # Key of scores.KIND.
     kind: str
+    # RATIO, SHARE or COUNT: how values are written.
     form: str = RATIO
+    # True: the column is also in the short table.
     in_short: bool = False
 
     @property
     def what(self) -> str:
-        """In words."""
+        """Description of the column's score, with its unit."""
         kind = KIND[self.kind]
         return f"{kind.words}{f' ({kind.unit})' if kind.unit else ''}"
 
     def value(self, score: Score | None) -> str:
-        """Return the value alone."""
+        """Return the score's value as text, without its interval."""
         return NONE if score is None else self._one(score.value)
 
     def interval(self, score: Score | None) -> str:
-        """Return its interval; "" where there is none."""
+        """Return the score's interval as text, "" if it has none."""
         if score is None or score.low is None or score.high is None:
             return ""
         return " to ".join(self._one(each, bare=True) for each in (score.low, score.high))
 
     def whole(self, score: Score | None) -> str:
-        """Return both."""
+        """Return the score's value and interval as text."""
         between = self.interval(score)
         return f"{self.value(score)} [{between}]" if between else self.value(score)
 
     def case(self, case: Case | None) -> str:
-        """Return a cell with its value."""
+        """Return a case's cell as text, with its value if it has one."""
         if case is None:
             return NONE
         return case.cell if case.value is None else f"{self._one(case.value)}: {case.cell}"
 
     def _one(self, value: float, *, bare: bool = False) -> str:
+        """Return a value in the column's form. `bare`: without a percent sign."""
         if self.form == SHARE:
             return f"{value * 100:.0f}" + ("" if bare else " %")
-        # Two digits more would be of this set of cells, not of the test.
+        # Further digits would depend on the set of cells rather than on the test.
         return f"{value:.0f}" if self.form == COUNT else (
             f"{value:.2f}" if 0.1 <= abs(value) < 10 else digits(value))
 
@@ -85,9 +88,10 @@ INTERVALS = ("In brackets: 95 % intervals, of medians by the sign test, of share
 
 
 def ordered(cards: Sequence[Card]) -> list[Card]:
-    """Return those first that tell queues apart best, then those whose latency is nearest the
-    truth; last those that show none."""
+    """Return the cards in the order of the table: by the share of queues told apart, then by how
+    close the latency is to the true one. Tests without these scores come last."""
     def key(card: Card) -> tuple[float, float, str]:
+        """Return the sort key of a card."""
         tells, ratio = card.scores.get("tells_apart"), card.scores.get("latency_to_median")
         return (-tells.value if tells else 1.0,
                 max(ratio.value, 1 / ratio.value) if ratio and ratio.value else float("inf"),
@@ -96,7 +100,7 @@ def ordered(cards: Sequence[Card]) -> list[Card]:
 
 
 def headline(cards: Sequence[Card]) -> str:
-    """Return what the page is of."""
+    """Return the number of tests and runs, and their kind of time, as text."""
     runs = sum(len(card.readings) for card in cards)
     beds = sorted({card.testbed for card in cards})
     where = " and ".join("virtual time" if one == "virtual" else "real time" for one in beds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm scorecard`: what speed tests show on lines that are known to the packet."""
+"""`flent-aqm scorecard`: scores speed tests on lines whose packets are all recorded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OWN_SUFFIX = ".py"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the command."""
+    """Declare the command's arguments."""
     parser.add_argument("tests", nargs="*", metavar="TEST",
                         help="a speed test by name, or FILE.py with a Tool of yours")
     parser.add_argument("--all", action="store_true",
@@ -61,12 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Make runs and page; 1 where a cell has no number. Raises AqmError."""
+    """Make runs and page. Return the exit status, 1 if a cell has no number. Raises AqmError."""
     own = _own_file(args)
     if own:
-        # Before the table of tools is made, in this process and in those that it starts.
+        # Set before the table of tools is imported, in this process and in its children.
         os.environ[environment.OWN_TOOL] = str(own.resolve())
-    # Late, as --help needs none of it.
+    # Imported here, because --help needs none of these modules.
     from flent_aqm.parts.scorecard.contestant import own_contestant
     from flent_aqm.parts.scorecard.order import hold
     from flent_aqm.parts.scorecard.places import places
@@ -95,7 +95,12 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _contestants(args: argparse.Namespace, own: Path | None) -> Sequence[Contestant]:
-    """Return the tests of ours that are to run. Raises ConfigError."""
+    """Return the tests of this package that are to be scored. Print those that --all leaves out.
+
+    own: file of the user's test, if any.
+
+    Raises ConfigError if no test or an unknown test is given.
+    """
     from flent_aqm.parts.scorecard.contestant import CONTESTANTS, contestant, why_not
     from flent_aqm.tools.own import NAME
 
@@ -113,8 +118,11 @@ def _contestants(args: argparse.Namespace, own: Path | None) -> Sequence[Contest
 
 
 def _own_file(args: argparse.Namespace) -> Path | None:
-    """Return the file with the user's test, which may be made here of two commands; None without
-    one. Raises ConfigError."""
+    """Return the file with the user's test. If the test is given by commands, write the file first.
+    None without such a test.
+
+    Raises ConfigError for several tests, a missing file, or incomplete commands.
+    """
     files = [Path(name) for name in args.tests if name.endswith(OWN_SUFFIX)]
     parts = [args.client, args.server, args.reads]
     if any(parts) and not all(parts):
@@ -132,6 +140,7 @@ def _own_file(args: argparse.Namespace) -> Path | None:
 
 
 def _check_search(args: argparse.Namespace) -> None:
+    """Raise ConfigError if options don't fit --worst."""
     from flent_aqm.parts.scorecard.worst import LEAST_RUNS, MOST_RUNS
 
     if args.runs is not None and not args.worst:
@@ -144,6 +153,7 @@ def _check_search(args: argparse.Namespace) -> None:
 
 
 def _seeds(text: str | None) -> Sequence[int]:
+    """Parse the value of --seeds. Empty if it isn't given. Raises ConfigError."""
     if text is None:
         return ()
     words = text.split(",")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tests that can be scored, and how each says good or bad."""
+"""The tests that can be scored, and the metrics by which they call a line good or bad."""
 
 from __future__ import annotations
 
@@ -19,36 +19,41 @@ from flent_aqm.tools.tool import Shown
 
 @dataclass(frozen=True)
 class Verdict:
-    """A test's own words. metric: that has them; good, bad: those that say so; others say
-    neither. Of a metric without words, 1 is good and 0 is bad."""
+    """A test's own verdict on a line."""
 
+    # Metric with the verdict. If its values aren't words, 1 is good and 0 is bad.
     metric: str
+    # Words that mean good. Words in neither list are no verdict.
     good: Sequence[str] = ()
     bad: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A test in the scorecard. test: the name of its definition; label: what readers see; shown:
-    the metrics that it shows, by whole names; verdict: None where it doesn't judge; parameters: of
-    the test; method: how it measures."""
+    """A test in the scorecard."""
 
+    # Name of the test definition.
     test: str
+    # Name for readers.
     label: str
+    # Metrics that the test shows to its user, by their full names.
     shown: Shown
+    # None if the test doesn't judge the line.
     verdict: Verdict | None = None
+    # Parameters of the test.
     parameters: Mapping[str, str] = field(default_factory=dict)
+    # Description of how the test measures.
     method: str = ""
 
 
-# What a test's maker says of a line that is good for calls and games.
+# Test -> how its maker's classes describe a line that is good for calls and games.
 _VERDICTS = {
-    # The draft's classes, of RPM.
+    # Classes of RPM in the draft.
     "responsiveness": Verdict("responsiveness_rpm", ("good", "excellent"), ("poor",)),
-    # AIM's words for calls.
+    # Classes of AIM for calls.
     "cloudflare": Verdict("cloudflare_aim_rtc", ("good", "great"), ("bad", "poor")),
 }
-# As in batches/speedtests.batch, for its reasons.
+# The same parameters as in batches/speedtests.batch, which has the reasons.
 _PARAMETERS = {
     "responsiveness": {"interval_s": "1", "probes_per_s": "20"},
     "goresponsiveness": {"probes_per_s": "20"},
@@ -61,11 +66,12 @@ _SLOW = ("cloudflare_browser",)
 
 
 def _method(test: str) -> str:
+    """Return the description of how a test measures, "" if there is none."""
     tool = tool_of(test)
     return tool.method if tool else ""
 
 
-# Without a throughput it is no speed test.
+# All tests that show a throughput, by name.
 CONTESTANTS: Mapping[str, Contestant] = {
     test: Contestant(test, " ".join(shown.label.split()), shown, _VERDICTS.get(test),
                      _PARAMETERS.get(test, {}), _method(test))
@@ -73,7 +79,8 @@ CONTESTANTS: Mapping[str, Contestant] = {
 
 
 def own_contestant() -> Contestant:
-    """Return that of the user's file, which FLENT_AQM_OWN_TOOL names. Raises ConfigError."""
+    """Return the user's own test, from the file that FLENT_AQM_OWN_TOOL names. Raises
+    ConfigError."""
     tool, default = own.tool(), CONTESTANTS[own.NAME]
     verdict = Verdict(tool.metric("good")) if any(
         number.name == "good" for number in tool.numbers) else None
@@ -81,7 +88,7 @@ def own_contestant() -> Contestant:
 
 
 def contestant(name: str) -> Contestant:
-    """Return that of a name. Raises ConfigError."""
+    """Return the test with this name. Raises ConfigError if it is unknown."""
     if name not in CONTESTANTS:
         raise ConfigError(f"{name!r} is no speed test{did_you_mean(name, CONTESTANTS)}; known: "
                           f"{', '.join(CONTESTANTS)}; or give a file of yours, FILE.py")
@@ -89,8 +96,8 @@ def contestant(name: str) -> Contestant:
 
 
 def why_not(one: Contestant) -> str:
-    """Return why it isn't one of all: this machine can't run it, or it takes an hour; "" where it
-    is."""
+    """Return why --all leaves a test out: this machine can't run it, or it takes an hour. "" if
+    --all includes it."""
     try:
         check_tools(needs_of_run(one.test, Scenario(), one.parameters).tools)
     except ToolMissing as missing:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All tests as a figure as wide as a paper's column: a row for each.
+"""Draws all tests as a figure as wide as a paper's column, with a row per test.
 
-Left: latency shown, of the other flows' median, a point for each direction of each run; those of
-lines that stall apart from the others, as a test that hides latency is right on an idle line.
-Middle: how many pairs of queues it tells apart. Right: throughput, of what is possible.
+Left: the latency that the test shows divided by the other flows' median, with a point for each
+direction of each run. Lines that stall have their own points, because a test that hides latency is
+right on an idle line. Middle: share of pairs of queues that the test tells apart. Right: throughput
+divided by the possible throughput.
 """
 
 from __future__ import annotations
@@ -24,15 +25,16 @@ WIDTH_INCH = 3.33
 _AROUND_INCH, _ROW_INCH, _DPI = 0.72, 0.2, 300
 KINDS = ("pdf", "png", "svg")
 _CALM, _STALLED = OTHER_LOOKS[0], OTHER_LOOKS[1]
-# Points stand this far from the middle of their row, so that the two kinds don't hide each other.
+# Distance of points from the middle of their row, so that the two kinds don't hide each other.
 _OFF = 0.17
 _LABEL_CHARACTERS = 17
-# Files of the same numbers are the same.
+# Without dates, so that equal numbers give equal files.
 _METADATA = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
 
 
 def write(cards: Sequence[Card], path: Path) -> None:
-    """Write PATH.pdf, .png, .svg, and the caption as .txt. Raises ConfigError."""
+    """Write the figure as PATH.pdf, .png and .svg, and its caption as .txt. Raises ConfigError if
+    that fails."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -51,7 +53,7 @@ def write(cards: Sequence[Card], path: Path) -> None:
 
 
 def caption(cards: Sequence[Card]) -> str:
-    """Return what the figure shows."""
+    """Return the figure's caption."""
     runs = sum(len(card.readings) for card in cards)
     return (f"{counted(len(cards), 'speed test')}, {counted(runs, 'run')}. Left: latency under "
             "load as the test shows it, of other flows' true median; a point for each direction, "
@@ -62,6 +64,7 @@ def caption(cards: Sequence[Card]) -> str:
 
 
 def _draw(cards: Sequence[Card], canvas: Any) -> None:
+    """Draw the cards' rows on a matplotlib figure."""
     latency, tells, rate = canvas.subplots(1, 3, sharey=True,
                                            gridspec_kw={"width_ratios": [1.5, 0.8, 1]})
     for row, card in enumerate(cards):
@@ -82,6 +85,7 @@ def _draw(cards: Sequence[Card], canvas: Any) -> None:
 
 
 def _axes(latency: Any, tells: Any, rate: Any) -> None:
+    """Set scales, labels and looks of the three axes."""
     latency.set_xscale("log")
     low, high = latency.get_xlim()
     latency.set_xlim(min(low, 0.5), max(high, 2.0))
@@ -103,6 +107,8 @@ def _axes(latency: Any, tells: Any, rate: Any) -> None:
 
 
 def _ratios(card: Card, *, stalled: bool) -> list[float]:
+    """Return shown latency / true median for each direction of each run, either of lines that stall
+    or of the others."""
     return [way.shown_ms / way.others_median_ms
             for one in card.readings for _, way in one.telling
             if way.shown_ms and way.others_median_ms
@@ -110,7 +116,7 @@ def _ratios(card: Card, *, stalled: bool) -> list[float]:
 
 
 def _strip(axis: Any, values: Sequence[float], at: float, look: Any) -> None:
-    """Draw points, and their median."""
+    """Draw points in a row at height `at`, and their median."""
     from statistics import median
 
     if values:
@@ -120,7 +126,7 @@ def _strip(axis: Any, values: Sequence[float], at: float, look: Any) -> None:
 
 
 def wrapped_label(label: str) -> str:
-    """Return a test's name in lines that a column has room for; what is in brackets is another."""
+    """Return a test's name in lines that fit the column. Text in brackets begins a line."""
     import textwrap
 
     return "\n".join(line for part in label.replace(" (", "\n(").split("\n")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page as HTML that loads nothing, and needs no script: a number's cells are seen by a click.
+"""Writes the page as HTML without external resources and scripts. A click on a number shows its
+cells.
 
-Text out of files is escaped by Jinja2.
+Jinja2 escapes text that comes from files.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ from flent_aqm.parts.scorecard.words import sentences
 
 
 def page(cards: Sequence[Card], orders: Sequence[Order], picture: bytes, caption: str) -> str:
-    """Return the page. picture: the figure, as SVG."""
+    """Return the page as HTML.
+
+    Args:
+        cards: cards of the tests.
+        orders: comparisons with other runs.
+        picture: the figure as SVG.
+        caption: the figure's caption.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("flent_aqm.parts.scorecard", "page"), autoescape=True,
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,

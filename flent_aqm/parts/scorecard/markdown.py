@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page in Markdown, for documents."""
+"""Writes the page in Markdown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flent_aqm.parts.scorecard.words import sentences
 
 
 def table(cards: Sequence[Card]) -> str:
-    """Return a line for each test."""
+    """Return the table of all tests in Markdown, with a row per test."""
     lines = ["| test | " + " | ".join(column.heading for column in COLUMNS) + " |",
              "|---|" + "---|" * len(COLUMNS)]
     lines += [f"| {cell(card.label)} | " + " | ".join(
@@ -23,8 +23,8 @@ def table(cards: Sequence[Card]) -> str:
 
 
 def page(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
-    """Return the table with intervals, what columns mean, and whether the order of tests holds in
-    other runs, and what each card says in words."""
+    """Return the page in Markdown: the table, the meaning of its columns, comparisons of the tests'
+    order with other runs, and each card in sentences."""
     lines = [table(cards), f"{headline(cards)}. {INTERVALS}", ""]
     lines += [f"- **{column.heading}**: {column.what}" for column in COLUMNS]
     lines += [text for one in orders for text in ("", one.sentence(), *(
@@ -37,5 +37,6 @@ def page(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
 
 
 def cell(text: str) -> str:
-    """Return a stranger's text for a cell of a table."""
+    """Return text that may come from a file in a form that is safe in a cell of a Markdown
+    table."""
     return plain(text).replace("|", "\\|")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the order of tests holds in other runs of the same cells: with seeds that the page did
-not use, or in real time.
+"""Compares the order of tests with that in other runs of the same cells, with other seeds or in
+real time.
 
-Of each score, pairs of tests are looked at whose intervals on the page don't overlap: of others the
-page says no order. Kept as JSON in the folder of the page.
+For each score, only pairs of tests count whose intervals on the page don't overlap, because the
+page doesn't order the others. The results are stored as JSON in the page's folder.
 """
 
 from __future__ import annotations
@@ -24,45 +24,55 @@ from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.scores import KIND, KINDS, Score
 
 _FOLDER = "order"
-# What a run costs the lab is no score of the test.
+# Kinds of score that don't depend on the test's quality.
 _NO_SCORE = ("lab_wall_s",)
 _SEED = re.compile(r"-seed(\d+)$")
 
 
 @dataclass(frozen=True)
 class Held:
-    """Of a score: how many pairs of tests the page orders, how many of them have the same order in
-    the other runs, and the labels of those that don't."""
+    """Comparison of one score."""
 
+    # Key of scores.KIND.
     kind: str
+    # Number of pairs of tests that the page orders.
     pairs: int
+    # Number of these pairs with the same order in the other runs.
     same: int
+    # Labels of the pairs with another order.
     turned: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Order:
-    """name: of the other runs' folder; of: what they are; held: by score."""
+    """Comparison of all scores with those of other runs."""
 
+    # Name of the other runs' folder.
     name: str
+    # Description of the other runs.
     of: str
+    # Comparison of each score.
     held: Sequence[Held]
 
     def sentence(self) -> str:
-        """Return it in words."""
+        """Return the result as a sentence."""
         pairs, same = (sum(getattr(one, name) for one in self.held) for name in ("pairs", "same"))
         return (f"In {self.of}, {same} of {counted(pairs, 'pair')} of tests whose intervals don't "
                 "overlap have the same order, over all scores.")
 
     def exceptions(self) -> list[str]:
-        """Return a line for each score in which tests change places."""
+        """Return a line for each score in which tests have another order."""
         return [f"{KIND[one.kind].words}: " + ", ".join(" and ".join(pair) for pair in one.turned)
                 for one in self.held if one.turned]
 
 
 def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
-    """Return how the order of the page holds in other cards. Raises ConfigError if they have no
-    two tests in common, or no cell."""
+    """Compare the order of tests on the page with that in other cards.
+
+    name: name of the other cards' folder.
+
+    Raises ConfigError if they don't have two tests and a cell in common.
+    """
     ours, theirs = ({card.test: card for card in cards} for cards in (page, others))
     tests = [test for test in ours if test in theirs]
     both = [side[test] for side in (ours, theirs) for test in tests]
@@ -81,11 +91,13 @@ def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
 
 
 def _only(card: Card, cells: set[str]) -> Card:
+    """Return the card with the readings of these cells only."""
     return Card(card.test, card.label, [one for one in card.readings if one.without_seed in cells],
                 {}, testbed=card.testbed)
 
 
 def _what(theirs: Mapping[str, Card], cells: set[str]) -> str:
+    """Return a description of the other runs: their number, cells, and seeds or real time."""
     readings = [one for card in theirs.values() for one in card.readings]
     if any(card.testbed != "virtual" for card in theirs.values()):
         how = "real time"
@@ -96,6 +108,12 @@ def _what(theirs: Mapping[str, Card], cells: set[str]) -> str:
 
 
 def _held(kind: str, scores: Sequence[tuple[str, Score | None, Score | None]]) -> Held | None:
+    """Compare one kind of score.
+
+    scores: of each test its label, its score on the page and in the other runs.
+
+    Return None if no pair of tests can be compared.
+    """
     clear = [(one, other) for one, other in combinations(scores, 2) if _apart(one[1], other[1])
              and one[2] is not None and other[2] is not None]
     turned = [(one[0], other[0]) for one, other in clear
@@ -104,6 +122,7 @@ def _held(kind: str, scores: Sequence[tuple[str, Score | None, Score | None]]) -
 
 
 def _apart(one: Score | None, other: Score | None) -> bool:
+    """Return whether two scores have intervals that don't overlap."""
     if one is None or other is None or one.high is None or other.high is None:
         return False
     assert one.low is not None
@@ -112,14 +131,18 @@ def _apart(one: Score | None, other: Score | None) -> bool:
 
 
 def _sign(one: Score | None, other: Score | None) -> int:
+    """Return 1, 0 or -1, as the first score is greater than, equal to or less than the other."""
     assert one is not None
     assert other is not None
     return (one.value > other.value) - (one.value < other.value)
 
 
 def hold(output: Path, folder: Path) -> Order:
-    """Compare the page's cards with those of a folder, and keep what is found. Raises ConfigError,
-    BadResult."""
+    """Compare the page's cards with those of another folder, and write the result to the page's
+    folder.
+
+    Raises ConfigError if they have too little in common, BadResult if a card is damaged.
+    """
     name = folder.resolve().name
     result = compare([*cards.read_all(output)], [*cards.read_all(folder)], name)
     write_output(output / _FOLDER / f"{name}.json",
@@ -128,11 +151,12 @@ def hold(output: Path, folder: Path) -> Order:
 
 
 def read_all(output: Path) -> list[Order]:
-    """Return what is kept with a page. Raises BadResult for a damaged file."""
+    """Return the comparisons stored with a page. Raises BadResult if a file is damaged."""
     return [_read(path) for path in sorted((output / _FOLDER).glob("*.json"))]
 
 
 def _read(path: Path) -> Order:
+    """Return the comparison in a file. Raises BadResult if it is damaged."""
     try:
         note: dict[str, Any] = json.loads(path.read_bytes())
         return Order(note["name"], note["of"], [Held(**one) for one in note["held"]])

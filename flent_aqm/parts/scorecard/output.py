@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files in the folder that `-o` names."""
+"""Writes files to the folder that the option `-o` names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from flent_aqm.base.whole_file import write_text
 
 
 def write_output(path: Path, text: str) -> None:
-    """Write a file, which appears whole or not at all, and the folders that it needs. Raises
-    ConfigError."""
+    """Write a text file, which appears complete or not at all, and create its folder. Raises
+    ConfigError if that fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file with a Tool, of two commands that the user gives."""
+"""Writes a Python file with a Tool for a test that the user gives as two commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.tools.command import command_tool, files_of, words_of
 
-# With a hash of the files, so that another version of them is another file.
+# Contains a hash of the commands' files, so that it differs when one of them changes.
 _TEXT = """# Written by flent-aqm scorecard of --client, --server and --reads, and the files {hash}.
 from flent_aqm.tools.command import command_tool, files_of, measure_by
 
@@ -30,8 +30,19 @@ def measure(call, report):
 
 def write_tool(output: Path, name: str | None, client: str, server: str, reads: str,
                longest_s: float) -> Path:
-    """Write the file, with programs and files of the commands by their places. Raises
-    ConfigError."""
+    """Write the file and return its path. Programs and files in the commands are replaced by their
+    paths.
+
+    Args:
+        output: folder of the option -o.
+        name: name of the test, None for that of the client.
+        client: command of the client.
+        server: command of the server.
+        reads: the option --reads: where the client's output has the numbers.
+        longest_s: longest duration of a run.
+
+    Raises ConfigError if a command or --reads is wrong, or a file can't be read or written.
+    """
     client, server = (shlex.join(words_of(option, text))
                       for option, text in (("--client", client), ("--server", server)))
     name = name or os.path.basename(shlex.split(client)[0])
@@ -44,6 +55,7 @@ def write_tool(output: Path, name: str | None, client: str, server: str, reads: 
 
 
 def _content(file: str) -> bytes:
+    """Return the bytes of a file. Raises ConfigError if it can't be read."""
     try:
         return Path(file).read_bytes()
     except OSError as error:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines, queues and seeds on which each test is run: tables, and the sets made of them.
+"""Tables of the lines, queues and seeds on which tests are run, and sets of their combinations.
 
-A place is one line with one queue, with or without a bulk flow beside the test, and one seed.
+A place is a combination of a line, a queue, the presence of a bulk flow beside the test, and a
+seed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from flent_aqm.base.nearest import did_you_mean
 
 @dataclass(frozen=True)
 class Line:
-    """Rates as the shaper counts them, and the round trip of an idle path."""
+    """An access line: the shaper's rates, and the round-trip time of the idle path."""
 
     down_mbps: float
     up_mbps: float
@@ -24,7 +25,7 @@ class Line:
 
     @property
     def name(self) -> str:
-        """As files have it."""
+        """Name for files, such as 300-30mbit-10ms."""
         rates = f"{self.down_mbps:g}" + (
             "" if self.down_mbps == self.up_mbps else f"-{self.up_mbps:g}")
         return f"{rates}mbit-{self.rtt_ms:g}ms"
@@ -37,15 +38,17 @@ class Line:
 
 @dataclass(frozen=True)
 class Buffer:
-    """A queue. aqm: of the table of queues; buffer_ms: of a drop-tail one that is as long as so
-    much time at the line's rate, None where the kernel's default decides; words: for readers."""
+    """A queue."""
 
+    # Name in the table of queues.
     aqm: str
+    # Description for readers.
     words: str
+    # Size of a drop-tail queue, as time at the line's rate. None: the kernel's default.
     buffer_ms: float | None = None
 
     def settings(self, line: Line) -> dict[str, object]:
-        """Return the keys of a batch."""
+        """Return the batch keys of the queue on a line."""
         if self.buffer_ms is None:
             return {"aqm": self.aqm}
         down, up = (_bytes(mbps, self.buffer_ms) for mbps in (line.down_mbps, line.up_mbps))
@@ -53,11 +56,12 @@ class Buffer:
         return {"aqm": self.aqm, "aqm_limit": str(down), **own_up}
 
 
-# A queue holds two frames or more, as one can't be sent while another arrives.
+# Least size of a queue: two frames, so that one can be sent while another arrives.
 _LEAST_BYTES = 2 * 1514
 
 
 def _bytes(mbps: float, buffer_ms: float) -> int:
+    """Return the size in bytes of a queue of so many ms at this rate, at least two frames."""
     return max(round(mbps * 125 * buffer_ms), _LEAST_BYTES)
 
 
@@ -71,58 +75,59 @@ BUFFERS: Mapping[str, Buffer] = {
 }
 
 
-# Those that lines have.
+# Names of the queues of the sets.
 QUEUES = ("fifo_50ms", "fifo_250ms", *BUFFERS)
 _DROP_TAIL = re.compile(r"fifo_(\d+)ms")
 
 
 def drop_tail(buffer_ms: float) -> str:
-    """Return the name of a queue that is so long, in whole ms."""
+    """Return the name of a drop-tail queue of this size, rounded to whole ms."""
     return f"fifo_{buffer_ms:.0f}ms"
 
 
 @dataclass(frozen=True)
 class Place:
-    """queue: of BUFFERS, or as drop_tail() names it; beside: a bulk flow each way shares the
-    line."""
+    """A line with a queue and a seed."""
 
     line: Line
+    # Key of BUFFERS, or a name that drop_tail() returns.
     queue: str
+    # True: a bulk flow in each direction shares the line with the test.
     beside: bool = False
     seed: int = 1
 
     @property
     def buffer(self) -> Buffer:
-        """Its queue."""
+        """The queue."""
         if match := _DROP_TAIL.fullmatch(self.queue):
             return Buffer("bfifo", f"drop-tail of {match[1]} ms", float(match[1]))
         return BUFFERS[self.queue]
 
     @property
     def group(self) -> str:
-        """All but the queue: what two queues are compared on."""
+        """Name of all but the queue. Queues are compared with each other within a group."""
         return f"{self.line.name}{'-beside' if self.beside else ''}-seed{self.seed}"
 
     @property
     def without_seed(self) -> str:
-        """All but the seed."""
+        """Name of all but the seed."""
         return f"{self.line.name}-{self.queue}{'-beside' if self.beside else ''}"
 
     @property
     def name(self) -> str:
-        """As files have it."""
+        """Name for files."""
         return f"{self.without_seed}-seed{self.seed}"
 
     @property
     def words(self) -> str:
-        """All but the seed, for readers."""
+        """Description for readers, without the seed."""
         return f"{self.line}, {self.buffer.words}{', beside a bulk flow' if self.beside else ''}"
 
     def __str__(self) -> str:
         return f"{self.words}, seed {self.seed}"
 
     def settings(self) -> dict[str, object]:
-        """Return the keys of a batch."""
+        """Return the batch keys of the place."""
         return {"rate_down_mbps": self.line.down_mbps, "rate_up_mbps": self.line.up_mbps,
                 "base_delay_ms": self.line.rtt_ms, "cross_traffic": self.beside,
                 "seed": self.seed, **self.buffer.settings(self.line)}
@@ -130,7 +135,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Group:
-    """A row of a set: each line with each queue and each seed."""
+    """A row of a set: all combinations of these lines, queues, seeds and bulk flows."""
 
     lines: Sequence[Line]
     queues: Sequence[str] = QUEUES
@@ -138,7 +143,7 @@ class Group:
     beside: Sequence[bool] = (False,)
 
     def places(self) -> Iterator[Place]:
-        """Yield them, in order."""
+        """Yield the places of the combinations, queues innermost."""
         for line in self.lines:
             for beside in self.beside:
                 for seed in self.seeds:
@@ -149,7 +154,7 @@ class Group:
 _HOME = Line(50, 50, 40)
 _RATES = ((10, 10), (50, 50), (300, 30), (900, 900))
 SETS: Mapping[str, Sequence[Group]] = {
-    # The least that has two queues to tell apart, and two that are alike.
+    # The smallest set with two queues to tell apart and two that are alike.
     "small": (Group((Line(10, 10, 40),), ("fifo_250ms", "fifo_1000p", "codel", "fq_codel")),),
     # 60 places, about ten minutes for a test on two cores.
     "core": (
@@ -160,8 +165,8 @@ SETS: Mapping[str, Sequence[Group]] = {
         Group((Line(50, 50, 10),), ("fifo_250ms", "fq_codel", "cake")),
         Group((Line(900, 900, 10),), ("fifo_50ms", "fifo_1000p", "fq_codel", "cake")),
     ),
-    # Ten that a machine keeps up with in real time, of what every kernel has: not each can delay
-    # packets, or has a queue but drop-tail.
+    # Ten places for real time on any kernel. Not every kernel can delay packets, or has a queue
+    # other than drop-tail.
     "ten": (
         Group((Line(10, 10, 0), Line(50, 50, 0)),
               ("fifo_10ms", "fifo_25ms", "fifo_50ms", "fifo_100ms", "fifo_250ms")),
@@ -174,8 +179,15 @@ SETS: Mapping[str, Sequence[Group]] = {
 
 
 def places(name: str, seeds: Sequence[int] = (), only: Sequence[str] = ()) -> list[Place]:
-    """Return a set's places. seeds: in place of its own, each of its places with each of them;
-    only: those with one of these texts in their names. Raises ConfigError."""
+    """Return the places of a set.
+
+    Args:
+        name: key of SETS.
+        seeds: seeds that replace the set's own, for each of its places.
+        only: keep only places with one of these texts in their names.
+
+    Raises ConfigError if the set is unknown, or no place is left.
+    """
     if name not in SETS:
         raise ConfigError(f"--cells: {name!r} is no set of cells{did_you_mean(name, SETS)}; "
                           f"known: {', '.join(SETS)}")

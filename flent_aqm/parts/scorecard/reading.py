@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a test showed in a run, beside what was true: all that is scored, in numbers fit for JSON.
+"""Reads from a run's data file what the test showed, and the true values: the input of all scores.
 
-Truth: what the line's rate leaves for TCP's payload; round trips of another flow (the probe's,
-every 10 ms), of the loading flow's own packets (the capture's), and what stood in the queue. A
-direction is judged by its own time. What a test tells of both together is held against the worse
-direction.
+The true values are: the throughput that the line's rate leaves for TCP's payload; the round trips
+of another flow (the probe, every 10 ms); those of the loading flow's own packets (from the
+capture); and the time in the queue. Each direction is judged for the time of its load. Numbers that
+a test shows for both directions together are compared with the worse direction.
 """
 
 from __future__ import annotations
@@ -27,30 +27,35 @@ from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.throughput import link_rate_mbps, payload_share
 
 WORSE = "worse"
-# A rate so many times the line's is one in another unit, or of another line.
+# A rate that exceeds the line's by this factor is in another unit, or of another line.
 UNIT_FACTOR = 8.0
 GLITCH_MS = 100
 
 
 @dataclass(frozen=True)
 class Way:
-    """A direction, or the worse of both. shown_ms: latency as the test shows it, None for none;
-    others_*: round trips of the probe under load; own_ms: the median of the flow's own packets;
-    queue_ms: the mean time in the queue; glitches_per_minute: of the probe."""
+    """Values of a direction, or the worse values of both directions. None: not known."""
 
+    # Throughput as the test shows it, and the one that the line makes possible.
     shown_mbps: float | None = None
     possible_mbps: float | None = None
+    # Latency as the test shows it.
     shown_ms: float | None = None
+    # Round trips of the probe under load.
     others_median_ms: float | None = None
     others_p95_ms: float | None = None
+    # Median round trip of the probe on the idle line.
     idle_ms: float | None = None
+    # Median round trip of the loading flow's own packets.
     own_ms: float | None = None
+    # Mean time in the queue.
     queue_ms: float | None = None
+    # Glitches of the probe.
     glitches_per_minute: float | None = None
 
     @property
     def rise_p95_ms(self) -> float | None:
-        """How much the 95th percentile is above the idle line."""
+        """95th percentile of the probe under load minus its median on the idle line, in ms."""
         if self.others_p95_ms is None or self.idle_ms is None:
             return None
         return self.others_p95_ms - self.idle_ms
@@ -58,36 +63,40 @@ class Way:
 
 @dataclass(frozen=True)
 class Reading:
-    """A run. place: its name; words: the same for readers; group, without_seed: as the place's;
-    ways: by direction and WORSE; good: the test's own verdict, None for none; seconds: of the
-    load; lab_wall_s: what the lab took for the whole run."""
+    """Shown and true values of one run."""
 
+    # Name of the place, and its description for readers.
     place: str
     words: str
+    # Place.group and Place.without_seed.
     group: str
     without_seed: str
     beside: bool
+    # Direction or WORSE -> values.
     ways: Mapping[str, Way] = field(default_factory=dict)
+    # The test's own verdict, None for none.
     good: bool | None = None
+    # Bytes through the router, and duration of the load.
     megabytes: float | None = None
     seconds: float | None = None
+    # Time that the lab took for the whole run.
     lab_wall_s: float | None = None
 
     @property
     def telling(self) -> list[tuple[str, Way]]:
-        """The directions of which the test tells a latency, by name; where it tells none of a
-        direction, the worse one, if it tells any."""
+        """The directions for which the test shows a latency, with their values. If it shows none
+        per direction, the worse direction, if it shows any."""
         shown = [(name, way) for name, way in self.ways.items() if way.shown_ms is not None]
         return [one for one in shown if one[0] != WORSE] or shown
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it fit for JSON."""
+        """Return the reading in a form that JSON can hold."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Reading:
-        """Return what as_dict() gave. Raises TypeError, LookupError or AttributeError for what
-        it can't have given."""
+        """Return the reading from the result of as_dict(). Raises TypeError, LookupError or
+        AttributeError if the values have another form."""
         ways = {name: Way(**way) for name, way in values["ways"].items()}
         one = cls(**{**values, "ways": ways})
         numbers = [one.megabytes, one.seconds, one.lab_wall_s]
@@ -103,7 +112,15 @@ class Reading:
 
 
 def read(one: Contestant, place: Place, data: DataFile) -> Reading:
-    """Return what a run's file tells. Raises BadResult for numbers that can't be meant."""
+    """Return the reading of a run.
+
+    Args:
+        one: the test.
+        place: the run's place.
+        data: the run's data file.
+
+    Raises BadResult if the test shows impossible numbers.
+    """
     run = as_run(data)
     ways = {way: _way(one, run, way, place) for way in DIRECTIONS}
     ways[WORSE] = _worse(one, run, ways)
@@ -114,6 +131,8 @@ def read(one: Contestant, place: Place, data: DataFile) -> Reading:
 
 
 def _way(one: Contestant, run: Run, way: str, place: Place) -> Way:
+    """Return the values of a direction, all None if it wasn't loaded. Raises BadResult if the shown
+    throughput or latency is impossible."""
     try:
         probe = run.loaded(way)
     except NotAvailable:
@@ -124,7 +143,7 @@ def _way(one: Contestant, run: Run, way: str, place: Place) -> Way:
         raise BadResult(f"it shows {shown_mbps:g} Mbit/s of {way}, where {possible_mbps:.3g} "
                         "Mbit/s are possible; expected a rate of 0 or more, in Mbit/s")
     return Way(
-        # Beside others, what is possible depends on what the test takes.
+        # Beside a bulk flow, the possible throughput depends on the test's share.
         shown_mbps, None if place.beside else possible_mbps,
         _latency_ms(one, run, way),
         _finite(partial(percentile_or_lost, probe.rtt_ms, 50)),
@@ -136,8 +155,10 @@ def _way(one: Contestant, run: Run, way: str, place: Place) -> Way:
 
 
 def _worse(one: Contestant, run: Run, ways: Mapping[str, Way]) -> Way:
-    """Each number by itself: the test doesn't say which direction it means."""
+    """Return the largest value of both directions for each quantity separately, because the test
+    doesn't say which direction it means."""
     def most(name: str) -> float | None:
+        """Return the largest value of the quantity `name`, None without any."""
         values = [value for way in ways.values() if (value := getattr(way, name)) is not None]
         return max(values, default=None)
 
@@ -149,7 +170,11 @@ def _worse(one: Contestant, run: Run, ways: Mapping[str, Way]) -> Way:
 
 
 def _latency_ms(one: Contestant, run: Run, way: str) -> float | None:
-    """Return the largest latency that it shows of a direction, or, for "", of none."""
+    """Return the largest latency that the test shows for a direction, or for no direction if `way`
+    is "". RPM is converted to ms. None if it shows none.
+
+    Raises BadResult if one is negative.
+    """
     latencies_ms = []
     for name in one.shown.latency:
         value = _metric_or_none(run, name)
@@ -161,6 +186,7 @@ def _latency_ms(one: Contestant, run: Run, way: str) -> float | None:
 
 
 def _good(run: Run, verdict: Verdict | None) -> bool | None:
+    """Return the test's own verdict: True, False, or None if it gives none."""
     if verdict is None or (value := _metric_or_none(run, verdict.metric)) is None:
         return None
     word = METRICS[verdict.metric].word
@@ -170,13 +196,15 @@ def _good(run: Run, verdict: Verdict | None) -> bool | None:
 
 
 def _glitches_per_minute(run: Run, way: str) -> float:
+    """Return the number of glitches of the probe per minute of a direction's load."""
     samples = run.loaded(way)
     events = glitches.find_glitches(samples, glitches.idle_median_ms(run), GLITCH_MS)
     return len(events) * 60 / samples.length_s if samples.length_s > 0 else math.nan
 
 
 def _megabytes(run: Run) -> float | None:
-    """Of all that went through the router."""
+    """Return the bytes that went through the router in both directions, in 10^6 bytes. None if
+    unknown."""
     total = 0.0
     for way in DIRECTIONS:
         before, after = (a_number(_counters(run, moment, way).get("bytes"))
@@ -188,18 +216,20 @@ def _megabytes(run: Run) -> float | None:
 
 
 def _counters(run: Run, moment: str, way: str) -> Mapping[str, Any]:
+    """Return the counters of the router's device at this moment, "before" or "after" the run."""
     counters = run.counters(moment, way).get("shaper") or run.counters(moment, way).get("qdisc")
     return counters if isinstance(counters, dict) else {}
 
 
 def _metric_or_none(run: Run, name: str) -> float | None:
-    # A tool of the user's need not have both directions.
+    """Return the value of a metric, None if it doesn't exist or isn't available."""
+    # A user's own tool needn't have metrics of both directions.
     value = METRICS[name].of(run) if name in METRICS else None
     return None if isinstance(value, Unavailable) else value
 
 
 def _finite(function: Any) -> float | None:
-    """Return the number; None where it isn't known, or is a lost probe."""
+    """Return the result of a function, None if it isn't available or not finite (a lost probe)."""
     try:
         value = float(function())
     except NotAvailable:

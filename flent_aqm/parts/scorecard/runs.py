@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs of tests on places, by the machinery of sweeps: side by side, resumed, on a cluster."""
+"""Makes runs of tests on places as cells of a sweep: several at a time, resumable, on a cluster."""
 
 from __future__ import annotations
 
@@ -13,17 +13,26 @@ from flent_aqm.results import status
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
 
-# In real time a sweep tells how long it will take; the virtual lab's clock needs none.
+# Length by which a sweep in real time estimates its duration.
 _LENGTH_S = 40.0
-# Of tests that take a length, for each direction.
+# Length in s of each direction's load, for tests with a variable length.
 _LOAD_S = 10
 
 
 def cell_of(one: Contestant, place: Place, folder: Path, testbed: str) -> Cell:
-    """Return the run of a test on a place, whose data file goes into folder. Raises ConfigError."""
+    """Return the run of a test on a place.
+
+    Args:
+        one: the test.
+        place: the place.
+        folder: folder for the data file.
+        testbed: `virtual` or `netns`.
+
+    Raises ConfigError.
+    """
     scenario = Scenario.from_settings({
         "testbed": testbed, **place.settings(),
-        # Without it a single late timer costs throughput: docs/netns.md.
+        # Without burst shaping, a single late timer costs throughput: docs/netns.md.
         **({} if testbed == "virtual" else {"burst_shaping": True, "seed": None})})
     parameters = {"round_trips": "yes", **one.parameters,
                   **({"cross_traffic": "yes"} if place.beside else {})}
@@ -35,12 +44,12 @@ def cell_of(one: Contestant, place: Place, folder: Path, testbed: str) -> Cell:
         length_s=_LENGTH_S)
 
 
-# What a run's runners say of the test itself, beside what they say of its capture.
+# Matches the failure of the test itself among a run's failures, such as that of its capture.
 _OF_TEST = re.compile(r"TCP \w+: (?:\w+ ended with status 1: error: )?(.*)", re.DOTALL)
 
 
 def failures(folder: Path, cells: Sequence[Cell]) -> dict[str, str]:
-    """Return why runs have no data file, by the name of their place."""
+    """Return the reasons why runs have no data file, by the names of their places."""
     folder_status = status.read(folder)
     causes = dict(folder_status.failed) if folder_status else {}
     causes_by_place = {}

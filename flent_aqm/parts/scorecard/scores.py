@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scores of a test, from its readings.
+"""Computes the scores of a test from its readings.
 
-Intervals: of a median, exact by the sign test; of a share, exact by Clopper and Pearson. Both take
-cells for independent, which those of one line are not quite: they say how much fewer cells would
-have told, and nothing of lines that are no cells.
+Intervals of medians are exact by the sign test, those of shares by Clopper and Pearson. Both assume
+that cells are independent, which cells of the same line are not quite. An interval describes the
+uncertainty from the number of cells. It doesn't cover lines that are not among the cells.
 """
 
 from __future__ import annotations
@@ -21,61 +21,69 @@ from flent_aqm.results.metrics.compare import median_interval
 from flent_aqm.results.metrics.flows import DIRECTIONS
 
 LEVEL = 0.95
-# Queues whose true 95th percentiles differ by this factor are to be told apart; those that differ
-# by less than this share are alike.
+# A test should tell queues apart if their true 95th percentiles differ by this factor. Queues are
+# alike if they differ by less than this share.
 APART_FACTOR, ALIKE_SHARE = 2.0, 0.1
-# Of the true rise, 95th percentile: beyond which a line is bad, below which it is good.
+# A line is bad if the 95th percentile of its true rise is above BAD_MS, good if below GOOD_MS.
 BAD_MS, GOOD_MS = 100.0, 20.0
-# The United States' BEAD programme: 95 % of latencies at or under it, and 80 % of tests at this
-# share of what is sold: docs/scorecard.md.
+# Limits of the United States' BEAD programme: 95 % of latencies at or below BEAD_MS, and 80 % of
+# tests at or above BEAD_SHARE of the sold rate. docs/scorecard.md.
 BEAD_MS, BEAD_SHARE = 100.0, 0.8
 
 
 @dataclass(frozen=True)
 class Case:
-    """cell: in words; value: there, None of what is so or not."""
+    """A cell as an example for a score."""
 
+    # Description of the cell.
     cell: str
+    # Value in the cell, None for a share's cases.
     value: float | None = None
 
 
 @dataclass(frozen=True)
 class Score:
-    """value: a median or a share; low, high: its interval, None where there are too few; least,
-    most: of what it is of; count: how many; best, worst: the case that is nearest to what is best,
-    and the farthest; None where there is none of the kind."""
+    """A median of values, or a share of cases."""
 
     value: float
+    # Number of values or cases.
     count: int
+    # Bounds of the 95 % interval, None if there are too few values.
     low: float | None = None
     high: float | None = None
+    # Least and greatest of the values, None for a share.
     least: float | None = None
     most: float | None = None
+    # The case nearest to the ideal, and the farthest. None if there is none.
     best: Case | None = None
     worst: Case | None = None
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A row of the design's table: its name, unit and words, what is best, and how it is found from
-    a test's readings; None where the test doesn't tell."""
+    """A kind of score."""
 
     name: str
     unit: str
     words: str
+    # The ideal value.
     best: float
+    # Function that computes the score of a test's readings, None if the test shows no such numbers.
     of: Callable[[Sequence[Reading]], Score | None]
 
 
 def scores(readings: Sequence[Reading]) -> dict[str, Score]:
-    """Return all that there are, by name."""
+    """Return the scores of a test's readings, by the names of their kinds. Kinds without a score
+    are left out."""
     by_name = {kind.name: kind.of(readings) for kind in KINDS}
     return {name: score for name, score in by_name.items() if score is not None}
 
 
 def _median(values: Iterable[tuple[float, str]], best: float) -> Score | None:
-    """Of numbers with their cells; those nearest to best, as a factor where that is 1, are the
-    best."""
+    """Return the score of the median of values with their cells. None without values.
+
+    best: the ideal value. If it is 1, distances from it are factors, otherwise differences.
+    """
     finite = [(value, cell) for value, cell in values if math.isfinite(value)]
     if not finite:
         return None
@@ -90,13 +98,18 @@ def _median(values: Iterable[tuple[float, str]], best: float) -> Score | None:
 
 
 def _distance(value: float, best: float) -> float:
+    """Return the distance of a value from the ideal: |log(value)| if that is 1, otherwise the
+    difference."""
     if best == 1:
         return abs(math.log(value)) if value > 0 else math.inf
     return abs(value - best)
 
 
 def _share(cases: Iterable[tuple[bool, str]], best: float) -> Score | None:
-    """Of cases that are so or not, with their cells."""
+    """Return the score of the share of true cases, given with their cells. None without cases.
+
+    best: the ideal share, 0 or 1.
+    """
     listed = list(cases)
     if not listed:
         return None
@@ -111,13 +124,16 @@ def _share(cases: Iterable[tuple[bool, str]], best: float) -> Score | None:
 
 
 def _ways(readings: Iterable[Reading]) -> Iterator[tuple[Way, Reading, str]]:
+    """Yield the values of each direction for which the test shows a latency, with reading and
+    direction."""
     for one in readings:
         for name, way in one.telling:
             yield way, one, name
 
 
 def rates(readings: Iterable[Reading]) -> Iterator[tuple[float, str]]:
-    """Yield the rate of each direction of which the test tells one, of what is possible."""
+    """Yield shown / possible throughput, with the cell, of each direction for which both are
+    known."""
     for one in readings:
         for name in DIRECTIONS:
             way = one.ways[name]
@@ -126,12 +142,17 @@ def rates(readings: Iterable[Reading]) -> Iterator[tuple[float, str]]:
 
 
 def _throughput(readings: Sequence[Reading]) -> Score | None:
+    """Score: shown / possible throughput."""
     return _median(rates(readings), 1)
 
 
 def _spread(value: Callable[[Way], float | None]
             ) -> Callable[[Sequence[Reading]], Score | None]:
-    """Of each cell and direction with several seeds: from the least to the most, of the median."""
+    """Return the function for a score of repeatability: (largest - least) / median over the seeds
+    of each cell and direction.
+
+    value: function that returns the quantity of a direction.
+    """
     def of(readings: Sequence[Reading]) -> Score | None:
         cells: dict[tuple[str, str], list[float]] = defaultdict(list)
         for one in readings:
@@ -147,6 +168,8 @@ def _spread(value: Callable[[Way], float | None]
 
 def _ratio(true_ms: Callable[[Way], float | None]
            ) -> Callable[[Sequence[Reading]], Score | None]:
+    """Return the function for the score of shown / true latency. `true_ms` returns the true
+    latency."""
     def of(readings: Sequence[Reading]) -> Score | None:
         return _median((
             (way.shown_ms / true, f"{one.words}, {name}") for way, one, name in _ways(readings)
@@ -155,7 +178,8 @@ def _ratio(true_ms: Callable[[Way], float | None]
 
 
 def _pairs(readings: Sequence[Reading]) -> Iterator[tuple[Way, Way, str]]:
-    """Yield two queues on the same line with the same seed, in the same direction."""
+    """Yield pairs of queues on the same line with the same seed, in the same direction: the values
+    of both, and a description."""
     lines: dict[tuple[str, str], list[tuple[Way, Reading]]] = defaultdict(list)
     for way, one, name in _ways(readings):
         if way.others_p95_ms is not None:
@@ -166,7 +190,8 @@ def _pairs(readings: Sequence[Reading]) -> Iterator[tuple[Way, Way, str]]:
 
 
 def _tells(readings: Sequence[Reading]) -> Score | None:
-    """A difference too small to be called one tells nothing."""
+    """Score: share of pairs of queues with clearly different true latency that the test orders
+    rightly. Differences below ALIKE_SHARE don't count as an order."""
     return _share(((_factor(first, second, "shown_ms") >= 1 + ALIKE_SHARE and _order(
         first, second, "shown_ms") == _order(first, second, "others_p95_ms"), cells)
         for first, second, cells in _pairs(readings)
@@ -174,24 +199,29 @@ def _tells(readings: Sequence[Reading]) -> Score | None:
 
 
 def _invents(readings: Sequence[Reading]) -> Score | None:
+    """Score: share of pairs of queues with alike true latency that the test shows as different."""
     return _share(((_factor(first, second, "shown_ms") >= 1 + ALIKE_SHARE, cells)
                    for first, second, cells in _pairs(readings)
                    if _factor(first, second, "others_p95_ms") < 1 + ALIKE_SHARE), 0)
 
 
 def _factor(first: Way, second: Way, name: str) -> float:
+    """Return larger / smaller value of the attribute `name` of two directions."""
     low, high = sorted((getattr(first, name), getattr(second, name)))
     return float(high / low) if low > 0 else math.inf
 
 
 def _order(first: Way, second: Way, name: str) -> int:
+    """Return 1, 0 or -1, as the attribute `name` is greater, equal or less in the first
+    direction."""
     one, other = getattr(first, name), getattr(second, name)
     return int(one > other) - int(one < other)
 
 
 def _wrong(says_good: Callable[[Reading], bool | None], *, good: bool
            ) -> Callable[[Sequence[Reading]], Score | None]:
-    """Of the bad lines those that it calls good, or the other way round."""
+    """Return the function for a score of wrong verdicts: the share of bad lines that are called
+    good (if `good`), or of good lines that are called bad."""
     def of(readings: Sequence[Reading]) -> Score | None:
         if all(says_good(one) is None for one in readings):
             return None
@@ -202,7 +232,8 @@ def _wrong(says_good: Callable[[Reading], bool | None], *, good: bool
 
 
 def _bead_says(one: Reading) -> bool | None:
-    """Whether its latency passes."""
+    """Return whether a line passes BEAD's latency rule by the test's numbers, None if it shows no
+    latency."""
     shown_ms = one.ways[WORSE].shown_ms
     if shown_ms is None:
         return None
@@ -210,8 +241,9 @@ def _bead_says(one: Reading) -> bool | None:
 
 
 def _bead(readings: Sequence[Reading], *, good: bool) -> Score | None:
-    """By the same rule for the probe's samples: of lines that fail those that pass by the test's
-    numbers, or the other way round."""
+    """Score of wrong results of BEAD's latency rule, compared with the same rule applied to the
+    probe: the share of failing lines that pass by the test's numbers (if `good`), or of passing
+    lines that fail."""
     return _share(((_bead_says(one) is good, one.words) for one in readings
                    if _bead_says(one) is not None
                    and (true := one.ways[WORSE].others_p95_ms) is not None
@@ -219,12 +251,13 @@ def _bead(readings: Sequence[Reading], *, good: bool) -> Score | None:
 
 
 def _bead_slow(readings: Sequence[Reading]) -> Score | None:
-    """Of all directions of lines that carry all that is sold."""
+    """Score: share of directions whose shown throughput is below 80 % of the possible one."""
     return _share(((share < BEAD_SHARE, cell) for share, cell in rates(readings)), 0)
 
 
 def _blind(readings: Sequence[Reading]) -> Score | None:
-    """Glitches of the runs whose test shows no latency that high; none shown is none."""
+    """Score: true glitches per minute of the runs in which the test shows no high latency, or none
+    at all."""
     return _median(((way.glitches_per_minute, one.words) for one in readings
                     if (way := one.ways[WORSE]).glitches_per_minute is not None
                     and way.idle_ms is not None
@@ -233,6 +266,8 @@ def _blind(readings: Sequence[Reading]) -> Score | None:
 
 def _cost(value: Callable[[Reading], float | None]
           ) -> Callable[[Sequence[Reading]], Score | None]:
+    """Return the function for the score of a run's cost, without runs beside a bulk flow. `value`
+    returns the cost of a reading."""
     def of(readings: Sequence[Reading]) -> Score | None:
         return _median(((number, one.words) for one in readings
                         if not one.beside and (number := value(one)) is not None), 0)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a line makes a test wrong: first all that doesn't matter is as on a usual line, then one
-setting is changed by as little as makes the error vanish."""
+"""Finds the settings of a line that cause a test's error.
+
+First, settings that don't matter get the values of a usual line. Then the smallest change of each
+single setting is searched that makes the error vanish.
+"""
 
 from __future__ import annotations
 
@@ -12,34 +15,41 @@ from flent_aqm.parts.scorecard.places import Line, Place, drop_tail
 from flent_aqm.parts.scorecard.worst import BUFFER_MS, RATE_MBPS, RTT_MS, Lines, Point
 
 USUAL = Line(50, 50, 40)
-# What a line without a queue worth the name has.
+# The queue of a line without considerable queueing.
 CALM_QUEUE = "fq_codel"
-# An error that is at least so much of the worst one's, as a logarithm, is the same one; one within
-# this factor is none.
+# An error counts as the same if its logarithm is at least this share of the worst one's. A factor
+# below NONE_FACTOR is no error.
 SAME_SHARE, NONE_FACTOR = 0.8, 1.25
 _HALVINGS = 4
 
 
 @dataclass(frozen=True)
 class Change:
-    """Of one setting. before, after: in words; point: with it, where the error is none."""
+    """A change of one setting that makes the error vanish."""
 
+    # The setting in words, before and after the change.
     before: str
     after: str
+    # The test's result with the change.
     point: Point
 
 
 @dataclass(frozen=True)
 class _Setting:
-    """A number of a line. of: gives it; put: a place with another; ends: the least, the most."""
+    """A numeric setting of a line."""
 
+    # Format of its description.
     words: str
+    # Function that returns the setting's value in a place.
     of: Callable[[Place], float]
+    # Function that returns the place with another value.
     put: Callable[[Place, float], Place]
+    # Least and greatest value.
     ends: tuple[float, float]
 
 
 def _rate(place: Place, value: float) -> Place:
+    """Return the place with this rate in both directions."""
     return replace(place, line=replace(place.line, down_mbps=value, up_mbps=value))
 
 
@@ -53,7 +63,13 @@ _SETTINGS: Sequence[_Setting] = (
 
 
 def simplified(lines: Lines, worst: Point) -> Point:
-    """Return the line whose every setting is as usual that doesn't take the error away."""
+    """Return the line with usual values of all settings that don't take the error away, and the
+    test's result there.
+
+    Args:
+        lines: runs the test on lines.
+        worst: the line with the largest error.
+    """
     now = worst
     for simpler in (lambda place: replace(place, beside=False),
                     lambda place: _rate(place, USUAL.down_mbps),
@@ -66,11 +82,13 @@ def simplified(lines: Lines, worst: Point) -> Point:
 
 
 def changes(lines: Lines, wrong: Point) -> list[Change]:
-    """Return the smallest change of each setting that makes the error vanish, by itself."""
+    """Return, for each setting, the smallest change of it alone that makes the error vanish."""
     return [*_of_words(lines, wrong), *_of_numbers(lines, wrong)]
 
 
 def _of_words(lines: Lines, wrong: Point) -> Iterator[Change]:
+    """Yield the changes that remove the bulk flow, or replace the queue, if they make the error
+    vanish."""
     place = wrong.place
     if place.beside and (right := _right(lines, replace(place, beside=False))):
         yield Change("a bulk flow beside", "none", right)
@@ -79,10 +97,12 @@ def _of_words(lines: Lines, wrong: Point) -> Iterator[Change]:
 
 
 def _of_numbers(lines: Lines, wrong: Point) -> Iterator[Change]:
+    """Yield the smallest change of each numeric setting, upwards and downwards, that makes the
+    error vanish."""
     for setting in _SETTINGS:
         value = setting.of(wrong.place)
         for end in setting.ends:
-            # Of a queue without a length in ms there is none to change.
+            # A value of 0 is that of a queue without a size in ms, which can't be changed.
             if not value or end == value or not (
                     right := _right(lines, setting.put(wrong.place, end))):
                 continue
@@ -99,11 +119,11 @@ def _of_numbers(lines: Lines, wrong: Point) -> Iterator[Change]:
 
 
 def _right(lines: Lines, place: Place) -> Point | None:
-    """Return what the test shows there, if that is right."""
+    """Return the test's result at a place if it is right there, otherwise None."""
     point = lines.point(place)
     return point if point and is_right(point.shown, point.true) else None
 
 
 def is_right(shown: float, true: float) -> bool:
-    """Return whether that is no error."""
+    """Return whether shown and true value differ by less than NONE_FACTOR."""
     return abs(math.log(shown / true)) <= math.log(NONE_FACTOR)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The steps from a test to its place on the page."""
+"""The steps from a test to its row on the page: runs, card, search for the worst line, page."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.sweep.missing import make_missing
 
 PAGE = "scorecard"
-# Folder of runs of earlier versions of one's own tests, which the page leaves out.
+# Folder for runs of earlier versions of the user's own tests. The page leaves them out.
 EARLIER = "earlier"
 
 
 def own_folder(output: Path, label: str, file: Path) -> Path:
-    """Return where the runs of a test of the user's go, with a copy of its file. Runs of an earlier
-    version of the file are none of this one: they are moved to a folder beside, and a line says so.
-    Raises ConfigError."""
+    """Return the folder for runs of the user's own test, with a copy of its file in it.
+
+    If the file has changed, runs of its earlier version are moved to a folder beside, and a message
+    says so. Raises ConfigError if a file can't be written.
+    """
     folder = output / f"own-{re.sub(r'[^A-Za-z0-9_-]+', '-', label)[:60]}"
     kept, text = folder / "tool.py", file.read_bytes()
     try:
@@ -47,8 +49,10 @@ def own_folder(output: Path, label: str, file: Path) -> Path:
 
 
 def _move_earlier(folder: Path, file: Path) -> None:
-    """Move the runs of an earlier version of a test to the first free folder EARLIER/NAME-N. Runs
-    that failed have left none, and nothing is moved. Raises OSError."""
+    """Move the runs of an earlier version of a test to the first free folder EARLIER/NAME-N.
+
+    Nothing is moved if all runs failed. Raises OSError.
+    """
     if not any(folder.rglob(f"*{SUFFIX}")):
         return
     aside = folder.parent / EARLIER
@@ -64,8 +68,18 @@ def _move_earlier(folder: Path, file: Path) -> None:
 
 def score(one: Contestant, places: Sequence[Place], folder: Path, testbed: str,
           keys: Mapping[str, object]) -> bool:
-    """Make the runs that aren't in the folder, and the test's card. Return whether all cells have a
-    number. Raises AqmError."""
+    """Make the runs that are missing in the folder, and write the test's card. Return whether all
+    cells have a number.
+
+    Args:
+        one: the test.
+        places: the places of the runs.
+        folder: folder for the runs.
+        testbed: `virtual` or `netns`.
+        keys: batch keys `jobs` and `scheduler`.
+
+    Raises AqmError.
+    """
     cells = [cell_of(one, place, folder, testbed) for place in places]
     make_missing(cells, keys)
     card = cards.made(one, places, folder, failures(folder, cells), testbed)
@@ -76,10 +90,21 @@ def score(one: Contestant, places: Sequence[Place], folder: Path, testbed: str,
 
 
 def search(one: Contestant, aim: str, runs: int, folder: Path, keys: Mapping[str, object]) -> None:
-    """Search a test's worst line, keep and print it. Raises AqmError."""
+    """Search the test's worst line, write the result to the folder, and print it.
+
+    Args:
+        one: the test.
+        aim: "latency" or "throughput".
+        runs: most runs.
+        folder: the test's folder.
+        keys: batch keys `jobs` and `scheduler`.
+
+    Raises AqmError.
+    """
     place_folder = folder / "worst"
 
     def measure(places: Sequence[Place]) -> list[Reading | None]:
+        """Make the missing runs and return their readings, None for a failed run."""
         cells = [cell_of(one, place, place_folder, "virtual") for place in places]
         make_missing(cells, keys)
         readings = {made.place: made for made in cards.made(
@@ -92,8 +117,11 @@ def search(one: Contestant, aim: str, runs: int, folder: Path, keys: Mapping[str
 
 
 def show(output: Path) -> None:
-    """Print the table of all tests that have a card, and write the page, as HTML, Markdown, figure
-    and JSON. Raises AqmError."""
+    """Print the table of all tests that have a card, and write the page as HTML, Markdown, figure
+    and JSON.
+
+    Does nothing if there are no cards. Raises AqmError.
+    """
     shown, page = list(cards.read_all(output)), output / PAGE
     if not shown:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page on a terminal: a table that 80 columns have room for, and sentences in lines."""
+"""Prints the page on a terminal: a table for 80 columns, and sentences below."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import IN_SHORT, ordered
 from flent_aqm.parts.scorecard.words import sentences
 
-# The rest of 80 columns is for numbers.
+# Width of the tests' names. Numbers have the rest of 80 columns.
 _LABEL_WIDTH = 18
 
 
 def show(cards: Sequence[Card], console: Console) -> None:
-    """Print it."""
+    """Print the short table of all tests, and each card in sentences."""
     made = Table(box=None, pad_edge=False)
     made.add_column("test", max_width=_LABEL_WIDTH, overflow="fold")
     for column in IN_SHORT:
-        # What a column is called may need a second line, a number none.
+        # Headings may have two lines, numbers have one.
         made.add_column(column.heading.replace(" ", "\n", 1), justify="right", no_wrap=True)
     for card in ordered(cards):
         made.add_row(Text(plain(card.label)), *(column.value(card.scores.get(column.kind))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All tests in one JSON: scores, their intervals and cells, and what they say in words."""
+"""Writes the scores of all tests to a single JSON document, with intervals, cells and sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flent_aqm.parts.scorecard.words import sentences
 
 
 def text(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
-    """Return it. What each run showed stands in the cards."""
+    """Return the JSON document. The values of single runs are only in the cards."""
     content = {
         "schema": SCHEMA_VERSION, "flent_aqm": __version__, "of": headline(cards),
         "scores": {kind.name: {"unit": kind.unit, "words": kind.words, "best": kind.best}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A test's card in sentences, for readers who don't measure networks.
+"""Describes a test's card in sentences, for readers who don't measure networks.
 
-A line stalls for as long as one packet in twenty of another flow takes, or longer.
+"A line stalls for X ms" means that one packet in twenty of another flow takes X ms or longer.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.reading import WORSE
 from flent_aqm.parts.scorecard.scores import BAD_MS
 
-# A throughput or a latency within this share of the truth is called right.
+# A throughput or a latency counts as right if it differs from the true one by less than this share.
 _RIGHT = 0.1
 _LOADING = {"download": "while the line downloads", "upload": "while the line uploads",
             WORSE: "while the line is busy"}
 
 
 def sentences(card: Card) -> list[str]:
-    """Return what there is to say, the most important first."""
+    """Return the sentences about a card, the most important first."""
     texts = [text for say in _SENTENCES if (text := say(card))]
     return [*texts, *(text for one in card.worst for text in one.sentences())]
 
 
 def _shows_no_latency(card: Card) -> str:
+    """Return the sentence for a test that shows no latency, "" for other tests."""
     if "latency_to_median" in card.scores or not card.readings:
         return ""
     return ("It shows no latency: a line on which calls break up looks like any other "
@@ -36,28 +37,31 @@ def _shows_no_latency(card: Card) -> str:
 
 @dataclass(frozen=True)
 class Stall:
-    """A line on which one packet in twenty of another flow takes true_ms or more; where: in words;
-    shown_ms: by the test."""
+    """A line on which one packet in twenty of another flow takes `true_ms` or longer."""
 
+    # Latency that the test shows.
     shown_ms: float
     true_ms: float
+    # Line and direction in words.
     where: str
 
 
 def stalls(card: Card) -> list[Stall]:
-    """Return each line and direction that stalls and of which the test shows a latency."""
+    """Return each line and direction that stalls, if the test shows a latency for it."""
     return [Stall(way.shown_ms, way.others_p95_ms, f"{one.words}, {_LOADING[name]}")
             for one in card.readings for name, way in one.telling
             if way.shown_ms and way.others_p95_ms and (way.rise_p95_ms or 0) > BAD_MS]
 
 
 def typical(cases: Sequence[Stall]) -> tuple[str, str]:
-    """Return what a test says of lines that stall, and what there is: medians."""
+    """Return the median of the shown latencies and of the true ones on lines that stall, as
+    text."""
     return (_ms(median(one.shown_ms for one in cases)), _ms(median(one.true_ms for one in cases)))
 
 
 def _hides(card: Card) -> str:
-    """What it shows of lines that stall, and the line of which it shows the smallest part."""
+    """Return the sentence about the latency that the test shows on lines that stall, and the line
+    where it shows the smallest part of it. "" if no line stalls."""
     stalled = stalls(card)
     if not stalled:
         return ""
@@ -70,10 +74,13 @@ def _hides(card: Card) -> str:
 
 
 def _ms(value: float) -> str:
+    """Return a time in whole ms as text."""
     return f"{value:.0f} ms" if value >= 1 else "less than 1 ms"
 
 
 def _tells_apart(card: Card) -> str:
+    """Return the sentence about the pairs of queues that the test orders rightly, "" without such a
+    score."""
     score = card.scores.get("tells_apart")
     if score is None:
         return ""
@@ -82,6 +89,8 @@ def _tells_apart(card: Card) -> str:
 
 
 def _wrong_verdicts(card: Card) -> str:
+    """Return the sentence about lines that the test wrongly calls good or bad, "" without
+    verdicts."""
     parts = []
     for name, words in (
             ("calls_bad_good", "calls good {} of {} on which calls break up"),
@@ -94,6 +103,8 @@ def _wrong_verdicts(card: Card) -> str:
 
 
 def _bead(card: Card) -> str:
+    """Return the sentence about lines that wrongly pass BEAD's latency rule, "" without such a
+    score."""
     score = card.scores.get("bead_passes_bad")
     if score is None:
         return ""
@@ -102,6 +113,7 @@ def _bead(card: Card) -> str:
 
 
 def _throughput(card: Card) -> str:
+    """Return the sentence about the throughput, "" without such a score."""
     score = card.scores.get("throughput")
     if score is None or score.least is None or score.most is None:
         return ""
@@ -112,6 +124,7 @@ def _throughput(card: Card) -> str:
 
 
 def _cost(card: Card) -> str:
+    """Return the sentence about time and traffic of a test, "" without these scores."""
     megabytes, seconds = card.scores.get("megabytes"), card.scores.get("seconds")
     if megabytes is None or seconds is None:
         return ""

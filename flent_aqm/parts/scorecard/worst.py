@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The line on which a test is farthest from the truth: a search over rate, round trip, queue,
-buffer and cross traffic. Runs repeat, so that there is no noise: each line is run once.
+"""Searches the line on which a test is farthest from the truth.
 
-Optuna's sampler (TPE) draws from what was far off before. Its asks come in rounds, whose size
-doesn't depend on the machine, so that a search repeats, too.
+The search varies rate, round trip, queue, buffer and cross traffic. Runs are reproducible, so each
+line is run once. Optuna's sampler (TPE) prefers lines like those with a large error. It draws lines
+in rounds whose size doesn't depend on the machine, so that a search is reproducible, too.
 """
 
 from __future__ import annotations
@@ -19,50 +19,54 @@ from flent_aqm.parts.scorecard.places import Line, Place, drop_tail
 from flent_aqm.parts.scorecard.reading import Reading
 from flent_aqm.results.metrics.flows import DIRECTIONS
 
-# Wider ones are no lines of homes, or take minutes.
+# Ranges of the search. Other values don't occur at homes, or make runs take minutes.
 RATE_MBPS, RTT_MS, BUFFER_MS = (10, 300), (5, 160), (10, 1000)
 DROP_TAIL = "fifo"
 QUEUES = (DROP_TAIL, "red", "codel", "pie", "fq_codel", "cake")
 LEAST_RUNS, MOST_RUNS, USUAL_RUNS = 10, 150, 100
-# For shrink.py, of all runs.
+# Share of the runs that is kept for shrink.py.
 SHRINK_SHARE = 0.25
 _ROUND, _SEED = 4, 1
-# Of a test that shows the idle round trip, 75 lines then find 182 to 197 of 201, by six seeds.
+# With these numbers, searches of 75 lines with six seeds found errors of 182 to 197 of at most 201,
+# for a test that shows the idle round trip.
 _AT_RANDOM, _CANDIDATES = 10, 64
 
 
 @dataclass(frozen=True)
 class Point:
-    """place: a line; way: the direction of which the test is farthest off there; shown: by it;
-    true: what was."""
+    """The result of a test on one line, in the direction with the largest error."""
 
     place: Place
+    # The direction, or `worse`.
     way: str
     shown: float
     true: float
 
     @property
     def error(self) -> float:
-        """How far it is off, as the logarithm of a factor."""
+        """The error as the logarithm of a factor."""
         return abs(math.log(self.shown / self.true))
 
 
 @dataclass(frozen=True)
 class Aim:
-    """What is searched for. unit: of its numbers; pairs: of a reading, by direction, what the test
-    shows and what is true; beside: lines with cross traffic have a truth."""
+    """The quantity whose largest error is searched."""
 
     unit: str
+    # Function that yields (direction, shown value, true value) of a reading.
     pairs: Callable[[Reading], Iterator[tuple[str, float | None, float | None]]]
+    # True: the true value is known on lines with cross traffic, too.
     beside: bool = True
 
 
 def _latencies(one: Reading) -> Iterator[tuple[str, float | None, float | None]]:
+    """Yield direction, shown latency and true median latency in ms."""
     for name, way in one.telling:
         yield name, way.shown_ms, way.others_median_ms
 
 
 def _rates(one: Reading) -> Iterator[tuple[str, float | None, float | None]]:
+    """Yield direction, shown and possible throughput in Mbit/s."""
     for name in DIRECTIONS:
         yield name, one.ways[name].shown_mbps, one.ways[name].possible_mbps
 
@@ -71,12 +75,18 @@ AIMS: Mapping[str, Aim] = {
     "latency": Aim("ms", _latencies),
     "throughput": Aim("Mbit/s", _rates, beside=False),
 }
-# Makes the runs of places, and gives their readings; None where a run has no number.
+# Function that makes the runs of places and returns their readings, None for a failed run.
 Measure = Callable[[Sequence[Place]], Sequence[Reading | None]]
 
 
 class Lines:
-    """Lines that were run, each once. measure: as Measure; most: no more runs are made."""
+    """Runs a test on lines, each once, and remembers the results.
+
+    Args:
+        aim: the quantity to compare.
+        measure: function that makes runs.
+        most: most runs.
+    """
 
     def __init__(self, aim: Aim, measure: Measure, most: int) -> None:
         self.aim = aim
@@ -86,11 +96,12 @@ class Lines:
 
     @property
     def runs(self) -> int:
-        """How many were made."""
+        """Number of runs made."""
         return len(self._points)
 
     def points(self, places: Sequence[Place]) -> list[Point | None]:
-        """Return what the test shows there; None where it shows nothing, or no run is left."""
+        """Return the test's result at each place, after making the missing runs. None if the test
+        shows nothing there, or no runs are left."""
         new = {place.name: place for place in places if place.name not in self._points}
         selected = [*new.values()][:max(self._most - self.runs, 0)]
         readings = self._measure(selected) if selected else []
@@ -99,14 +110,16 @@ class Lines:
         return [self._points.get(place.name) for place in places]
 
     def point(self, place: Place) -> Point | None:
-        """Return that of one."""
+        """Return the test's result at a place, as points() does."""
         return self.points([place])[0]
 
     def farthest(self) -> Point | None:
-        """Return that of all, None if none has a number."""
+        """Return the result with the largest error of all lines, None without results."""
         return max(filter(None, self._points.values()), key=lambda one: one.error, default=None)
 
     def _farthest(self, place: Place, reading: Reading | None) -> Point | None:
+        """Return the result with the largest error of a reading's directions, None without
+        numbers."""
         points = [Point(place, name, shown, true)
                   for name, shown, true in (self.aim.pairs(reading) if reading else ())
                   if shown and true]
@@ -114,13 +127,15 @@ class Lines:
 
 
 def search(lines: Lines, runs: int) -> Point:
-    """Run so many lines; return the one that is farthest off. Raises ToolMissing without Optuna,
-    BadResult if no line has a number."""
+    """Run the test on so many lines and return the result with the largest error.
+
+    Raises ToolMissing without Optuna, BadResult if no line has a result.
+    """
     optuna = _optuna()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(
         seed=_SEED, n_startup_trials=_AT_RANDOM, n_ei_candidates=_CANDIDATES, constant_liar=True))
-    # A line may be drawn twice, which makes no run.
+    # More rounds than runs, because a line that is drawn again makes no run.
     for _ in range(0, 2 * runs, _ROUND):
         trials = [study.ask() for _ in range(min(_ROUND, runs - lines.runs))]
         if not trials:
@@ -139,6 +154,7 @@ def search(lines: Lines, runs: int) -> Point:
 
 
 def _place(trial: Any, aim: Aim) -> Place:
+    """Return the place that an Optuna trial draws."""
     rate, rtt, buffer_ms = (_rounded(trial.suggest_float(name, *ends, log=True))
                             for name, ends in (("rate", RATE_MBPS), ("rtt", RTT_MS),
                                                ("buffer", BUFFER_MS)))
@@ -149,11 +165,12 @@ def _place(trial: Any, aim: Aim) -> Place:
 
 
 def _rounded(value: float) -> float:
-    """To two digits: nobody has a line of 47.3813 Mbit/s."""
+    """Round a value to two significant digits, because homes don't have lines of 47.3813 Mbit/s."""
     return float(f"{value:.2g}")
 
 
 def _optuna() -> ModuleType:
+    """Import and return Optuna. Raises ToolMissing if it isn't installed."""
     try:
         import optuna
     except ImportError:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a search for a test's worst line found: kept as JSON beside its card, and in words."""
+"""The result of a search for a test's worst line: stored as JSON beside the card, and in
+sentences."""
 
 from __future__ import annotations
 
@@ -24,17 +25,21 @@ LOADING = {"download": "down", "upload": "up", "worse": "in the worse direction"
 
 @dataclass(frozen=True)
 class LineError:
-    """line, way: in words; shown: by the test; true: what was."""
+    """The error of a test on a line."""
 
+    # Description of the line.
     line: str
+    # Key of LOADING.
     way: str
+    # Value that the test shows, and the true value.
     shown: float
     true: float
 
 
 @dataclass(frozen=True)
 class Mended:
-    """A change that makes the error vanish, in words, and what the test shows then."""
+    """A change of a setting, in words, that makes the error vanish, and the values with that
+    change."""
 
     before: str
     after: str
@@ -44,26 +49,29 @@ class Mended:
 
 @dataclass(frozen=True)
 class WorstLine:
-    """aim: of worst.AIMS; runs: that were made; worst: line; simple: where all that doesn't matter
-    is as usual; mended: by changing one setting of that."""
+    """Result of a search."""
 
+    # Key of worst.AIMS.
     aim: str
+    # Number of runs made.
     runs: int
     worst: LineError
+    # The error on the line with usual values of all settings that don't matter.
     simple: LineError
+    # Changes of one setting of the simple line.
     mended: Sequence[Mended]
 
     @property
     def is_right(self) -> bool:
-        """Whether the test isn't wrong on any line."""
+        """True if the test is right even on the worst line found."""
         return is_right(self.worst.shown, self.worst.true)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it fit for JSON."""
+        """Return the result in a form that JSON can hold."""
         return asdict(self)
 
     def sentences(self) -> list[str]:
-        """Return it in words."""
+        """Return the result in sentences."""
         unit = AIMS[self.aim].unit
         lines = [(f"Its worst {self.aim}, of {self.runs} lines that a search tried: "
                   f"{_of(self.worst, unit)}.")]
@@ -79,19 +87,28 @@ class WorstLine:
 
 
 def _of(error: LineError, unit: str) -> str:
+    """Return an error in words."""
     return (f"{error.line}, {LOADING[error.way]}: it says {digits(error.shown)} of "
             f"{digits(error.true)} {unit}")
 
 
 def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Reading | None]]
          ) -> WorstLine:
-    """Search and shrink by no more than so many runs. Raises ToolMissing, BadResult."""
+    """Search the worst line, and find the settings that cause its error, with at most `runs` runs.
+
+    Args:
+        aim: "latency" or "throughput".
+        runs: most runs.
+        measure: function that makes the runs of places and returns their readings.
+
+    Raises ToolMissing without Optuna, BadResult if no line has a result.
+    """
     lines = Lines(AIMS[aim], measure, runs)
     worst = search(lines, runs - round(runs * SHRINK_SHARE))
     if is_right(worst.shown, worst.true):
         return WorstLine(aim, lines.runs, _line_error(worst), _line_error(worst), [])
     simple = simplified(lines, worst)
-    # What doesn't matter may have hidden the error.
+    # The simpler line may have a larger error.
     worst = max(worst, simple, key=lambda point: point.error)
     mended = changes(lines, simple)
     return WorstLine(aim, lines.runs, _line_error(worst), _line_error(simple),
@@ -99,26 +116,31 @@ def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Read
 
 
 def _line_error(point: Point) -> LineError:
+    """Return a result as the record that is stored."""
     return LineError(point.place.words, point.way, point.shown, point.true)
 
 
 def _mended(change: Change) -> Mended:
+    """Return a change as the record that is stored."""
     return Mended(change.before, change.after, change.point.shown, change.point.true)
 
 
 def write(worst_line: WorstLine, folder: Path) -> None:
-    """Keep it, in place of an earlier one with the same aim. Raises ConfigError."""
+    """Write the result to `folder`. It replaces an earlier one with the same aim. Raises
+    ConfigError."""
     write_output(folder / _NAME.format(worst_line.aim),
                  json.dumps(worst_line.as_dict(), indent=1, allow_nan=False) + "\n")
 
 
 def read_all(folder: Path) -> list[WorstLine]:
-    """Return what searches found of a test. Raises BadResult for a damaged file."""
+    """Return the results of searches that are stored in a test's folder. Raises BadResult if a file
+    is damaged."""
     return [_read(path) for aim in AIMS
             if (path := folder / _NAME.format(aim)).is_file()]
 
 
 def _read(path: Path) -> WorstLine:
+    """Return the result stored in a file. Raises BadResult if it is damaged."""
     try:
         note: Mapping[str, Any] = read_note(path)
         mended: Iterable[Mapping[str, Any]] = note["mended"]

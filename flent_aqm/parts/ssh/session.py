@@ -2,7 +2,8 @@
 """A sweep's session on a host: locks it, stores its state, and restores it at the end.
 
 router_hooks/session.sh does the work on the host. Its watchdog restores the host within 60 s if
-this process ends or the connection breaks."""
+this process ends or the connection breaks.
+"""
 
 from __future__ import annotations
 

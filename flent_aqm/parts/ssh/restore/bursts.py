@@ -3,7 +3,8 @@
 
 tc takes a burst in bytes. The kernel stores the time that these bytes take at the rate, in ticks.
 tc shows that time in bytes again, rounded down. The shown number would therefore give a smaller
-burst."""
+burst.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 """Converts filters as tc shows them into the commands that create them again.
 
 Supported are u32 without additional hash tables, fw and matchall, with a class or with one
-redirection to another device. Shapers with an IFB device or with DSCP classes use these."""
+redirection to another device. Shapers with an IFB device or with DSCP classes use these.
+"""
 
 from __future__ import annotations
 
