@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`python -m flent_aqm.measure.serve`: the server with as few imports as possible."""
+"""`python -m flent_aqm.measure.serve`: starts the server with as few imports as possible."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Accepting, cutting off what takes too long, and stopping.
+"""Accepts clients, ends connections that take too long, and stops the server.
 
-The main thread does these; what a client gets is a Service's business, on other threads.
+The main thread does this. Each client is served by a Service, on other threads.
 """
 
 from __future__ import annotations
@@ -29,46 +29,59 @@ from flent_aqm.measure.serve.log import log
 if TYPE_CHECKING:
     import ssl
 
-    # Gives the context of connections through TLS, the same each time, from any thread.
+    # Function that returns the TLS context for connections, always the same one. Any thread may
+    # call it.
     TlsSource = Callable[[], ssl.SSLContext]
 
-# How long no client is accepted after one could not be: what it lacked takes a while to come
-# back, and the listening sockets would wake us all that time.
+# Seconds for which no client is accepted after accepting failed for lack of a resource. The
+# resource takes a while to become free, and the listening sockets would wake the thread all that
+# time.
 _PAUSE_S = 0.5
+# Errors of accept() that mean a lack of descriptors or memory.
 _LACKING = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
-# Threads that don't notice the end of their connection by then are left behind.
+# Seconds that threads have to notice the end of their connections. Others are left behind.
 STOP_TIMEOUT_S = 2.0
 
 
 class Service(Protocol):
-    """What clients of some of the listening sockets want."""
+    """Serves the clients of some of the listening sockets."""
 
     def load(self) -> None:
-        """Have all that a client needs before there is one, while there are descriptors for
-        it. Raises ImportError, OSError, AqmError."""
+        """Load all that is needed to serve a client, while there are file descriptors for it.
+        Called before each client is accepted. Raises ImportError, OSError or AqmError."""
 
     def take(self, client: Client) -> None:
-        """Serve a client on another thread, and call its done() at the end. Raises OSError,
-        RuntimeError where there can't be one."""
+        """Serve a client on another thread, and call its done() at the end. Raises OSError or
+        RuntimeError if no thread can be started."""
 
     def stop(self) -> None:
-        """End what is left."""
+        """Stop the service. Its connections have been ended."""
 
 
 class Listener(NamedTuple):
-    """A listening socket. tls: of its connections, None in cleartext."""
+    """A listening socket and its service."""
 
     sock: socket.socket
     service: Service
+    # Source of the TLS context of its connections, None for cleartext.
     tls: TlsSource | None
 
 
 class Client:
-    """One accepted connection, shared by the main thread and the one that serves it.
+    """One accepted connection, shared by the main thread and the thread that serves it.
 
-    deadline_s: when the main thread ends it. Only ever moved to later: serve() waits for the
-    first one that it knows of. in_handshake: the one of TLS isn't done.
+    Attributes:
+        sock: the connected socket.
+        tls: source of the TLS context, None for cleartext.
+        in_handshake: True until the TLS handshake is complete.
+        host: address of the client.
+        address, server_address: ADDRESS:PORT of both ends.
+        deadline_s: time on the monotonic clock at which the main thread ends the connection. It
+            must
+            only be moved to later, because serve() waits for the earliest deadline that it knows.
+        cut_off: reason for which the main thread ended the connection, "" if it did not.
+        thread: thread that serves the client, None if the service has no thread per client.
     """
 
     def __init__(self, sock: socket.socket, tls: TlsSource | None, server: Server,
@@ -80,35 +93,37 @@ class Client:
         self.address = address_text(sock.getpeername())
         self.server_address = address_text(sock.getsockname())
         self.deadline_s = time.monotonic() + timeout_s
-        self.cut_off = ""  # why the main thread ended it, if it did
+        self.cut_off = ""
         self.thread: threading.Thread | None = None
         self._server = server
 
     def end(self, reason: str) -> None:
-        """Wake its thread from whatever system call it waits in."""
+        """Shut the connection down, which wakes its thread from any system call. `reason` is for
+        the log."""
         self.cut_off = self.cut_off or reason
         self.in_handshake = False
         try:
             self.sock.shutdown(socket.SHUT_RDWR)
         except OSError:
-            pass  # it has ended by itself
+            pass  # the connection has ended already
 
     def done(self) -> None:
-        """It is served. From any thread; more than once does no harm."""
+        """Note that the client has been served. Any thread may call it, more than once."""
         self._server.forget(self)
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nobody at its address is served for now."""
+        """True if clients at this address are currently not served, because one of them flooded the
+        server."""
         return self.host in self._server.quiet
 
     def quiet(self) -> None:
-        """Serve nobody at its address for a while."""
+        """Serve no client at this address for QUIET_S seconds."""
         self._server.quiet.add(self.host)
 
 
 class Server:
-    """Serves until stop() or a signal. Listening sockets are closed at the end."""
+    """Accepts and serves clients until stop() or a signal, then closes the listening sockets."""
 
     def __init__(self, listeners: Sequence[Listener], services: Sequence[Service], *,
                  quiet: Quiet, most_connections: int = MOST_CONNECTIONS,
@@ -125,17 +140,17 @@ class Server:
         self._stopping = False
 
     def stop(self) -> None:
-        """Make serve() return; fit for signal handlers and other threads."""
+        """Make serve() return. Signal handlers and other threads may call it."""
         self._stopping = True
         self._wake()
 
     def stop_on_signals(self) -> None:
-        """SIGTERM and SIGINT stop this server."""
+        """Stop this server at SIGTERM and SIGINT."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.stop())
 
     def forget(self, client: Client) -> None:
-        """A client is served; the next one may come."""
+        """Note that a client has been served, so that the next one may be accepted."""
         with self._lock:
             full = len(self._clients) >= self._most
             self._clients.pop(client, None)
@@ -143,7 +158,8 @@ class Server:
             self._wake()
 
     def serve(self, addresses: Mapping[str, Sequence[str]]) -> None:
-        """Accept clients until stop(). addresses: what is said to be served, and where."""
+        """Accept clients until stop(). addresses: names of the services and their addresses, for
+        the log."""
         poll = select.poll()
         poll.register(self._wake_read, select.POLLIN)
         self._listen(poll, True)
@@ -165,21 +181,24 @@ class Server:
             self._close()
 
     def _wake(self) -> None:
+        """Wake the main thread from poll()."""
         try:
             os.write(self._wake_write, b"x")
         except OSError:
-            pass  # it has stopped already
+            pass  # the server has stopped already
 
     def _listen(self, poll: select.poll, on: bool) -> None:
+        """Switch polling of the listening sockets on or off."""
         for number in self._listeners:
             poll.register(number, select.POLLIN if on else 0)
 
     def _pause(self, poll: select.poll) -> None:
+        """Stop accepting clients for _PAUSE_S seconds."""
         self._listen(poll, False)
         self._paused_until_s = time.monotonic() + _PAUSE_S
 
     def _go_on(self, poll: select.poll) -> None:
-        """Listen again where a pause is over, and there is room for a client."""
+        """Accept clients again if a pause is over and there is room for a client."""
         if self._paused_until_s is None:
             return
         with self._lock:
@@ -189,13 +208,14 @@ class Server:
             self._paused_until_s = None
 
     def _accept(self, listener: Listener) -> bool:
-        """Accept a client and have it served; False where the process lacks what that takes."""
+        """Accept a client and pass it to its service. Return False if accepting has to pause,
+        because the process lacks a resource or has the largest number of clients."""
         try:
             not_loaded = _load(listener)
             sock, _ = listener.sock.accept()
         except OSError as error:
             if error.errno not in _LACKING:
-                return True  # the client has gone already
+                return True  # the client has disconnected already
             with self._lock:
                 clients = len(self._clients)
             log("failed", reason=f"accept: {error}", clients=clients)
@@ -228,7 +248,8 @@ class Server:
         return not full
 
     def _wait_ms(self) -> float | None:
-        """Time until the first deadline, or the end of a pause; None when there is neither."""
+        """Return the ms until the earliest deadline or the end of a pause. None if there is
+        neither."""
         with self._lock:
             times = [client.deadline_s for client in self._clients]
             full = len(self._clients) >= self._most
@@ -240,15 +261,18 @@ class Server:
         return max(0.0, (first_s - time.monotonic()) * 1000) + 1
 
     def _cut_off_late(self) -> None:
+        """End connections whose deadline has passed."""
         now_s = time.monotonic()
         with self._lock:
             late = [client for client in self._clients if client.deadline_s <= now_s]
         for client in late:
             client.end("took too long")
-            # Its thread ends now, but not at once: don't wake up for it again and again.
+            # The thread takes a while to end. Without a new deadline, the main thread would wake up
+            # for it all that time.
             client.deadline_s = now_s + STOP_TIMEOUT_S
 
     def _close(self) -> None:
+        """Close all sockets, end all connections and stop the services."""
         for listener in self._listeners.values():
             listener.sock.close()
         with self._lock:
@@ -267,7 +291,7 @@ class Server:
 
 
 def _load(listener: Listener) -> str:
-    """Have all that a client takes; why that can't be had, or ""."""
+    """Load all that is needed to serve a client. Return "", or the reason if that failed."""
     try:
         listener.service.load()
         if listener.tls is not None:
@@ -278,16 +302,16 @@ def _load(listener: Listener) -> str:
 
 
 def allow_many_descriptors() -> None:
-    """Take as many as the administrator allows: what a process begins with is meant for
-    programs that use select()."""
+    """Raise the limit of file descriptors to the largest value that the administrator allows. The
+    default is meant for programs that use select()."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     except (OSError, ValueError):
-        pass  # it stays as it was
+        pass  # the limit stays as it was
 
 
 def address_text(name: Sequence[object]) -> str:
-    """ADDRESS:PORT, with [] around an IPv6 address, as the specification writes it."""
+    """Return ADDRESS:PORT, with [] around an IPv6 address, as ndt7's specification requires."""
     host, port = str(name[0]), name[1]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The TLS side of a server: a certificate from files, or one of our own making.
+"""Makes the server's TLS context: with a certificate from files, or with a self-signed one.
 
-    python -m flent_aqm.measure.serve.certificate FILE KIND    writes one, for a server of others
+    python -m flent_aqm.measure.serve.certificate FILE KIND    writes a self-signed certificate and
+                                                               its key, for another server
 """
 
 from __future__ import annotations
@@ -18,18 +19,19 @@ from flent_aqm.base.defaults import ED25519, P256
 from flent_aqm.base.errors import ConfigError
 
 _VALID_DAYS = 3650
-# The highest bit that random_serial_number() leaves alone: with it all are of one length.
+# Highest bit that random_serial_number() leaves 0. With it, all serial numbers have the same
+# length.
 _SERIAL_TOP = 1 << 158
 
 
 def context_from_files(cert: str, key: str) -> ssl.SSLContext:
     """Return a context with a certificate (and its chain) and its private key, both PEM.
 
-    Raises ConfigError when they can't be read or don't belong together.
+    Raises ConfigError if the files can't be read or don't belong together.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        # A password would be asked for on the terminal; an empty one fails at once.
+        # Without a password, OpenSSL would ask for one on the terminal. An empty one fails at once.
         context.load_cert_chain(cert, key, password="")
     except (OSError, ValueError) as error:
         raise ConfigError(
@@ -40,13 +42,17 @@ def context_from_files(cert: str, key: str) -> ssl.SSLContext:
 
 
 def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLContext:
-    """Return a context with a new certificate for this host, which exists in memory alone.
+    """Return a context with a new self-signed certificate, which exists only in memory.
 
-    addresses: names or IP addresses that it shall be valid for too; key: one of OWN_KEYS.
+    Args:
+        addresses: further names or IP addresses for which the certificate is valid, besides those
+            of
+            this host.
+        key: kind of the key, one of OWN_KEYS.
     """
     pem = self_signed_pem({"localhost", "127.0.0.1", "::1", socket.gethostname(), *addresses},
                           key)
-    # OpenSSL's interface in Python reads files only; this one has no name on any disk.
+    # Python's ssl reads certificates only from files. This file is in memory.
     handle = os.memfd_create("flent-aqm-certificate")
     try:
         os.write(handle, pem)
@@ -57,8 +63,13 @@ def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLCon
 
 
 def self_signed_pem(names: set[str], kind: str = P256) -> bytes:
-    """Certificate and private key, PEM, one behind the other. kind: one of OWN_KEYS."""
-    # Imported here, because it is large and most servers have no need of it.
+    """Return a new certificate and its private key in PEM, one after the other.
+
+    Args:
+        names: names and IP addresses for which the certificate is valid.
+        kind: kind of the key, one of OWN_KEYS.
+    """
+    # Imported here, because it is large and most servers don't need it.
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command `flent-aqm serve`. Importing this costs next to nothing."""
+"""The command `flent-aqm serve`. The module imports little, so that the server starts fast."""
 
 from __future__ import annotations
 
@@ -21,22 +21,26 @@ if TYPE_CHECKING:
 
 NDT7, HTTP, HTTP3, WEBRTC = "ndt7", "http", "http3", "webrtc"
 SERVED = (NDT7, HTTP, HTTP3, WEBRTC)
-# What needs no package that isn't everywhere.
+# Services that need only packages which every installation has.
 USUAL = (NDT7, HTTP)
+# Service -> Python package that it needs.
 _MODULES = {NDT7: "websockets", HTTP: "h2", HTTP3: "aioquic", WEBRTC: "aiortc"}
 _LONGEST_CC_NAME = 15
 
 
 class _Port(NamedTuple):
-    """what: is served there; of: that in words."""
+    """A port on which the server listens."""
 
+    # Service of the port, one of SERVED.
     what: str
+    # Description of the service for help texts.
     of: str
+    # Default port number.
     usual: int
     tls: bool = False
 
 
-# By the name of the port in the log; its option is --NAME-port.
+# Ports by their name in the log. The option of a port is --NAME-port.
 _PORTS = {
     "ndt7": _Port(NDT7, "NDT7 in cleartext", defaults.NDT7_PORT),
     "ndt7-tls": _Port(NDT7, "NDT7 through TLS", defaults.NDT7_TLS_PORT, tls=True),
@@ -48,8 +52,8 @@ _PORTS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this command's options."""
-    from argparse import SUPPRESS  # here, as a start without options needs no argparse
+    """Add the options of `serve` to the parser."""
+    from argparse import SUPPRESS  # here: a start without options needs no argparse
 
     parser.description = (
         "Serve speed tests until SIGINT or SIGTERM: NDT7, and over HTTP/1.1 and HTTP/2 those of "
@@ -77,16 +81,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: %(default)s)")
     parser.add_argument("--most-connections", type=int, default=MOST_CONNECTIONS, metavar="N",
                         help="at once; others wait (default: %(default)s)")
-    # The lab's, where every handshake is to be as long as any other: see certificate.py.
+    # For the lab, in which all handshakes have to have the same length: see certificate.py.
     parser.add_argument("--own-key", choices=defaults.OWN_KEYS, default=defaults.P256,
                         help=SUPPRESS)
-    # Tests of this server needn't last as long as the protocol's.
+    # For tests of this server, which needn't last as long as the protocol's.
     parser.add_argument("--duration", type=float, default=TEST_DURATION_S, help=SUPPRESS)
     parser.add_argument("--request-timeout", type=float, default=REQUEST_TIMEOUT_S, help=SUPPRESS)
 
 
 def main(args: argparse.Namespace) -> int:
-    """Serve until a signal; 0 then. Raises ConfigError or ToolMissing before it listens."""
+    """Run the server until a signal. Return 0. Raises ConfigError or ToolMissing before it
+    listens."""
     args.what = tuple(args.what) or USUAL
     _check(args)
     from flent_aqm.measure.serve.acceptor import Listener, Server, address_text
@@ -116,16 +121,19 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _wanted(args: argparse.Namespace) -> dict[str, _Port]:
+    """Return the ports on which the server has to listen, by name."""
     return {name: port for name, port in _PORTS.items()
             if port.what in args.what and not (port.tls and args.no_tls)}
 
 
 def _number(args: argparse.Namespace, name: str) -> int:
+    """Return the port number that the command line has for a port's name."""
     return int(vars(args)[f"{name}_port".replace("-", "_")])
 
 
 def _service(args: argparse.Namespace, what: str, port: int) -> Service:
-    """Imported here: each takes much that the others don't."""
+    """Return a new service. port: number of its first port. The modules are imported here, because
+    each service needs large ones that the others don't."""
     if what == NDT7:
         from flent_aqm.measure.ndt7.service import Ndt7
 
@@ -142,7 +150,8 @@ def _service(args: argparse.Namespace, what: str, port: int) -> Service:
 
 def _serve_http3(args: argparse.Namespace, services: dict[str, Service], quiet: Quiet
                  ) -> list[str]:
-    """Begin it; gives the addresses. Over UDP there is nothing to accept."""
+    """Start the HTTP/3 service. Return its addresses. Over UDP it receives its clients itself, so
+    it has no Listener. Raises ConfigError if the port can't be used."""
     from flent_aqm.measure.serve.http3 import Http3Service
 
     services[HTTP3] = http3 = Http3Service(quiet, args.most_connections, args.request_timeout)
@@ -156,10 +165,12 @@ def _serve_http3(args: argparse.Namespace, services: dict[str, Service], quiet: 
 
 
 def _check(args: argparse.Namespace) -> None:
+    """Raise ConfigError for options that are invalid or contradict each other, ToolMissing if a
+    service needs a Python package that isn't installed."""
     for what in args.what:
         if what not in SERVED:
             raise ConfigError(f"{what!r} can't be served; known: {', '.join(SERVED)}")
-        # Looked up only, because importing NDT7's waits until a client comes.
+        # Only looked up: NDT7's package is imported when a client arrives.
         if find_spec(_MODULES[what]) is None:
             raise ToolMissing(f"{what}: Python package {_MODULES[what]} is not installed: "
                               f"pip install {_MODULES[what]}")
@@ -185,9 +196,14 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:
-    """Files are read now, so that the user is told. A certificate of our own for NDT7 is made
-    when a client asks for TLS: what that takes to load is most of a start otherwise."""
+    """Return the source of the TLS context of a service.
+
+    Certificate files are read at once, so that the user gets an error message. A self-signed
+    certificate for NDT7 is made when the first client uses TLS, because the modules for it take
+    most of a start.
+    """
     def with_alpn(context: ssl.SSLContext) -> ssl.SSLContext:
+        # Let clients of HTTP select the version.
         if what == HTTP:
             context.set_alpn_protocols(["h2", "http/1.1"])
         return context
@@ -206,5 +222,5 @@ def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:
             [addr for addr in args.bind if addr not in ("0.0.0.0", "::")], args.own_key))
 
     if what == HTTP:
-        made()  # its clients measure how long the first handshake takes, too
+        made()  # made now, because clients of HTTP measure also the first handshake
     return made

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All tests over HTTP: HTTP/1.1 and HTTP/2 on one port, in cleartext or TLS.
+"""The HTTP service: all tests over HTTP/1.1 and HTTP/2 on one port, in cleartext or TLS.
 
-HTTP's grammar is h11's and h2's; what is sent when is ours.
+h11 and h2 parse and format HTTP. This package decides what is sent when.
 """
 
 from __future__ import annotations
@@ -21,8 +21,13 @@ _NEVER = float("inf")
 
 
 class Grammar(Protocol):
-    """One of the versions of HTTP, on a connection. paused: the kernel takes no more for now;
-    heads: requests whose head was whole; moved: content that was sent, in bytes."""
+    """The protocol of one connection, HTTP/1.1 or HTTP/2.
+
+    Attributes:
+        paused: True while the kernel accepts no more data.
+        heads: number of requests whose head was complete.
+        moved: bytes of content sent.
+    """
 
     paused: bool
     heads: int
@@ -30,25 +35,27 @@ class Grammar(Protocol):
 
     @property
     def held_bytes(self) -> int:
-        """Return how much is kept of what has come and can't be acted upon yet, in bytes."""
+        """Received bytes that are kept because they can't be processed yet."""
 
     @property
     def half(self) -> int | None:
-        """Return the number of what has begun to come and can't be acted upon yet, the head of
-        a request or a frame; None where there is none."""
+        """Number of the request head or frame that has begun but isn't complete. None if there is
+        none."""
 
     def received(self, data: bytes) -> None:
-        """Serve what has come. Raises ValueError for what isn't HTTP, and Flood."""
+        """Process received bytes. Raises ValueError if they aren't HTTP, Flood if the client has
+        used up its credit."""
 
     def writable(self) -> None:
-        """Go on: the kernel takes more. Raises as received() does."""
+        """Continue to send, because the kernel accepts data again. Raises as received() does."""
 
     def refuse(self) -> None:
-        """Say that it was too much, where there is a word for it."""
+        """Tell the client that it has flooded the server, if the protocol has a message for it."""
 
 
 class Http:
-    """A Service, see acceptor.py. timeout_s: for the rest of a request that has begun."""
+    """The HTTP service; see acceptor.Service. timeout_s: seconds for the rest of a request that has
+    begun."""
 
     def __init__(self, loop: Loop, timeout_s: float) -> None:
         self._loop = loop
@@ -56,18 +63,20 @@ class Http:
         self._held = Held()
 
     def load(self) -> None:
-        pass  # all is there
+        """Do nothing: everything has been loaded."""
 
     def take(self, client: Client) -> None:
+        """Serve a client on the event loop's thread."""
         self._loop.adopt(client, lambda: _Connection(client, self._timeout_s, self._held))
 
     def stop(self) -> None:
+        """Stop the event loop."""
         self._loop.stop()
 
 
 class _Connection(asyncio.Protocol):
-    """Finds out which HTTP a client speaks, passes on what happens, and ends what takes too
-    long."""
+    """Detects the version of HTTP that a client speaks, passes events to its Grammar, and ends
+    connections that take too long."""
 
     def __init__(self, client: Client, timeout_s: float, held: Held) -> None:
         self._client = client
@@ -79,7 +88,7 @@ class _Connection(asyncio.Protocol):
         self._credit = Credit()
         self._timer: asyncio.TimerHandle | None = None
         self._seen: tuple[int, int, int] = (0, 0, 0)
-        self._half: int | None = None  # the request that was half there at the last look
+        self._half: int | None = None  # Grammar.half at the last call of _look()
         self._idle_s = 0.0
         self._received = 0
 
@@ -108,12 +117,13 @@ class _Connection(asyncio.Protocol):
         except ValueError as fault:
             self._refuse(fault)
         if self._grammar.heads:
-            # The main thread's deadline is for the first one.
+            # The main thread's deadline is only for the first request.
             self._client.deadline_s = _NEVER
         self._note_held()
 
     def _note_held(self) -> None:
-        """End the connection for which most is held if all hold too much."""
+        """Note how much is kept for this connection. If it is too much for all connections
+        together, end the one with the most."""
         assert self._transport is not None
         assert self._grammar is not None
         held_bytes = self._grammar.held_bytes + self._transport.get_write_buffer_size()
@@ -148,6 +158,7 @@ class _Connection(asyncio.Protocol):
         self._client.done()
 
     def _refuse(self, fault: ValueError) -> None:
+        """End the connection for this fault. A flood also makes the address quiet."""
         if not isinstance(fault, Flood):
             self._end(f"no HTTP: {fault}")
             return
@@ -157,16 +168,18 @@ class _Connection(asyncio.Protocol):
         self._end(str(fault))
 
     def _end(self, reason: str) -> None:
+        """End the connection. `reason` is for the log."""
         self._client.cut_off = self._client.cut_off or reason
         assert self._transport is not None
         self._transport.abort()
 
     def _look_later(self) -> None:
+        """Call _look() after timeout_s."""
         self._timer = asyncio.get_running_loop().call_later(self._timeout_s, self._look)
 
     def _look(self) -> None:
-        """End a connection whose request has been half there all the time since the last look, or
-        over which nothing has gone for long."""
+        """End the connection if the same request has been incomplete since the last call, or if no
+        data has been transferred for IDLE_TIMEOUT_S. Otherwise call this again later."""
         assert self._transport is not None
         grammar = self._grammar
         if grammar is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The server's HTTP/1.1: one request after the other, then the connection stays open."""
+"""The server's HTTP/1.1: serves one request after the other on a persistent connection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flent_aqm.measure.serve.limits import Credit
 
 
 class Http1:
-    """A connection of a client, see Grammar in http.py."""
+    """HTTP/1.1 on one client's connection; see Grammar in http.py."""
 
     def __init__(self, transport: asyncio.Transport, credit: Credit) -> None:
         self.paused = False
@@ -26,20 +26,21 @@ class Http1:
         self._credit = credit
         self._http = h11.Connection(h11.SERVER)
         self._request: Request | None = None
-        self._waiting = b""  # what has come and isn't looked at yet
-        self._left = 0  # bytes of filler that are still to be sent
-        self._awaited = 0  # bytes of a request of known length that are still to come
-        self._past_h11 = False  # the content of this request
+        self._waiting = b""  # received bytes that h11 hasn't got yet
+        self._left = 0  # bytes of filler to send
+        self._awaited = 0  # bytes of a request of known length that haven't arrived
+        self._past_h11 = False  # the content of this request bypasses h11
         self._wake = WakeAt(transport)
         self._unsent = UnsentLimit(transport.get_extra_info("socket"))
 
     def received(self, data: bytes) -> None:
-        """Serve what has come. Raises ValueError for what isn't HTTP/1.1."""
+        """Process received bytes. Raises ValueError if they aren't HTTP/1.1, Flood if the client
+        has used up its credit."""
         self._waiting += data
         self._go_on()
 
     def writable(self) -> None:
-        """Go on with an answer, and then with requests that came meanwhile."""
+        """Continue with a response, then with requests that arrived meanwhile."""
         self._fill()
         if not self._busy():
             self._transport.resume_reading()
@@ -55,17 +56,18 @@ class Http1:
         return self.heads if idle and self._http.trailing_data[0] else None
 
     def refuse(self) -> None:
-        """Between answers there is no word for it."""
+        """Do nothing: HTTP/1.1 has no message for it between responses."""
 
     def _busy(self) -> bool:
-        """An answer is on its way, and no other request is looked at."""
+        """Return whether a response is being sent. Then no other request is processed."""
         return bool(self._left) or self.paused
 
     def _go_on(self) -> None:
+        """Process received bytes until a response is being sent or nothing is left."""
         while not self._transport.is_closing():
             if self._busy():
                 if self._waiting or self._http.trailing_data[0]:
-                    # Of a client that sends requests without reading the answers.
+                    # The client sends requests without reading the responses.
                     self._transport.pause_reading()
                 return
             if self._awaited:
@@ -76,7 +78,7 @@ class Http1:
                 return
 
     def _take_content(self) -> None:
-        """Count content of known length, at which h11 would look piece by piece."""
+        """Count content of known length without h11, which would process each piece."""
         mine = min(len(self._waiting), self._awaited)
         self._waiting = self._waiting[mine:]
         self._credit.earn(mine)
@@ -85,7 +87,8 @@ class Http1:
             self._respond()
 
     def _take_event(self) -> bool:
-        """Let h11 look at what has come; False when there is nothing more to do."""
+        """Let h11 parse received bytes, and process the next event. Return False if there is no
+        event."""
         if self._waiting:
             self._http.receive_data(self._waiting)
             self._waiting = b""
@@ -113,14 +116,17 @@ class Http1:
         return True
 
     def _await(self, size: int) -> None:
+        """Set the number of content bytes to wait for."""
         self._awaited = size
         self._wake(size)
 
     def _respond(self) -> None:
+        """Answer the current request."""
         assert self._request is not None
         self._answer(self._request, answer(self._request))
 
     def _read(self, event: Any) -> Request:
+        """Return the request of an h11 event. Send 100 Continue if the client waits for it."""
         headers = {name.decode(): value.decode("latin-1") for name, value in event.headers}
         if self._http.they_are_waiting_for_100_continue:
             self._transport.write(self._http.send(h11.InformationalResponse(
@@ -131,6 +137,7 @@ class Http1:
                           self._transport.get_extra_info("sslcontext") is not None)
 
     def _answer(self, request: Request, reply: Answer) -> None:
+        """Send a response, or begin to send it."""
         if reply.length:
             self._unsent.begin(request.unsent)
         head = self._http.send(h11.Response(status_code=reply.status, headers=[
@@ -146,12 +153,13 @@ class Http1:
             self._end()
 
     def _fill(self) -> None:
+        """Send filler until the kernel accepts no more or the response is complete."""
         while self._left and not self.paused and not self._transport.is_closing():
             size = self._unsent.frame_bytes(len(FILLER))
             piece = FILLER if size >= len(FILLER) <= self._left else FILLER[:min(size, self._left)]
             self._left -= len(piece)
             self.moved += len(piece)
-            # Its length is all that h11 looks at.
+            # h11 only uses the length of the piece.
             for part in self._http.send_with_data_passthrough(h11.Data(data=piece)) or ():
                 self._transport.write(part)
             self._unsent.sent(len(piece))
@@ -160,6 +168,7 @@ class Http1:
                 self._end()
 
     def _end(self) -> None:
+        """End the response, and prepare for the next request or close the connection."""
         self._transport.write(self._http.send(h11.EndOfMessage()) or b"")
         if self._http.our_state is h11.MUST_CLOSE:
             self._transport.close()

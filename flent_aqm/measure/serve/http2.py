@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The server's HTTP/2: streams with something to send take turns, a frame each."""
+"""The server's HTTP/2: streams with data to send take turns, one frame each."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from flent_aqm.measure.serve.endpoints import FOR_OTHER_ORIGINS, Answer, Request
 from flent_aqm.measure.serve.limits import MOST_STREAMS, RESET_COST, UNREAD_BYTES, Credit
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-# A change of settings is work for each stream: so many are as dear as a frame.
+# A change of settings causes work for each stream. Work for so many streams costs as much credit as
+# a frame.
 _STREAMS_A_FRAME = 20
 
 
 class Http2:
-    """A connection of a client, see Grammar in http.py."""
+    """HTTP/2 on one client's connection; see Grammar in http.py."""
 
     def __init__(self, transport: asyncio.Transport, credit: Credit) -> None:
         self.paused = False
@@ -35,20 +36,21 @@ class Http2:
         self._http = h2.connection.H2Connection(h2.config.H2Configuration(
             client_side=False, header_encoding="utf-8", validate_inbound_headers=False))
         self._requests: dict[int, Request] = {}
-        self._left: dict[int, int] = {}  # stream -> bytes that are still to be sent
-        self._bodies: dict[int, bytes] = {}  # those bytes, of a stream that has no filler
-        self._turn: deque[int] = deque()  # those streams, the next one first
+        self._left: dict[int, int] = {}  # stream -> bytes to send
+        self._bodies: dict[int, bytes] = {}  # stream -> the bytes to send, if they aren't filler
+        self._turn: deque[int] = deque()  # streams with bytes to send, in the order of their turns
         self._unsent = UnsentLimit(transport.get_extra_info("socket"))
         self._inbound = Inbound()
         self._wake = WakeAt(transport)
-        self._preface = True  # is still to come
-        self._paid = self._paid_settings = 0
+        self._preface = True  # the connection preface hasn't been processed
+        self._paid = self._paid_settings = 0  # frames and SETTINGS frames that have cost credit
         settings_for_bulk(self._http, MOST_STREAMS)
 
     def received(self, data: bytes) -> None:
-        """Serve what has come. Raises ValueError for what isn't HTTP/2."""
+        """Process received bytes. Raises ValueError if they aren't HTTP/2, Flood if the client has
+        used up its credit."""
         try:
-            if self._preface:  # http.py has waited until it is whole
+            if self._preface:  # http.py has waited until the preface is complete
                 self._preface = False
                 self.heads = 1
                 self._http.receive_data(data[:len(PREFACE)])
@@ -70,13 +72,13 @@ class Http2:
             self._flush()
             raise ValueError(str(fault)) from None
         except h2.exceptions.ProtocolError as fault:
-            self._flush()  # its words for it
+            self._flush()  # send the error that h2 has prepared
             raise ValueError(str(fault)) from None
         self._wake(self._inbound.missing)
         self._flush()
         self.writable()
         if self._transport.get_write_buffer_size() > UNREAD_BYTES:
-            # Of a client that doesn't read what its frames bring about.
+            # The client doesn't read the responses to its frames.
             self._transport.pause_reading()
 
     @property
@@ -88,12 +90,12 @@ class Http2:
         return self._inbound.frames if self._inbound.half else None
 
     def refuse(self) -> None:
-        """Say that it was too much."""
+        """Tell the client that it has flooded the server (ENHANCE_YOUR_CALM)."""
         self._http.close_connection(h2.errors.ErrorCodes.ENHANCE_YOUR_CALM)
         self._flush()
 
     def _pay(self) -> None:
-        """For the frames that have begun since last time."""
+        """Spend credit for the frames that have begun since the last call. Raises Flood."""
         frames, settings = self._inbound.frames, self._inbound.settings
         if frames > self._paid:
             streams = len(self._requests) + len(self._left)
@@ -102,11 +104,12 @@ class Http2:
             self._paid, self._paid_settings = frames, settings
 
     def _see(self, event: h2.events.Event) -> None:
+        """Process one event of h2. Raises Flood."""
         if isinstance(event, h2.events.RequestReceived):
             self._read(event)
         elif isinstance(event, h2.events.DataReceived):
             self._credit.earn(event.flow_controlled_length)
-            # A stream that has ended has no window any more.
+            # h2 ignores the window of a stream that has ended.
             self._http.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
         elif isinstance(event, h2.events.StreamEnded):
             self._answer(event.stream_id)
@@ -157,6 +160,7 @@ class Http2:
         self.moved += size
 
     def _read(self, event: h2.events.RequestReceived) -> None:
+        """Note the request of a stream whose head has arrived."""
         headers = {str(name): str(value) for name, value in event.headers or ()}
         peer = self._transport.get_extra_info("peername")
         assert event.stream_id is not None
@@ -169,11 +173,12 @@ class Http2:
             self._transport.get_extra_info("sslcontext") is not None)
 
     def _answer(self, stream: int) -> None:
+        """Answer the request of a stream, or begin to."""
         request = self._requests.pop(stream)
         reply: Answer = answer(request)
         if reply.length:
             self._unsent.begin(request.unsent)
-        # The length only of small ones: a client of ours counts the others past its h2.
+        # Only small responses have a content-length. Our clients count large ones without h2.
         length = [] if reply.length else [("content-length", str(reply.total))]
         size = reply.total if request.method != "HEAD" else 0
         self._http.send_headers(stream, [
@@ -192,6 +197,7 @@ class Http2:
         self._turn.append(stream)
 
     def _forget(self, stream: int) -> None:
+        """Forget a stream that has ended or was reset."""
         self._requests.pop(stream, None)
         self._bodies.pop(stream, None)
         self._inbound.forget(stream)
@@ -199,5 +205,6 @@ class Http2:
             self._turn.remove(stream)
 
     def _flush(self) -> None:
+        """Send the data that h2 has prepared."""
         if data := self._http.data_to_send():
             self._transport.write(data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The server's HTTP/3: the same answers as over HTTP/1.1 and HTTP/2. Needs aioquic."""
+"""The server's HTTP/3: the same endpoints as over HTTP/1.1 and HTTP/2. Needs aioquic."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ from flent_aqm.measure.serve.limits import IDLE_TIMEOUT_S, Credit, Flood, Held, 
 from flent_aqm.measure.serve.log import log
 from flent_aqm.measure.serve.loop import Loop
 
-# A datagram of content is more than a kilobyte of it, which pays for two.
+# Credit that a datagram costs. A datagram with content has more than a kilobyte, which earns credit
+# for two.
 _DATAGRAM = 0.5
+# Bit in the first byte of a QUIC packet with a long header.
 _LONG_HEADER = 0x80
-# Datagrams between two looks at how much of a connection's content came before its turn.
+# Number of datagrams between two calls of note_held().
 _HELD_EVERY = 64
 
 
 class Http3(Bulk):
-    """A connection of a client, which aioquic lets have 128 streams at once."""
+    """HTTP/3 on one client's connection. aioquic allows 128 streams at once."""
 
     def __init__(self, quic: QuicConnection, server: Listener) -> None:
         super().__init__(quic)
@@ -77,24 +79,25 @@ class Http3(Bulk):
 
     @property
     def held_bytes(self) -> int:
-        """Return how much of its streams has come and can't be taken yet, as what was sent before
-        it is missing."""
-        # aioquic has no public name for it.
+        """Received bytes of its streams that can't be processed yet, because bytes before them are
+        missing."""
+        # aioquic has no public name for these buffers.
         return sum(len(stream.receiver._buffer) for stream in self._quic._streams.values())
 
     def end_holding(self) -> None:
-        """End the connection, as it makes the server hold too much."""
+        """End the connection because it makes the server keep too much."""
         self._end("the server holds too much for clients that don't go on")
 
     def sent(self, size: int) -> None:
-        """Count a piece of an answer."""
+        """Count a piece of a response."""
         self._credit.earn(size)
 
     def forgotten(self) -> None:
-        """The connection has ended."""
+        """Note that the connection has ended."""
         self._late.cancel()
 
     def _read(self, headers_event: HeadersReceived) -> None:
+        """Note the request of a stream whose head has arrived."""
         self._requested = True
         headers = {name.decode(): value.decode("latin-1") for name, value in headers_event.headers}
         self._requests[headers_event.stream_id] = request_of(
@@ -102,6 +105,7 @@ class Http3(Bulk):
             headers.get(":authority", ""), "", secure=True)
 
     def _answer(self, stream: int) -> None:
+        """Answer the request of a stream, or begin to."""
         request = self._requests.pop(stream, None)
         if request is None:
             return
@@ -111,7 +115,7 @@ class Http3(Bulk):
                    *((name.encode(), value.encode()) for name, value in FOR_OTHER_ORIGINS)]
         size = reply.total
         if request.method == "HEAD":
-            size = 0  # and no length, of which aioquic's clients would expect the content
+            size = 0  # no content-length either, because aioquic's clients would expect the content
         else:
             headers.append((b"content-length", str(size).encode()))
         self.http.send_headers(stream, headers, end_stream=not size)
@@ -123,10 +127,12 @@ class Http3(Bulk):
             self.send_bulk(stream, reply.length, self.sent)
 
     def _is_late(self) -> None:
+        """End the connection if no request has arrived within the timeout."""
         if not self._requested:
             self._end("took too long")
 
     def _end(self, reason: str) -> None:
+        """End the connection. `reason` is for the log and the client."""
         self._ended = True
         log("failed", client=address_text(self._peer) if self._peer else "", reason=reason)
         self.stop_sending()
@@ -134,7 +140,14 @@ class Http3(Bulk):
 
 
 class Listener(QuicServer):
-    """All clients of one port."""
+    """Receives the datagrams of all clients of one port.
+
+    Args:
+        requested: configuration of the connections.
+        quiet: addresses that aren't served.
+        most: largest number of connections at once.
+        timeout_s: seconds in which a connection has to have its first request.
+    """
 
     def __init__(self, requested: QuicConfiguration, quiet: Quiet, most: int, timeout_s: float
                  ) -> None:
@@ -147,7 +160,8 @@ class Listener(QuicServer):
         self._held = Held()
 
     def note_held(self, connection: Http3) -> None:
-        """End the connection that holds most if all hold too much."""
+        """Note how much is kept for a connection. If it is too much for all connections together,
+        end the one with the most."""
         largest = self._held.note(connection, connection.held_bytes)
         if isinstance(largest, Http3):
             self._held.note(largest, 0)
@@ -159,12 +173,13 @@ class Listener(QuicServer):
         super().datagram_received(data, addr)
 
     def _begin(self, quic: QuicConnection) -> Http3:
+        """Return the protocol of a new connection."""
         made = Http3(quic, self)
         self._open.add(made)
         return made
 
     def _knows(self, data: bytes | str) -> bool:
-        """It is of a connection that is open (RFC 9000, 17.2 and 17.3)."""
+        """Return whether a datagram belongs to an open connection (RFC 9000, 17.2 and 17.3)."""
         assert isinstance(data, bytes)
         if data[:1] and data[0] & _LONG_HEADER:
             name = data[6:6 + data[5]] if len(data) > 5 else b""
@@ -180,8 +195,13 @@ class Listener(QuicServer):
 
 
 class Http3Service:
-    """A Service, see acceptor.py, to which nobody brings clients: over UDP they come by
-    themselves. most: connections at once."""
+    """The HTTP/3 service; see acceptor.Service. It receives its clients itself over UDP.
+
+    Args:
+        quiet: addresses that aren't served.
+        most: largest number of connections at once.
+        timeout_s: seconds in which a connection has to have its first request.
+    """
 
     def __init__(self, quiet: Quiet, most: int, timeout_s: float) -> None:
         self._limits = quiet, most, timeout_s
@@ -189,8 +209,13 @@ class Http3Service:
 
     def listen(self, addresses: Sequence[str], port: int, certificate: tuple[str, str] | None
                ) -> list[str]:
-        """Serve from now on; gives the addresses. certificate: files of it and of its key. Raises
-        OSError for a port that is taken."""
+        """Start to serve. Return the addresses. Raises OSError if the port is taken.
+
+        Args:
+            addresses: addresses to listen on, all of this machine if empty.
+            port: UDP port.
+            certificate: files of the certificate and its key, None for a self-signed one.
+        """
         requested = configuration(client=False)
         requested.idle_timeout = IDLE_TIMEOUT_S
         if certificate:
@@ -207,15 +232,18 @@ class Http3Service:
         return served
 
     def load(self) -> None:
-        pass
+        """Do nothing: everything has been loaded."""
 
     def take(self, client: Client) -> None:
+        """Raise AssertionError: no client of TCP is ever passed to HTTP/3."""
         raise AssertionError("HTTP/3 has no connections of TCP")
 
     def stop(self) -> None:
+        """Stop the event loop."""
         self._loop.stop()
 
     async def _listen(self, requested: QuicConfiguration, address: str, port: int) -> Any:
+        """Open a UDP socket on the event loop. Return its address."""
         transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: Listener(requested, *self._limits), local_addr=(address, port))
         return transport.get_extra_info("sockname")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sockets that a server listens on."""
+"""Opens the server's listening sockets."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from collections.abc import Sequence
 
 from flent_aqm.base.errors import ConfigError
 
-# One socket for each family: an IPv4 client is then seen under its IPv4 address.
+# One socket for each family, so that an IPv4 client has its IPv4 address.
 EVERYWHERE = ("0.0.0.0", "::")
 _BACKLOG = 1024
 
 
 def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.socket]:
-    """Listening sockets on all addresses, or on all of this machine's without any.
+    """Return listening sockets on these addresses, or on all of this machine if there are none.
 
-    Port 0 takes a free one, the same for all addresses. option: the one that chose it. Raises
-    ConfigError.
+    Args:
+        addresses: addresses to listen on.
+        port: port of all sockets. 0 for any free port, the same for all addresses.
+        option: name of the option for the port, for messages.
+
+    Raises:
+        ConfigError: if a socket can't be opened.
     """
     sockets: list[socket.socket] = []
     try:
@@ -43,6 +48,7 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
 
 
 def _listen(address: str, port: int) -> socket.socket:
+    """Return a listening socket on one address. Raises OSError."""
     family, kind, protocol, _, name = socket.getaddrinfo(
         address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]

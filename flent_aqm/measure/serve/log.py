@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One JSON object a line on standard error: what this server tells the world."""
+"""Writes the server's log: one JSON object per line on standard error."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import os
 
 
 def log(event: str, **fields: object) -> None:
-    """Write one line. `event` names its kind; fields must be fit for JSON, which has no
+    """Write one line. event: kind of the event. fields: values that JSON can represent, so no
     infinite numbers."""
     line = json.dumps({"event": event, **fields}, separators=(",", ":"), default=str,
                       allow_nan=False) + "\n"
-    # One write, so that lines of two tests never mix. A closed stderr stops no test.
+    # A single write(), so that lines of two tests never mix. A closed stderr must not stop a test.
     try:
         os.write(2, line.encode())
     except OSError:

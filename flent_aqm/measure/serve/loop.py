@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A thread that serves clients with asyncio: it waits in one place, and what happens first is
-served first, so that runs in virtual time repeat."""
+"""A thread that serves clients with asyncio. It waits in a single place and handles events in their
+order, so that runs in virtual time are repeatable."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from flent_aqm.measure.serve.log import log
 
 
 class Loop:
-    """Starts when it is made. make: gives the event loop."""
+    """An event loop in a thread of its own, which starts at once. make: function that makes the
+    event loop."""
 
     def __init__(self, make: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
                  ) -> None:
-        logging.getLogger().handlers = [_AsLines()]  # what asyncio and others have to say
+        logging.getLogger().handlers = [_AsLines()]  # for messages of asyncio and other libraries
         self._loop = make()
         self._loop.set_exception_handler(_tell)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -29,24 +30,27 @@ class Loop:
         self._thread.start()
 
     def adopt(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
-        """Serve a client that was accepted elsewhere. Its protocol calls done() at the end."""
+        """Serve a client whose connection was accepted by another thread. Its protocol has to call
+        client.done() at the end."""
         self._loop.call_soon_threadsafe(self._adopt, client, protocol)
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Run something there, and wait for its result."""
+        """Run a coroutine on the event loop, and wait for its result."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def stop(self) -> None:
-        """End it; may be called again."""
+        """Stop the event loop. It may be called again."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(STOP_TIMEOUT_S)
 
     def _adopt(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
+        """Start the task that opens a client's connection."""
         task = self._loop.create_task(self._open(client, protocol))
-        self._tasks.add(task)  # the loop itself would forget it
+        self._tasks.add(task)  # the loop itself has only a weak reference
         task.add_done_callback(self._tasks.discard)
 
     async def _open(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
+        """Give a client's socket to its protocol, after the TLS handshake. Errors are logged."""
         try:
             client.sock.setblocking(False)
             await adopt(client.sock, protocol(), client.tls() if client.tls is not None else None,
@@ -60,14 +64,15 @@ class Loop:
 
 
 class _AsLines(logging.Handler):
-    """The log's lines are JSON."""
+    """Handler of logging that writes messages to the server's log."""
 
     def emit(self, record: logging.LogRecord) -> None:
         log("failed", reason=record.getMessage())
 
 
 def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """A defect of ours must neither be silent nor end the tests of others."""
+    """Log an exception that no code handled. It must be logged, but must not end the tests of other
+    clients."""
     error = context.get("exception")
     log("defect", reason=str(context.get("message", "")),
         traceback="".join(traceback.format_exception(error)) if error else "")

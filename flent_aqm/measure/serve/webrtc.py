@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The end of a WebRTC call that is called: one call at a time, agreed on over TCP, and then over
-UDP at the same port.
+"""The WebRTC service: answers one call at a time. Signalling is over TCP, the call over UDP at the
+same port.
 
-Each side sends lines of JSON: the caller how long it wants to call and its session description,
-this end its own; after the call, the caller anything, this end what it knows of it.
+Both ends send lines of JSON. Before the call, the caller sends the length of the call and its
+session description, and this end sends its own description. After the call, the caller sends any
+line, and this end sends its records of the call.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ LONGEST_CALL_S = 600.0
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """Its UDP sockets have the server's port where any would do, so that a capture, or a firewall,
-    finds them. aiortc has no setting for that."""
+    """Event loop whose UDP sockets have the server's port in place of any free one, so that a
+    capture or a firewall can identify them. aiortc has no setting for it."""
 
     port = 0
 
@@ -31,13 +32,14 @@ class _Loop(asyncio.SelectorEventLoop):
             self, protocol_factory: Callable[[], asyncio.DatagramProtocol],
             local_addr: tuple[str, int] | None = None, **more: Any
             ) -> tuple[asyncio.DatagramTransport, asyncio.DatagramProtocol]:
+        """Open a UDP socket as usual, but on `port` if any port is requested."""
         if local_addr is not None and not local_addr[1]:
             local_addr = (local_addr[0], self.port)
         return await super().create_datagram_endpoint(protocol_factory, local_addr, **more)
 
 
 class WebRtc:
-    """A Service, see acceptor.py. port: where the calls go, over UDP."""
+    """The WebRTC service; see acceptor.Service. port: UDP port of the calls."""
 
     def __init__(self, port: int) -> None:
         def loop() -> _Loop:
@@ -49,20 +51,22 @@ class WebRtc:
         self._busy = False
 
     def load(self) -> None:
-        pass  # all is there
+        """Do nothing: everything has been loaded."""
 
     def take(self, client: Client) -> None:
+        """Serve a caller on the event loop's thread."""
         self._loop.adopt(client, lambda: asyncio.StreamReaderProtocol(
             asyncio.StreamReader(),
             lambda reader, writer: self._serve(client, reader, writer)))
 
     def stop(self) -> None:
+        """Stop the event loop."""
         self._loop.stop()
 
     async def _serve(self, client: Client, reader: asyncio.StreamReader,
                      writer: asyncio.StreamWriter) -> None:
-        """Serve one caller."""
-        # One that says nothing is given up below.
+        """Serve one caller, or send an error if another call is active."""
+        # _called() has timeouts of its own.
         client.deadline_s = float("inf")
         try:
             if self._busy:
@@ -71,7 +75,7 @@ class WebRtc:
             self._busy = True
             try:
                 await _called(reader, writer)
-            # Of strangers' descriptions aiortc raises whatever comes to it.
+            # For an invalid description aiortc raises all kinds of exceptions.
             except Exception as fault:
                 writer.write(_line({"error": str(fault)[:200] or type(fault).__name__}))
             finally:
@@ -82,6 +86,7 @@ class WebRtc:
 
 
 async def _called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer one call. Raises BadResult or any exception of aiortc."""
     async with asyncio.timeout(PATIENCE_S):
         requested = json.loads(await reader.readline())
     length_s = float(requested["length_s"])
@@ -102,4 +107,5 @@ async def _called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 def _line(words: dict[str, Any]) -> bytes:
+    """Return an object as a line of JSON."""
     return json.dumps(words).encode() + b"\n"
