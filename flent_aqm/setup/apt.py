@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fetches Debian packages of newer releases, without touching the machine's own apt.
+"""Downloads Debian packages of newer releases without changing the machine's own apt.
 
-apt runs with a source list, lists, state and cache of our own in CACHE/apt, so it needs
-no root. It checks signatures against Debian's archive keyring as always.
+apt runs with its own source list, package lists, state and cache in CACHE/apt, so it needs no root.
+It verifies signatures by Debian's archive keyring as usual.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from flent_aqm.base.shell import run
 from flent_aqm.setup.progress import Progress
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-# Where newer kernels and irtt appear for a stable system.
+# Suites in which newer kernels and irtt appear for a stable system.
 SUITES = ("trixie-backports", "forky")
-# Names a mirror on a machine whose own apt has no Debian source (Ubuntu).
+# Environment variable with a mirror, for a machine whose own apt has no Debian source (Ubuntu).
 URI_VARIABLE = environment.DEBIAN_URI
 
-# The machine's settings stay in force (proxies, certificates), but for its sources,
-# preferences and hooks; index files that nothing here reads are left out.
+# apt's settings. The machine's own (proxies, certificates) stay in force, except for its sources,
+# preferences and hooks. Index files that aren't needed here are left out.
 _CONFIG = """\
 Dir::Etc::sourcelist "{folder}/sources.list";
 Dir::Etc::sourceparts "/dev/null";
@@ -57,12 +57,18 @@ class Package:
 
 
 class DebianArchive:
-    """Debian's archive as seen from a folder of our own."""
+    """Debian's archive, accessed through a folder of its own in the cache."""
 
     def __init__(self, cache: Path, folder: str = "apt",
                  more_suites: Sequence[str] = (), *, sources: bool = False) -> None:
-        """folder: its own below cache; more_suites: that are looked at besides SUITES; sources:
-        source packages, too."""
+        """Set up access to the archive.
+
+        Args:
+            cache: the cache folder.
+            folder: name of apt's folder in it.
+            more_suites: suites besides SUITES.
+            sources: also read source packages.
+        """
         self._kinds = ("deb", "deb-src") if sources else ("deb",)
         self._folder = cache / folder
         self._suites = (*SUITES, *more_suites)
@@ -70,13 +76,15 @@ class DebianArchive:
         self._updated = False
 
     def newest(self, name_pattern: str) -> Package:
-        """Return the newest of versions()."""
+        """Return the newest package whose whole name matches the pattern. Raises SetupError if
+        there is none."""
         return self.versions(name_pattern)[0]
 
     def versions(self, name_pattern: str) -> list[Package]:
         """Return all packages whose whole name matches the pattern, the newest first.
 
-        Reads the archive's index first. Raises SetupError when there is none.
+        The archive's index is read before the first query. Raises SetupError if no package matches,
+        or if the archive can't be read.
         """
         self._update()
         prefix = re.split(r"[\\\[(.+*?]", name_pattern)[0]
@@ -93,13 +101,14 @@ class DebianArchive:
         return sorted(set(packages), key=cmp_to_key(_compare), reverse=True)
 
     def download(self, package: Package, folder: Path) -> Path:
-        """Fetch and verify a package file into a new folder; returns its path."""
+        """Download and verify a package into a new folder. Return the path of its file. Raises
+        SetupError."""
         self._update()
         folder.mkdir()
         if os.geteuid() == 0:
-            # apt downloads as this user and gives root the result
+            # apt downloads as the user _apt.
             shutil.chown(folder, "_apt")
-        # apt shows its own progress; standard output may be somebody's data.
+        # apt shows its own progress, on standard error: standard output may be data.
         argv = [*self._apt("apt-get"), "download", f"{package.name}={package.version}"]
         done = subprocess.run(argv, cwd=folder, stdin=subprocess.DEVNULL,
                               stdout=sys.stderr.fileno(), check=False)
@@ -110,9 +119,10 @@ class DebianArchive:
         return files[0]
 
     def download_source(self, name: str, version: str, folder: Path) -> Path:
-        """Fetch and verify a source package's own tarball into a new folder, which is returned.
+        """Download and verify the original tarball of a source package into a new folder. Return
+        the folder.
 
-        Only from an archive that was opened with sources=True.
+        Only for an archive that was opened with sources=True. Raises SetupError.
         """
         self._update()
         folder.mkdir()
@@ -128,6 +138,7 @@ class DebianArchive:
         return folder
 
     def _update(self) -> None:
+        """Read the archive's index, once. Raises SetupError."""
         if self._updated:
             return
         for part in ("lists/partial", "state", "cache/archives/partial"):
@@ -149,23 +160,25 @@ class DebianArchive:
         self._updated = True
 
     def _query(self, *words: str) -> str:
+        """Return the output of apt-cache."""
         return run([*self._apt("apt-cache"), *words])
 
     def _apt(self, program: str) -> list[str]:
+        """Return the words of a command of apt with this archive's settings."""
         return [program, "-c", str(self._config)]
 
 
 def archive_uri() -> str:
-    """Return where this machine gets Debian from, by its own apt configuration.
+    """Return the address of the Debian archive that this machine's apt uses.
 
-    FLENT_AQM_DEBIAN_URI goes first. Raises SetupError when neither names one.
+    FLENT_AQM_DEBIAN_URI takes precedence. Raises SetupError if neither is set.
     """
     uri_setting = os.environ.get(URI_VARIABLE)
     if uri_setting:
         return uri_setting
     listed = run(["apt-get", "indextargets", "--format", "$(REPO_URI)",
                   "Created-By: Packages", "Component: main", "Origin: Debian"])
-    # Security and the like live under addresses of their own, which lack our suites.
+    # Security updates and the like have addresses of their own, without the suites needed here.
     for uri in listed.split():
         if re.search(r"/debian/?$", uri):
             return uri
@@ -175,7 +188,8 @@ def archive_uri() -> str:
 
 
 def _compare(one: Package, other: Package) -> int:
-    """-1, 0, 1 as `one` is older, as old, newer; by dpkg's rules."""
+    """Return -1, 0 or 1 if `one` is older than, as old as or newer than `other`, by dpkg's
+    rules."""
     if one.version == other.version:
         return 0
     try:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes one part of set-up beside the others: downloads and links leave processors idle."""
+"""Runs one part of set-up in parallel to others, because downloads and linking leave processors
+idle."""
 
 from __future__ import annotations
 
@@ -15,10 +16,11 @@ from flent_aqm.base.errors import AqmError, SetupError
 
 @contextmanager
 def beside(do: Callable[[], None]) -> Iterator[None]:
-    """Call `do` in a fork while the block runs, and wait for it at the block's end.
+    """Call `do` in a forked process while the block runs, and wait for it at the block's end. An
+    exception in the block ends the process.
 
-    A block that fails ends the fork. Raise SetupError with the words of an AqmError of the
-    fork's, OSError as it is, RuntimeError with the traceback of what else went wrong there.
+    Raises SetupError with the message of an AqmError in the process, OSError as it was raised
+    there, and RuntimeError with the traceback of any other exception there.
     """
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
@@ -41,7 +43,8 @@ def beside(do: Callable[[], None]) -> Iterator[None]:
 
 
 def _tell(do: Callable[[], None], sender: Connection) -> None:
-    """In the fork: send what went wrong, or None. What `do` has started ends with it."""
+    """In the forked process: call `do` and send its exception, or None. Programs that `do` has
+    started end with it."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
     try:
@@ -52,13 +55,14 @@ def _tell(do: Callable[[], None], sender: Connection) -> None:
     except OSError as error:
         fault = error
     except KeyboardInterrupt:
-        return  # the other side knows, or sees the end
+        return  # the parent has ended this process, or sees its end
     except Exception:
         fault = RuntimeError(traceback.format_exc())
     sender.send(fault)
 
 
 def _end(*_: object) -> None:
+    """Signal handler: raise KeyboardInterrupt and ignore further signals."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # a second one would disturb clearing up
+        signal.signal(number, signal.SIG_IGN)  # a second signal would interrupt the cleaning up
     raise KeyboardInterrupt

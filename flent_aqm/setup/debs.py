@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Unpacks Debian packages, and keeps what must go with their programs when they are passed on:
-which packages of which source they are, and their licences.
-"""
+"""Unpacks Debian packages, and keeps the information that has to accompany their programs if they
+are passed on: package, source and licence."""
 
 from __future__ import annotations
 
@@ -13,27 +12,29 @@ from pathlib import Path
 
 from flent_aqm.base.shell import run
 
-# Beside the programs of a part: facts on its packages, and their copyright files by package.
+# Files beside the programs of a part: information on their packages, and a folder with the
+# packages' copyright files.
 PACKAGES = "packages.json"
 LICENCES = "licences"
 
 
 @dataclass(frozen=True)
 class Deb:
-    """A binary package and its source; built_using names sources that were linked in."""
+    """A binary package and its source."""
 
     package: str
     version: str
     source: str
     source_version: str
+    # Sources that were linked into it.
     built_using: str
 
 
 def read_deb(path: Path) -> Deb:
-    """Return what a package file says of itself. Raises CommandFailed."""
+    """Return the information in a package file. Raises CommandFailed."""
     control = run(["dpkg-deb", "-f", path])
     fields: dict[str, str] = dict(re.findall(r"^([\w-]+): (.*)$", control, re.MULTILINE))
-    # "Source" is left out where it has the package's name, its version where that is the same.
+    # The field Source is omitted if it is the package's name, and its version if that is the same.
     source = re.fullmatch(r"(\S+)(?: \((.*)\))?", fields.get("Source", fields["Package"]))
     assert source is not None  # dpkg-deb has checked the field
     return Deb(fields["Package"], fields["Version"], source[1], source[2] or fields["Version"],
@@ -41,7 +42,8 @@ def read_deb(path: Path) -> Deb:
 
 
 def unpack(debs: Sequence[Path], tree: Path, *, papers: Path) -> None:
-    """Unpack packages into tree, and write PACKAGES and LICENCES into the folder papers."""
+    """Unpack package files into the folder `tree`, and write PACKAGES and LICENCES to the folder
+    `papers`."""
     facts = []
     (papers / LICENCES).mkdir()
     for path in debs:
@@ -49,6 +51,6 @@ def unpack(debs: Sequence[Path], tree: Path, *, papers: Path) -> None:
         deb = read_deb(path)
         facts.append(asdict(deb))
         text = tree / "usr" / "share" / "doc" / deb.package / "copyright"
-        if text.is_file():  # of a package with a link here, the other one has it
+        if text.is_file():  # if it is a link, the package that it leads to has the file
             (papers / LICENCES / deb.package).write_bytes(text.read_bytes())
     (papers / PACKAGES).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Puts finished parts into the cache folder, whole or not at all.
+"""Puts finished parts into the cache folder, each complete or not at all.
 
     CACHE/lock                 held while anything is built
-    CACHE/staging-XXXX/        work under way; left over only after a kill, then removed
-    CACHE/kernels/HASH/        finished parts, each moved in by one rename
+    CACHE/staging-XXXX/        unfinished work; removed by the next set-up if one was killed
+    CACHE/kernels/HASH/        finished parts, each moved here by one rename
     CACHE/tools/NAME-VERSION/
     CACHE/bin/NAME             link to the version in use
 """
@@ -24,15 +24,15 @@ from flent_aqm.base.paths import caches, program_dirs
 from flent_aqm.setup.progress import Progress
 
 _STAGING = "staging-"
-_FULL = (errno.ENOSPC, errno.EDQUOT)  # a write that fails tells no name
+_FULL = (errno.ENOSPC, errno.EDQUOT)  # these errors of write() have no file name
 
 
 @contextmanager
 def locked(cache: Path) -> Iterator[None]:
-    """Hold the cache folder for building, and clear what a killed set-up left there.
+    """Hold the lock of the cache folder for building, and remove what a killed set-up left there.
 
-    Waits, and says so, while another set-up holds it. Raises SetupError when the
-    folder, or a file in it, can't be written.
+    If another set-up holds the lock, print a line and wait. Raises SetupError if the folder or a
+    file in it can't be written.
     """
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -46,11 +46,11 @@ def locked(cache: Path) -> Iterator[None]:
             Progress("set-up").step(f"waiting for another set-up that works in {cache}")
             fcntl.flock(handle, fcntl.LOCK_EX)
         for left_over in cache.glob(f"{_STAGING}*"):
-            if left_over.is_dir():  # to open another kind may wait for ever
+            if left_over.is_dir():  # opening another kind of file may block for ever
                 shutil.rmtree(left_over, ignore_errors=True)
         yield
     except OSError as error:
-        # A file where a folder belongs, a full disk: nothing that is wrong with this program.
+        # A file in the place of a folder, or a full disk, is no defect of this program.
         if error.errno in _FULL or cache in Path(os.fsdecode(error.filename or "")).parents:
             raise _unwritable(error, cache) from None
         raise
@@ -59,19 +59,20 @@ def locked(cache: Path) -> Iterator[None]:
 
 
 def _unwritable(error: OSError, cache: Path) -> SetupError:
+    """Return the SetupError for a file or folder that can't be written."""
     return SetupError(f"{os.fsdecode(error.filename or cache)}: {error.strerror}; remove what is "
                       "in the way, or set XDG_CACHE_HOME to a folder that can be written")
 
 
 def _open_lock(path: Path) -> int:
-    """Open the lock file, which nobody else may: who can open a file, to read it even, can
-    hold its lock for ever."""
+    """Open the lock file, and ensure that no other user can open it: a user who can open a file,
+    even for reading, can hold its lock for ever."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         about = os.fstat(handle)
         if about.st_uid == os.geteuid() and not about.st_mode & 0o077:
             return handle
-        # An older version made it, and anybody may hold it: another takes its place.
+        # An older version made it accessible to others, who may hold its lock. Replace it.
         os.close(handle)
         number, fresh = tempfile.mkstemp(prefix=".lock-", dir=path.parent)
         os.close(number)
@@ -80,12 +81,10 @@ def _open_lock(path: Path) -> int:
 
 @contextmanager
 def staging(cache: Path) -> Iterator[Path]:
-    """A folder for work under way, on the file system of the cache; removed at the end.
-
-    Only inside locked().
-    """
+    """Yield a temporary folder for unfinished work, on the file system of the cache. It is removed
+    at the end. Use it only within locked()."""
     folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=cache))
-    # apt downloads as a user of its own, and what root builds is for everybody.
+    # apt downloads as a user of its own, and programs that root builds are for all users.
     folder.chmod(0o755)
     try:
         yield folder
@@ -94,9 +93,11 @@ def staging(cache: Path) -> Iterator[Path]:
 
 
 def publish(finished: Path, target: Path, is_fit: Callable[[Path], bool] = os.path.isdir) -> None:
-    """Move a finished folder into its place; a target that is there already stays, if it is fit.
+    """Move a finished folder to its place. An existing target stays if it is fit, otherwise it is
+    replaced.
 
-    Only inside staging(), which removes one that isn't.
+    Use it only within staging(), which removes the replaced folder. is_fit: returns whether an
+    existing target can be used.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.is_dir() and not is_fit(target):
@@ -109,7 +110,7 @@ def publish(finished: Path, target: Path, is_fit: Callable[[Path], bool] = os.pa
 
 
 def link(target: Path, name: Path) -> None:
-    """Let the link `name` point to target, by a relative path, in one step."""
+    """Make the symbolic link `name` point to `target`, by a relative path, in one atomic step."""
     name.parent.mkdir(parents=True, exist_ok=True)
     fresh = name.with_name(f".{name.name}.{os.getpid()}")
     fresh.unlink(missing_ok=True)
@@ -118,7 +119,8 @@ def link(target: Path, name: Path) -> None:
 
 
 def require_space(folder: Path, bytes_needed: int, what: str) -> None:
-    """Raise SetupError unless the folder's file system has this much room."""
+    """Raise SetupError unless the folder's file system has so many free bytes. what: the work that
+    needs them, for the message."""
     free = shutil.disk_usage(folder).free
     if free < bytes_needed:
         raise SetupError(f"{what} needs {bytes_needed / 1e9:.1f} GB in {folder}, "
@@ -126,7 +128,8 @@ def require_space(folder: Path, bytes_needed: int, what: str) -> None:
 
 
 def find_tool_link(name: str) -> Path | None:
-    """Return what CACHE/bin/NAME points to, in the first of the caches that has it."""
+    """Return the program to which CACHE/bin/NAME points, in the first cache that has it. None if
+    there is none."""
     for cache in caches():
         for folder in program_dirs(cache):
             if os.path.exists(folder / name):

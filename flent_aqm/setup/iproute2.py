@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A tc that knows DualPI2: iproute2 6.18 or newer.
+"""Installs a tc that knows DualPI2: iproute2 6.18 or newer.
 
-Debian forky's, beside the system's and with its own C library, as it doesn't run on older
-ones. It is in CACHE/new-tc and not in CACHE/bin: only runs that need it have it on PATH.
+It is Debian forky's, with its own C library, because it doesn't run with older ones. It is in
+CACHE/new-tc, not in CACHE/bin, so only runs that need it have it on PATH.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.versions import version_of
 from flent_aqm.setup.whole_program import is_whole
 
+# Oldest version of iproute2 that knows DualPI2.
 OLDEST = (6, 18)
-# tc and the libraries that it is linked with.
+# Packages with tc and the libraries that it is linked with.
 _PACKAGES = ("iproute2", "libc6", "libbpf1", "libelf1t64", "libmnl0", "libcap2", "libxtables12",
              "zlib1g", "libzstd1")
 _LOADER = "ld-linux-x86-64.so.2"
@@ -33,7 +34,8 @@ exec "$folder/lib/{_LOADER}" --library-path "$folder/lib" "$folder/lib/tc" "$@"
 
 
 def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) -> None:
-    """See to it that a fit tc is found. Under the cache's lock."""
+    """Install tc from iproute2 6.18 or newer in the cache, unless a suitable one exists and
+    `update` is false. The caller holds the cache's lock. Raises SetupError."""
     if new_tc_is_there() and not update:
         return
     progress = Progress("tc")
@@ -44,14 +46,14 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
         debs.unpack([archive.download(package, work / package.name) for package in packages],
                     work / "x", papers=result)
         for library in (work / "x").rglob("*.so*"):
-            # a link's target stands beside it; folders of plug-ins aren't needed
+            # The target of a link is in the same folder. Folders of plug-ins aren't needed.
             if library.parent.name == "x86_64-linux-gnu":
                 library.rename(result / "lib" / library.name)
         next((work / "x").rglob("sbin/tc")).rename(result / "lib" / "tc")
         wrapper = result / "tc"
         wrapper.write_text(_WRAPPER)
         wrapper.chmod(0o755)
-        # proves that it runs here, before anything uses it
+        # Check that it runs on this machine.
         version = tc_version(wrapper)
         if version < OLDEST:
             raise SetupError(f"tc of {packages[0].version} doesn't run here or is older than "
@@ -63,13 +65,13 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
 
 
 def new_tc_is_there() -> bool:
-    """Return whether the one that runs take is fit."""
+    """Return whether a suitable tc exists."""
     return find_new_tc() is not None
 
 
 def find_new_tc() -> Path | None:
-    """Return the tc that runs with DualPI2 take, of a cache or else the system's; None if it
-    isn't fit."""
+    """Return the tc for runs with DualPI2: that of a cache, else the system's. None if it isn't
+    suitable."""
     cached = find_cached("new-tc", "tc")
     if cached is not None:
         return cached if _is_whole(cached.resolve()) else None
@@ -78,9 +80,11 @@ def find_new_tc() -> Path | None:
 
 
 def _is_whole(wrapper: Path) -> bool:
+    """Return whether the files of a tc in the cache are complete. wrapper: the script that starts
+    it."""
     return is_whole(wrapper) and is_whole(wrapper.parent / "lib" / "tc")
 
 
 def tc_version(program: Path) -> tuple[int, int]:
-    """Major and minor version of iproute2; (0, 0) if it doesn't say."""
+    """Return the major and minor version of iproute2, (0, 0) if unknown."""
     return version_of([program, "-V"], r"iproute2-(\d+)\.(\d+)")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""irtt, built with Go 1.22 or newer.
+"""Installs an irtt that was built with Go 1.22 or newer.
 
-Older Go seeds its scheduler from the processor's cycle counter, which virtual time doesn't
-cover: runs with such an irtt (Debian 12's) are never the same twice. Debian forky's
-program is linked statically and runs on older systems too.
+Older versions of Go seed their scheduler from the processor's cycle counter, which isn't virtual in
+the lab. Runs with such an irtt (Debian 12's) never repeat. Debian forky's program is statically
+linked, so it also runs on older systems.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ OLDEST_GO = (1, 22)
 
 
 def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) -> None:
-    """See to it that a fit irtt is found. Under the cache's lock."""
+    """Install Debian forky's irtt in the cache, unless a suitable one exists and `update` is false.
+    The caller holds the cache's lock. Raises SetupError."""
     if irtt_is_there() and not update:
         return
     progress = Progress("irtt")
@@ -32,7 +33,7 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
         result.mkdir()
         debs.unpack([deb], work / "x", papers=result)
         (work / "x" / "usr" / "bin" / "irtt").rename(result / "irtt")
-        # proves that it runs here, before anything uses it
+        # Check that it runs on this machine.
         go = go_version(result / "irtt")
         if not is_fit(result / "irtt"):
             raise SetupError(f"irtt {package.version} doesn't run here or was built with Go "
@@ -44,16 +45,16 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
 
 
 def irtt_is_there() -> bool:
-    """Return whether the one that runs take, of a cache or else of the system, is fit."""
+    """Return whether the irtt that runs use, of a cache or else the system's, is suitable."""
     path = install.find_tool_link("irtt") or find_program("irtt")
     return path is not None and is_fit(path)
 
 
 def is_fit(program: Path) -> bool:
-    """Return whether it starts, and runs with it can be repeated."""
+    """Return whether an irtt can be started and was built with a Go by which runs repeat."""
     return go_version(program) >= OLDEST_GO
 
 
 def go_version(program: Path) -> tuple[int, int]:
-    """Major and minor version of the Go that built an irtt; (0, 0) if it doesn't say."""
+    """Return the major and minor version of the Go that built an irtt, (0, 0) if unknown."""
     return version_of([program, "version"], r"go version: go(\d+)\.(\d+)")

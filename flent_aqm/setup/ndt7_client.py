@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The NDT7 client, compiled from the Rust package registry."""
+"""Compiles the NDT7 client from the Rust package registry."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from flent_aqm.setup.versions import version_of
 from flent_aqm.setup.whole_program import is_whole
 
 VERSION = "0.3.1"
-# What the patch changes: TLS is ring's, whose C and assembler take two seconds to compile (the
-# client's own choice takes half of the whole build), and names of hosts are ASCII.
+# Changes to the client. TLS is that of ring, whose C and assembler take two seconds to compile (the
+# client's own choice takes half of the whole build). Host names are ASCII only.
 PATCH = Path(__file__).with_name("ndt7-client.patch")
-# The last number counts the patch's versions (packages.sh has it too).
+# Name of its folder in the cache. The last number is the version of the patch (packages.sh has it,
+# too).
 FOLDER = f"ndt7-client-{VERSION}-1"
-# The oldest compiler that this version declares (packages.sh has it too).
+# Oldest compiler that this version of the client declares (packages.sh has it, too).
 OLDEST_RUST = (1, 88)
 
-# Crates that cargo compiles for it; only for the progress shown.
+# Number of crates that cargo compiles for it, for the progress display.
 EXPECTED_CRATES = 108
 
-# What carries a test's bytes is compiled to be fast. All else (arguments, addresses, HTTP by which
-# a server is found) runs once, and would take more of the build than that; of TLS, what counts is
-# in assembler.
+# Optimization level of the crates that process a test's data. All other code (arguments, addresses,
+# HTTP to find a server) runs once, and optimizing it would take most of the build. The critical
+# code of TLS is in assembler.
 _OPT_LEVEL = 2
 _OPT_LEVELS = {'"*"': 0, **dict.fromkeys((
     "bytes", "futures-util", "memchr", "mio", "ppv-lite86", "rand", "rand_chacha", "rand_core",
@@ -39,7 +40,8 @@ _OPT_LEVELS = {'"*"': 0, **dict.fromkeys((
 
 
 def set_up_ndt7_client(cache: Path) -> None:
-    """See to it that the pinned client is built. Under the cache's lock."""
+    """Build the pinned client in the cache, unless it exists. The caller holds the cache's lock.
+    Raises SetupError or ToolMissing."""
     if ndt7_client_is_there():
         return
     progress = Progress("ndt7-client")
@@ -73,16 +75,16 @@ def set_up_ndt7_client(cache: Path) -> None:
 
 
 def ndt7_client_is_there() -> bool:
-    """Return whether the one of the caches that runs take has the pinned version, and is whole."""
+    """Return whether the client that runs use has the pinned version and is complete."""
     path = install.find_tool_link("ndt7-client")
     return path is not None and path.parent.name == FOLDER and is_whole(path)
 
 
 def fetch_source(cargo: Path, folder: Path) -> None:
-    """Write the client's source into a new folder, patched, with the list of versions that it is
-    built of. Raises SetupError, also where cargo's registry is out of reach."""
+    """Write the client's source to a new folder, with the patch and the list of versions of its
+    crates (Cargo.lock). Raises SetupError, also if cargo can't reach its registry."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # cargo has no command that only downloads; to tell of a crate, it unpacks it
+    # cargo has no command that only downloads. `cargo info` downloads and unpacks a crate.
     _ask(cargo, folder.parent, "info", f"ndt7-client@{VERSION}")
     home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
     unpacked = next(home.glob(f"registry/src/*/ndt7-client-{VERSION}"), None)
@@ -91,12 +93,12 @@ def fetch_source(cargo: Path, folder: Path) -> None:
                          f"{home}/registry/src; if cargo's home is elsewhere, set CARGO_HOME")
     shutil.copytree(unpacked, folder)
     apply_own(folder, PATCH.name, PATCH.read_bytes(), keep=lambda _names: None)
-    # what the patched manifest doesn't ask for any more leaves the list; the others stay
+    # Crates that the patched manifest doesn't need are removed from the list. The others stay.
     _ask(cargo, folder, "update", "--workspace")
 
 
 def _ask(cargo: Path, folder: Path, *words: str) -> None:
-    """Let cargo look into its registry."""
+    """Run a command of cargo that uses its registry. Raises SetupError."""
     try:
         run([cargo, *words, "--quiet"], cwd=folder, env=environment(cargo), timeout_s=300)
     except CommandFailed as error:
@@ -106,7 +108,8 @@ def _ask(cargo: Path, folder: Path, *words: str) -> None:
 
 
 def find_cargo() -> Path:
-    """Return a cargo that is new enough: `cargo`, or Ubuntu's cargo-1.NN. Raises ToolMissing."""
+    """Return the path of a cargo that is new enough: `cargo`, or Ubuntu's cargo-1.NN. Raises
+    ToolMissing."""
     seen = []
     numbered = sorted(Path("/usr/bin").glob("cargo-1.*"), reverse=True)
     for candidate in (shutil.which("cargo"), *numbered):
@@ -121,8 +124,8 @@ def find_cargo() -> Path:
 
 
 def environment(cargo: Path) -> dict[str, str]:
-    """Return the caller's, but for what an outer make says about its jobs, which cargo would
-    obey."""
+    """Return the environment variables for this cargo: the caller's, without those by which an
+    outer make passes its jobs, because cargo would obey them."""
     env = {key: value for key, value in os.environ.items()
            if key not in ("MAKEFLAGS", "MFLAGS", "CARGO_MAKEFLAGS", "MAKELEVEL")}
     if (numbered := re.fullmatch(r"cargo-(1\.\d+)", cargo.name)) is not None:
@@ -131,9 +134,9 @@ def environment(cargo: Path) -> dict[str, str]:
 
 
 def profile() -> list[str]:
-    """Return options of cargo by which the program is fast where it counts."""
-    # Pieces of a crate that are compiled side by side are optimized for each other afterwards:
-    # the two processors have other crates, and the kernel.
+    """Return options of cargo with the optimization levels."""
+    # One code-generation unit per crate. More would use more processors for one crate, but these
+    # are busy with other crates and the kernel.
     settings = {"opt-level": _OPT_LEVEL, "strip": '"symbols"', "codegen-units": 1,
                 **{f"package.{crate}.opt-level": level for crate, level in _OPT_LEVELS.items()}}
     return [word for name, value in settings.items()

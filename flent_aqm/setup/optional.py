@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs that only some runs need: where each is, and its name inside of a run."""
+"""Finds programs that only some runs need, and their names inside a run."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ from flent_aqm.tools.tool import PYPI, Program
 
 
 def find(program: Program) -> Path | None:
-    """Return where it is: of a Python package the folder that has it, of a script the file, as the
-    lab has it on PATH, the user names it, or set-up keeps it; None if it isn't there."""
+    """Return the path of a program. None if it isn't installed.
+
+    For a Python package, that is the folder that contains it. For a script, it is the file: on the
+    lab's PATH, in the folder that the user's variable names, or in set-up's cache.
+    """
     if is_python(program):
         spec = find_spec(program.name)
         return Path(spec.origin).parents[1] if spec and spec.origin else None
@@ -34,17 +37,19 @@ def find(program: Program) -> Path | None:
 
 
 def is_python(program: Program) -> bool:
-    """Return whether it is a package for this Python, which runs have where it is."""
+    """Return whether the program is a Python package, which a run imports from where it is
+    installed."""
     return program.source == PYPI
 
 
 def folder_of(program: Program) -> str:
-    """Return the name that set-up gives its folder, of CACHE/tools."""
+    """Return the name of the program's folder in CACHE/tools."""
     return f"{program.setup_name}-{program.version}"
 
 
 def check_tools(names: Iterable[str]) -> None:
-    """Raise ToolMissing for the first that isn't there, of whatever kind."""
+    """Raise ToolMissing for the first of these tools that isn't installed. They may be in PROGRAMS
+    or not."""
     for name in names:
         if name in PROGRAMS:
             optional_path(name)
@@ -53,7 +58,7 @@ def check_tools(names: Iterable[str]) -> None:
 
 
 def optional_path(name: str) -> Path:
-    """Return where one of PROGRAMS is. Raises ToolMissing."""
+    """Return the path of one of PROGRAMS. Raises ToolMissing if it isn't installed."""
     program = PROGRAMS[name]
     path = find(program)
     if path is not None:
@@ -67,34 +72,40 @@ def optional_path(name: str) -> Path:
 
 
 def optional_of(names: Iterable[str]) -> dict[str, Path]:
-    """Of a run's tools those of PROGRAMS that are called otherwise here, or aren't where the
-    system's programs are, by their name inside. Raises ToolMissing."""
+    """Return those of a run's tools that need a link inside the run: name inside -> path.
+
+    These are the tools in PROGRAMS whose files have another name on this machine, or aren't in the
+    system's folders. Raises ToolMissing if a tool isn't installed.
+    """
     return _elsewhere({name: optional_path(name) for name in names if name in PROGRAMS})
 
 
 def optional_there() -> dict[str, Path]:
-    """Return all of them that are on this machine, as optional_of() gives them."""
+    """Return all of PROGRAMS that are installed and need a link inside a run: name inside ->
+    path."""
     paths = {name: find(program) for name, program in PROGRAMS.items()}
     return _elsewhere({name: path for name, path in paths.items() if path is not None})
 
 
 def _elsewhere(paths: Mapping[str, Path]) -> dict[str, Path]:
-    # Chromium's script finds the rest of it by its own place, which a link would not be.
+    """Return the programs whose files have another name, or aren't in the system's folders."""
+    # Others get no link: Chromium's script finds its other files by its own path.
     return {name: path for name, path in paths.items()
             if not is_python(PROGRAMS[name])
             and (path.name != name or str(path.parent) not in SYSTEM_PATH)}
 
 
 def maker_of_client(help_text: str) -> str | None:
-    """Whose an ndt7-client is by what its --help prints: "crate", "mlab", None for neither."""
+    """Return the maker of an ndt7-client by the output of its --help: "crate", "mlab", or None if
+    unknown."""
     if "--no-locate" in help_text:
         return "crate"
     return "mlab" if "-service-url" in help_text else None
 
 
 def find_mlab_client() -> Path | None:
-    """M-Lab's client: the one that set-up keeps, else the first ndt7-client on PATH that is
-    M-Lab's, whichever others come before it."""
+    """Return the path of M-Lab's client: that of set-up, else the first ndt7-client on PATH that is
+    M-Lab's. None if there is none."""
     kept = find_tool(defaults.MLAB_NDT7_CLIENT)
     if kept is not None:
         return kept
@@ -106,8 +117,9 @@ def find_mlab_client() -> Path | None:
 
 
 def _maker_of(program: Path) -> str | None:
+    """Return the maker of an ndt7-client, None if unknown."""
     try:
-        # M-Lab's has its help on standard error.
+        # M-Lab's client prints its help on standard error.
         return maker_of_client(run(["sh", "-c", 'exec "$0" --help 2>&1', program], timeout_s=10))
-    except AqmError as error:  # and to some versions of Go's flags it is a mistake
+    except AqmError as error:  # some versions of Go's flag package exit with an error
         return maker_of_client(str(getattr(error, "stdout", "")))

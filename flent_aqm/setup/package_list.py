@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads packages.txt, the list that packages.sh installs from."""
+"""Reads packages.txt, the list of system packages that packages.sh installs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ LIST = Path(__file__).with_name("packages.txt")
 
 @dataclass(frozen=True)
 class SystemPackage:
-    """A line of the list: alternative names, group, programs it brings, what it is for."""
+    """A line of the list."""
 
+    # Alternative names of the package.
     names: tuple[str, ...]
+    # Who needs it, one of parts.GROUPS.
     group: str
+    # Names of its programs, empty for a library.
     programs: tuple[str, ...]
+    # What it is needed for, in words.
     purpose: str
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every part that is needed, whether it is there, how to get it."""
+"""Lists all parts that flent-aqm needs: whether each is installed, its version, and how to get
+it."""
 
 from __future__ import annotations
 
@@ -23,19 +24,21 @@ from flent_aqm.setup.tools import find_tool
 from flent_aqm.setup.whole_program import is_whole
 from flent_aqm.tools.table import OPTIONAL
 
-# How a program is asked for its version, where --version isn't it.
+# Program -> option that prints its version, if that isn't --version.
 VERSION_WORDS = {
     "netperf": "-V", "netserver": "-V", "fping": "-v", "ping": "-V", "ip": "-V", "tc": "-V",
     "irtt": "version",
 }
-# Their version can't be asked for.
+# Programs that can't print their version.
 NO_VERSION = {"netserver"}
 
+# Python package -> its group.
 PYTHON_PACKAGES = {
     "flent": "run", "numpy": "run", "matplotlib": "run", "rich": "run", "websockets": "run",
     "h2": "run", "h11": "run", "cryptography": "run", "PySide6-Essentials": "gui", "qtpy": "gui",
     "pytest": "test", "mypy": "test", "ruff": "test",
 }
+# Group of parts -> what needs it, in words.
 GROUPS = {
     "run": "measuring", "dualpi2": "aqm dualpi2 (optional)", "build": "set-up",
     "kernel": "a kernel of your own", "speedtest": "a speed test (optional)",
@@ -46,26 +49,30 @@ GET_SYSTEM = "make packages"
 GET_PYTHON = "make setup"
 GET_TEST_PYTHON = "make test-venv"
 GET_BUILT = "flent-aqm setup"
-# In place of a version
+# In place of the version of a damaged program.
 DAMAGED = "damaged"
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part. version and where are empty when it isn't found or doesn't say."""
+    """One part."""
 
     name: str
+    # Who needs it, one of GROUPS.
     group: str
     found: bool
+    # "" if it isn't installed, or unknown.
     version: str
+    # Path of the program, "" if it isn't installed or has none.
     where: str
+    # Command that installs it.
     how_to_get: str
 
 
 def missing(parts: list[Part]) -> list[Part]:
-    """Parts that must be there and aren't.
+    """Return the required parts that aren't installed.
 
-    What only set-up uses is needed until the lab kernel and the NDT7 client are built.
+    Parts that only set-up uses are required until the lab kernel and the NDT7 client are built.
     """
     built = all(part.found for part in parts
                 if part.how_to_get == GET_BUILT and part.group == "run")
@@ -74,7 +81,7 @@ def missing(parts: list[Part]) -> list[Part]:
 
 
 def all_parts() -> Iterator[Part]:
-    """Look for everything."""
+    """Yield all parts, after looking for each of them."""
     yield _kernel()
     yield from _named_kernels()
     yield _irtt()
@@ -94,6 +101,7 @@ def all_parts() -> Iterator[Part]:
 
 
 def _kernel() -> Part:
+    """Return the lab's kernel."""
     try:
         kernel = find_kernel()
     except ToolMissing:
@@ -106,6 +114,7 @@ def _kernel() -> Part:
 
 
 def _named_kernels() -> Iterator[Part]:
+    """Yield the kernels that the user has built."""
     for kernel in all_named():
         path = kernel.program
         there = path is not None and is_whole(path)
@@ -115,14 +124,16 @@ def _named_kernels() -> Iterator[Part]:
 
 
 def _irtt() -> Part:
+    """Return irtt."""
     part = _program("irtt", "run", GET_BUILT)
     if part.found and not irtt_is_fit(Path(part.where)):
-        # It works, but no run could be repeated with it.
+        # It works, but runs with it wouldn't repeat.
         return Part("irtt", "run", False, f"{part.version}, by an old Go", part.where, GET_BUILT)
     return part
 
 
 def _new_tc() -> Part:
+    """Return the tc for DualPI2."""
     path = find_new_tc()
     if path is None:
         return Part("tc for dualpi2", "dualpi2", False, "", "", GET_BUILT)
@@ -130,6 +141,7 @@ def _new_tc() -> Part:
 
 
 def _speedtest(name: str) -> Part:
+    """Return an optional program of a speed test."""
     program = OPTIONAL[name]
     path = find(program)
     version = ""
@@ -137,12 +149,13 @@ def _speedtest(name: str) -> Part:
         with suppress(metadata.PackageNotFoundError):
             version = metadata.version(program.package)
     elif path is not None and folder_of(program) in path.resolve().parts:
-        version = program.version  # programs of others may do anything when asked for theirs
+        version = program.version  # other programs aren't started, as they may do anything
     return Part(name, "speedtest", path is not None, version, str(path or ""),
                 f"{GET_BUILT} --speedtests {name}")
 
 
 def _program(name: str, group: str, how_to_get: str) -> Part:
+    """Return a program."""
     path = find_tool(name) if how_to_get == GET_BUILT else find_program(name)
     if path is None:
         return Part(name, group, False, "", "", how_to_get)
@@ -153,24 +166,26 @@ def _program(name: str, group: str, how_to_get: str) -> Part:
 
 
 def _version(path: Path, name: str) -> str:
+    """Return the version that a program prints, "" if unknown."""
     if name in NO_VERSION:
         return ""
     try:
         text = run([path, VERSION_WORDS.get(name, "--version")], timeout_s=10)
     except AqmError as error:
-        # some print their version and end with an error
+        # Some programs print their version and exit with an error.
         text = str(getattr(error, "stdout", "")) + str(getattr(error, "stderr", ""))
     match = re.search(r"\d+(\.\d+)+\w*|\d{8}", text)
     return match[0] if match else ""
 
 
 def _version_of_folder(folder: Path, name: str) -> str:
-    # what set-up has put into CACHE/tools/NAME-VERSION
+    """Return the version in the name of the program's folder CACHE/tools/NAME-VERSION, "" if it is
+    in another folder."""
     return folder.name.removeprefix(f"{name}-") if folder.name.startswith(f"{name}-") else ""
 
 
 def _installed_packages() -> dict[str, str]:
-    """Version by package name; empty where there is no dpkg."""
+    """Return name -> version of the installed system packages. Empty if there is no dpkg."""
     try:
         listed = run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"])
     except AqmError:
@@ -180,6 +195,7 @@ def _installed_packages() -> dict[str, str]:
 
 
 def _library(package: SystemPackage, installed: dict[str, str]) -> Part:
+    """Return a system package without programs."""
     for name in package.names:
         if name in installed:
             return Part(name, package.group, True, installed[name], "", GET_SYSTEM)
@@ -187,6 +203,7 @@ def _library(package: SystemPackage, installed: dict[str, str]) -> Part:
 
 
 def _python_package(name: str, group: str) -> Part:
+    """Return a Python package."""
     how_to_get = GET_TEST_PYTHON if group == "test" else GET_PYTHON
     try:
         package = metadata.distribution(name)
@@ -196,7 +213,7 @@ def _python_package(name: str, group: str) -> Part:
 
 
 def _without_metadata(name: str, group: str, how_to_get: str) -> Part:
-    """Return a package of which only its modules tell: Debian's Flent has nothing else."""
+    """Return a Python package that has no metadata of its own, such as Debian's Flent."""
     spec = find_spec(name) if name == "flent" else None
     if spec is None or spec.origin is None:
         return Part(name, group, False, "", "", how_to_get)
@@ -205,6 +222,6 @@ def _without_metadata(name: str, group: str, how_to_get: str) -> Part:
 
 
 def tool_versions() -> dict[str, str]:
-    """Return, by name, the version of each part found that measuring needs, as it is kept with
-    each run; "" where it doesn't say."""
+    """Return name -> version of each installed part that measuring needs, as it is recorded with
+    each run. "" if a version is unknown."""
     return {part.name: part.version for part in all_parts() if part.group == "run" and part.found}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What set-up is doing, on standard error: a line that moves on a terminal, few lines elsewhere."""
+"""Prints the progress of set-up on standard error: on a terminal a line that changes, otherwise a
+few lines."""
 
 from __future__ import annotations
 
@@ -7,15 +8,18 @@ import sys
 import time
 from typing import TextIO
 
-# A log (CI's) gets one line per this many seconds and step: enough to see it live.
+# Seconds between two lines of a step if the output isn't a terminal.
 LOG_INTERVAL_S = 15
 
 
 class Progress:
-    """Reports one step of set-up.
+    """Reports the progress of setting up one part.
 
-    part: what is being set up, as the user knows it. A step's text is shown at once;
-    `count` is called as often as wanted with work done and expected.
+    step() prints a line at once. count() may be called as often as wanted.
+
+    Args:
+        part: name of the part for the user.
+        stream: where to print, by default standard error.
     """
 
     def __init__(self, part: str, stream: TextIO | None = None) -> None:
@@ -26,12 +30,13 @@ class Progress:
         self._begun_s = time.monotonic()
 
     def step(self, text: str) -> None:
-        """A new step begins."""
+        """Print that a new step begins."""
         self._write_line(f"{self.part}: {text}")
         self._last_log_s = time.monotonic()
 
     def count(self, text: str, done: int, expected: int) -> None:
-        """Work done so far. `expected` may be an estimate: below 100 % until `done` is final."""
+        """Show how much of a step's work is done. `expected` may be an estimate, so less than 100 %
+        is shown."""
         percent = min(99, 100 * done // max(expected, 1))
         line = (f"{self.part}: {text} {percent:3d} % ({done} of about {expected})"
                 if done < expected else f"{self.part}: {text}, nearly done ({done})")
@@ -43,11 +48,12 @@ class Progress:
             self._write(line, end="\n")
 
     def finish(self, text: str) -> None:
-        """The part is there; adds how long it took."""
+        """Print that the part is installed, with the time that it took."""
         self._write_line(f"{self.part}: {text} ({time.monotonic() - self._begun_s:.0f} s)")
 
     def _write_line(self, text: str) -> None:
-        # in the place of a moving line, which may be that of a part made beside (beside.py)
+        """Print a line that stays."""
+        # It replaces a changing line, which may be that of a part made in parallel (beside.py).
         self._write(f"\r{text}\x1b[K" if self._moving else text, end="\n")
 
     def _write(self, text: str, end: str) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Speed tests of others that set-up can fetch or build: each is optional, and pinned.
+"""Downloads or builds optional speed tests of other makers, in pinned versions.
 
-Packages come by the ordinary client of their registry, as the machine has it configured. What
-is built goes into the cache once: CACHE/tools/NAME-VERSION, and programs into CACHE/bin.
+Packages are installed by the ordinary client of their registry, with the machine's configuration of
+it. Built programs are put into the cache: CACHE/tools/NAME-VERSION, with links in CACHE/bin.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from flent_aqm.tools.tool import DEBIAN, GO, NPM, PYPI, Program
 
 
 def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
-    """Fetch or build those of these names that aren't there, all without a name. Gives the
-    names of those that can't be had, each of which was told in a line.
+    """Install the programs of these names that are missing, or of all if there are no names. Return
+    the names of those that could not be installed; the reason of each was printed.
 
-    Under the cache's lock. Raises ConfigError for an unknown name.
+    The caller holds the cache's lock. Raises ConfigError for an unknown name.
     """
     programs = check_names(names)
     without: list[str] = []
@@ -50,7 +50,8 @@ def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
 
 
 def check_names(names: Iterable[str]) -> list[str]:
-    """Return the names, or all. Raises ConfigError for an unknown one."""
+    """Return the names without repeats, all known names if there are none. Raises ConfigError for
+    an unknown name."""
     programs = list(dict.fromkeys(names)) or list(OPTIONAL)
     for name in programs:
         if name not in OPTIONAL:
@@ -60,6 +61,7 @@ def check_names(names: Iterable[str]) -> list[str]:
 
 
 def _go(program: Program, cache: Path, progress: Progress) -> None:
+    """Build a Go program in the cache. Raises SetupError."""
     go = _client("go", "Go 1.22 or newer")
     progress.step(f"building {program.version}")
     with install.staging(cache) as work:
@@ -75,11 +77,12 @@ def _go(program: Program, cache: Path, progress: Progress) -> None:
 
 
 def _npm(program: Program, cache: Path, progress: Progress) -> None:
+    """Install an npm package in the cache. Raises SetupError."""
     npm = _client("npm", "npm")
     progress.step(f"fetching {program.version}")
     with install.staging(cache) as work:
         (work / "there").mkdir()
-        # No script of a package runs, and nothing of the user's folder is read or changed.
+        # Scripts of packages aren't run, and the user's own npm folder is neither read nor changed.
         _run(program, [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix",
                        work / "there", f"{program.package}@{program.version}"], cache,
              cwd=work / "there")
@@ -87,6 +90,7 @@ def _npm(program: Program, cache: Path, progress: Progress) -> None:
 
 
 def _pip(program: Program, cache: Path, progress: Progress) -> None:
+    """Install a Python package in this virtual environment. Raises SetupError."""
     if sys.prefix == sys.base_prefix:
         raise SetupError("this Python is the system's; use a virtual environment (make setup)")
     progress.step(f"fetching {program.version}")
@@ -95,6 +99,7 @@ def _pip(program: Program, cache: Path, progress: Progress) -> None:
 
 
 def _apt(program: Program, cache: Path, progress: Progress) -> None:
+    """Install a Debian package on this machine, as root. Raises SetupError."""
     words = ["apt-get", "install", "--yes", "--no-install-recommends", program.package]
     if os.geteuid() != 0:
         raise SetupError(f"needs root; run: sudo {' '.join(words)}")
@@ -103,11 +108,14 @@ def _apt(program: Program, cache: Path, progress: Progress) -> None:
          env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
 
 
+# Source of a program -> function that installs it.
 FETCHERS: dict[str, Callable[[Program, Path, Progress], None]] = {
     DEBIAN: _apt, GO: _go, NPM: _npm, PYPI: _pip}
 
 
 def _client(program: str, what: str) -> Path:
+    """Return the path of a registry's client. Raises SetupError if it isn't installed. what: its
+    name for the message."""
     path = find_program(program)
     if path is None:
         raise SetupError(f"needs {what}, and there is no {program} on PATH")
@@ -116,7 +124,8 @@ def _client(program: str, what: str) -> Path:
 
 def _run(program: Program, words: list[str | Path], cache: Path, *, cwd: Path | None = None,
          env: dict[str, str] | None = None) -> None:
-    """Run a registry's client. Raises SetupError with the last that it said."""
+    """Run a registry's client, with its output in a log file. Raises SetupError with the last line
+    of the output."""
     log = cache / f"{program.setup_name}-build.log"
     try:
         run_watched(words, lambda line: None, cwd=cwd, env=env, log=log)

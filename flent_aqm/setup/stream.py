@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs a program that takes minutes, line by line."""
+"""Runs a program that takes minutes, and processes its output line by line."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 
 from flent_aqm.base.errors import CommandFailed, ToolMissing
 
-# What is kept of the output for the message of a failure.
+# Number of the last lines of output that are kept for an error message.
 KEPT_LINES = 40
-# How long make has to remove what is half written.
+# Seconds that make has to remove half-written files.
 GRACE_S = 3
 
 
@@ -27,11 +27,21 @@ def run_watched(
     env: Mapping[str, str] | None = None,
     log: Path | None = None,
 ) -> None:
-    """Run a program and give each line of its output (both streams) to on_line.
+    """Run a program and call on_line with each line of its output (both streams).
 
-    log: a file that receives the whole output. When the caller is interrupted, or
-    on_line raises, the program and all its children are ended. Raises ToolMissing
-    when it isn't there, CommandFailed with its last lines when it ends with an error.
+    If the caller is interrupted, or on_line raises an exception, the program and all its children
+    are ended.
+
+    Args:
+        argv: the command.
+        on_line: called with each line, without the line break.
+        cwd: working directory.
+        env: environment variables, by default the caller's.
+        log: file for the whole output.
+
+    Raises:
+        ToolMissing: if the program isn't installed.
+        CommandFailed: if it exits with an error, with its last lines.
     """
     words = [str(word) for word in argv]
     try:
@@ -52,8 +62,8 @@ def run_watched(
                 last.append(line)
                 on_line(line.rstrip("\n"))
     except BaseException:
-        # Its own process group: compilers that make has started end with it. make is asked
-        # first, as it then removes what they were writing.
+        # The program has its own process group, so compilers that make has started end with it.
+        # SIGTERM comes first, because make then removes half-written files.
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):

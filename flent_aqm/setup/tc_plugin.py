@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A tc that knows the options of a user's own queues: q_NAME.c of iproute2's form, compiled as
-what tc loads when it meets a queue that it doesn't know.
+"""Builds a tc that knows the options of a user's own queues. Each q_NAME.c, in iproute2's form, is
+compiled to a library that tc loads when it encounters a queue that it doesn't know.
 
-    CACHE/tc/HASH/tc           a tc that looks there
+    CACHE/tc/HASH/tc           script that starts tc with that folder for its libraries
     CACHE/tc/HASH/q_NAME.so
 
-The tc is that of iproute2.py, and the headers are those of the same version's source.
+tc itself is that of iproute2.py, and the headers are those of the same version's source.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ from flent_aqm.setup.kernel.compile import environment, first_fault
 from flent_aqm.setup.progress import Progress
 from flent_aqm.spec.kernel import REGISTERED
 
+# Folder of the headers in the cache.
 _HEADERS = "iproute2-headers"
 
 
 def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
-    """Return (name of the queue, content) of files given with --tc. Raises ConfigError."""
+    """Return name of the queue and content of each file given with --tc. Raises ConfigError if a
+    file isn't a queue's options for tc."""
     queues = []
     for path in files:
         named = re.fullmatch(rf"q_({REGISTERED})\.c", path.name)
@@ -47,9 +49,10 @@ def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
 
 
 def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
-    """Return the name of the folder below CACHE/tc. The caller holds the cache's lock.
+    """Build the libraries of these queues (name, content). Return the name of the folder below
+    CACHE/tc. The caller holds the cache's lock.
 
-    Raises SetupError with the compiler's first error, ToolMissing without a tc.
+    Raises SetupError with the compiler's first error, ToolMissing if there is no suitable tc.
     """
     tc = find_new_tc()
     if tc is None:
@@ -85,8 +88,8 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
 
 
 def _refuse_unloadable(tc: Path, folder: Path, name: str) -> None:
-    """Load a queue's options once: tc itself says no more of what it can't load than that the queue
-    is unknown. Raise SetupError."""
+    """Let tc load a queue's library once, and raise SetupError if it can't, with the missing
+    functions. tc itself would only report that the queue is unknown."""
     try:
         run([tc, "qdisc", "add", "dev", "lo", "root", name, "help"], env={
             **environment(), "TC_LIB_DIR": str(folder), "LD_BIND_NOW": "1", "LD_DEBUG": "symbols"})
@@ -100,7 +103,8 @@ def _refuse_unloadable(tc: Path, folder: Path, name: str) -> None:
 
 
 def find_tc(folder: str) -> Path:
-    """Return the tc that build_tc() made. Raises ToolMissing where it is gone."""
+    """Return the tc that build_tc() made in this folder below CACHE/tc. Raises ToolMissing if it is
+    gone."""
     path = find_cached("tc", folder, "tc")
     if path is None:
         raise ToolMissing("kernel: the tc that was built with it is gone from the cache")
@@ -108,8 +112,8 @@ def find_tc(folder: str) -> Path:
 
 
 def tc_headers(cache: Path, tc: Path) -> Path:
-    """Return the folder with headers of the tc's version, or of the newest where it is the
-    system's; they are fetched once. Under the cache's lock."""
+    """Return the folder with the headers of this tc's version, or of the newest version if tc is
+    the system's. They are downloaded once. The caller holds the cache's lock. Raises SetupError."""
     version = tc.parent.name.removeprefix("iproute2-")
     archive = DebianArchive(cache, "apt-sources", sources=True)
     series = version if version != tc.parent.name else archive.newest("iproute2").version

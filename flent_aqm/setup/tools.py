@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the programs are that set-up builds or fetches: the caches, then PATH."""
+"""Finds the programs that set-up builds or downloads: in the caches, then on PATH."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from flent_aqm.base.paths import caches, program_dirs
 from flent_aqm.base.shell import find_program
 from flent_aqm.tools.tool import Server
 
-# Where a system has its programs, and the lab's guest finds them.
+# Folders of the system's programs, in which the lab's guest finds them, too.
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
 
 def tool_dirs() -> list[Path]:
-    """Existing folders that go in front of PATH, in order."""
+    """Return the existing folders of set-up's programs, in the order of PATH."""
     return [folder for cache in caches() for folder in program_dirs(cache)]
 
 
 def find_tool(name: str) -> Path | None:
-    """Return the path of a program, or None."""
+    """Return the path of a program in a cache or on PATH, None if there is none."""
     for folder in tool_dirs():
         path = folder / name
         if os.path.exists(path):
@@ -32,9 +32,10 @@ def find_tool(name: str) -> Path | None:
 
 
 def put_tools_on_path() -> None:
-    """Have all that this process starts by name find what find_tool() finds.
+    """Put the folders of set-up's programs in front of this process's PATH, so that programs which
+    are started by name are those that find_tool() finds.
 
-    Not inside of a lab or of namespaces: PATH there is of our own making.
+    It does nothing inside a lab or namespaces, where flent-aqm sets PATH.
     """
     if environment.HOOKS in os.environ:
         return
@@ -44,13 +45,13 @@ def put_tools_on_path() -> None:
 
 
 def can_start(server: Server) -> bool:
-    """Return whether this machine has what a server takes."""
+    """Return whether this machine has the program and the module that a server needs."""
     return ((server.program is None or find_tool(server.program) is not None)
             and (server.module is None or find_spec(server.module) is not None))
 
 
 def tool_path(name: str) -> Path:
-    """Return the path of a program. Raises ToolMissing."""
+    """Return the path of a program in a cache or on PATH. Raises ToolMissing if there is none."""
     path = find_tool(name)
     if path is None:
         raise ToolMissing(f"{name} is not installed; run: flent-aqm setup")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Versions of programs, as they print them."""
+"""Reads the version that a program prints."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from flent_aqm.base.shell import run
 
 
 def version_of(argv: Sequence[str | Path], pattern: str) -> tuple[int, int]:
-    """Run argv and return a major and a minor version: the two groups of pattern, a regular
-    expression, in what it prints. (0, 0) if it doesn't run or doesn't say."""
+    """Run a command and return the major and minor version from its output. (0, 0) if it fails or
+    prints no version.
+
+    pattern: regular expression with a group for each of the two numbers.
+    """
     try:
         match = re.search(pattern, run(argv))
     except AqmError:

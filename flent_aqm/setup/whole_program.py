@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a program's file is whole, told without starting it: what a power cut or a full disk
-leaves behind is empty, zeros, or ends early."""
+"""Checks whether a program's file is complete, without starting it. After a power cut or on a full
+disk, a file may be empty, filled with zeros, or truncated."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ import struct
 from pathlib import Path
 
 _ELF_64 = b"\x7fELF\x02\x01"  # little-endian, as x86-64 is
-# Offset in the file's header, and format, of: where the segments' headers are; their size, number.
+# Offset and format of fields in the ELF header: offset of the segments' headers; their size and
+# number.
 _SEGMENTS, _SIZE_AND_NUMBER = (32, "<Q"), (54, "<HH")
-# In a segment's header: offset in the file, two addresses, bytes in the file.
+# Offset and format of fields in a segment's header: offset in the file, two addresses, bytes in the
+# file.
 _PLACE = (8, "<QQQQ")
 _HEADER_BYTES = 64
 
 
 def is_whole(program: Path) -> bool:
-    """Tell whether a program can be started: a script, or an ELF file with all its segments."""
+    """Return whether a program can be started: an executable script, or an executable ELF file with
+    all its segments."""
     if not os.path.isfile(program) or not os.access(program, os.X_OK):
         return False
     try:
@@ -39,4 +42,5 @@ def is_whole(program: Path) -> bool:
 
 
 def _at(data: bytes, offset: int, form: str) -> tuple[int, ...]:
+    """Return the fields at an offset. form: their format for `struct`."""
     return struct.unpack_from(form, data, offset)

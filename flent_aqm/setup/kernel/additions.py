@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A user's own C files in a kernel: queues (sch_NAME.c) and congestion controls (tcp_NAME.c).
+"""Adds a user's own C files to a kernel: queues (sch_NAME.c) and congestion controls (tcp_NAME.c).
 
-A file that the source has already, such as a changed sch_codel.c, takes its place. A new one
-gets the line of Kconfig and of the Makefile by which it is built.
+A file whose name the source has already, such as a changed sch_codel.c, replaces the source's file.
+For a new file, lines are added to Kconfig and Makefile.
 """
 
 from __future__ import annotations
@@ -15,19 +15,23 @@ from pathlib import Path
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.kernel import REGISTERED
 
+# Largest size of a file.
 LONGEST_BYTES = 2_000_000
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]+"([A-Za-z0-9_-]+\.h)"', re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where files of a kind belong. field: of the structure by which a file registers itself,
-    with its name."""
+    """Where files of one kind belong in the kernel's source."""
 
+    # Beginning of their file names.
     prefix: str
     folder: str
+    # Beginning of their options.
     option: str
+    # Option on which theirs depend.
     depends: str
+    # Field with the name in the structure by which such a file registers itself.
     field: str
 
 
@@ -37,49 +41,58 @@ CONTROL = Place("tcp_", "net/ipv4", "TCP_CONG_", "TCP_CONG_ADVANCED", ".name")
 
 @dataclass(frozen=True)
 class Addition:
-    """A file. name: of the queue or control; content: of the file; headers: (name, content) of
-    those beside it that it includes."""
+    """A file to add to the kernel."""
 
     place: Place
+    # Name of the queue or congestion control.
     name: str
     content: bytes
+    # Name and content of the headers beside the file that it includes.
     headers: tuple[tuple[str, bytes], ...] = ()
 
     @property
     def path(self) -> str:
-        """Where it is in the kernel's source."""
+        """Path in the kernel's source."""
         return f"{self.place.folder}/{self.place.prefix}{self.name}.c"
 
     @property
     def option(self) -> str:
-        """The option that switches it on, without CONFIG_."""
+        """Option that compiles the file, without CONFIG_."""
         return f"{self.place.option}{self.name.upper()}"
 
     @property
     def kconfig(self) -> str:
-        """What declares the option."""
+        """Lines of Kconfig that declare the option."""
         return (f'\nconfig {self.option}\n\ttristate "{self.name}"\n'
                 f"\tdepends on {self.place.depends}\n")
 
     @property
     def makefile(self) -> str:
-        """What has it compiled."""
+        """Line of the Makefile that compiles the file if the option is set."""
         return f"\nobj-$(CONFIG_{self.option}) += {self.place.prefix}{self.name}.o\n"
 
     @property
     def own_flags(self) -> str:
-        """What has the file compiled as a user's own."""
+        """Lines of the Makefile with the compiler's flags for a user's own file."""
         return own_flags(f"{self.place.prefix}{self.name}")
 
 
 def own_flags(stem: str) -> str:
-    """Return lines of a Makefile: line numbers, for the cause of a crash; only the headers that
-    the file includes, as elsewhere (patch 0015)."""
+    """Return lines of a Makefile for a user's own file, STEM.c. The file is compiled with line
+    numbers, to locate a crash, and only with the headers that it includes, as in other builds
+    (patch 0015)."""
     return f"\nCFLAGS_{stem}.o += -g\nPCH_{stem}.o := n\n"
 
 
 def read_additions(place: Place, option: str, files: Iterable[Path]) -> list[Addition]:
-    """Return the files given with a command's option. Raise ConfigError for one that is none."""
+    """Return the files given with a command's option. Raises ConfigError for a file that isn't of
+    this kind.
+
+    Args:
+        place: the kind of files.
+        option: the option, for messages.
+        files: paths of the files.
+    """
     additions: dict[str, Addition] = {}
     for path in files:
         named = re.fullmatch(rf"{place.prefix}({REGISTERED})\.c", path.name)
@@ -99,7 +112,8 @@ def read_additions(place: Place, option: str, files: Iterable[Path]) -> list[Add
 
 
 def _headers(option: str, folder: Path, content: bytes) -> dict[str, bytes]:
-    """Return what a file includes from its own folder, and what that does."""
+    """Return name and content of the headers that a file includes, also indirectly, from its own
+    folder."""
     headers: dict[str, bytes] = {}
     texts = [content]
     while texts:
@@ -111,7 +125,8 @@ def _headers(option: str, folder: Path, content: bytes) -> dict[str, bytes]:
 
 
 def read_bytes(option: str, path: Path) -> bytes:
-    """Return a file's content. Raise ConfigError where it can't be read, or is too large."""
+    """Return a file's content. Raises ConfigError if it can't be read or is too large. option: the
+    option with the file, for messages."""
     try:
         if not path.is_file():
             raise ConfigError(f"{option}: there is no file {path}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Builds the lab's kernel from Debian's source package, and kernels of the user's own, each
-once per recipe."""
+"""Builds the lab's kernel from Debian's source package, and kernels of the user, each once per
+recipe."""
 
 from __future__ import annotations
 
@@ -33,20 +33,22 @@ from flent_aqm.setup.kernel.tree import NOTES, Tree, files_of
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.whole_program import is_whole
 
+# Names of Debian's packages with the kernel's source.
 SOURCE_PATTERN = r"linux-source-\d+\.\d+"
 
-# What User-Mode Linux is made of.
+# Folders of the kernel's source with the architecture of User-Mode Linux.
 ARCHITECTURE = ("arch/um", "arch/x86/um")
 
-# Unpacked source, objects, the archive itself 0.2 GB.
+# Room for the unpacked source, its objects, and the archive, which has 0.2 GB.
 BYTES_NEEDED = 2_000_000_000
 
 
 def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) -> None:
-    """See to it that the kernel of the current recipe is built.
+    """Build the lab's kernel for the current recipe, unless it exists. The caller holds the cache's
+    lock.
 
-    update: look for a newer source version than the one in use. The caller holds the
-    cache's lock. Raises SetupError, CommandFailed, ToolMissing.
+    update: use a newer source version than that in use, if there is one. Raises SetupError,
+    CommandFailed or ToolMissing.
     """
     choices = [] if update else recipe.read_choices()
     if any(is_built(recipe.current_recipe(source)) for source in choices):
@@ -63,8 +65,8 @@ def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) 
 
 
 def _remove_older(cache: Path, source: Source) -> None:
-    """Packages and kept trees of versions that neither set-up's kernel nor one with a name is
-    made of."""
+    """Remove packages and kept trees of source versions that neither the lab's kernel nor a kernel
+    of the user is made of."""
     kept = {DebianOrigin.folder_of(source), *(each.tree for each in all_named())}
     for tree in (cache / "trees").glob("linux-source-*"):
         if tree.name not in kept:
@@ -75,7 +77,8 @@ def _remove_older(cache: Path, source: Source) -> None:
 
 
 def _built_of(cache: Path, archive: DebianArchive, source: Source) -> bool:
-    """Build a source that is in the cache; False if it isn't, or a required patch doesn't fit."""
+    """Build the kernel from a source version in the cache. Return False if the source isn't in the
+    cache, or if a required patch doesn't fit."""
     if cached_archive(cache, source) is None:
         return False
     try:
@@ -86,7 +89,8 @@ def _built_of(cache: Path, archive: DebianArchive, source: Source) -> bool:
 
 
 def _newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
-    """Build the newest source that takes all required patches, if it isn't built."""
+    """Build the kernel from the newest source version that takes all required patches, unless it
+    exists. Return the source. Raises SetupError if there is none."""
     faults = []
     for package in archive.versions(SOURCE_PATTERN):
         source = Source(package.name, package.version)
@@ -104,17 +108,18 @@ def _newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
 
 
 def kernel_is_there() -> bool:
-    """Return whether the kernel of the current recipe is built."""
+    """Return whether the lab's kernel for the current recipe exists."""
     return any(is_built(recipe.current_recipe(source)) for source in recipe.read_choices())
 
 
 def is_built(wanted: Recipe) -> bool:
-    """Return whether a cache has the kernel of a recipe, whole."""
+    """Return whether a cache has the kernel of a recipe, and whether it is complete."""
     path = find_cached("kernels", wanted.hash, "linux")
     return path is not None and is_whole(path)
 
 
 def _build(cache: Path, archive: DebianArchive, wanted: Recipe) -> None:
+    """Build the lab's kernel by a recipe."""
     progress = Progress("lab kernel")
     progress.finish(build_kernel(cache, DebianOrigin(cache, archive, wanted.source), wanted,
                                  progress))
@@ -122,10 +127,22 @@ def _build(cache: Path, archive: DebianArchive, wanted: Recipe) -> None:
 
 def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress,
                  name: str = "") -> str:
-    """Build a kernel into CACHE/kernels/HASH, and return a sentence on it. name: of a user's.
+    """Build a kernel into CACHE/kernels/HASH. Return a sentence about it for the user.
 
-    The source stays in CACHE/trees with its objects, for the next one. The caller holds the
-    cache's lock. Raise SetupError, PatchDoesntFit and others.
+    The source stays in CACHE/trees with its objects, for the next build. The caller holds the
+    cache's lock.
+
+    Args:
+        cache: the cache folder.
+        origin: where the source comes from.
+        wanted: the recipe.
+        progress: for the steps.
+        name: name of a kernel of the user.
+
+    Raises:
+        SetupError: if the kernel doesn't compile or there is no room.
+        PatchDoesntFit: if a required patch or one of the user doesn't fit.
+        CommandFailed, ToolMissing: if a program of the build fails or is missing.
     """
     log = cache / f"kernel-build{f'-{name}' if name else ''}.log"
     with install.staging(cache) as work:
@@ -136,7 +153,8 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
         except SetupError as fault:
             if wanted.is_users or not any(name in patching.OPTIONAL for name, _ in applied):
                 raise
-            # One may fit by its text alone; what it would save is not worth a failed set-up.
+            # An optional patch may apply to a source for which it is wrong. Set-up must not fail
+            # because of it.
             progress.step(f"{fault}; compiling without the patches that only save time")
             applied, left_packed = _make_changes(cache, tree, origin, wanted, work, progress,
                                                  optional=False)
@@ -152,7 +170,7 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
         result.mkdir()
         run(["strip", "-o", result / "linux", tree.path / "linux"])
         (result / "config").write_bytes((tree.path / ".config").read_bytes())
-        # Names and lines of what an oops has addresses of
+        # Debug information, to translate the addresses in an oops to functions and lines.
         run(["objcopy", "--only-keep-debug", tree.path / "linux", result / "linux.debug"])
         if wanted.coverage is not None:
             coverage.write_note(result, tree.path / "linux")
@@ -173,7 +191,8 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
 
 def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
                progress: Progress) -> Tree:
-    """Return the source's tree, with the objects of an earlier build if there was one."""
+    """Return the tree of the source, with the objects of an earlier build if there was one.
+    Otherwise copy or unpack the source. Raises SetupError if there is no room."""
     path = cache / "trees" / tree_name(origin, wanted)
     if not (path / NOTES).is_dir():
         install.require_space(cache, BYTES_NEEDED, "building the lab kernel")
@@ -183,7 +202,7 @@ def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
         like = _first_kept(_others(cache, origin, path))
         if like is not None:
             progress.step(f"copying the source from {like}")
-            # with the times, by which make goes
+            # The files' times are copied, too, because make compares them.
             run(["cp", "-a", "--reflink=auto", like, fresh], timeout_s=900)
         else:
             fresh.mkdir()
@@ -193,25 +212,28 @@ def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
 
 
 def tree_name(origin: Origin, wanted: Recipe) -> str:
-    """Return the name of a tree's folder: options of one's own have their own objects."""
+    """Return the name of a tree's folder. A recipe with options of its own has its own tree,
+    because all its objects differ."""
     return f"{origin.folder}-{wanted.options_hash}" if wanted.own_options else origin.folder
 
 
 def _others(cache: Path, origin: Origin, path: Path) -> list[Path]:
-    """Trees of the same source that can be copied."""
+    """Return where trees of the same source may be that can be copied."""
     return [place for place in (SYSTEM_CACHE / "trees" / path.name, cache / "trees" / origin.folder,
                                 SYSTEM_CACHE / "trees" / origin.folder) if place != path]
 
 
 def _first_kept(folders: Iterable[Path]) -> Path | None:
+    """Return the first of these folders that has a kept tree, None if none has."""
     return next((folder for folder in folders if (folder / NOTES).is_dir()), None)
 
 
 def _add_backport(cache: Path, tree: Tree, backport: Backport, work: Path, progress: Progress
                   ) -> None:
-    """Give an old kernel the architecture of a newer one, from whose kept tree it is taken."""
+    """Replace the architecture `um` of an old kernel's source by that of a newer one, and apply the
+    backport's patch."""
     origin = DebianOrigin(cache, DebianArchive(cache), backport.donor)
-    # Only read: it may be the machine's.
+    # The kept tree is only read, because it may be in the machine's cache.
     kept = _first_kept(base / "trees" / origin.folder for base in (cache, SYSTEM_CACHE))
     donor = Tree(kept) if kept is not None else _kept_tree(
         cache, origin, recipe.current_recipe(backport.donor), work, progress)
@@ -222,7 +244,7 @@ def _add_backport(cache: Path, tree: Tree, backport: Backport, work: Path, progr
 
 
 def _as_own(tree: Tree, patch: bytes) -> None:
-    """Have the files that a patch changes compiled as a user's own."""
+    """Make the C files that a patch changes be compiled as a user's own files."""
     for name in files_of(patch):
         folder, _, file = name.rpartition("/")
         if file.endswith(".c") and (tree.path / name).is_file() and (
@@ -233,8 +255,14 @@ def _as_own(tree: Tree, patch: bytes) -> None:
 def _make_changes(cache: Path, tree: Tree, origin: Origin, wanted: Recipe, work: Path,
                   progress: Progress, *, optional: bool = True
                   ) -> tuple[list[patching.Patch], list[str]]:
-    """Give the tree all that the recipe has. Return the lab's patches that fit, and the files of
-    the user's patches that set-up doesn't unpack."""
+    """Unpack or update the source and make all changes of the recipe.
+
+    optional: also apply the lab's optional patches.
+
+    Returns:
+        The lab's patches that were applied, and the files changed by the user's patches that set-up
+        doesn't unpack.
+    """
     tree.take_back()
     origin.fill(tree.path, work, progress)
     progress.step("applying patches")

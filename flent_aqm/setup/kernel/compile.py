@@ -17,40 +17,45 @@ from flent_aqm.setup.kernel.tree import Tree
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
 
-# Lines that make prints for this fragment with 7.3, and those of archives and links that it prints
-# each time; only for the progress shown.
+# Lines that make prints for the lab's options with 7.3, and those of archives and linking, which it
+# prints each time. For the progress display.
 EXPECTED_LINES, EXPECTED_LINKS = 1240, 25
 
-# The program doesn't depend on who built it, where and when.
+# Settings by which the kernel doesn't depend on who built it, where and when.
 BUILD_IDENTITY = {
     "KBUILD_BUILD_TIMESTAMP": "2026-01-01 00:00:00 UTC",
     "KBUILD_BUILD_USER": "flent-aqm",
     "KBUILD_BUILD_HOST": "lab",
     "KBUILD_BUILD_VERSION": "1",
 }
-# Options that older kernels have instead of one of the fragment, which follows from them there ->
-# the file that declares them. Before 7.3, SYSCTL follows from PROC_SYSCTL.
+# Options that older kernels need to set an option of the fragment -> the file that declares them.
+# Before 7.3, SYSCTL can only be set through PROC_SYSCTL.
 OLDER_NAMES = {"PROC_SYSCTL": "fs/proc/Kconfig"}
-# Options that came after the oldest kernel which the lab takes -> the file that declares them. An
-# older one does without: a queue that it can't run, a switch for what it always has.
+# Options that are newer than the oldest kernel which the lab supports -> the file that declares
+# them. An older kernel doesn't need them: they are for a queue that it doesn't have, or switch
+# something that it always has.
 LATER_NAMES = {"NET_SCH_DUALPI2": "net/sched/Kconfig",
                "NETFILTER_XTABLES_LEGACY": "net/netfilter/Kconfig"}
-# What an object is made of, in kbuild's note on it: `source_PATH := FILE`, then lines of headers.
+# Files of which an object is made, in kbuild's note beside it: `source_PATH := FILE`, then lines of
+# headers.
 _MADE_OF = re.compile(r"^(?:source_\S+ := |  )([^\s$(]+)", re.MULTILINE)
 # kbuild's notes on the common headers, which patch 0015 compiles.
 COMMON_HEADERS = tuple(f"include/{folder}/.common_headers.h.gch.cmd" for folder in ("linux", "net"))
 _WARNING = re.compile(r"^(\S+\.[chS]):\d+(?::\d+)?: warning: .*")
-# Errors that a message tells; the log has the others.
+# Number of errors in a message; the log has all.
 MOST_FAULTS = 5
-# The compiler's, kconfig's, make's and the linker's words, the most telling first.
+# Error messages of compiler, kconfig, make and linker, the most informative first.
 _FAULTS = (re.compile(r"^\S+:\d+(:\d+)?: (fatal )?error: "),
            re.compile(r"^\S+:\d+: (syntax error|.*invalid)"),
            re.compile("undefined reference|multiple definition"), re.compile("rror"))
 
 
 def configure(tree: Path, fragment: str) -> None:
-    """allnoconfig plus the fragment; the result is checked against it. The same fragment and
-    the same Kconfig files leave what is there."""
+    """Generate the kernel's configuration: allnoconfig with the options of the fragment. Raises
+    SetupError if the result differs from the fragment.
+
+    With the same fragment and Kconfig files, existing files aren't touched.
+    """
     fragment = _without_later(tree, fragment) + _older_names(tree)
     write_text(tree / "lab.config", fragment)
     make(tree, "KCONFIG_ALLCONFIG=lab.config", "allnoconfig")
@@ -58,7 +63,7 @@ def configure(tree: Path, fragment: str) -> None:
 
 
 def _older_names(tree: Path) -> str:
-    """Options that switch on what the fragment has, where the source is older than a change."""
+    """Return further options that an older source needs for those of the fragment."""
     return "".join(
         f"CONFIG_{name}=y\n" for name, file in OLDER_NAMES.items()
         if _declares(tree / file, name))
@@ -72,12 +77,13 @@ def _without_later(tree: Path, fragment: str) -> str:
 
 
 def _declares(kconfig: Path, option: str) -> bool:
+    """Return whether a Kconfig file declares an option."""
     return kconfig.is_file() and re.search(
         rf"^config {option}$", kconfig.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:
-    """Raise SetupError with the faults, as the compiler tells them, and where the log is."""
+    """Compile the kernel. Raises SetupError with the compiler's errors and the path of the log."""
     lines, expected = 0, expected_lines(tree.path)
 
     def count(_line: str) -> None:
@@ -98,9 +104,12 @@ def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:
 
 
 def expected_lines(tree: Path) -> int:
-    """Return about how many lines make will print: the objects older than what they are made of,
-    as kbuild has noted it beside each. New options are not seen before make looks at them."""
-    # make's own programs are there once the options are chosen
+    """Return about how many lines make will print, which is the number of objects to compile.
+
+    An object is to be compiled if it is older than the files it is made of, by kbuild's notes.
+    Changes of options aren't considered.
+    """
+    # Programs in the folder scripts have been built when the options were chosen.
     notes = [note for folder in tree.iterdir() if folder.is_dir() and folder.name != "scripts"
              for note in folder.rglob(".*.o.cmd")]
     if not notes:
@@ -108,15 +117,17 @@ def expected_lines(tree: Path) -> int:
 
     @cache
     def changed_s(name: str) -> float:
+        # Return when a file was changed, 0 if there is none.
         path = tree / name
         return path.stat().st_mtime if path.is_file() else 0.0
 
     def is_old(note: Path) -> bool:
+        # Return whether the object of a note is older than one of the files it is made of.
         made_s = changed_s(str(note.with_name(note.name[1:].removesuffix(".cmd"))))
         names = _MADE_OF.findall(note.read_text(encoding="utf-8", errors="replace"))
         return any(changed_s(name) > made_s for name in names)
 
-    # an object that starts with the compiled headers has a file of names beside it (patch 0015)
+    # An object that is compiled with the common headers has a .names.h file beside it (patch 0015).
     all_old = any((tree / name).is_file() and is_old(tree / name) for name in COMMON_HEADERS)
     old = sum((all_old and note.with_suffix(".names.h").is_file()) or is_old(note)
               for note in notes)
@@ -124,7 +135,8 @@ def expected_lines(tree: Path) -> int:
 
 
 def all_faults(output: str) -> str:
-    """Return the compiler's errors, each once, or what else says best what is wrong."""
+    """Return the compiler's errors, each once. If there are fewer than two, return the most
+    informative line instead."""
     lines = list(dict.fromkeys(line.strip() for line in output.splitlines()
                                if _FAULTS[0].search(line)))
     if len(lines) < 2:
@@ -135,22 +147,31 @@ def all_faults(output: str) -> str:
 
 def warnings_in(output: str, names: Sequence[str]) -> list[str]:
     """Return the compiler's warnings about these files, each once, in the order of make's output.
-    names: paths in the kernel's source."""
+
+    names: paths in the kernel's source.
+    """
     found = (_WARNING.match(line) for line in output.splitlines())
     return list(dict.fromkeys(match[0] for match in found if match and match[1] in names))
 
 
 def refuse_not_compiled(tree: Path, names: Sequence[str], left_packed: Sequence[str]) -> list[str]:
-    """Return the files that the kernel has no object of, and the headers that no object is made
-    of. names: files that a user has changed; left_packed: those that set-up doesn't unpack.
+    """Return the changed files that are not part of the kernel: those that no object is made of.
 
-    Raise SetupError where no changed file has any part in the kernel: it would be the kernel
-    without the change.
+    Args:
+        tree: the compiled source.
+        names: files that the user has changed.
+        left_packed: changed files that set-up doesn't unpack.
+
+    Raises:
+        SetupError: if no changed file is part of the kernel, because then the kernel is the one
+            without
+            the change.
     """
     code = [name for name in names if name.endswith((".c", ".h"))]
     used = {os.path.normpath(file) for file in _files_in_objects(tree)}
     unused = [*(name for name in code if name not in used), *left_packed]
-    # Of a Makefile nobody can tell; a line is added to that of each changed C file.
+    # Whether a changed Makefile has an effect is unknown. Set-up itself adds lines to those of
+    # changed C files.
     others = [name for name in names if name not in code
               and not name.endswith((".rst", ".txt", "Makefile", "MAINTAINERS"))]
     if unused and len(unused) == len(code) + len(left_packed) and not others:
@@ -161,8 +182,7 @@ def refuse_not_compiled(tree: Path, names: Sequence[str], left_packed: Sequence[
 
 
 def _files_in_objects(tree: Path) -> Iterator[str]:
-    """Yield the files that the objects linked into the kernel, and the compiled headers, are made
-    of."""
+    """Yield the files of which the kernel's objects and the compiled headers are made."""
     notes = [tree / name for name in COMMON_HEADERS if (tree / name).is_file()]
     for folder, _, names in os.walk(tree):
         notes += [Path(folder, name) for name in names
@@ -173,7 +193,7 @@ def _files_in_objects(tree: Path) -> Iterator[str]:
 
 
 def first_fault(output: str) -> str:
-    """Return the line of make's output that says best what is wrong."""
+    """Return the line of make's output that is most informative about the error."""
     lines = output.splitlines()
     for pattern in _FAULTS:
         for line in lines:
@@ -183,10 +203,11 @@ def first_fault(output: str) -> str:
 
 
 def make(tree: Path, *words: str) -> str:
-    """Run make for these goals, and return what it says."""
+    """Run make for these goals. Return its output. Raises CommandFailed."""
     return run(["make", "ARCH=um", *words], cwd=tree, env=environment(), timeout_s=600)
 
 
 def environment() -> dict[str, str]:
-    """Nothing of the caller's: flags of an outer make, compilers of one's own, locale."""
+    """Return the environment variables of a build. None are the caller's: flags of an outer make,
+    other compilers or a locale would change the build."""
     return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", **BUILD_IDENTITY}

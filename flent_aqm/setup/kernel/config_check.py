@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares a generated .config with the fragment that was asked for.
+"""Compares a generated .config with the requested fragment.
 
-kconfig drops an option whose dependencies aren't met without a word.
+kconfig silently drops an option whose dependencies aren't met.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ _SET = re.compile(r"CONFIG_(\w+)=(.*)")
 
 
 def parse_config(text: str) -> dict[str, str]:
-    """Options by name without CONFIG_; an option that is off may be absent or "n".
+    """Return the options by name without CONFIG_. An option that is off may be missing or "n".
 
-    Raises SetupError on a line that is neither a setting nor a comment.
+    Raises SetupError for a line that is neither a setting nor a comment.
     """
     options: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -31,7 +31,7 @@ def parse_config(text: str) -> dict[str, str]:
 
 
 def check_config(fragment: str, generated: str) -> None:
-    """Raise SetupError that names every option that isn't as the fragment wants it."""
+    """Raise SetupError with all options that differ from the fragment."""
     wanted, got = parse_config(fragment), parse_config(generated)
     differing = [f"{name}={got.get(name, 'n')} (wanted {value})"
                  for name, value in wanted.items() if got.get(name, "n") != value]

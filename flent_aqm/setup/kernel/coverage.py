@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernels that note which lines of a change have run.
+"""Builds kernels that record which lines of a user's change were executed.
 
-Of a user's kernel a second one is built, whose changed files call a function of coverage.c at the
+For a user's kernel a second one is built, whose changed files call a function of coverage.c at the
 beginning of each basic block (-fsanitize-coverage=trace-pc). Files that include a changed header
-are instrumented, too. Runs that are judged never have this kernel.
+are instrumented, too. Runs that are judged never use the second kernel.
 
-    CACHE/kernels/HASH/own/before/PATH   a file that the user's patches or files change, as it was
+    CACHE/kernels/HASH/own/before/PATH   a file that the user changed, before the change
     CACHE/kernels/HASH/own/after/PATH    the same file as it was built
     CACHE/kernels/HASH/coverage.json     of an instrumented kernel: its blocks and lines
 """
@@ -29,63 +29,70 @@ from flent_aqm.setup.kernel.tree import Tree
 
 HERE = Path(__file__).resolve().parent
 OWN, BEFORE, AFTER = "own", "before", "after"
+# File with the blocks and lines of an instrumented kernel.
 NOTE = "coverage.json"
-# Of the kernel's source, where coverage.c goes.
+# Path of coverage.c in the kernel's source.
 RECORDER = "net/sched/lab_coverage.c"
+# Function that the compiler calls at the beginning of each block.
 CALLBACK = "__sanitizer_cov_trace_pc"
-# The kernel lies below 2 GiB. By the large code model, which User-Mode Linux has, calls would go
-# through registers, and nobody could tell which of them are the callback's.
+# Flags of the compiler for instrumented files. The kernel lies below 2 GiB. With the large code
+# model, which User-Mode Linux uses, calls would go through registers, so calls of the callback
+# could not be found.
 FLAGS = ("-fsanitize-coverage=trace-pc -mcmodel=small "
-         # Each branch stays one, so that a line in it doesn't seem to run with its neighbours.
+         # Branches aren't optimized away, so that a line in a branch doesn't seem to be executed
+         # with its neighbours.
          "-fno-if-conversion -fno-if-conversion2 -fno-ssa-phiopt -fno-tree-cselim -fno-jump-tables "
          "-fno-tree-switch-conversion -fno-code-hoisting -fno-tree-tail-merge -fno-crossjumping "
          "-fno-reorder-blocks-and-partition")
-# Files that a changed header has instrumented. Of more, those that queue and send packets.
+# Largest number of instrumented files. If a changed header affects more, files that queue and send
+# packets are preferred, in the order of _FOLDERS.
 MOST_FILES = 60
 _FOLDERS = ("net/sched/", "net/ipv4/tcp", "net/ipv4/", "net/ipv6/", "net/core/", "net/", "")
 _CODE = (".c", ".h")
-# A line of an object's note by kbuild that names a file of which the object is made.
+# A line of kbuild's note on an object that names a file of which the object is made.
 _DEPENDS = re.compile(r"^(?:source_\S+ := |  )([^\s$(]+)", re.MULTILINE)
-# objdump's lines: a file's name before its rows, a row, and a call of the callback.
+# Lines of objdump: a file's name before its rows, and a row.
 _UNIT = re.compile(r"^(?:CU: )?(\S+\.[chS]):(?:\[\+\+\])?$")
 _ROW = re.compile(r"^\S+\s+(\d+)\s+0x([0-9a-f]+)\b(?:\s+\d+)?\s*(x?)\s*$")
 _FUNCTION_LISTING = re.compile(r"^[0-9a-f]+ <[^>\n]+>:\n", re.MULTILINE)
 _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(?:(?:lock|rep|repz|repnz|notrack|bnd)\s+)?(\S+)"
                           r"[ \t]*(.*)$", re.MULTILINE)
 _TARGET = re.compile(r"([0-9a-f]+) <")
+# Length of a call instruction.
 _CALL_BYTES = 5
 _FUNCTION = re.compile(r"^([0-9a-f]+) [tTwW] \S+$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Change:
-    """What a kernel's source has that another one's has not, in one file.
+    """The change of one file between two kernels."""
 
-    path: in the kernel's source; lines: numbers of new lines, and of the lines around removed
-    ones; text: of the whole file.
-    """
-
+    # Path in the kernel's source.
     path: str
+    # Numbers of new lines, and of the lines around removed ones.
     lines: tuple[int, ...]
+    # Text of the whole file.
     text: str
 
 
 @dataclass(frozen=True)
 class Instrumented:
-    """What an instrumented kernel knows of its code.
+    """Blocks and lines of an instrumented kernel."""
 
-    blocks: of each basic block the address after its call of the callback (0 without one), the
-    numbers of the blocks that may follow, and whether a function begins and ends with it; lines:
-    path -> line -> the numbers of the blocks that have code of this line.
-    """
-
+    # For each basic block: address after its call of the callback (0 without a call), numbers of
+    # the blocks that may follow, whether a function begins with it, whether a function ends with
+    # it.
     blocks: Sequence[tuple[int, Sequence[int], bool, bool]]
+    # Path -> line -> numbers of the blocks that have code of this line.
     lines: Mapping[str, Mapping[int, Sequence[int]]]
 
 
 def keep_own(folder: Path, before: Mapping[str, bytes | None], tree: Tree) -> None:
-    """Write into a finished kernel's folder each file that its user's patches have changed, as it
-    was and as it is. before: path -> content, None for a file that wasn't there."""
+    """Write each file that the user changed to a finished kernel's folder, before and after the
+    change.
+
+    before: path -> content before the change, None for a new file.
+    """
     for path, content in before.items():
         after = tree.path / path
         for state, text in ((BEFORE, content),
@@ -97,7 +104,8 @@ def keep_own(folder: Path, before: Mapping[str, bytes | None], tree: Tree) -> No
 
 
 def own_files(kernel: Path, state: str) -> dict[str, bytes]:
-    """Return path -> content of a kernel's own files, BEFORE or AFTER. kernel: its folder."""
+    """Return path -> content of the files that a kernel's user changed. state: BEFORE or AFTER the
+    change. kernel: the kernel's folder."""
     folder = kernel / OWN / state
     return {str(path.relative_to(folder)): path.read_bytes()
             for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -105,9 +113,13 @@ def own_files(kernel: Path, state: str) -> dict[str, bytes]:
 
 def changes_between(base: Path, test: Path, of_source: Mapping[str, tuple[bytes, bytes]]
                     ) -> list[Change]:
-    """Return what the kernel in the folder `test` has in C files and headers that the one in
-    `base` has not. of_source: path -> (base's, test's content) of files in which their sources
-    differ."""
+    """Return the changes of C files and headers from kernel `base` to kernel `test`.
+
+    Args:
+        base, test: the kernels' folders.
+        of_source: path -> (content in base, content in test) of files in which their sources
+            differ.
+    """
     of_base, of_test = own_files(base, AFTER), own_files(test, AFTER)
     plain = {**own_files(base, BEFORE), **own_files(test, BEFORE)}
     changes = []
@@ -123,12 +135,13 @@ def changes_between(base: Path, test: Path, of_source: Mapping[str, tuple[bytes,
 
 
 def _text(content: bytes) -> str:
+    """Return a file's text. Bytes that aren't UTF-8 are replaced."""
     return content.decode("utf-8", "replace")
 
 
 def changed_lines(old: str, new: str) -> tuple[int, ...]:
-    """Return the numbers of the lines in `new` that `old` has not, and of the nearest line before
-    and after each place where lines were removed, without blank lines, braces and comments."""
+    """Return the numbers of the lines in `new` that differ from `old`, and of the lines before and
+    after each place where lines were removed."""
     before, after = old.splitlines(), new.splitlines()
     lines: set[int] = set()
     for what, _, _, first, last in difflib.SequenceMatcher(
@@ -150,8 +163,11 @@ def _may_be_code(line: str) -> bool:
 
 
 def files_to_instrument(tree: Path, paths: Iterable[str]) -> list[str]:
-    """Return the C files among paths that the tree has an object of, and those whose objects are
-    made of a header among them. The tree was compiled before."""
+    """Return the C files to instrument: those of `paths` that are compiled, and those that include
+    a header of `paths`. At most MOST_FILES.
+
+    tree: the compiled source.
+    """
     wanted = set(paths)
     headers = {path for path in wanted if path.endswith(".h")}
     found = {path for path in wanted if path.endswith(".c") and object_of(tree, path).is_file()}
@@ -165,12 +181,12 @@ def files_to_instrument(tree: Path, paths: Iterable[str]) -> list[str]:
 
 
 def object_of(tree: Path, path: str) -> Path:
-    """Return where make puts the object of a C file."""
+    """Return the path of a C file's object."""
     return (tree / path).with_suffix(".o")
 
 
 def _objects(tree: Path) -> Iterator[tuple[str, set[str]]]:
-    """Yield the source of each object, and all the files that the object is made of."""
+    """Yield the source of each object in net/, and all files of which the object is made."""
     common: set[str] = set()
     for folder in ("linux", "net"):
         note = tree / f"include/{folder}/.common_headers.h.gch.cmd"
@@ -181,19 +197,20 @@ def _objects(tree: Path) -> Iterator[tuple[str, set[str]]]:
             if name.startswith(".") and name.endswith(".o.cmd"):
                 note = Path(folder, name)
                 made_of = _made_of(note)
-                # An object that starts with the compiled headers has this file (patch 0015).
+                # An object that is compiled with the common headers has this file (patch 0015).
                 with_common = note.with_suffix(".names.h").is_file()
                 source = (Path(folder) / name[1:].removesuffix(".o.cmd")).with_suffix(".c")
                 yield (str(source.relative_to(tree)), made_of | (common if with_common else set()))
 
 
 def _made_of(note: Path) -> set[str]:
+    """Return the files that kbuild's note names."""
     text = note.read_text(encoding="utf-8", errors="replace")
     return {os.path.normpath(name) for name in _DEPENDS.findall(text)}
 
 
 def instrument(tree: Tree, files: Iterable[str]) -> None:
-    """Have these C files call the callback, and coverage.c compiled with the rest."""
+    """Instrument these C files, and add coverage.c to the kernel."""
     for path in files:
         folder, _, name = path.rpartition("/")
         stem = name.removesuffix(".c")
@@ -204,9 +221,11 @@ def instrument(tree: Tree, files: Iterable[str]) -> None:
 
 
 def write_note(folder: Path, program: Path) -> None:
-    """Write the blocks of instrumented code, and which of them have code of which line, into a
-    finished kernel's folder. program: the kernel with its line numbers and code. Raises SetupError
-    where it has no instrumented code."""
+    """Write NOTE to a finished kernel's folder: the blocks of instrumented code, and the blocks of
+    each line.
+
+    program: the kernel with debug information. Raises SetupError if it has no instrumented code.
+    """
     rows = _rows(run(["objdump", "--wide", "--dwarf=decodedline", program], timeout_s=300),
                  program.parent)
     if not rows:
@@ -222,7 +241,8 @@ def write_note(folder: Path, program: Path) -> None:
     begins = [block.first for block in graph.blocks]
     for path, line, address, begins_statement in rows:
         at = bisect_right(begins, address) - 1
-        # The call of the callback has the line of what was before it, or of its block's statement.
+        # The line of a callback's call is that of the code before it, or of the block's statement,
+        # so it counts only if a statement begins there.
         if at >= 0 and address <= graph.blocks[at].last and (
                 begins_statement or not graph.blocks[at].call or address > begins[at]):
             lines.setdefault(path, {}).setdefault(line, set()).add(at)
@@ -235,21 +255,25 @@ def write_note(folder: Path, program: Path) -> None:
 
 @dataclass
 class _Block:
-    """Instructions of which all run or none. first, last: addresses of instructions; call: the
-    address after the call of the callback, 0 without one; next: numbers of blocks that may follow;
-    enters, leaves: whether a function begins or ends with it."""
+    """Instructions that are all executed or none: a basic block."""
 
+    # Addresses of the first and the last instruction.
     first: int
     last: int
+    # Address after the call of the callback, 0 without a call.
     call: int
+    # Numbers of the blocks that may follow.
     next: list[int]
+    # Whether a function begins with the block, and whether a function ends with it.
     enters: bool
     leaves: bool
 
 
 class _Graph:
-    """Blocks of disassembled functions, in the order of addresses. Each call of the callback begins
-    a block, and so does the target of a jump and what follows a jump."""
+    """Blocks of disassembled functions, in the order of addresses.
+
+    A block begins at each call of the callback, at the target of each jump, and after each jump.
+    """
 
     def __init__(self) -> None:
         self.blocks: list[_Block] = []
@@ -261,6 +285,7 @@ class _Graph:
                        in _INSTRUCTION.findall(text)])
 
     def _add(self, code: Sequence[tuple[int, str, str]]) -> None:
+        """Add the blocks of one function. code: address, name and operands of each instruction."""
         if not code:
             return
         first, last = code[0][0], code[-1][0]
@@ -288,8 +313,8 @@ class _Graph:
 
 
 def _rows(listing: str, top: Path) -> list[tuple[str, int, int, bool]]:
-    """Return path, line, address, and whether a statement begins there, of each row of the line
-    table that objdump has decoded. top: folder of the source, to which paths are relative."""
+    """Return the rows of the line table that objdump has decoded: path, line, address, and whether
+    a statement begins there. top: folder of the source, to which paths are relative."""
     rows, path = [], ""
     for text in listing.splitlines():
         if unit := _UNIT.match(text.strip()):
@@ -300,8 +325,11 @@ def _rows(listing: str, top: Path) -> list[tuple[str, int, int, bool]]:
 
 
 def _ranges(addresses: Sequence[int], starts: Sequence[int]) -> list[tuple[int, int]]:
-    """Return first and last address of the functions that have these addresses, in ranges as long
-    as they can be."""
+    """Return the ranges of addresses of the functions that contain these addresses. Adjacent
+    functions are merged.
+
+    starts: start addresses of all functions.
+    """
     ranges: list[tuple[int, int]] = []
     for address in addresses:
         at = bisect_right(starts, address)
@@ -315,8 +343,8 @@ def _ranges(addresses: Sequence[int], starts: Sequence[int]) -> list[tuple[int, 
 
 
 def read_instrumented(kernel: Path) -> Instrumented:
-    """Return what the kernel in this folder knows of its code. Raises OSError and ValueError where
-    the note is missing or damaged."""
+    """Return blocks and lines of the kernel in this folder. Raises OSError or ValueError if the
+    note is missing or damaged."""
     note = read_note(kernel / NOTE)
     return Instrumented(
         [(call, tuple(following), enters, leaves)
@@ -326,11 +354,13 @@ def read_instrumented(kernel: Path) -> Instrumented:
 
 
 def counts_of_blocks(code: Instrumented, recorded: Mapping[int, int]) -> list[int]:
-    """Return how often each block ran. recorded: address after a call of the callback -> count.
+    """Return how often each block was executed.
 
-    The compiler leaves a block without a call if all that it does is to choose a value. Its count
-    follows from those of its neighbours: what enters a block leaves it. A count that does not
-    follow is 0.
+    The compiler leaves blocks without a call if they only select a value. Their counts are derived
+    from those of their neighbours, because executions that enter a block also leave it. A count
+    that can't be derived is 0.
+
+    recorded: address after a call of the callback -> count.
     """
     counts = [recorded.get(call, 0) if call else None for call, _, _, _ in code.blocks]
     into: dict[int, list[tuple[int, int]]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the lab kernel that set-up has built."""
+"""Finds the lab's kernel that set-up has built."""
 
 from __future__ import annotations
 
@@ -16,34 +16,38 @@ from flent_aqm.setup.kernel.named import find_named
 from flent_aqm.setup.kernel.recipe import current_recipe, read_choices
 from flent_aqm.spec.kernel import STOCK
 
-# A kernel of one's own instead of the built one: the path of a `linux` program.
+# Environment variable with the path of another `linux` program to use instead.
 VARIABLE = environment.KERNEL
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A lab kernel: the program, its version such as 7.3.4, the hash of its recipe, the
-    patches that it was built without, and the name that runs ask for it by."""
+    """A kernel for the lab."""
 
+    # The program.
     path: Path
+    # Version such as 7.3.4.
     version: str
+    # Hash of its recipe.
     hash: str
+    # Patches that it was built without.
     left_out: tuple[str, ...] = ()
+    # Value of the batch key `kernel` for it.
     name: str = STOCK
 
     @property
     def has_kasan(self) -> bool:
-        """Tell whether the kernel checks each of its accesses to memory (CONFIG_KASAN)."""
+        """True if the kernel checks all its memory accesses (CONFIG_KASAN)."""
         try:
             return "\nCONFIG_KASAN=y\n" in self.path.with_name("config").read_text()
         except OSError:
-            return False  # FLENT_AQM_KERNEL's, whose configuration isn't known
+            return False  # the configuration of FLENT_AQM_KERNEL's program isn't known
 
 
 def find_kernel() -> Kernel:
-    """Return the kernel for this source tree's options and patches.
+    """Return the lab's kernel for the current options and patches.
 
-    FLENT_AQM_KERNEL goes first. Raises ToolMissing when there is none.
+    FLENT_AQM_KERNEL takes precedence. Raises ToolMissing if there is none.
     """
     kernel_path = os.environ.get(VARIABLE)
     if kernel_path:
@@ -61,8 +65,8 @@ def find_kernel() -> Kernel:
 
 
 def unfit_ready_made() -> str:
-    """Return a clause on why the kernel of the wheel flent-aqm-lab isn't used, "" where that
-    wheel isn't installed. Only for where no kernel was found."""
+    """Return a clause on why the kernel of the wheel flent-aqm-lab isn't used, "" if that wheel
+    isn't installed. Call it only if no kernel was found."""
     if ready_made() is None:
         return ""
     return ("the lab kernel of the installed flent-aqm-lab has other options or patches than this "
@@ -70,7 +74,8 @@ def unfit_ready_made() -> str:
 
 
 def kernel_called(name: str) -> Kernel:
-    """Return the kernel that the key `kernel` names. Raises ToolMissing when there is none."""
+    """Return the kernel for a value of the batch key `kernel`. Raises ToolMissing if there is
+    none."""
     if name == STOCK:
         return find_kernel()
     named = find_named(name)
@@ -78,8 +83,8 @@ def kernel_called(name: str) -> Kernel:
 
 
 def kernel_of(wanted: str) -> Kernel | None:
-    """Return the kernel with that hash, if this machine has it; where FLENT_AQM_KERNEL names one,
-    no other counts."""
+    """Return the kernel with this hash, None if this machine doesn't have it. If FLENT_AQM_KERNEL
+    is set, only that kernel is considered."""
     if os.environ.get(VARIABLE):
         kernel = find_kernel()
         return kernel if kernel.hash == wanted else None
@@ -87,13 +92,14 @@ def kernel_of(wanted: str) -> Kernel | None:
 
 
 def built_kernel(wanted: str) -> Kernel | None:
-    """Return the kernel with that hash, if it is in a cache."""
+    """Return the kernel with this hash from a cache, None if no cache has it."""
     path = find_cached("kernels", wanted, "linux")
     return None if path is None else _kernel(path, wanted)
 
 
 def _kernel(path: Path, name: str) -> Kernel:
-    """Return the kernel with what set-up wrote beside it."""
+    """Return the kernel at this path, with the version from the note that set-up wrote beside it.
+    name: hash of its recipe."""
     try:
         facts = read_note(path.with_name("kernel.json"))
         return Kernel(path, str(facts["kernel_version"]), name,
@@ -103,8 +109,9 @@ def _kernel(path: Path, name: str) -> Kernel:
 
 
 def _kernel_at(path: Path) -> Kernel:
+    """Return the kernel of FLENT_AQM_KERNEL. Raises ToolMissing if it isn't a program."""
     if not os.access(path, os.X_OK) or not path.is_file():
         raise ToolMissing(f"{VARIABLE}: {path} is not a program; unset it, or give the path of a "
                           "User-Mode Linux kernel")
-    # Its recipe is unknown; the file itself tells it apart.
+    # Its recipe is unknown, so the hash is that of the file.
     return _kernel(path, hashlib.sha256(path.read_bytes()).hexdigest()[:16])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernels of the user's own, by the names that they gave them.
+"""Kernels that the user has built, by the names that the user gave them.
 
-    CACHE/named/NAME.json      what it is, and the hash of the kernel below CACHE/kernels
+    CACHE/named/NAME.json      description, with the hash of the kernel below CACHE/kernels
 """
 
 from __future__ import annotations
@@ -29,34 +29,36 @@ _QUEUE_OPTION = re.compile(r"^CONFIG_NET_SCH_(\w+)=y$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class NamedKernel:
-    """What a name stands for.
-
-    hash: of the kernel; lab_hash: of the lab's own options and patches that it was built with;
-    version: such as 7.3.4; source: in words; made_of: the user's files and patches; command:
-    what built it; tree: the folder of its kept source; tc: of a tc that knows its queues'
-    options.
-    """
+    """Description of a kernel that the user has built."""
 
     name: str
+    # Hash of the kernel's recipe.
     hash: str
+    # Hash of the lab's own options and patches with which it was built.
     lab_hash: str
+    # Version such as 7.3.4.
     version: str
+    # The source, in words.
     source: str
+    # Command that built it.
     command: str
+    # Folder of its kept source.
     tree: str = ""
+    # Folder below CACHE/tc of a tc that knows its queues' options, "" if there is none.
     tc: str = ""
+    # The user's files and patches.
     made_of: list[str] = field(default_factory=list)
-    # Of an instrumented kernel: the name of the kernel whose changes it records.
+    # Of an instrumented kernel: name of the kernel whose changes it records.
     records: str = ""
 
     @property
     def program(self) -> Path | None:
-        """None where it is gone."""
+        """Path of the program, None if it is gone from the cache."""
         return find_cached("kernels", self.hash, "linux")
 
     @property
     def path(self) -> Path:
-        """The program. Raises ToolMissing where it is gone."""
+        """Path of the program. Raises ToolMissing if it is gone from the cache."""
         program = self.program
         if program is None:
             raise ToolMissing(f"kernel: the program of {self.name} is gone from the cache; build "
@@ -65,27 +67,28 @@ class NamedKernel:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of queues that it has, by its configuration."""
+        """Kinds of queues that the kernel has, by its configuration."""
         return frozenset(map(str.lower, _QUEUE_OPTION.findall(self._config())))
 
     @property
     def absent_kinds(self) -> frozenset[str]:
-        """The kinds of queues that the lab's kernel has and this one hasn't."""
+        """Kinds of queues that the lab's own kernel has and this kernel hasn't."""
         lab = recipe.FRAGMENT.read_text(encoding="utf-8")
         return frozenset(map(str.lower, _QUEUE_OPTION.findall(lab))) - self.kinds
 
     @property
     def can_nat(self) -> bool:
-        """Whether its router can put its own address on what passes: nat.config."""
+        """True if its router can translate addresses (masquerade): nat.config."""
         return "CONFIG_NETFILTER_XT_TARGET_MASQUERADE=y\n" in self._config()
 
     def _config(self) -> str:
+        """Return the text of its configuration."""
         return self.path.with_name("config").read_text(encoding="utf-8")
 
 
 def find_named(name: str) -> NamedKernel:
-    """Return the kernel of that name. Raise ToolMissing for one that isn't there, or was built
-    for another version of the lab."""
+    """Return the kernel of this name. Raises ToolMissing if there is none, or if it was built with
+    other patches or options of the lab."""
     path = find_cached(FOLDER, f"{name}.json")
     if path is None or (kernel := _read(path)) is None:
         names = [each.name for each in all_named()]
@@ -101,7 +104,8 @@ def find_named(name: str) -> NamedKernel:
 
 
 def all_named() -> list[NamedKernel]:
-    """Return all kernels with names, by name; this user's go before the machine's."""
+    """Return all kernels that users have built, sorted by name. For equal names, this user's kernel
+    replaces the machine's."""
     by_name: dict[str, NamedKernel] = {}
     for path in _files():
         kernel = _read(path)
@@ -111,15 +115,16 @@ def all_named() -> list[NamedKernel]:
 
 
 def save(cache: Path, kernel: NamedKernel) -> None:
-    """Let the name stand for this kernel from now on."""
+    """Write the description of a kernel to the cache, in place of an earlier one of this name."""
     folder = cache / FOLDER
     folder.mkdir(exist_ok=True)
     write_text(folder / f"{kernel.name}.json", json.dumps(asdict(kernel), indent=1) + "\n")
 
 
 def remove(cache: Path, name: str) -> None:
-    """Forget a name; its kernel and kept source go with it where nothing else uses them.
-    Raises ConfigError where there is none in this cache."""
+    """Remove a name from the cache, with its kernel and kept source if nothing else uses them.
+    Instrumented kernels that record its changes are removed, too. Raises ConfigError if the cache
+    has no such name."""
     path = cache / FOLDER / f"{name}.json"
     kernel = _read(path)
     if kernel is None:
@@ -142,16 +147,19 @@ def remove(cache: Path, name: str) -> None:
 
 
 def _files() -> Iterator[Path]:
+    """Yield the descriptions in all caches."""
     for base in caches():
         folder = base / FOLDER
         try:
             names = sorted(os.listdir(folder))
         except OSError:
-            continue  # there is none, or it is another user's
+            continue  # there is no such folder, or it is another user's
         yield from (folder / name for name in names if name.endswith(".json"))
 
 
 def _read(path: Path) -> NamedKernel | None:
+    """Return the kernel that a description file describes, None if the file is missing or
+    damaged."""
     try:
         kernel = NamedKernel(**read_note(path))
         parse_kernel("name", kernel.name)

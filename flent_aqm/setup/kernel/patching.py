@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which of the lab's patches a kernel source gets.
+"""Applies the lab's patches to a kernel's source, and decides which are optional.
 
-Most are required: without them runs don't repeat, a guest could write to the host, or models of
-routers and links are missing. Others a kernel can do without, most of which save time. A newer
-source on which one of those no longer fits is built without it and without those that need it.
+Most patches are required: without them runs don't repeat, a guest could write to the host, or
+models of routers and links are missing. Most optional patches only save time. If an optional patch
+doesn't fit a newer source, the kernel is built without it and without the patches that need it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,15 @@ from flent_aqm.setup.kernel.tree import files_of
 
 @dataclass(frozen=True)
 class Optional:
-    """A patch that a kernel can do without.
+    """An optional patch."""
 
-    cost: what its absence costs; needs: patches before it without which it does not fit, does
-    not compile, or does harm.
-    """
-
+    # What its absence costs, in words.
     cost: str
+    # Earlier patches without which it doesn't fit, doesn't compile, or does harm.
     needs: tuple[str, ...] = ()
 
 
-# docs/results/performance.md has figures.
+# Optional patches by file name. docs/results/performance.md has figures.
 OPTIONAL = {
     "0005-cheaper-page-faults.patch": Optional("programs in the lab start more slowly"),
     "0006-1-stubs-end-with-their-kernel.patch": Optional(
@@ -56,8 +54,9 @@ OPTIONAL = {
     "0015-common-headers-compiled-once.patch": Optional("a kernel takes longer to build"),
 }
 
+# File name and content of a patch.
 Patch = tuple[str, bytes]
-# Told the names of files before a patch changes them.
+# Function that is called with the names of files before a patch changes them.
 Keep = Callable[[Iterable[str]], None]
 
 
@@ -67,10 +66,16 @@ class PatchDoesntFit(SetupError):
 
 def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
               optional: bool = True) -> list[Patch]:
-    """Apply patches in their order; return those that were applied.
+    """Apply patches in their order. Return those that were applied.
 
-    optional: also those that a kernel can do without. One of these that doesn't fit, or needs
-    one that isn't there, is left out and changes nothing. Raises PatchDoesntFit for any other.
+    An optional patch that doesn't fit, or needs a patch that wasn't applied, is left out and
+    changes nothing. Raises PatchDoesntFit if a required patch doesn't fit.
+
+    Args:
+        tree: the kernel's source.
+        patches: the patches.
+        keep: called with the names of files before they are changed.
+        optional: also apply optional patches.
     """
     applied: dict[str, bytes] = {}
     for name, content in patches:
@@ -88,8 +93,8 @@ def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
 
 
 def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
-    """Apply one patch, whole or not at all. Raises PatchDoesntFit that tells which part of it
-    doesn't fit."""
+    """Apply one patch, completely or not at all. Raises PatchDoesntFit with the parts that don't
+    fit."""
     names = files_of(content)
     if not names:
         raise PatchDoesntFit(f"{name} is no patch: no line of it begins with --- or +++")
@@ -103,7 +108,7 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
 
 
 def _what_failed(output: str) -> str:
-    """Of patch's words: each file with its hunks that failed."""
+    """Return each file with its failed hunks, from the output of the program patch."""
     failures, file = [], ""
     for line in output.splitlines():
         if line.startswith(("checking file ", "patching file ")):
@@ -115,13 +120,13 @@ def _what_failed(output: str) -> str:
 
 
 def left_out(patches: Sequence[Patch], applied: Sequence[Patch]) -> list[str]:
-    """Return the names of the patches that are not in the kernel."""
+    """Return the names of the patches that were not applied."""
     there = {name for name, _content in applied}
     return [name for name, _content in patches if name not in there]
 
 
 def cost_of(names: Sequence[str]) -> str:
-    """Return a sentence on what a kernel without these patches lacks, "" for none."""
+    """Return a sentence on what a kernel without these patches lacks, "" if there are none."""
     if not names:
         return ""
     unknown = Optional("not known here")
@@ -130,5 +135,6 @@ def cost_of(names: Sequence[str]) -> str:
 
 
 def _patch(tree: Path, content: bytes, *options: str) -> None:
+    """Run the program patch. Raises CommandFailed."""
     run(["patch", "-p1", "--fuzz=0", "--batch", "--forward", "--no-backup-if-mismatch", *options],
         cwd=tree, stdin=content.decode("utf-8", "surrogateescape"))

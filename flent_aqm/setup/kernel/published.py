@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Patches as people publish them: one, or a series of mails as `git format-patch` and mailing
-lists' archives have it, with changes to files that set-up doesn't unpack."""
+"""Applies patches as they are published: a single patch, or a series of mails as `git format-patch`
+and archives of mailing lists have it. Changes to files that set-up doesn't unpack are left out."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from flent_aqm.setup.kernel.patching import Keep, apply_own
 from flent_aqm.setup.kernel.sources import NOT_UNPACKED
 from flent_aqm.setup.kernel.tree import files_of
 
-# What separates the mails of a mailbox: a commit's name or an address, and a date.
+# Line that separates the mails of a mailbox: a commit's name or an address, and a date.
 _MAIL = re.compile(rb"^(?=From \S+ \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$)", re.MULTILINE)
 _FILE = re.compile(rb"^(?=diff --git )", re.MULTILINE)
 _PLAIN_FILE = re.compile(rb"^(?=--- \S.*\n\+\+\+ \S)", re.MULTILINE)
 
 
 def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
-    """Apply a file of patches in its order; return the files that were left out, as the source
-    has been unpacked without them. Raise PatchDoesntFit for the first patch that doesn't fit."""
+    """Apply all patches of a file in their order. Return the changed files that were left out,
+    because set-up doesn't unpack them. Raises PatchDoesntFit for the first patch that doesn't
+    fit."""
     left_out: list[str] = []
     for subject, patch in _patches(content):
         kept = b""
@@ -40,7 +41,8 @@ def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
 
 
 def _patches(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield (subject, text) of each mail that changes something; a file that is none as it is."""
+    """Yield subject and text of each mail with a patch. If the file isn't a mailbox, yield "" and
+    its whole content."""
     mails = [mail for mail in _MAIL.split(content) if _MAIL.match(mail)]
     if not mails:
         yield "", content
@@ -54,14 +56,16 @@ def _patches(content: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _parts(patch: bytes) -> list[bytes]:
-    """Return what is said of each file; the words before the first belong to it."""
+    """Split a patch by the files that it changes. Text before the first file belongs to the first
+    part."""
     pattern = _FILE if _FILE.search(patch) else _PLAIN_FILE
     first, *others = pattern.split(patch)
     return [first + others[0], *others[1:]] if others else [first]
 
 
 def _is_absent(tree: Path, name: str) -> bool:
-    """Whether set-up leaves a file packed. Patches call it with a folder before its name, too."""
+    """Return whether set-up doesn't unpack this file. Names in patches may have a folder before the
+    path, such as a/."""
     places = {name, name.partition("/")[2]}
     return any(fnmatch(f"linux/{place}", pattern) for place in places
                for pattern in NOT_UNPACKED) and not any((tree / place).exists()

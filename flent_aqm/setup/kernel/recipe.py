@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the lab kernel is made of, and the hash that names the result."""
+"""The inputs of a kernel build, and the hash that identifies its result."""
 
 from __future__ import annotations
 
@@ -16,29 +16,31 @@ from flent_aqm.setup.kernel.additions import Addition
 from flent_aqm.setup.kernel.config_check import parse_config
 
 HERE = Path(__file__).resolve().parent
+# Options of the lab's kernel.
 FRAGMENT = HERE / "lab.config"
 PATCHES = HERE / "patches"
-# The recorder of kernels with coverage.
+# Source of the recorder in kernels with coverage.
 COVERAGE = HERE / "coverage.c"
-# SERIES.patch, of kernels from before User-Mode Linux had the seccomp mode, on which the lab is
-# built: by it the architecture um of set-up's kernel fits them.
+# Folder of SERIES.patch, for kernels older than User-Mode Linux's seccomp mode, on which the lab is
+# based. The patch makes the architecture um of set-up's kernel fit such a kernel.
 BACKPORTS = HERE / "backports"
 SECCOMP_MODE_SINCE = (6, 16)
 
-# Which source version is in use: chosen once, so that results stay comparable and a
+# File with the source version in use. It is chosen once, so that results stay comparable, and a
 # repeated set-up needs no network.
 CHOICE = Path("kernels") / "choice.json"
 
-# Where a patch begins for the program patch; what stands above is for people.
+# Line at which a patch begins for the program patch. The text above it is for people.
 _FIRST_LINE = re.compile(rb"^(?:diff |Index: |--- |\*\*\* )", re.MULTILINE)
-# What changes nothing from there on: names of git's objects, and the function that a hunk is in.
-# No line of a hunk begins so.
+# Parts of a patch without effect: names of git's objects, and the function that a hunk is in. No
+# line of a hunk begins like that.
 _REMARKS = re.compile(rb"^index .*\n|^(@@ -[\d,]+ \+[\d,]+ @@).*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Source:
-    """A Debian source package of the kernel, such as linux-source-7.3 and 7.3.4-1."""
+    """A Debian source package of the kernel, such as linux-source-7.3 and 7.3.4-1. For a git tree,
+    "git" and the tree's name."""
 
     package: str
     version: str
@@ -46,57 +48,59 @@ class Source:
 
 @dataclass(frozen=True)
 class Backport:
-    """The architecture `um` of a newer source, for a kernel that is too old for the lab.
+    """The architecture `um` of a newer source, for a kernel that is too old for the lab."""
 
-    donor: the newer source; patch: (file name, content), by which it fits the older one.
-    """
-
+    # The newer source.
     donor: Source
+    # File name and content of the patch that makes it fit the older kernel.
     patch: tuple[str, bytes]
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a kernel with coverage of a user's changes has in place of their patches and files.
+    """Replaces the user's patches and files in the recipe of a kernel with coverage."""
 
-    kernel: hash of the user's kernel; files: (path, content) of all that the user changed;
-    switches: options, without CONFIG_, that compile the user's files; instrumented: C files that
-    note what runs of them; flags: of the compiler, for these files.
-    """
-
+    # Hash of the user's kernel.
     kernel: str
+    # Path and content of all files that the user changed.
     files: tuple[tuple[str, bytes], ...]
+    # Options, without CONFIG_, that compile the user's files.
     switches: tuple[str, ...]
+    # C files whose executed blocks are recorded.
     instrumented: tuple[str, ...]
+    # Flags of the compiler for these files.
     flags: str
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """All inputs of a build, read at one moment: files may change during the minutes it takes.
-
-    patches: (file name, content), in the order of application. Of a user's own kernel besides:
-    own_options, a fragment whose lines hold in place of the lab's; own_patches; additions;
-    backport, where the source is too old; coverage, of an instrumented kernel.
-    """
+    """All inputs of a build, read at one moment, because files may change during the minutes it
+    takes."""
 
     source: Source
+    # The lab's options.
     fragment: str
+    # The lab's patches: file name and content, in the order of application.
     patches: tuple[tuple[str, bytes], ...]
+    # The user's options, which override the lab's.
     own_options: str = ""
+    # The user's patches: file name and content.
     own_patches: tuple[tuple[str, bytes], ...] = ()
+    # The user's own files.
     additions: tuple[Addition, ...] = ()
+    # Set if the source is too old for the lab.
     backport: Backport | None = None
+    # Set for an instrumented kernel.
     coverage: Coverage | None = None
 
     @property
     def is_users(self) -> bool:
-        """Whether there is anything of the user's in it."""
+        """True if the recipe has any input of the user."""
         return bool(self.own_options or self.own_patches or self.additions or self.coverage)
 
     @property
     def hash(self) -> str:
-        """16 hex digits that change with each of the inputs."""
+        """16 hex digits that identify all inputs."""
         parts = [self.source.package.encode(), self.source.version.encode(),
                  self.fragment.encode(), *_changes(self.patches)]
         if self.is_users:
@@ -118,7 +122,7 @@ class Recipe:
 
     @property
     def lab_hash(self) -> str:
-        """What changes with the lab's own part alone: options and patches."""
+        """16 hex digits that identify the lab's own inputs: options and patches."""
         changes = [self.backport.patch] if self.backport else []
         return _digest([self.fragment.encode(), *_changes(self.patches), *_changes(changes)])
 
@@ -130,12 +134,12 @@ class Recipe:
 
     @property
     def options_hash(self) -> str:
-        """8 hex digits that stand for the user's options."""
+        """8 hex digits that identify the user's options."""
         return _digest([self.own_options.encode()])[:8]
 
     @property
     def whole_fragment(self) -> str:
-        """All options; where two lines are of the same one, the later holds."""
+        """Text of all options. The user's override the lab's."""
         if not self.is_users:
             return self.fragment
         options = {**parse_config(self.fragment), **parse_config(self.own_options),
@@ -144,8 +148,8 @@ class Recipe:
 
 
 def _changes(patches: Sequence[tuple[str, bytes]]) -> list[bytes]:
-    """Return what each of them changes, without the words about it: a better explanation
-    builds no kernel anew."""
+    """Return the effective part of each patch, without explanations, so that a changed explanation
+    doesn't cause a new build."""
     changes = []
     for _name, content in patches:
         first = _FIRST_LINE.search(content)
@@ -154,20 +158,21 @@ def _changes(patches: Sequence[tuple[str, bytes]]) -> list[bytes]:
 
 
 def _digest(parts: Sequence[bytes]) -> str:
+    """Return 16 hex digits of a hash of these parts."""
     digest = hashlib.sha256()
     for part in parts:
-        # the length keeps two parts from looking like two others joined
+        # With its length before each part, different lists of parts differ when joined.
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)
     return digest.hexdigest()[:16]
 
 
 def current_recipe(source: Source, series: str = "") -> Recipe:
-    """Return this source with our options and patches as they are now.
+    """Return the recipe of this source with the lab's current options and patches.
 
-    series: of the source, such as 6.12; with it, an old one gets its backport. Raise SetupError
-    for one that is too old and has none, ToolMissing where a backport has no donor, as set-up
-    never ran.
+    series: series of the source, such as 6.12, by which an old source gets its backport. "" for no
+    backport. Raises SetupError if the source is too old and there is no backport, ToolMissing if
+    the backport needs set-up's kernel and that isn't built.
     """
     patches = sorted(PATCHES.glob("*.patch"))
     return Recipe(source, FRAGMENT.read_text(encoding="utf-8"),
@@ -176,6 +181,7 @@ def current_recipe(source: Source, series: str = "") -> Recipe:
 
 
 def _backport_for(series: str) -> Backport | None:
+    """Return the backport for a series, None if it needs none. Raises SetupError or ToolMissing."""
     path = BACKPORTS / f"{series}.patch"
     if not path.is_file():
         numbers = re.fullmatch(r"(\d+)\.(\d+)", series)
@@ -194,13 +200,13 @@ def _backport_for(series: str) -> Backport | None:
 
 
 def series_of(version: str) -> str:
-    """Return 6.12 of 6.12.117."""
+    """Return the series of a version, such as 6.12 for 6.12.117."""
     return ".".join(version.split(".")[:2])
 
 
 def read_choices() -> list[Source]:
-    """Return the source versions chosen earlier: by this user, by who made the ready-made
-    kernel, by root; without repeats."""
+    """Return the source versions in use, without repeats: this user's choice, that of the
+    ready-made kernel, and root's."""
     sources: list[Source] = []
     for cache in caches():
         try:
@@ -213,7 +219,7 @@ def read_choices() -> list[Source]:
 
 
 def stock_source() -> Source | None:
-    """Return the source of set-up's kernel, None where set-up never ran."""
+    """Return the source version of the lab's kernel, None if set-up has never run."""
     choices = read_choices()
     built = (source for source in choices
              if find_cached("kernels", current_recipe(source).hash, "linux"))
@@ -221,7 +227,7 @@ def stock_source() -> Source | None:
 
 
 def read_choice(cache: Path) -> Source:
-    """Return the source version chosen in one cache. Raises OSError, ValueError, KeyError or
-    TypeError where there is none."""
+    """Return the source version in use by one cache. Raises OSError, ValueError, KeyError or
+    TypeError if the cache has none."""
     fields = read_note(cache / CHOICE)
     return Source(str(fields["package"]), str(fields["version"]))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a kernel's source comes from: a package of Debian's, or a tree or git ref of one's own.
+"""Sources of a kernel: a Debian package, or a tree or git commit of the user.
 
-Each fills a kept tree (tree.py), and can do so again: then what is the same stays as it is.
+Each source fills a kept tree (tree.py). When it fills the tree again, files that haven't changed
+are not touched.
 """
 
 from __future__ import annotations
@@ -21,39 +22,40 @@ from flent_aqm.setup.kernel.recipe import Source
 from flent_aqm.setup.kernel.tree import NOTES
 from flent_aqm.setup.progress import Progress
 
-# Drivers of devices that User-Mode Linux does not have.
+# Folders of drivers for devices that User-Mode Linux doesn't have.
 _DRIVERS = (
     "accel", "acpi", "ata", "clk", "comedi", "crypto", "dma", "gpio", "gpu", "hid", "hwmon", "i2c",
     "iio", "infiniband", "input", "iommu", "media", "mfd", "mmc", "mtd", "net/ethernet",
     "net/wireless", "phy", "pinctrl", "platform", "power", "regulator", "rtc", "s390", "scsi",
     "soc", "spi", "staging", "usb", "video")
-# Files of other machines and documents: three quarters of the unpacked source. What tells
-# kconfig and make of them stays.
+# Files for other machines, and documents: three quarters of the unpacked source. Kconfig files and
+# Makefiles are unpacked.
 NOT_UNPACKED = (
     "*.rst", "*.dts", "*.dtsi", "*.yaml", "*/tools/testing/*", "*/tools/perf/*", "*/rust/*.rs",
     "*/arch/[!ux]*/*.[chS]", "*/sound/*.[ch]", *(f"*/drivers/{name}/*.[ch]" for name in _DRIVERS))
-# What a build leaves in a tree, as git's pathspecs.
+# Pathspecs of git that exclude products of a build.
 _NO_OBJECTS = (":!*.o", ":!*.a", ":!*.ko", ":!*.cmd")
-# Where packages put kernels' sources.
+# Folder of the kernel's sources that packages install.
 INSTALLED = Path("/usr/src")
 
 
 class Origin(Protocol):
-    """One source."""
+    """A source of the kernel."""
 
     source: Source
-    # Of the kernel, such as 6.12.
+    # Series of the kernel, such as 6.12.
     series: str
     # Name of the folder in which its tree is kept.
     folder: str
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
-        """Put the source into a tree, new or kept. scratch: a folder for work under way."""
+        """Write the source to a tree, new or kept. scratch: folder for unfinished work. Raises
+        SetupError."""
         ...
 
 
 class DebianOrigin:
-    """A source package, which is downloaded once."""
+    """A Debian source package, which is downloaded once."""
 
     def __init__(self, cache: Path, archive: DebianArchive, source: Source) -> None:
         self._cache, self._archive, self.source = cache, archive, source
@@ -62,11 +64,12 @@ class DebianOrigin:
 
     @staticmethod
     def folder_of(source: Source) -> str:
-        """Return the name of its kept tree."""
+        """Return the name of the source's kept tree."""
         return f"{source.package}_{source.version}".replace(":", "-")
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
-        """Unpack it into a new tree; a version never changes."""
+        """Unpack the package into a new tree. A kept tree stays as it is, because a version never
+        changes. Raises SetupError."""
         if (tree / NOTES).is_dir():
             return
         source = self.source
@@ -75,7 +78,7 @@ class DebianOrigin:
             progress.step(f"downloading {source.package} {source.version} (about 165 MB)")
             deb = _download(self._cache, self._archive, source, scratch / "download")
         progress.step(f"unpacking {source.package} {source.version}")
-        # The tarball comes out of the package without a copy on disk.
+        # The tarball is piped out of the package, without a copy on disk.
         if not _unpack([["dpkg-deb", "--fsys-tarfile", str(deb)],
                         ["tar", "-xO", f".{INSTALLED}/{source.package}.tar.xz"],
                         ["xz", "-dc", "-T0"]], tree):
@@ -86,10 +89,12 @@ class DebianOrigin:
 
 
 class InstalledOrigin:
-    """A source package that dpkg has installed, as a package of Debian's own is built with it."""
+    """A source package that dpkg has installed. Used when a Debian package of flent-aqm is
+    built."""
 
     def __init__(self, package: str, folder: Path = INSTALLED) -> None:
-        """folder: where its tarball lies. Raise SetupError where it isn't installed."""
+        """Find the installed package. folder: folder of its tarball. Raises SetupError if it isn't
+        installed."""
         self._tarball = folder / f"{package}.tar.xz"
         try:
             version = run(["dpkg-query", "-W", "-f", "${Version}", package]).strip()
@@ -102,7 +107,7 @@ class InstalledOrigin:
         self.folder = DebianOrigin.folder_of(self.source)
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
-        """Unpack it into a new tree."""
+        """Unpack the package into a new tree. A kept tree stays as it is. Raises SetupError."""
         if (tree / NOTES).is_dir():
             return
         progress.step(f"unpacking {self._tarball}")
@@ -112,18 +117,26 @@ class InstalledOrigin:
 
 
 class GitTree:
-    """The files of a commit or working tree that a kernel was built from before, in the
+    """The files of a commit or working tree from which a kernel was built before, in the git
     repository that set-up keeps beside its kept tree."""
 
     def __init__(self, trees: Path, folder: str, tree_id: str, series: str = "") -> None:
-        """folder: name of the kept tree; tree_id: git's name of the files."""
+        """Refer to a tree.
+
+        Args:
+            trees: folder of the kept trees.
+            folder: name of the kept tree.
+            tree_id: git's name of the tree object.
+            series: series of the kernel, such as 6.12.
+        """
         self.folder, self.tree_id, self.series = folder, tree_id, series
         self.source = Source("git", tree_id)
         self._own = trees / f"{folder}.git"
         self._top = self._own
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
-        """Make the tree's files those of the commit; files that are the same stay as they are."""
+        """Make the files of a tree those of the commit. Files that are the same aren't touched.
+        Raises SetupError."""
         fresh = not (tree / NOTES).is_dir()
         progress.step(f"{'copying' if fresh else 'updating'} the source")
         (tree / NOTES).mkdir(exist_ok=True)
@@ -134,17 +147,21 @@ class GitTree:
 
     def changed_since(self, older: str) -> dict[str, tuple[bytes, bytes]]:
         """Return path -> (content then, content now) of each C file and header that differs from
-        another tree of this repository. Raises SetupError where that tree is gone."""
+        another tree of this repository. older: git's name of that tree. Raises SetupError if it is
+        gone."""
         names = self._git("diff", "--name-only", "--no-renames", "--diff-filter=AM", older,
                           self.tree_id, "--", "*.c", "*.h").splitlines()
         return {name: (self._content(older, name), self._content(self.tree_id, name))
                 for name in names}
 
     def _content(self, tree_id: str, name: str) -> bytes:
+        """Return the content of a file in a tree, empty if the tree doesn't have it."""
         return self._git("show", f"{tree_id}:{name}", status_matters=False).encode()
 
     def _git(self, *words: str, env: dict[str, str] | None = None,
              status_matters: bool = True) -> str:
+        """Run git on set-up's repository. Return its output. Raises SetupError if git fails, unless
+        status_matters is false: then "" is returned."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         try:
             return run(["git", *words], env={**clean, "GIT_DIR": str(self._own), **(env or {})},
@@ -156,15 +173,21 @@ class GitTree:
 
 
 class GitOrigin(GitTree):
-    """A commit, or a working tree as it is now, of a repository on this machine; or a folder
-    with a kernel's source that is in no repository.
+    """A git commit, or the current working tree, of a repository on this machine. It may also be a
+    folder with a kernel's source that isn't in a repository.
 
-    What git needs beside the repository's own files is in the kept tree: nothing of the user's
-    is changed.
+    The user's repository isn't changed. All that git has to write is in set-up's own repository.
     """
 
     def __init__(self, trees: Path, place: Path, ref: str | None) -> None:
-        """Raise ConfigError where there is no such folder, or no such ref."""
+        """Read the commit or the working tree. Raises ConfigError if the folder has no kernel's
+        source, or if there is no such commit.
+
+        Args:
+            trees: folder of the kept trees.
+            place: the folder or repository.
+            ref: name of the commit, None for the working tree.
+        """
         self._top = place.resolve()
         if not find_program("git"):
             raise ConfigError("--source: a folder or repository needs git, which is not installed")
@@ -180,7 +203,7 @@ class GitOrigin(GitTree):
             self._own.parent.mkdir(parents=True, exist_ok=True)
             run(["git", "init", "--quiet", "--bare", self._own])
         if repository is not None:
-            # Objects are read where they are, and new ones are written here.
+            # git reads objects from the user's repository, and writes new ones to this one.
             (self._own / "objects" / "info" / "alternates").write_text(
                 f"{repository / 'objects'}\n")
         self.commit = "" if ref is None else commit_of("--source", place, ref)
@@ -189,20 +212,22 @@ class GitOrigin(GitTree):
         self.series = self._series()
 
     def _repository(self) -> Path | None:
+        """Return the folder of the user's git repository, None if the folder isn't the top of
+        one."""
         try:
             folders = run(["git", "-C", self._top, "rev-parse", "--show-toplevel",
                            "--git-common-dir"]).splitlines()
         except CommandFailed:
-            try:  # a bare one
+            try:  # a bare repository
                 bare = run(["git", "-C", self._top, "rev-parse", "--git-common-dir"]).strip()
             except CommandFailed:
                 return None
             return (self._top / bare).resolve()
-        # A folder within another project's repository is not that project's kernel.
+        # A folder inside another project's repository doesn't count as that repository.
         return (self._top / folders[1]).resolve() if Path(folders[0]) == self._top else None
 
     def _tree_of(self, repository: Path | None) -> str:
-        """Return the name of git's tree object: of the commit, or of the files as they are now."""
+        """Return git's name of the tree object: that of the commit, or of the current files."""
         if self.commit:
             return self._git("rev-parse", f"{self.commit}^{{tree}}").strip()
         env = {"GIT_INDEX_FILE": str(self._own / "worktree-index"),
@@ -214,7 +239,7 @@ class GitOrigin(GitTree):
         return self._git("write-tree", env=env).strip()
 
     def _series(self) -> str:
-        """Return what the top Makefile says, "" where it is none of Linux."""
+        """Return the series by the top Makefile, "" if it isn't Linux's."""
         try:
             makefile = self._git("show", f"{self.tree_id}:Makefile")
         except SetupError:
@@ -224,7 +249,8 @@ class GitOrigin(GitTree):
 
 
 def commit_of(option: str, repository: Path, ref: str) -> str:
-    """Return a commit's full name. Raises ConfigError that names the option."""
+    """Return the full name of a commit. Raises ConfigError if there is no such commit. option: the
+    command's option, for the message."""
     try:
         return run(["git", "-C", repository, "rev-parse", "--verify", "--quiet",
                     "--end-of-options", f"{ref}^{{commit}}"]).strip()
@@ -233,10 +259,10 @@ def commit_of(option: str, repository: Path, ref: str) -> str:
 
 
 def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
-    """Return the source that --source names: linux-source-X.Y, the newest or with =VERSION; a
-    folder; or REPOSITORY@REF.
+    """Return the source for a value of --source: linux-source-X.Y for Debian's newest version,
+    linux-source-X.Y=VERSION, a folder, or REPOSITORY@REF.
 
-    Raise ConfigError for what is none of them, or a version that Debian doesn't have.
+    Raises ConfigError for any other value, or for a version that Debian doesn't have.
     """
     package, _, version = text.partition("=")
     if re.fullmatch(r"linux-source-\d+\.\d+", package):
@@ -255,12 +281,13 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
 
 
 def cached_archive(cache: Path, source: Source) -> Path | None:
-    """Return the package's file, if it was downloaded."""
+    """Return the downloaded file of a package, None if it isn't in the cache."""
     return next((cache / "debs").glob(f"{source.package}_{source.version}_*.deb"), None)
 
 
 def _download(cache: Path, archive: DebianArchive, source: Source, folder: Path) -> Path:
-    """Return the package file, kept in the cache in place of earlier ones of that name."""
+    """Download a package to the cache, in place of earlier versions. Return its file. Raises
+    SetupError."""
     fresh = archive.download(Package(source.package, source.version), folder)
     deb = cache / "debs" / fresh.name
     deb.parent.mkdir(exist_ok=True)
@@ -270,7 +297,11 @@ def _download(cache: Path, archive: DebianArchive, source: Source, folder: Path)
 
 
 def _unpack(stages: Sequence[list[str]], tree: Path) -> bool:
-    """Unpack into tree what a pipe of programs writes, a tar archive; False if it can't be."""
+    """Unpack the tar archive that a pipe of programs writes into the folder `tree`. Return whether
+    all programs succeeded.
+
+    stages: the commands of the pipe.
+    """
     exclude = [f"--exclude={pattern}" for pattern in NOT_UNPACKED]
     last = ["tar", "-x", "--strip-components=1", *exclude, "-C", str(tree)]
     processes: list[subprocess.Popen[bytes]] = []
@@ -281,7 +312,7 @@ def _unpack(stages: Sequence[list[str]], tree: Path) -> bool:
                 argv, stdin=source_of_input,
                 stdout=subprocess.DEVNULL if argv is last else subprocess.PIPE))
             if len(processes) > 1:
-                # ours must be closed, so that a stage sees its reader's end
+                # Close our end of the pipe, so that a program notices when its reader ends.
                 previous = processes[-2].stdout
                 assert previous is not None
                 previous.close()

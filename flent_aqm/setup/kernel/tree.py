@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernel sources that are kept with their objects, so that the next build compiles only what
-has changed.
+"""Kernel sources that are kept with their objects, so that the next build compiles only what has
+changed.
 
-Each file is saved before its first change, and put back before the next build makes its own
-changes. make goes by the files' times: a file that has the content of the last build again
-gets the time of the last build again, too.
+Each file is saved before its first change, and restored before the next build makes its own
+changes. make compares the files' times. So a file that gets the content of the last build again
+also gets the time of the last build again.
 
-    TREE/.flent-aqm/before/PATH   what the source has
+    TREE/.flent-aqm/before/PATH   original of a changed file
     TREE/.flent-aqm/absent/PATH   the source has no such file
-    TREE/.flent-aqm/times.json    path -> hash of the content and time, as of the last build
-    TREE/.flent-aqm/compiling     there while make runs; what a killed one has written is suspect
+    TREE/.flent-aqm/times.json    path -> hash of the content and time at the last build
+    TREE/.flent-aqm/compiling     exists while make runs; if make was killed, its products are
+        suspect
 """
 
 from __future__ import annotations
@@ -27,12 +28,15 @@ from flent_aqm.base.errors import SetupError
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.whole_file import write_text, written_whole
 
+# Folder of these notes in a tree.
 NOTES = ".flent-aqm"
+# Names of files that are sources.
 _SOURCE = re.compile(r"(^|/)(Kbuild|Makefile[^/]*|Kconfig[^/]*|[^/.][^/]*\.([chS]|in|sh))$")
-# What a build writes below arch/um that looks like a source.
+# Products of a build below arch/um whose names look like sources.
 _GENERATED = ("include/generated/", "kernel/config.c", "kernel/capflags.c")
-# What make takes for finished once it is there
+# Suffixes of files that make considers finished if they exist.
 _PRODUCTS = (".o", ".a", ".cmd", ".gch")
+# Lines of a patch that name a file.
 _PATCHED = re.compile(rb"^(?:--- |\+\+\+ |rename (?:from|to) |copy to )([^\t\n]+)", re.MULTILINE)
 
 
@@ -42,14 +46,14 @@ def files_of(patch: bytes) -> list[str]:
     for name in _PATCHED.findall(patch):
         text = name.decode("utf-8", "replace").strip()
         if text != "/dev/null":
-            # "rename from" has no a/ before the name
+            # Names have a/ or b/ before the path, except in "rename from" and the like.
             for one in (text, text.partition("/")[2]):
                 names[one] = None
     return [name for name in names if name]
 
 
 class Tree:
-    """One kept source. Only under the cache's lock."""
+    """One kept source. Use it only while holding the cache's lock."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -57,16 +61,16 @@ class Tree:
         self._absent = path / NOTES / "absent"
         self._times = path / NOTES / "times.json"
         self._compiling = path / NOTES / "compiling"
-        # Path -> content of each file that changed since watch(), None for a new file.
+        # Path -> content before its first change since watch(), None for a new file.
         self.changed: dict[str, bytes | None] = {}
         self._watches = False
 
     def watch(self) -> None:
-        """From now on note in `changed` what each file had before its first change."""
+        """Start to record in `changed` the content that each file has before its first change."""
         self.changed, self._watches = {}, True
 
     def keep(self, names: Iterable[str]) -> None:
-        """Save files that are going to be changed, or made. Raise SetupError for a name that
+        """Save files that are going to be changed or created. Raises SetupError for a path that
         leads out of the tree."""
         for name in names:
             if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
@@ -88,13 +92,13 @@ class Tree:
                 absent.touch()
 
     def write(self, name: str, content: bytes) -> None:
-        """Make a file, or replace it."""
+        """Create or replace a file."""
         self.keep([name])
         (self.path / name).write_bytes(content)
 
     def backport(self, folder: str, donor: Tree) -> None:
-        """Put another source's folder in the place of this one's. What a build has left in
-        either is no source, and stays where it is."""
+        """Replace the sources below a folder by those of another tree. Products of a build stay
+        where they are."""
         theirs = {name: content for name in donor.sources_below(folder)
                   if (content := donor.original(name)) is not None}
         for name in self.sources_below(folder):
@@ -106,19 +110,19 @@ class Tree:
             self.write(name, content)
 
     def sources_below(self, folder: str) -> list[str]:
-        """Return the files below a folder that are no products of a build."""
+        """Return the source files below a folder, without products of a build."""
         return [f"{folder}/{name}" for name in _files_below(self.path / folder)
                 if _SOURCE.search(name) and not name.startswith(_GENERATED)]
 
     def original(self, name: str) -> bytes | None:
-        """Return the content that the source has, None for a file that it doesn't have."""
+        """Return the original content of a file, None for a file that the source doesn't have."""
         if (self._absent / name).exists():
             return None
         saved = self._before / name
         return (saved if saved.exists() else self.path / name).read_bytes()
 
     def append(self, name: str, text: str) -> None:
-        """Add lines at a file's end. Raise SetupError where there is no such file."""
+        """Append lines to a file. Raises SetupError if there is no such file."""
         self.keep([name])
         try:
             with (self.path / name).open("r+b") as file:
@@ -128,7 +132,7 @@ class Tree:
             raise SetupError(f"the kernel's source has no {name}; is it Linux?") from None
 
     def take_back(self) -> None:
-        """Give all changed files the content that the source has."""
+        """Restore the original content of all changed files, and remove created ones."""
         for name in _files_below(self._absent):
             (self.path / name).unlink(missing_ok=True)
             (self._absent / name).unlink()
@@ -143,7 +147,8 @@ class Tree:
         shutil.rmtree(self._before, ignore_errors=True)
 
     def settle(self) -> None:
-        """Once all changes are made: let make see which of them are new."""
+        """Set the times of changed files so that make sees which of them differ from the last
+        build. Call it after all changes."""
         times = self._read_times()
         names = {*times, *_files_below(self._before), *_files_below(self._absent)}
         for name in sorted(names):
@@ -161,8 +166,8 @@ class Tree:
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """While make runs. If it was killed by force, or the machine went down, the last time,
-        what it had written then may be half of it, and is removed."""
+        """Context in which make runs. If an earlier make was killed, or the machine went down,
+        files that it wrote may be incomplete, so they are removed first."""
         if self._compiling.exists():
             since = self._compiling.stat().st_mtime_ns
             for folder, _folders, names in os.walk(self.path):
@@ -178,6 +183,7 @@ class Tree:
         self._compiling.unlink()
 
     def _read_times(self) -> dict[str, tuple[str, int]]:
+        """Return path -> hash and time (ns) at the last build. Empty if unknown."""
         try:
             note = read_note(self._times)
             return {str(name): (str(digest), int(time)) for name, (digest, time) in note.items()}
@@ -186,5 +192,7 @@ class Tree:
 
 
 def _files_below(folder: Path) -> list[str]:
+    """Return the relative paths of all files below a folder, sorted. Empty if there is no
+    folder."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")
                   if path.is_file()) if folder.is_dir() else []
