@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which runs belong together, what to call them, and how they look.
+"""Groups runs by their settings, and names the groups and their looks.
 
-Runs are told apart by their settings (Run.settings): what was asked of the testbed, and
-test parameters. What is the same in all runs of a plot is left out of labels.
+Settings (Run.settings) are those requested from the testbed, and test parameters. Labels leave out
+settings that are the same in all runs of a plot.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from flent_aqm.show.looks import AQM_LOOKS, LINES, Look, looks_for, shades
 from flent_aqm.spec.cross_traffic import KINDS
 
 MISSING = "not told"
-# By which words that begin with one are sorted: "85 % cake" before "100 % cake".
+# Number at the beginning of a text, by which texts are sorted: "85 % cake" before "100 % cake".
 _NUMBER = re.compile(r"\d+(\.\d+)?")
-# In this order settings are chosen for an axis.
+# Settings for an axis, in the order of preference.
 ALONG = (RATE, "burst_shaping", "cross_traffic", "test", "base_delay_ms", "router_model")
 
 Value = Setting
@@ -31,7 +31,7 @@ Value = Setting
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that are drawn as one. key: the values that they share, as of `factors`."""
+    """Runs that are drawn as one. key: the values of the grouping settings that they share."""
 
     label: str
     look: Look
@@ -40,24 +40,27 @@ class Group:
 
 
 def factors(runs: Sequence[Run], beyond: Sequence[str] = ()) -> list[str]:
-    """Return the settings that tell runs apart, beyond given ones: see metrics/grouping.py."""
+    """Return the settings in which runs differ, without those in `beyond`. See
+    results/grouping.py."""
     return grouping.factors([run.settings for run in runs], beyond)
 
 
 def pooled_over(runs: Sequence[Run], used: Sequence[str]) -> list[str]:
-    """In what runs differ that are one where only the settings in used are looked at."""
+    """Return the settings in which runs of one group differ, if runs are grouped by the settings in
+    `used`."""
     return grouping.pooled_over([run.settings for run in runs], used)
 
 
 def along_with(runs: Sequence[Run], used: Sequence[str]) -> list[str]:
-    """Return the settings that differ only together with those in used."""
+    """Return the settings that differ only together with those in `used`."""
     return grouping.along_with([run.settings for run in runs], used)
 
 
 def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
-    """Return one group for each combination of values of the settings that there are runs of.
+    """Return a group for each combination of the settings' values that has runs.
 
-    Colours tell queues apart where they differ; then lines tell the rest.
+    names: settings to group by. Queues have different colours if they differ. Other settings are
+    shown by the style of the line.
     """
     members = collect(runs, lambda run: tuple(setting(run.settings, name) for name in names))
     keys = sorted(members, key=lambda key: [_rank(name, value)
@@ -71,21 +74,23 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
 
 
 def label_of(group: Sequence[Run], names: Sequence[str]) -> str:
-    """Return what runs that belong together are called: the values they share of these settings,
-    or else as one of them alone."""
+    """Return a label for a group of runs: the values of these settings that all of them share, or
+    else the title of the first run."""
     shared = [word(name, setting(group[0].settings, name)) for name in names
               if len({setting(run.settings, name) for run in group}) == 1]
     return ", ".join(shared) or title_of(group[0])
 
 
 def look_of(runs: Sequence[Run]) -> Look | None:
-    """Return the look of the queue that all of some runs have; None where there is no such one."""
+    """Return the look of the queue that all runs have, None if they have different queues or an
+    unknown one."""
     queues = {str(run.settings.get(AQM)) for run in runs}
     return AQM_LOOKS.get(queues.pop()) if len(queues) == 1 else None
 
 
 def looks_within(run: Run, names: Sequence[str]) -> dict[str, Look]:
-    """Looks for parts of one run by their names: shades of its queue's."""
+    """Return looks for parts of one run, such as its flows: shades of its queue's colour. names: of
+    the parts."""
     queue = look_of([run])
     if queue is None:
         return looks_for(names)
@@ -93,7 +98,8 @@ def looks_within(run: Run, names: Sequence[str]) -> dict[str, Look]:
 
 
 def looks_of_files(runs: Sequence[Run]) -> list[Look]:
-    """Return a look for each run: its queue's, and shades of it for more runs of that queue."""
+    """Return a look for each run: its queue's look, and shades of it for further runs of that
+    queue."""
     names = [str(run.settings.get(AQM) or run.title or run.path) for run in runs]
     looks = looks_for(list(dict.fromkeys(names)))
     own = {name: iter(shades(looks[name], names.count(name))) for name in looks}
@@ -101,14 +107,17 @@ def looks_of_files(runs: Sequence[Run]) -> list[Look]:
 
 
 def by_run(runs: Sequence[Run], most: int) -> list[Group]:
-    """Return a group for each run; where that were too many, for all that repeat each other. Runs
-    that differ in a setting are never one: who draws fewer groups says so."""
+    """Return a group for each run. If there are more than `most` runs, group those that repeat each
+    other.
+
+    Runs that differ in a setting are never grouped, so there may still be more than `most` groups.
+    """
     names = factors(runs)
     pooled = groups(runs, names)
     if len(runs) > most:
         return pooled
     alone = []
-    # Lines that are taken in each colour: another group may have the same queue.
+    # Colours and line styles in use: another group may have the same queue.
     taken = {(group.look.colour, group.look.line) for group in pooled if len(group.runs) == 1}
     for group in pooled:
         for number, run in enumerate(group.runs, 1):
@@ -123,10 +132,13 @@ def by_run(runs: Sequence[Run], most: int) -> list[Group]:
 
 
 def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], str]:
-    """Return the settings along an axis, and the one side by side or down.
+    """Return the settings along an axis, and the setting whose values stand side by side or down.
 
-    Those asked for: the first along, the second beside. Else queues stand beside, and along
-    stands all else in which the runs differ, so that nothing is pooled.
+    By default, queues stand side by side, and all other settings in which runs differ are along the
+    axis, so that nothing is pooled.
+
+    requested: settings that the user requested: the first is along the axis, the second side by
+    side.
     """
     differing = factors(runs)
     if requested:
@@ -145,25 +157,25 @@ def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], s
 
 
 def key_of(run: Run, names: Sequence[str]) -> tuple[Value | None, ...]:
-    """Return a run's values of some settings."""
+    """Return a run's values of settings, None for a setting that it doesn't have."""
     return tuple(setting(run.settings, name) for name in names)
 
 
 def sorted_keys(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[Value | None, ...]]:
-    """Return the different values of some settings together, in the order of an axis."""
+    """Return the different combinations of values of settings, in the order of an axis."""
     return sorted({key_of(run, names) for run in runs}, key=lambda key: [
         _rank(name, value) for name, value in zip(names, key, strict=True)])
 
 
 def title_of(run: Run) -> str:
-    """Return a run alone: its queue and rate, or else its title."""
+    """Return a run's title: its queue and rate, or else the title in its data file."""
     if AQM in run.settings and RATE in run.settings:
         return f"{word(AQM, run.settings[AQM])}, {word(RATE, run.settings[RATE])}"
     return for_plot(run.title or run.test)
 
 
 def word(name: str, value: Value | None) -> str:
-    """Return a setting's value as it stands in labels."""
+    """Return a setting's value as text for labels."""
     if value is None:
         return MISSING
     if isinstance(value, str):
@@ -183,11 +195,13 @@ def word(name: str, value: Value | None) -> str:
 
 
 def sorted_values(name: str, values: Sequence[Value | None]) -> list[Value | None]:
-    """Different values of a setting in the order of an axis: numbers by size."""
+    """Return the different values of a setting in the order of an axis: numbers by size, queues as
+    in the table of queues."""
     return sorted(set(values), key=lambda value: _rank(name, value))
 
 
 def _rank(name: str, value: Value | None) -> tuple[int, float, str]:
+    """Return the sort key of a setting's value."""
     if value is None:
         return (2, 0.0, "")
     if name == AQM:
@@ -201,6 +215,13 @@ def _rank(name: str, value: Value | None) -> tuple[int, float, str]:
 
 def _looks(names: Sequence[str], keys: Sequence[Sequence[Value | None]],
            labels: Sequence[str]) -> list[Look]:
+    """Return a look for each group. Colours show queues, and line styles other settings.
+
+    Args:
+        names: settings by which runs are grouped.
+        keys: values of these settings for each group.
+        labels: label of each group.
+    """
     if AQM not in names:
         by_label = looks_for(labels)
         return [by_label[label] for label in labels]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How things look in every plot: a colour, marker, line and hatch for each queue.
+"""Colours, markers, lines and hatches for queues, the same in every plot.
 
-The queues' own stand in the table of queues.
+The table of queues has each queue's own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from flent_aqm.spec.queues.table import QUEUES
 AQM_LOOKS: Mapping[str, Look] = {name: queue.look for name, queue in QUEUES.items()}
 _SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT = LINES
 
-# For what is no queue, in turn; Tol's other schemes. No queue has one of these colours.
+# Looks for things other than queues, in turn, from Tol's other schemes. No queue has these colours.
 OTHER_LOOKS: Sequence[Look] = (
     Look("#004488", "o", "-", ""), Look("#BB5566", "s", _DASHED, "//"),
     Look("#997700", "^", _DOTTED, "xx"), Look("#DDAA33", "D", _DASH_DOT, "\\\\"),
@@ -28,21 +28,22 @@ OTHER_LOOKS: Sequence[Look] = (
     Look("#6699CC", "X", _DASH_DOT_DOT, "oo"), Look("#661100", "h", "-", "--"),
 )
 
-# The tool's own numbers, what the capture saw, and so on: the same in every plot over time.
+# Colours of backlog, drops and marks, the same in every plot over time.
 BACKLOG, DROPS, MARKS = "#004488", "#BB5566", "#997700"
 QUIET = "#555555"  # captions, guides
 _CAPTION_CHARACTERS_PER_INCH = 17  # of "x-small"
 _TITLE_CHARACTERS_PER_INCH = 11.5  # of "medium"
 LARGE_PER_INCH = 9.5  # of "large"
 MISSING = "#F2F2F2"  # a cell without data
-DASH = "\N{EN DASH}"  # stands in it
+DASH = "\N{EN DASH}"  # shown in a cell without data
 
-# Where colour stands for a number: light to dark, also in grey.
+# Colour map for numbers, from light to dark, also when printed in grey.
 NUMBERS_MAP = "cividis_r"
 
 
 def looks_for(names: Sequence[str]) -> dict[str, Look]:
-    """Return a look for each name: its own for a queue, else one that no other has, in turn."""
+    """Return a look for each name: a queue's own, or for other names a look that no other name has,
+    in turn."""
     used = {AQM_LOOKS[name].colour for name in names if name in AQM_LOOKS}
     free = [look for look in OTHER_LOOKS if look.colour not in used] or list(OTHER_LOOKS)
     others = [name for name in dict.fromkeys(names) if name not in AQM_LOOKS]
@@ -51,9 +52,11 @@ def looks_for(names: Sequence[str]) -> dict[str, Look]:
 
 
 def shades(look: Look, count: int) -> list[Look]:
-    """count looks for parts of one queue's run: its own colour first, then darker and lighter
-    ones of it, each with a marker, line and hatch of its own. Of more than four parts nobody
-    would know the shades: they get colours that no queue has."""
+    """Return looks for parts of one queue's run: its own colour first, then darker and lighter
+    shades of it, each with a marker, line and hatch of its own.
+
+    More than four parts get colours that no queue has, because so many shades can't be told apart.
+    """
     if count > len(_SHADES):
         return [look.lined("-"), *islice(cycle(OTHER_LOOKS), count - 1)]
     others = zip(_SHADES[1:], OTHER_LOOKS[1:], strict=False)
@@ -61,12 +64,13 @@ def shades(look: Look, count: int) -> list[Look]:
                     for shade, other in others)][:count]
 
 
-# What a colour is mixed with, and how much of it.
+# Each shade of a colour: the colour to mix with, and its share.
 _SHADES = (("#000000", 0.0), ("#000000", 0.5), ("#ffffff", 0.5), ("#777777", 0.7))
 
 
 def mixed(colour: str, other: str, share: float) -> str:
-    """Return a colour with a share of another in it; all are #rrggbb. Black gets lighter only."""
+    """Return a colour mixed with a share of another one, all as #rrggbb. A colour that is mixed
+    with itself gets lighter, as black with black."""
     if colour == other:
         other = "#999999"
     parts = [(int(colour[at:at + 2], 16), int(other[at:at + 2], 16)) for at in (1, 3, 5)]
@@ -74,37 +78,39 @@ def mixed(colour: str, other: str, share: float) -> str:
 
 
 def style_key(label: str, **options: Any) -> Any:
-    """Return a legend's entry for a kind of line that several groups have, in no group's colour."""
+    """Return a legend's entry, in no group's colour, for a kind of line that several groups
+    have."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=label, color=QUIET, **options)
 
 
 def line_key(label: str, look: Look) -> Any:
-    """Return a legend's entry for a group whose own lines are thin or faint."""
+    """Return a legend's entry for a group whose own lines are too thin or faint for a legend."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=label, color=look.colour, linestyle=look.line, linewidth=1.6)
 
 
 def order(names: Sequence[str]) -> list[str]:
-    """Return names once each: queues in the order of the table, then the others by name."""
+    """Return the different names: queues in the order of the table of queues, then other names
+    sorted."""
     queues = [name for name in AQM_LOOKS if name in names]
     return queues + sorted(set(names) - set(queues))
 
 
 def caption(figure: Any, notes: Sequence[str]) -> None:
-    """Write under a figure what it was made of, in lines as wide as the figure."""
+    """Write notes below a figure, in lines as wide as the figure."""
     text = wrapped("  ·  ".join(filter(None, notes)), figure.get_figwidth(),
                    _CAPTION_CHARACTERS_PER_INCH)
     figure.supxlabel(text, fontsize="x-small", color=QUIET)
 
 
 def legend_columns(labels: Sequence[str], width_inches: float) -> int:
-    """As many columns as a legend over a picture so wide has room for."""
+    """Return the number of columns that fit into a legend over a picture of that width."""
     from matplotlib import rcParams
 
-    # In small print a letter takes half of its size; the line and the gaps as much as 9.
+    # In small print a letter is half as wide as its size. Line and gaps are as wide as 9 letters.
     room = width_inches * 72 / (rcParams["font.size"] / 2)
     sizes = [9 + len(label) for label in labels]
     for columns in range(len(sizes), 1, -1):
@@ -116,7 +122,8 @@ def legend_columns(labels: Sequence[str], width_inches: float) -> int:
 
 def wrapped(text: str, width_inches: float,
             per_inch: float = _TITLE_CHARACTERS_PER_INCH) -> str:
-    """Return a text in lines that fit; per_inch: letters, of the default size of letters."""
+    """Return a text in lines that fit a width. per_inch: letters per inch, at the default font
+    size."""
     from matplotlib import rcParams
 
     room = max(10, int(width_inches * per_inch * 10 / rcParams["font.size"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all pictures and pages need of a run; each adds what it alone shows."""
+"""Parts of a run that all pictures and pages need. Each of them adds fields of its own."""
 
 from __future__ import annotations
 
@@ -18,57 +18,65 @@ from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.show.plots.observed import Captured
 
-# Half the memory; seven digits are more than a latency has.
+# float32 takes half the memory of float64, and has more digits than a latency.
 Floats = NDArray[numpy.float32]
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A run. loaded_ms: by direction, round-trip times of the probes sent under its load,
-    infinite where lost."""
+    """A run.
+
+    path: its data file.
+    loaded_ms: direction -> RTTs of the probes sent under its load, infinite for a lost probe.
+    """
 
     path: Path
     settings: Mapping[str, Setting]
     loaded_ms: Mapping[str, Floats]
 
     def has(self, **wanted: Setting) -> bool:
-        """Return whether the run has these settings."""
+        """Return whether the run has these values of settings."""
         return all(self.settings.get(name) == value for name, value in wanted.items())
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Throughput in Mbit/s of steps that end at_s seconds after the transfer's start."""
+    """Throughput over time.
+
+    at_s: end of each step, in s since the transfer's start.
+    mbps: throughput in each step.
+    """
 
     at_s: Floats
     mbps: Floats
 
 
 def directions(run: Run) -> list[str]:
-    """Return those that the speed test loads."""
+    """Return the directions that the speed test loads."""
     return [way for way in DIRECTIONS if any(flow.direction == way for flow in run.speed_test)]
 
 
 def start_s(run: Run, way: str) -> float:
-    """Return the start of the first of a direction's flows, in epoch seconds."""
+    """Return the start of a direction's first flow, in epoch seconds."""
     return min(flow.start_s for flow in run.way(way))
 
 
 def loaded(run: Run) -> dict[str, Samples]:
-    """Return the probes sent under each direction's load, of those that have some."""
+    """Return the probes sent under each direction's load. Directions without probes are left
+    out."""
     return {way: samples for way in directions(run)
             if (samples := or_none(partial(run.loaded, way))) is not None}
 
 
 def loaded_ms(by_way: Mapping[str, Samples]) -> dict[str, Floats]:
-    """Row.loaded_ms of what loaded() gave."""
+    """Return Row.loaded_ms. by_way: the result of loaded()."""
     return {way: one.rtt_ms.astype(numpy.float32) for way, one in by_way.items()}
 
 
 def captured_curve(run: Run, way: str, seen: Captured | None) -> Curve | None:
-    """Payload in captured headers while a direction's flows were there; None without a
-    capture of it."""
+    """Return the throughput of captured packets' payload while a direction's flows ran, None if the
+    direction was not captured."""
     if not seen or way not in seen.mbps:
         return None
     begin_s, end_s = start_s(run, way), max(flow.end_s for flow in run.way(way))
@@ -78,7 +86,7 @@ def captured_curve(run: Run, way: str, seen: Captured | None) -> Curve | None:
 
 
 def or_none(function: Callable[[], Value]) -> Value | None:
-    """Return what a function gives; None where that is not available."""
+    """Return the function's result, None if it raises NotAvailable."""
     try:
         return function()
     except NotAvailable:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Figures 1 to 6: distributions per queue and rate, a panel for each direction."""
+"""Draws figures 1 to 6: distributions for each queue and rate, with a panel for each direction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,15 @@ STATISTICS = [*QUANTILES, "mean", "sd"]
 
 def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str
          ) -> tuple[Table, list[str]]:
-    """Draw onto a matplotlib figure, title empty for none; gives its numbers and its caption."""
+    """Draw a figure, and return its values and its caption.
+
+    Args:
+        figure: the row of FIGURES.
+        rows: runs of the figure.
+        grid: rates and queues that all figures share.
+        canvas: matplotlib figure to draw on.
+        title: title of the figure, "" for none.
+    """
     ways = [way for way in DIRECTIONS if any(way in row.mbps or way in row.loaded_ms
                                              for row in rows)] or list(DIRECTIONS)
     latency = figure.kind == "latency"
@@ -94,6 +102,8 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
 
 
 def _values(members: Sequence[FigureRow], way: str, latency: bool) -> Floats:
+    """Return the values of a cell's runs in a direction: RTTs of probes in ms, or throughput in
+    Mbit/s."""
     if latency:
         values = [row.loaded_ms[way] for row in members if way in row.loaded_ms]
         return numpy.concatenate(values) if values else numpy.empty(0, numpy.float32)
@@ -101,10 +111,12 @@ def _values(members: Sequence[FigureRow], way: str, latency: bool) -> Floats:
 
 
 def _median(own: Sequence[float]) -> list[float | str]:
+    """Return the cells for the median of the tool's own latencies, [""] without any."""
     return [float(numpy.median(own)) if own else ""]
 
 
 def _ideal(axis: Any, grid: Grid) -> None:
+    """Draw dashed lines at the throughput that TCP can carry at each rate."""
     for place, rate in enumerate(grid.rates_mbps):
         axis.plot([place - 0.46, place + 0.46], [rate * PAYLOAD_SHARE] * 2, color=QUIET,
                   linewidth=1, linestyle=(0, (4, 2)), zorder=1)

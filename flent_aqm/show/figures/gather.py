@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads data files side by side, and keeps of each what the figures need: some 20 kB."""
+"""Reads data files side by side, and keeps about 20 kB of each, which the figures need."""
 
 from __future__ import annotations
 
@@ -30,16 +30,19 @@ BASE_DELAY = "base_delay_ms"
 
 @dataclass(frozen=True, eq=False)
 class FigureRow(Row):
-    """What the figures need of a run. By direction: mbps, as the tool reports it;
-    own_latency_ms, as the tool reports it; curves, payload in captured headers."""
+    """A run in the study's figures."""
 
+    # Direction -> throughput that the tool reports.
     mbps: Mapping[str, float]
+    # Direction -> latency that the tool reports.
     own_latency_ms: Mapping[str, float]
+    # Direction -> payload of captured packets over time.
     curves: Mapping[str, Curve]
 
 
 def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], list[str]]:
-    """Return a row for each usable file, in order, and a line for each that isn't."""
+    """Return a row for each usable file, in order, and a line with the reason for each file that
+    can't be used. jobs: number of processes, None for the default."""
     rows: list[FigureRow] = []
     faults: list[str] = []
     for path, row in each_file(paths, row_of, jobs):
@@ -52,7 +55,7 @@ def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], li
 
 
 def row_of(data: DataFile) -> FigureRow:
-    """Return a file's row. Raises BadResult."""
+    """Return a file's row. Raises BadResult if the file can't be used."""
     run = as_run(data)
     ways = directions(run)
     if not ways:
@@ -71,6 +74,7 @@ def row_of(data: DataFile) -> FigureRow:
 
 
 def _own_latency(run: Run, ways: Sequence[str]) -> dict[str, float]:
+    """Return the latency in ms that NDT7's client reports for each direction."""
     by_way = {way: a_number(flow.ndt7.get("latency_ms")) for way in ways
               for flow in run.way(way) if flow.ndt7}
     return {way: value for way, value in by_way.items() if value is not None}

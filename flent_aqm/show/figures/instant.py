@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Figures 7 to 9: upload throughput in captured headers over time, a panel for each queue."""
+"""Draws figures 7 to 9: upload throughput of captured packets over time, with a panel for each
+queue."""
 
 from __future__ import annotations
 
@@ -21,7 +22,15 @@ WAY = "upload"
 
 def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str
          ) -> tuple[Table, list[str]]:
-    """Draw onto a matplotlib figure, title empty for none; gives its numbers and its caption."""
+    """Draw a figure, and return its values and its caption.
+
+    Args:
+        figure: the row of FIGURES.
+        rows: runs of the figure.
+        grid: rates and queues that all figures share.
+        canvas: matplotlib figure to draw on.
+        title: title of the figure, "" for none.
+    """
     rates = list(dict.fromkeys(nearest(grid.rates_mbps, rate) for rate in figure.rates_mbps))
     table = Table([RATE, AQM, "file", "time_s", "throughput_mbps"])
     looks = looks_for(grid.aqms)
@@ -51,6 +60,7 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
 
 
 def _panel(panel: Any, curves: Sequence[Curve], look: Any) -> None:
+    """Draw the curves of one queue at one rate, with their median, mean and standard deviation."""
     panel.grid(visible=True, alpha=0.3)
     if not curves:
         panel.text(0.5, 0.5, f"{DASH} no run {DASH}", ha="center", va="center", color=QUIET,
@@ -64,7 +74,7 @@ def _panel(panel: Any, curves: Sequence[Curve], look: Any) -> None:
         shortest = min(curve.mbps.size for curve in curves)
         middle = numpy.median([curve.mbps[:shortest] for curve in curves], axis=0)
         panel.plot(curves[0].at_s[:shortest], middle, color=look.colour, linewidth=1.8)
-    # The deviation over time, of all runs together, in words: it is what the figure is about.
+    # The figure is about the standard deviation over time. It is printed for all runs together.
     values = numpy.concatenate([curve.mbps[5:] for curve in curves])
     if values.size < 2:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The numbers behind a figure: a table for its CSV file."""
+"""Holds the values of a figure as a table for its CSV file."""
 
 from __future__ import annotations
 
@@ -23,20 +23,24 @@ Cell = str | int | float
 
 @dataclass
 class Table:
-    """Columns by name, rows in order; missing: cells of the figure without a run."""
+    """Values of a figure."""
 
+    # Names of the columns.
     columns: Sequence[str]
     rows: list[list[Cell]] = field(default_factory=list)
+    # Number of runs.
     runs: int = 0
+    # Cells of the figure that have no run.
     missing: list[str] = field(default_factory=list)
 
     @property
     def counts_text(self) -> str:
-        """How many runs and missing cells it has, in words."""
+        """Number of runs and of cells without a run, as text."""
         missing = f"; {counted(len(self.missing), 'cell')} without a run" if self.missing else ""
         return f"{counted(self.runs, 'run')}{missing}"
 
     def write(self, path: Path) -> None:
+        """Write the table as CSV."""
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(self.columns)
@@ -44,8 +48,11 @@ class Table:
 
 
 def quantiles(values: Floats) -> list[Cell]:
-    """Return the columns of QUANTILES, infinite where that is a lost probe; then mean and standard
-    deviation, which know none and which one value lacks."""
+    """Return the columns of QUANTILES, mean and standard deviation.
+
+    A quantile is infinite if it is a lost probe. Mean and standard deviation are of the finite
+    values. The standard deviation of a single value is "".
+    """
     cells: list[Cell] = [of_any(values, percent) for percent in QUANTILES.values()]
     finite = values[numpy.isfinite(values)]
     mean: Cell = float(finite.mean(dtype=float)) if finite.size else ""
@@ -53,12 +60,14 @@ def quantiles(values: Floats) -> list[Cell]:
 
 
 def deviation(values: Floats) -> float:
-    """Return the standard deviation of two or more values, as an estimate of that of all: with n -
-    1. All figures and tables have this one."""
+    """Return the sample standard deviation (with n - 1) of two or more values. All figures and
+    tables use it."""
     return float(values.std(ddof=1, dtype=float))
 
 
 def _shown(cell: Cell) -> Cell:
+    """Return a cell as CSV has it: text that a spreadsheet doesn't take for a formula, and numbers
+    with six digits."""
     if isinstance(cell, str):
         return for_spreadsheet(plain(cell))
     if isinstance(cell, float):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every speed test says of the same line: a row for each, as its users see it.
+"""Draws a figure that compares all speed tests on the same line, with a row for each test.
 
-Left: its throughput, as a share of what TCP can carry. Middle: the latency under load that it
-shows, on top of what the run's own probe saw meanwhile. Right: its verdict, queue by queue, and
-in colour whether that tells of the latency there was.
+Left: the throughput, as a share of the one that TCP can carry. Middle: the latency under load that
+the test shows, over that of the run's own probe. Right: the test's verdict for each queue. Its
+colour shows whether the verdict agrees with the measured latency.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from flent_aqm.tools.table import TOOLS
 from flent_aqm.tools.tool import Shown, Tool
 
 TITLE = "What each speed test says of the same line"
-# What makes a page; all runs of one have these in common.
+# Settings that all runs of a page share.
 PAGE = ("rate_down_mbps", "rate_up_mbps", "base_delay_ms", "cross_traffic")
-# A latency below half of the truth, its mean, hides it. The median would be that of the test's
-# quieter half: NDT7's download, by BBR, keeps a queue short that its upload fills.
+# A latency below half of the measured mean hides it. The median would be that of the test's quieter
+# half: NDT7's download uses BBR, which keeps the queue short. The upload fills it.
 HIDES_BELOW, ADDS_ABOVE = 0.5, 2.0
 NOTHING, HIDES, TELLS, ADDS = "nothing", "hides", "tells", "adds"
 COLOURS = {NOTHING: "#DDDDDD", HIDES: "#F4B6A6", TELLS: "#FFFFFF", ADDS: "#B8D4EC"}
@@ -44,30 +44,34 @@ WORDS = {NOTHING: "shows no latency", HIDES: "shows less than half of it",
          TELLS: "shows latency under load", ADDS: "shows more than twice of it"}
 TRUTH = {"p5": 5, "median": 50, "p95": 95}
 SIZE_INCH = (15.0, 8.6)
-# What the height is for fewer tests: around the rows, and of each.
+# Height for fewer tests: around the rows, and of each row.
 _AROUND_INCH, _ROW_INCH = 1.9, 0.6
-# A share of so much fits in.
+# Larger shares are drawn at this value.
 _MOST_SHARE_PCT = 125.0
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """Of a run. share_pct by direction; shown_ms: latency under load as the test shows it;
-    truth_ms by quantile, of the probe, and its mean; queue_ms: the 95th percentile of what
-    stood in the router's fuller queue, as time at its rate; all None where it isn't known."""
+    """A run of a speed test."""
 
     path: Path
     settings: Mapping[str, Value]
     test: str
+    # Direction -> throughput as a share of the one that TCP can carry.
     share_pct: Mapping[str, float]
+    # Latency under load that the test shows, None if it shows none.
     shown_ms: float | None
+    # Mean and percentiles of the probe's latency under load, None if they are not known.
     truth_ms: Mapping[str, float] | None
+    # 95th percentile of the backlog in the router's fuller queue, as time at the link's rate. None
+    # if it is not known.
     queue_ms: float | None
     verdict: str
 
     @property
     def judged(self) -> str:
-        """Whether what the test shows tells of the latency there was."""
+        """Whether the latency that the test shows agrees with the measured one: NOTHING, HIDES,
+        TELLS or ADDS."""
         if self.shown_ms is None or self.truth_ms is None:
             return NOTHING
         share = self.shown_ms / self.truth_ms["mean"]
@@ -94,7 +98,8 @@ def _verdict(run: Run, shown: Shown) -> str:
 
 
 def _with_whole_names(tool: Tool, shown: Shown) -> Shown:
-    """Return it with the names of METRICS. What every test has is there without a prefix."""
+    """Return the record of what a test shows, with the names of metrics as in METRICS: with the
+    tool's prefix if METRICS has it."""
     def whole(name: str) -> str:
         return own if (own := tool.metric(name)) in METRICS else name
 
@@ -104,7 +109,7 @@ def _with_whole_names(tool: Tool, shown: Shown) -> Shown:
         rates=(whole(shown.rates[0]), whole(shown.rates[1])) if shown.rates else ())
 
 
-# By test, in the order of rows.
+# Test -> what it shows, in the order of rows.
 SHOWN: Mapping[str, Shown] = {tool.shown.test or name: _with_whole_names(tool, tool.shown)
                               for name, tool in TOOLS.items() if tool.shown}
 
@@ -114,7 +119,8 @@ Cells = Mapping[tuple[str, str], "Row"]
 
 
 def row_of(data: DataFile) -> Row | None:
-    """Return a file's row; None where its test is none of these. Raises BadResult."""
+    """Return a file's row, None if its test is not one of SHOWN. Raises BadResult if the file can't
+    be used."""
     run = as_run(data)
     about = SHOWN.get(run.test)
     if about is None:
@@ -137,7 +143,8 @@ def row_of(data: DataFile) -> Row | None:
 
 
 def _refuse_untold(run: Run) -> None:
-    """Raise BadResult for a run that belongs onto no page, or to no queue."""
+    """Raise BadResult if the file doesn't record its queue, or if a setting of its page is not a
+    number."""
     if AQM not in run.settings:
         raise BadResult(f"{run.path}: it doesn't say which queue it had (AQM.requested.aqm)")
     odd = [name for name in PAGE[:3] if isinstance(run.settings.get(name), str)]
@@ -147,7 +154,8 @@ def _refuse_untold(run: Run) -> None:
 
 
 def _link_rate_mbps(run: Run, way: str) -> float | None:
-    """None where no one link has the rate: its share would mean nothing."""
+    """Return the link's rate in a direction. None if there are several links or none, for which a
+    share would have no meaning."""
     try:
         return link_rate_mbps(run, way)
     except NotAvailable:
@@ -155,12 +163,16 @@ def _link_rate_mbps(run: Run, way: str) -> float | None:
 
 
 def _shown_ms(run: Run, about: Shown) -> float | None:
+    """Return the latency under load that the test shows, the higher one of its directions. RPM are
+    converted to ms. None if it shows none."""
     times_ms = [60_000 / value if METRICS[name].unit == "RPM" else value
                 for name in about.latency if (value := value_of(run, name)) is not None]
     return max(times_ms) if times_ms else None
 
 
 def _queue_ms(run: Run, data: DataFile) -> float | None:
+    """Return the 95th percentile of the backlog under load as time at the link's rate, for the
+    fuller queue. None if the queues were not sampled."""
     window = run.load_window
     queues_ms = []
     by_way = queues(data.raw_values)
@@ -175,18 +187,25 @@ def _queue_ms(run: Run, data: DataFile) -> float | None:
 
 
 def page_of(row: Row) -> tuple[Value, ...]:
-    """Return what a row's page is: its values of PAGE."""
+    """Return the page on which a row is shown: its values of PAGE."""
     return tuple(row.settings.get(name, 0) for name in PAGE)
 
 
 def in_order(page: tuple[Value, ...]) -> tuple[list[float], str]:
-    """Return what pages are sorted by. Cross traffic may be a word, such as call."""
+    """Return the sort key of a page. Cross traffic may be a word, such as call."""
     return [float(value) for value in page[:3]], str(page[3])
 
 
 def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]]:
-    """Draw one page onto a matplotlib figure, title empty for none; gives its numbers and its
-    caption. Of runs that repeat each other, the first is shown; of tests those with a run."""
+    """Draw one page, and return its values and its caption.
+
+    Of runs that repeat each other, the first is shown. Tests without a run are left out.
+
+    Args:
+        rows: runs of the page.
+        canvas: matplotlib figure to draw on.
+        title: title of the page, "" for none.
+    """
     tests = [one for one in SHOWN if any(row.test == one for row in rows)]
     canvas.set_figheight(min(SIZE_INCH[1], _AROUND_INCH + _ROW_INCH * len(tests)))
     aqms = order([str(row.settings[AQM]) for row in rows])
@@ -214,11 +233,13 @@ def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]
 
 
 def _places(aqms: Sequence[str]) -> dict[str, float]:
+    """Return the offset of each queue within a test's row."""
     return {aqm: (number - (len(aqms) - 1) / 2) * 0.78 / len(aqms)
             for number, aqm in enumerate(aqms)}
 
 
 def _shares(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
+    """Draw the left panel: throughput as a share of the one that TCP can carry."""
     looks, places = looks_for(aqms), _places(aqms)
     for line, test in enumerate(tests):
         for aqm in aqms:
@@ -236,6 +257,8 @@ def _shares(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) 
 
 
 def _latencies(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
+    """Draw the middle panel: the latency that the test shows, over that of the probe and the
+    router's queue."""
     looks, places = looks_for(aqms), _places(aqms)
     axis.set_xscale("log")
     for line, test in enumerate(tests):
@@ -263,6 +286,7 @@ def _latencies(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str
 
 
 def _verdicts(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
+    """Draw the right panel: the verdict of each test for each queue."""
     from matplotlib.patches import Rectangle
 
     for line, test in enumerate(tests):
@@ -283,6 +307,7 @@ def _verdicts(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]
 
 
 def _legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
+    """Draw the legend, with the title above it."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -303,6 +328,7 @@ def _legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
 
 
 def _table(cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> Table:
+    """Return the values of the page."""
     table = Table(["test", AQM, *(f"share_{way}_pct" for way in DIRECTIONS), "shown_ms",
                    *(f"truth_{name}_ms" for name in ("mean", *TRUTH)), "queue_p95_ms", "judged",
                    "verdict"], runs=len(cells))
@@ -321,4 +347,5 @@ def _table(cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> Table:
 
 
 def _cell(value: float | None) -> Cell:
+    """Return a value as a cell, "" for None."""
     return "" if value is None else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the study's figures show: the cells of each, and the grid that all are drawn on."""
+"""Defines the study's figures, and the grid of rates and queues that they share."""
 
 from __future__ import annotations
 
@@ -17,24 +17,27 @@ AQMS = ("no_aqm", "codel", "sfq", "fq_codel")
 
 @dataclass(frozen=True)
 class Figure:
-    """kind: "throughput", "latency", "instant" or "verdicts". rates_mbps: of those over
-    time; empty for all."""
+    """A figure of the study."""
 
     number: int
+    # "throughput", "latency", "instant" (over time) or "verdicts".
     kind: str
+    # Whether its runs have burst shaping, and cross traffic.
     burst: bool
     cross: bool
     title: str
+    # Rates of a figure over time, empty for all rates.
     rates_mbps: tuple[float, ...] = ()
 
     @property
     def heading(self) -> str:
-        """Number, title and conditions, as over the figure."""
+        """Number, title and conditions, as printed over the figure."""
         return (f"Figure {self.number}: {self.title}"
                 + ("" if self.kind == "verdicts" else f", {self.conditions}"))
 
     @property
     def conditions(self) -> str:
+        """Burst shaping and cross traffic as text."""
         return (f"{'with' if self.burst else 'without'} burst shaping, "
                 f"{'with' if self.cross else 'without'} cross traffic")
 
@@ -46,7 +49,7 @@ FIGURES = (
     Figure(4, "latency", True, False, "Latency under load"),
     Figure(5, "throughput", True, True, "Throughput"),
     Figure(6, "latency", True, True, "Latency under load"),
-    # The study doesn't say at which rate; the two of the next figures, to compare with.
+    # The study doesn't say at which rate. The rates of the next two figures allow a comparison.
     Figure(7, "instant", False, False, "Upload throughput over time", (100, 900)),
     Figure(8, "instant", True, True, "Upload throughput over time", (100,)),
     Figure(9, "instant", True, True, "Upload throughput over time", (900,)),
@@ -56,17 +59,19 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class Grid:
-    """All rates and queues that any run has, and the study's queues. model: the caption's
-    words for what the runs were made on."""
+    """Rates and queues of all figures."""
 
+    # Rates of all runs.
     rates_mbps: Sequence[float]
+    # Queues of all runs, and the study's queues.
     aqms: Sequence[str]
+    # Router model and testbed, as text for the caption.
     model: str
 
 
 def grid(rows: Sequence[FigureRow]) -> Grid:
-    """Return the grid of all figures. Raises ConfigError for runs of different testbeds, and for
-    runs that no rate and queue is known of."""
+    """Return the grid of all figures. Raises ConfigError if runs are of different testbeds or
+    router models, or if no run has a queue and a rate."""
     usable = [row for row in rows if AQM in row.settings
               and isinstance(row.settings.get(RATE), (int, float))]
     if not usable:
@@ -88,18 +93,18 @@ def grid(rows: Sequence[FigureRow]) -> Grid:
 
 
 def rows_of(figure: Figure, rows: Sequence[FigureRow], test: str) -> list[FigureRow]:
-    """Return the runs of a test that belong into a figure."""
+    """Return the runs of a test that belong to a figure."""
     return [row for row in rows if row.has(test=test, burst_shaping=figure.burst,
                                            cross_traffic=figure.cross)]
 
 
 def of_least_delay(rows: Sequence[FigureRow]) -> list[FigureRow]:
-    """Return the runs with the least base delay that any of them has: none, in the study."""
+    """Return the runs with the smallest base delay of all. It is zero in the study."""
     delays_ms = [float(row.settings.get(BASE_DELAY, 0.0)) for row in rows]
     return [row for row, delay_ms in zip(rows, delays_ms, strict=True)
             if delay_ms == min(delays_ms)]
 
 
 def nearest(rates_mbps: Sequence[float], wanted_mbps: float) -> float:
-    """Return the rate of the grid that comes closest."""
+    """Return the rate that is closest to the wanted one."""
     return min(rates_mbps, key=lambda rate: abs(rate - wanted_mbps))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Figure 10: what each speed test and score says of the same link, queue by queue.
+"""Draws figure 10: results of speed tests and scores on the same link, for each queue.
 
-The darker a cell, the worse than the best of its row: a row of one shade is a test that
+A cell is the darker the worse it is than the best of its row. A row of one shade is a test that
 sees no difference between the queues.
 """
 
@@ -31,7 +31,7 @@ from flent_aqm.show.figures.study import Figure, Grid
 from flent_aqm.show.looks import DASH, MISSING, QUIET
 from flent_aqm.show.plots.paper import PAPER_INCHES
 
-# What is shown, the test whose runs it is of ("": that of the other figures), the metric.
+# Rows of the figure: label, test ("" for the test of the other figures), metric.
 VERDICTS = (
     ("NDT7, download", "", "ndt7_throughput_download_mbps"),
     ("NDT7, upload", "", "ndt7_throughput_upload_mbps"),
@@ -54,21 +54,29 @@ VERDICTS = (
     ("glitches of 30 ms", "", "glitches_per_minute_30ms"),
     ("glitches of 100 ms", "", "glitches_per_minute_100ms"),
 )
-# What docs/reference/metrics.md says of the estimates.
+# Caveat on the estimates from docs/reference/metrics.md.
 RPM_CAVEAT = ("RPM: estimates of the run's own samples; live tests said half to two thirds of "
               "them, less where senders buffer")
-# A cell so many times worse than the best of its row is as dark as it gets.
+# A cell that is so many times worse than the best of its row has the darkest shade.
 DARKEST_FACTOR = 100.0
-# Differences below these don't count, in the metric's unit: a tenth of a ms, one glitch a
-# minute, a point.
+# Smaller values count as these, in the metric's unit, so that differences below them don't count.
 _LEAST = {"ms": 1.0, "1/min": 1.0, "points": 1.0, "%": 0.1}
 
 
 def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str,
          rate_mbps: float, test: str) -> tuple[Table, list[str]]:
-    """Draw onto a matplotlib figure, title empty for none; gives its numbers and its caption.
+    """Draw the figure, and return its values and its caption.
 
-    rows: of every test. Of each cell the runs are read again, for all their probes.
+    The runs' data files are read again, because all of their probes are needed.
+
+    Args:
+        figure: the row of FIGURES.
+        rows: runs of all tests.
+        grid: queues of all figures.
+        canvas: matplotlib figure to draw on.
+        title: title of the figure, "" for none.
+        rate_mbps: rate of the runs.
+        test: the test of rows without a test of their own.
     """
     table = Table(["verdict", "metric", "test", AQM, "runs", "value", "unit", "in_words",
                    "not_available_because"])
@@ -107,7 +115,8 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
 
 
 def shade(metric: Metric, values: Sequence[float | None]) -> list[float]:
-    """0 for the best of a row to 1 for DARKEST_FACTOR times worse; not a number for none."""
+    """Return the shade of each cell in a row: 0 for the best, 1 for DARKEST_FACTOR times worse, NaN
+    for a missing value."""
     present = [value for value in values if value is not None]
     if not present:
         return [math.nan] * len(values)
@@ -122,7 +131,8 @@ def shade(metric: Metric, values: Sequence[float | None]) -> list[float]:
 
 
 def _median(metric: Metric, runs: Sequence[Any]) -> tuple[float | None, str]:
-    """Infinite where it is a lost probe."""
+    """Return the median of a metric over runs and "", or None and the reason why there is none. The
+    median is infinite if it is a lost probe."""
     if not runs:
         return None, "no run"
     median = middle([metric.of(run) for run in runs])
@@ -131,6 +141,14 @@ def _median(metric: Metric, runs: Sequence[Any]) -> tuple[float | None, str]:
 
 
 def _table(canvas: Any, grid: Grid, shades: Any, texts: Any) -> None:
+    """Draw the cells with their texts.
+
+    Args:
+        canvas: matplotlib figure to draw on.
+        grid: queues, the columns.
+        shades: shade of each cell, 0 to 1, NaN for a missing value.
+        texts: (row, column) -> text.
+    """
     from matplotlib import colormaps
 
     axis = canvas.subplots()
@@ -139,7 +157,7 @@ def _table(canvas: Any, grid: Grid, shades: Any, texts: Any) -> None:
     axis.imshow(numpy.ma.masked_invalid(shades * 0.85), cmap=colours, vmin=0, vmax=1,
                 aspect="auto")
     for (line, place), text in texts.items():
-        # In a column of a paper there is room for a word alone, and its number below.
+        # In a narrow figure the number goes below the word.
         show = text.replace(" (", "\n(") if narrow else text
         axis.text(place, line, show, ha="center", va="center",
                   fontsize="xx-small" if narrow else "small",

@@ -40,11 +40,11 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Standing:
-    """Result of the comparison of a condition's queues.
+    """Result of the comparison of a condition's queues. Without the outcome DIFFER, best and worst
+    are empty.
 
     best: queues than which no queue is faster.
-    worst: queues that are slower than each of the best, and than which no queue is slower. Both are
-    empty unless the outcome is DIFFER.
+    worst: queues that are slower than each of the best, and than which no queue is slower.
     """
 
     condition: Condition

@@ -43,8 +43,7 @@ def between_queues(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
 
     Each entry has:
     - queues: queue -> [number of runs, median, low and high end of its confidence interval, level
-      of the
-    interval in % or null].
+      of the interval in % or null].
     - h, p: of Kruskal and Wallis' test.
     - deltas: [queue, other queue, Cliff's delta].
     """
