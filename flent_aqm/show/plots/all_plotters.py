@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Our plotters by the name that a plot gives under the key 'type'. Flent's own names win."""
+"""Lists this package's plotters by the name under the key `type` of a plot. Flent's own names
+win."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ranges and ticks of value axes: from zero with room above, or logarithmic and readable."""
+"""Sets ranges and ticks of value axes: from zero with some room above, or logarithmic and
+readable."""
 
 from __future__ import annotations
 
@@ -10,21 +11,26 @@ from typing import Any
 import numpy
 from matplotlib.ticker import Locator, MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 
-# A marker on the highest value is drawn whole.
+# End of an axis, as a multiple of the highest value, so that a marker on this value is drawn whole.
 ROOM = 1.06
-# With fewer numbers nobody can tell what a logarithmic axis covers.
+# With fewer ticks, the range of a logarithmic axis can't be seen.
 FEWEST_TICKS = 3
-# Beyond this spread, a linear scale would show the highest numbers only.
+# Scales are logarithmic if the largest value is more than so many times the smallest.
 LOG_FROM = 20
-# Within a decade, the sparsest first.
+# Ticks within a decade, the fewest first.
 _WITHIN_DECADE = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7))
 
 
 def from_zero(axes: Sequence[Any], which: str = "y", room: float = ROOM) -> None:
-    """Let value axes begin at zero and end above the highest value that any of them shows.
+    """Let value axes begin at zero, and end above the highest value on any of them.
 
-    To be called when all of them are drawn: a range that is set ends matplotlib's own
-    fitting, also of axes that share it. room: end of the axis by the highest value.
+    Call it when all axes are drawn, because setting a range ends matplotlib's automatic scaling,
+    also of axes that share it.
+
+    Args:
+        axes: axes of the plot.
+        which: "x" or "y".
+        room: end of the axis as a multiple of the highest value.
     """
     highest = max((_highest(axis, which) for axis in axes), default=0.0)
     for axis in axes:
@@ -33,19 +39,20 @@ def from_zero(axes: Sequence[Any], which: str = "y", room: float = ROOM) -> None
 
 
 def _highest(axis: Any, which: str) -> float:
+    """Return the highest value on an axis, 0 without any."""
     high = axis.dataLim.x1 if which == "x" else axis.dataLim.y1
     return float(high) if math.isfinite(high) else 0.0
 
 
 def spans_decades(values: Any) -> bool:
-    """Return whether a scale of these numbers is logarithmic: all are above zero, and the most is
-    many times the least. Infinite ones, lost probes, don't count."""
+    """Return whether values need a logarithmic scale: all are above zero, and the largest is more
+    than LOG_FROM times the smallest. Infinite values, which are lost probes, don't count."""
     finite = values[numpy.isfinite(values)]
     return bool(finite.size and finite.min() > 0 and finite.max() > LOG_FROM * finite.min())
 
 
 def name_latency_axis(axis: Any, which: str = "x") -> None:
-    """Plain numbers on a logarithmic axis, at least three of them however short it is."""
+    """Label a logarithmic axis with plain numbers, at least three. which: "x" or "y"."""
     part = axis.xaxis if which == "x" else axis.yaxis
     part.set_major_locator(LogTicks())
     part.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -54,13 +61,14 @@ def name_latency_axis(axis: Any, which: str = "x") -> None:
 
 
 class LogTicks(Locator):
-    """Decades; where too few of them are in view, numbers between; at last even steps.
+    """Locator of ticks on a logarithmic axis: powers of ten. If there are too few, numbers between
+    them, and at last even steps.
 
-    A class of this package's, as flent-gui has its pictures from another process.
+    A class and not a function, because flent-gui gets its pictures pickled from another process.
     """
 
     def __call__(self) -> Any:
-        assert self.axis is not None  # matplotlib sets it before it asks
+        assert self.axis is not None  # matplotlib sets it before it calls this method
         low, high = sorted(self.axis.get_view_interval())
         return self.tick_values(low, high)
 

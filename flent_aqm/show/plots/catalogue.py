@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plots that we add to tests, by name: what `flent -p` takes and flent-gui lists.
+"""Lists the plots that this package adds to tests, by the name for `flent -p` and flent-gui.
 
-Read whenever a test is loaded, in the lab's guest too: it imports nothing.
+It is read whenever a test is loaded, also in the lab's guest. Therefore it imports nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 Plot = Mapping[str, Any]
 
-# Of every test that has a latency series, Flent's own included.
+# Plots of every test that has a latency series, also of Flent's own tests.
 LATENCY: Mapping[str, Plot] = {
     "glitches_per_minute": {
         "description": "Glitches per minute under load, by threshold", "type": "aqm_glitches"},
@@ -60,7 +60,7 @@ THROUGHPUT: Mapping[str, Plot] = {
         "quantity": "throughput"},
 }
 
-# Of our own tests; tests_defs/aqm_plots.inc adds them.
+# Plots of this package's tests, which tests_defs/aqm_plots.inc adds.
 OURS: Mapping[str, Plot] = {
     "throughput_instant": {
         "description": "Throughput in captured headers, with drops and marks",
@@ -78,14 +78,14 @@ OURS: Mapping[str, Plot] = {
 }
 
 
-# Made for runs of different tests, too.
+# Plots that can compare runs of different tests.
 SEVERAL_TESTS = frozenset(
     name for name in (*LATENCY, *THROUGHPUT) if name.startswith("compare_")
     or name in ("heat_map", "latency_and_throughput"))
 
 
 def plots_for(data_sets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the plots that a test gets for its data sets."""
+    """Return the plots that a test gets for its data sets, by name."""
     plots: dict[str, Plot] = {}
     measured = [one for one in data_sets.values()
                 if "apply_to" not in one and one.get("runner") != "null"]

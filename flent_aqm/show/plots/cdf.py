@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Distributions of what TCP tells of itself, which Flent draws."""
+"""Distributions of TCP's own values, which Flent draws."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from flent_aqm.show.plots.frame import FlentDrawn
 
 
 class AqmCdfPlotter(FlentDrawn, Comparing, CdfPlotter):
-    """Flent's `cdf`."""
+    """Flent's plotter `cdf`, with the colours of queues."""

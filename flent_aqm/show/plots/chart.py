@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The base of plots that we draw ourselves, from raw samples of one or many runs.
+"""Base class of plots that this package draws from raw samples of one or many runs.
 
-Flent calls init(), plot() and save(), on the command line and in flent-gui, whose plots
-are made in another process and pickled. A subclass has draw(). Flent's options for
-titles, legends, labels, bounds, sizes, axes and notes hold here, too.
+Flent calls init(), plot() and save(), on the command line and in flent-gui, whose plots are made in
+another process and pickled. A subclass implements draw(). Flent's options for titles, legends,
+labels, bounds, sizes, axes and notes apply to these plots, too.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from flent_aqm.show.plots.paper import drop_untouched
 
 Some = TypeVar("Some")
 
-# More lines than this and their labels are no longer read.
+# More lines in a plot can't be told apart.
 MOST_LINES = 12
 
 
 class ChartPlotter(Framed):
-    """A plot of ours. A subclass draws on self.axes, which grid() makes."""
+    """Base class of plots that this package draws. A subclass draws on self.axes, which grid()
+    makes."""
 
     can_subplot_combine = False
     can_highlight = True
@@ -45,18 +46,23 @@ class ChartPlotter(Framed):
         self.axes: list[Any] = []
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        """Draw runs, whose result sets have the same places in results.
+        """Draw runs. To be implemented by subclasses.
 
-        Raises BadResult with the reason when nothing can be drawn; its text stands in the
-        picture then. Raises ConfigError for an option that makes no sense: on the command line
-        that is one line and exit status 2, and no picture.
+        Args:
+            runs: the runs.
+            results: Flent's result sets of the runs, in the same order.
+
+        Raises BadResult with the reason if nothing can be drawn. The picture then shows the reason.
+        Raises ConfigError for a wrong option. On the command line, this prints one line and sets
+        exit status 2, without a picture.
         """
         raise NotImplementedError
 
-    # Below: what subclasses use.
+    # Methods for subclasses.
 
     def grid(self, rows: int = 1, columns: int = 1, **options: Any) -> list[Any]:
-        """Make the axes, row by row. One axis that Flent gave for a part of a plot is used."""
+        """Make the axes, and return them row by row. If Flent gives one axis for a part of a plot,
+        return this axis only."""
         if self._part_axis is not None:
             self.axes = [self._part_axis]
         else:
@@ -66,10 +72,8 @@ class ChartPlotter(Framed):
         return self.axes
 
     def group_names(self, runs: Sequence[Run]) -> list[str]:
-        """Return settings that the user wants runs grouped by; empty to leave it to the plot.
-
-        Raises ConfigError for one that no run has.
-        """
+        """Return the settings by which the user wants to group runs, empty to leave it to the plot.
+        Raises ConfigError if no run has such a setting."""
         names = list(parse_keys(self.override_group_by or ""))
         try:
             check_keys([run.settings for run in runs], names)
@@ -79,9 +83,12 @@ class ChartPlotter(Framed):
 
     def groups_of(self, runs: Sequence[Run], most: int = MOST_LINES, together: bool = False
                   ) -> list[Group]:
-        """Return what to draw as one each, at most so many: by the settings that were asked for,
-        else by all in which runs differ; runs that repeat each other apart if there is room,
-        unless they belong together. What is pooled or left out is said below the plot."""
+        """Return the groups of runs to draw, at most `most`.
+
+        Runs are grouped by the settings that the user requests, else by all in which they differ.
+        Runs that repeat each other are drawn separately if there is room, unless `together` is set.
+        Notes below the plot tell which runs were pooled or left out.
+        """
         requested = self.group_names(runs)
         names = requested or factors(runs)
         drawn = groups(runs, names) if requested or together else by_run(runs, most)
@@ -89,8 +96,8 @@ class ChartPlotter(Framed):
         return self.first(drawn, most)
 
     def note_pooled(self, runs: Sequence[Run], used: Sequence[str]) -> None:
-        """Say in what runs differ that are drawn as one, and what differs along with what is
-        drawn apart."""
+        """Note the settings in which runs of a group differ, and those that differ together with
+        the ones in `used`, by which runs are grouped."""
         rest, along = pooled_over(runs, used), along_with(runs, used)
         if rest:
             self.note(f"pooled over {', '.join(rest)}")
@@ -98,33 +105,36 @@ class ChartPlotter(Framed):
             self.note(f"also different: {', '.join(along)}")
 
     def first(self, items: list[Some], most: int) -> list[Some]:
-        """As many of them as there is room for; the rest is counted below the plot."""
+        """Return the first `most` items, and note how many were left out."""
         if len(items) > most:
             self.note(f"{most} of {len(items)} shown; --override-group-by pools runs by the "
                       "settings that it names")
         return items[:most]
 
     def note_first_runs(self, runs: Sequence[Run], drawn: int) -> None:
-        """Say that of runs that repeat each other the first one is shown."""
+        """Note that only the first of runs that repeat each other is shown. drawn: number of runs
+        that are drawn."""
         if drawn < len(runs):
             self.note(f"{drawn} of {len(runs)} runs shown: the first of those that repeat "
                       "each other" if drawn else "")
 
     def note_lost(self, label: str, samples_ms: Any) -> None:
-        """Say how many probes were lost, and what that means for what is drawn."""
+        """Note how many probes of a line were lost. label: names the line."""
         lost = int(numpy.isinf(samples_ms).sum())
         if lost:
             self.note(f"{label}: {lost:,} of {samples_ms.size:,} probes lost "
                       f"({digits(100 * lost / samples_ms.size)} %), each slower than any")
 
-    # Below: what Flent calls.
+    # Methods that Flent calls.
 
     def init(self, config: Any = None, axis: Any = None) -> None:
+        """Prepare the figure. Called by Flent."""
         super().init(config, axis)
         self.config.setdefault("axes", [])
 
     def plot(self, results: Sequence[Any], config: Any = None, axis: Any = None,
              connect_interactive: bool = True) -> None:
+        """Draw result sets, or the reason why nothing can be drawn. Called by Flent."""
         if self.metadata is None:
             self.metadata = results[0].meta()
         self.description = description_of(results, self.description)
@@ -153,23 +163,26 @@ class ChartPlotter(Framed):
             self.connect_interactive()
 
     def verify(self) -> tuple[bool, list[int]]:
+        """Return whether the figure has anything on it, and the number of parts of each axis.
+        Called by Flent."""
         parts = [len(axis.get_children()) for axis in self.figure.axes]
         return any(parts), parts
 
     def do_legend(self) -> list[Any]:
+        """Return no legend, because _make_legend() makes it. Called by Flent."""
         return []
 
-    # Below: ours.
+    # Private methods.
 
     def _note_of_files(self, runs: Sequence[Run]) -> None:
-        """Say below the plot what a reader has to know of its files."""
+        """Note the first remark on how a run's values were measured, if there is any."""
         noted = [run for run in runs if run.notes]
         if noted:
             among = "" if len(runs) == 1 else f"{len(noted)} of {len(runs)} files: "
             self.note(f"{among}{noted[0].notes[0]}")
 
     def _say(self, text: str) -> None:
-        """Nothing but a reason stands where the plot would be."""
+        """Replace the plot with the reason why it can't be drawn."""
         self.handles = []
         self.notes = []
         if self._part_axis is None:
@@ -181,6 +194,7 @@ class ChartPlotter(Framed):
                   color=QUIET, wrap=True, transform=axis.transAxes)
 
     def _heed_options(self) -> None:
+        """Apply Flent's options for labels, scales and bounds to the axes."""
         for axis, label in zip(self.axes, self.label_x, strict=False):
             axis.set_xlabel(label)
         for axis, label in zip(self.axes, self.label_y, strict=False):
@@ -194,25 +208,36 @@ class ChartPlotter(Framed):
             axis.set_xlim(*bounds)
         for axis, bounds in zip(self.axes, self.bounds_y, strict=False):
             axis.set_ylim(*bounds)
-        # What a mouse over the legend lights up.
+        # Lines that are highlighted when the mouse is over their entry in the legend.
         self.data_artists = [line for axis in self.axes for line in axis.get_lines()
                              if not line.get_label().startswith("_")]
 
 
 def _refuse(mistake: ConfigError, output: str) -> int:
-    """Say it in one line; gives the exit status. Flent itself would end with 0."""
+    """Print an error in one line, remove the empty picture, and return exit status 2. Flent itself
+    would exit with 0.
+
+    output: path of the picture.
+    """
     print(f"flent-aqm: {mistake}", file=sys.stderr)
     drop_untouched(output)
     return 2
 
 
 def run_of(results: Any) -> Run:
-    """Return a result set's run, read once. Raises BadResult."""
+    """Return the run of a result set, which is read once. Raises BadResult."""
     return once(results, "run", lambda: as_run(data_file_of(results)))
 
 
 def about(runs: Sequence[Run], samples: int | None = None, what: str = "samples") -> str:
-    """Return what a plot was made of, for its caption; the probe if it is another than irtt."""
+    """Return the caption's text on what a plot shows: number of runs and samples, probes other than
+    irtt, router model, testbed.
+
+    Args:
+        runs: the runs of the plot.
+        samples: number of samples, None to leave it out.
+        what: name of the samples.
+    """
     words = [counted(len(runs), "run")]
     if samples is not None:
         words.append(f"{samples:,} {what}")

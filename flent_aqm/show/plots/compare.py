@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Throughput and loaded latency of many runs, grouped by what was varied. A lost probe is slower
-than any other."""
+"""Compares throughput and latency under load of many runs, grouped by their settings.
+
+A lost probe is slower than any other.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from flent_aqm.show.plots.values import QUANTITIES, directions, values
 
 
 class ComparePlotter(ChartPlotter):
-    """What boxes, violins and distributions share: the key `quantity`."""
+    """Base class of boxes, violins and distributions. The plot's key `quantity` is "latency" or
+    "throughput"."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         ways = directions(runs)
@@ -33,11 +36,12 @@ class ComparePlotter(ChartPlotter):
         self.note(about(runs, self.counted, self.quantity.what))
 
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
+        """Draw the quantity of runs for each direction. To be implemented by subclasses."""
         raise NotImplementedError
 
 
 class AqmCompareSidesPlotter(ComparePlotter):
-    """Boxes or violins, by the key `kind`; a row for each direction."""
+    """Boxes or violins, as the plot's key `kind` says, with a row of panels for each direction."""
 
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
         places = places_of(self, runs)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Distributions of many runs as lines: in one panel, or, of many groups, in one for each
-condition, so that no panel has more lines than there are queues."""
+"""Draws distributions of many runs as lines, in one panel, or in one for each condition.
+
+There are several panels if one would have too many lines, so that no panel has more lines than
+there are queues.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +24,26 @@ from flent_aqm.show.plots.paper import PAPER_INCHES, is_height_open
 from flent_aqm.show.plots.places import Places, places_of
 from flent_aqm.show.plots.values import values
 
-# Of more lines in one panel nobody can follow one.
+# More lines in one panel can't be told apart.
 MOST_TOGETHER = 6
 MOST_PANELS = 12
-# Of the first line and the last one, in points: each is thinner than the one that it lies on, so
-# that what lies under it is seen.
+# Width of the first and of the last line, in points. Each line is thinner than the one below it, so
+# that both can be seen.
 WIDTHS, NARROW_WIDTHS = (3.0, 1.2), (2.6, 0.8)
-# In inches: of a row of panels, and of all words above and below the rows.
+# Height of a row of panels, and of all text above and below the rows, in inches.
 ROW_HEIGHT, NARROW_ROW_HEIGHT, WORDS_HEIGHT = 2.4, 1.15, 1.0
-# Of a panel's title: letters that fit into an inch, and how much higher a row is for each line
-# of a title beyond the first, in inches.
+# Letters of a panel's title per inch, and the additional height of a row for each further line of a
+# title, in inches.
 TITLE_LETTERS, TITLE_LINE_HEIGHT = 13.0, 0.14
 Drawn = Sequence[tuple[str, Look, Numbers]]
 
 
 class AqmCompareEcdfPlotter(ComparePlotter):
-    """A line for each group; a panel for each direction, and of many groups for each condition."""
+    """A line for each group of runs. There is a panel for each direction, and with many groups for
+    each condition."""
 
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
-        # One setting to group by makes no conditions, and of three the third would be pooled.
+        # One setting to group by gives no conditions. With three, the third would be pooled.
         if len(self.group_names(runs)) in (0, 2):
             places = places_of(self, runs, MOST_PANELS)
             if len(places.keys) > 1 and places.groups() > MOST_TOGETHER:
@@ -48,6 +52,7 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         self._together(runs, ways)
 
     def _together(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
+        """Draw all groups in one panel for each direction."""
         groups = self.groups_of(runs, together=True)
         axes = self.grid(1, len(ways), sharey=True, sharex=True)
         for axis, way in zip(axes, ways, strict=True):
@@ -60,13 +65,14 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         self._name(axes, len(ways))
 
     def _panels(self, runs: Sequence[Run], places: Places, ways: Sequence[str]) -> None:
+        """Draw a panel for each place and direction."""
         panels = []
         for place, key in enumerate(places.keys):
             for way in ways:
                 lines = [(side.label, side.look,
                           values(self.quantity, places.runs[place, number], way))
                          for number, side in enumerate(places.sides)]
-                # A test of one direction has nothing to show in the other.
+                # A test of one direction has no samples in the other.
                 if any(samples.size for *_, samples in lines):
                     panels.append((", ".join(map(word, places.along, key)), way, lines))
         whole = len(panels) == len(places.keys) * len(ways)
@@ -87,7 +93,7 @@ class AqmCompareEcdfPlotter(ComparePlotter):
             lost += [samples for *_, samples in lines]
             self._lines(axis, lines)
             axis.set_title(title, loc="left", fontsize="small")
-        for axis in axes[len(panels):]:  # of the last row
+        for axis in axes[len(panels):]:  # unused panels of the last row
             axis.set_visible(False)
         self.axes = [axis for axis in axes if axis.get_visible()]
         self.handles = [line_key(side.label, side.look) for side in places.sides]
@@ -98,15 +104,18 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         self._name(self.axes, columns)
 
     def _columns(self, panels: int) -> int:
+        """Return the number of columns for so many panels."""
         if panels <= 3:
             return 1 if self._narrow else panels
         return 2 if self._narrow else math.ceil(panels / math.ceil(panels / 3))
 
     @property
     def _narrow(self) -> bool:
+        """Whether the picture is as narrow as a column of a paper."""
         return bool(self.figure.get_figwidth() < PAPER_INCHES)
 
     def _lines(self, axis: Any, lines: Drawn) -> None:
+        """Draw distributions as lines in a panel. lines: label, look and samples of each."""
         drawn = []
         widths = numpy.linspace(*(NARROW_WIDTHS if self._narrow else WIDTHS), len(lines))
         for (label, look, samples), width in zip(lines, widths, strict=True):
@@ -118,7 +127,7 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         self.handles = max(self.handles, drawn, key=len)
 
     def _name(self, axes: Sequence[Any], columns: int) -> None:
-        """Name axes, where no panel is below or on the left."""
+        """Label the axes that have no panel below them, or to their left."""
         label = self.quantity.label if columns == 1 else self.quantity.short
         for place, axis in enumerate(axes):
             if self.quantity.log:

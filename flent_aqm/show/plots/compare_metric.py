@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Any metric of many runs, a number a run: as dots with the interval of their median, or as
+"""Draws any metric of many runs, with one value per run: dots with the median's interval, or
 boxes."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from flent_aqm.show.plots.values import metric_named
 
 
 class AqmCompareMetricPlotter(ChartPlotter):
-    """--metric names the metric; the key `kind` is dots or box."""
+    """The metric that --metric names. The plot's key `kind` is dots or box."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         metric = metric_named(self.metric)
@@ -59,7 +59,13 @@ class AqmCompareMetricPlotter(ChartPlotter):
 
 
 def _legend(kind: str, cells: Any, runs: Sequence[Run]) -> list[str]:
-    """Return what the marks are, and what an interval tells."""
+    """Return the caption's lines that explain the marks and the interval.
+
+    Args:
+        kind: "dots" or "box".
+        cells: values of each cell.
+        runs: runs of the plot.
+    """
     sizes = [cell.size for cell in cells if cell.size]
     if kind == "box":
         return ["a number a run; box: quartiles; whiskers: p5, p95" if max(sizes) >= FEWEST_FOR_BOX

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What plots of ours that Flent draws have in common: the colours of queues.
+"""Gives plots that Flent draws the colours of queues.
 
-Flent's own give all files the same colours as soon as a plot has two series, and tell
-files by dash patterns alone; box plots colour files in turn. Here a file has its queue's
-colour, as in every other plot, and a series one line style.
+Flent gives all files the same colours as soon as a plot has two series, distinguishes files by dash
+patterns only, and colours files in turn in box plots. Here a file has its queue's colour, as in
+every other plot, and each series has a line style.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from flent_aqm.show.grouping import factors, label_of, looks_of_files, looks_wit
 from flent_aqm.show.looks import Look
 from flent_aqm.show.plots.chart import run_of
 
-# By series; the second and later ones have gaps, so that the first is seen through them.
+# Line style of each series. The second and later series have gaps, through which the first is seen.
 LINE_STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 
 class QueueColours(Plotter):
-    """Mixin, before one of Flent's plotters. Colours that the user asks for win."""
+    """Mixin for Flent's plotters, placed before them: colours of queues. Colours that the user
+    requests win."""
 
     metadata: Any
     colours: Sequence[str]
@@ -34,7 +35,7 @@ class QueueColours(Plotter):
 
     def plot(self, results: Sequence[Any], config: Any = None, *args: Any,
              **kwargs: Any) -> None:
-        """Draw result sets; called by Flent, for combined plots with what it combined."""
+        """Draw result sets. Called by Flent. For combined plots, these are the combined ones."""
         self.description = description_of(results, self.description)
         if len(results) > 1:
             call_by_settings([members_of(result) for result in results], results)
@@ -43,13 +44,13 @@ class QueueColours(Plotter):
         super().plot(results, config, *args, **kwargs)
 
     def choose_colours(self, results: Sequence[Any], config: Any) -> None:
-        """Set the colours that Flent gives one after the other."""
+        """Set the colours that Flent gives to the result sets in turn."""
         self.colours = [look.colour for look in looks_of(results)]
 
 
 class Comparing(QueueColours):
-    """Mixin, before one of Flent's plotters that draw lines: a colour per file, or shades of
-    it for the series of a file alone."""
+    """Mixin for Flent's plotters that draw lines, placed before them: a colour for each file. The
+    series of a single file have shades of its colour."""
 
     def choose_colours(self, results: Sequence[Any], config: Any) -> None:
         if len(results) > 1:
@@ -64,22 +65,22 @@ class Comparing(QueueColours):
         self, results: Sequence[Any], config: dict[str, Any] | None = None, axis: Any = None,
         always_colour: bool = False,
     ) -> None:
-        """Draw the result sets into one plot; called by Flent's plot()."""
+        """Draw several result sets in one plot. Called by Flent's plot()."""
         config = config or self.config
         for series, style in zip(config["series"], cycle(LINE_STYLES), strict=False):
             series.setdefault("linestyle", style)
         labels = self._filter_labels([result.label() for result in results])
         for label, colour, result in zip(labels, cycle(self.colours), results, strict=False):
-            # The axis fits what the last call is given. To give every call all the files,
-            # as Flent does, takes a time that grows with the square of their number.
+            # The axis is scaled to the result sets of the last call. Flent passes all of them in
+            # every call, which takes a time that grows with the square of their number.
             others = results if result is results[-1] else []
             self._plot(result, config=config, axis=axis, postfix=f" - {label}",
                        extra_kwargs={"color": colour}, extra_scale_data=others)
 
 
 class Combined(QueueColours):
-    """Mixin, before the one of Flent's plotters that draws: Flent's plots of many files, of each
-    group of which it makes one. Here a group alone is called by its settings, too."""
+    """Mixin for Flent's plotters, placed before them: Flent combines many files into one result set
+    per group. Here a single group is labelled with its settings, too."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -87,6 +88,8 @@ class Combined(QueueColours):
 
     def plot(self, results: Sequence[Any], config: Any = None, *args: Any,
              **kwargs: Any) -> None:
+        """Combine result sets as Flent does, label the groups with their settings, and draw
+        them."""
         if self.metadata is None:
             self.metadata = results[0].meta()
         config = config or self.config
@@ -111,7 +114,8 @@ class Combined(QueueColours):
 
 
 def looks_of(results: Sequence[Any]) -> list[Look]:
-    """Return the looks of data files, or of groups of them by their first one's queue."""
+    """Return the look of each result set. A combined one has the look of its first member's
+    queue."""
     runs = []
     for result in results:
         with suppress(BadResult):
@@ -120,11 +124,14 @@ def looks_of(results: Sequence[Any]) -> list[Look]:
 
 
 def call_by_settings(members: Sequence[Sequence[Any]], results: Sequence[Any]) -> None:
-    """Call result sets, each made of some members, by the settings they differ in, if all are
-    runs of ours and that tells them apart."""
+    """Label result sets with the settings in which they differ. Nothing is changed if a file is not
+    a run of this package, or if the labels would not be unique.
+
+    members: for each result set, those from which it was made.
+    """
     try:
         grouped = [[run_of(one) for one in group] for group in members]
-    except BadResult:  # which Flent draws as it can
+    except BadResult:  # Flent draws such files with its own labels
         return
     runs = [run for group in grouped for run in group]
     names = factors(runs)

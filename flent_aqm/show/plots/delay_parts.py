@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much of latency under load is the queue's, the router's processor's and its cards'."""
+"""Draws the parts of latency under load: queue, router's processor and network cards."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from flent_aqm.show.plots.over_time import shade_load, start_s
 COLOURS: Mapping[str, str] = {
     "queue": "#004488", "processor": "#BB5566", "cards": "#997700", ELSEWHERE: "#BBBBBB"}
 BIN_S = 0.1
-# The slowest of the probes under load, as a share.
+# Share of the probes under load that count as the slowest.
 SLOWEST = 0.01
 
 
 def parts_in(result: Any) -> DelayParts:
-    """delay_parts() of a result set of Flent's, read once. Raises NotAvailable."""
+    """Return delay_parts() of a result set of Flent, which is computed once. Raises
+    NotAvailable."""
     return once(result, "delay parts", lambda: delay_parts(samples_of(result)))
 
 
 class AqmDelayPartsPlotter(ChartPlotter):
-    """Of one run, parts over time and their means; of several runs the means."""
+    """For one run, the parts over time and their means. For several runs, the means only."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = []
@@ -56,6 +57,7 @@ class AqmDelayPartsPlotter(ChartPlotter):
                         sum(parts.sent_s.size for _, parts in drawn), "probes"))
 
     def _draw_over_time(self, axis: Any, run: Run, parts: DelayParts) -> None:
+        """Draw the mean parts in bins of BIN_S over time."""
         begin_s = 0.0 if self.absolute_time else start_s(run)
         number = ((parts.sent_s - parts.sent_s[0]) / BIN_S).astype(int)
         bins, place, counted = numpy.unique(number, return_inverse=True, return_counts=True)
@@ -70,6 +72,8 @@ class AqmDelayPartsPlotter(ChartPlotter):
         self.note(f"means of {1000 * BIN_S:g} ms")
 
     def _draw_bars(self, axis: Any, drawn: Sequence[tuple[Run, DelayParts]]) -> None:
+        """Draw the mean parts of all probes under load, and of the slowest, as bars for each
+        run."""
         labels: list[str] = []
         widest = 0.0
         for run, parts in drawn:

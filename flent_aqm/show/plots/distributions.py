@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Distributions side by side: groups along an axis, and in each a box or violin per queue.
+"""Draws distributions side by side: places along an axis, with a box or violin for each queue.
 
-Drawing alone, on numbers; who calls says what they are.
+Only draws arrays of values. The caller explains them in labels.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from flent_aqm.results.metrics.compare import median_interval
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.show.looks import DASH, MISSING, QUIET, Look
 
-# Fewer values than this are drawn as they are: quartiles of four would look like knowledge.
+# Fewer values are drawn as points, because quartiles of so few would mean nothing.
 FEWEST_FOR_BOX = 5
 WHISKERS_PCT = (5, 95)
-# So many points a violin is computed from: all in what the eye sees of its shape.
+# A violin is computed from at most so many values. More would not change the visible shape.
 MOST_FOR_VIOLIN = 2000
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the things that stand side by side in each place of the axis."""
+    """One of the queues or other things that stand side by side at each place of the axis."""
 
     label: str
     look: Look
@@ -37,14 +37,20 @@ def draw_side_by_side(
     axis: Any, places: Sequence[str], sides: Sequence[Side],
     values: Mapping[tuple[int, int], Numbers], kind: str = "box", log: bool = False,
 ) -> list[Any]:
-    """Draw values[place, side]; gives a legend handle for each side: a mark where some cells
-    are points, else a patch.
+    """Draw distributions side by side, and return a legend handle for each side: a mark if some
+    cells are points, else a patch.
 
-    kind: "box" (quartiles, whiskers at p5 and p95, a mark at p99 of 1,000 values or more),
-    "violin", or "dots" (each value, the median, and its interval if there are six). Cells with
-    no values get a grey stripe, if others of their place have some.
-    An infinite value is a lost probe: what lies among them is drawn at the upper edge, above
-    all values, on a line that says so.
+    Cells without values get a grey stripe. An infinite value is a lost probe. It is drawn at the
+    upper edge, above all values, on a line with the label "lost".
+
+    Args:
+        axis: matplotlib axis to draw on.
+        places: labels of the places.
+        sides: the things at each place.
+        values: (index of place, index of side) -> values.
+        kind: "box" (quartiles, whiskers at p5 and p95, a mark at p99 for 1,000 values or more),
+            "violin", or "dots" (each value, the median, and its interval for six or more).
+        log: the value axis is logarithmic.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -82,7 +88,7 @@ def draw_side_by_side(
     axis.grid(visible=False, axis="x")
     for border in range(1, len(places)):
         axis.axvline(border - 0.5, color=QUIET, linewidth=0.4, alpha=0.4, label="_border")
-    if points:  # by which a grey print tells them apart
+    if points:  # markers distinguish them in a grey print
         return [Line2D([], [], linestyle="none", marker=side.look.marker, markersize=6,
                        color=side.look.colour, label=side.label) for side in sides]
     return [Patch(facecolor=side.look.colour, hatch=side.look.hatch, edgecolor="white",
@@ -90,13 +96,23 @@ def draw_side_by_side(
 
 
 def _points(axis: Any, at: float, values: Numbers, look: Look) -> None:
+    """Draw few values as points. at: position on the axis of places."""
     axis.plot(numpy.full(values.size, at), values, linestyle="none", marker=look.marker,
               color=look.colour, markersize=6, markeredgecolor="white", markeredgewidth=0.4,
               label="_values")
 
 
 def _dots(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: float) -> None:
-    """Draw values in their order, from left to right, under their median and its interval."""
+    """Draw values in their order from left to right, with their median and its confidence interval.
+
+    Args:
+        axis: matplotlib axis to draw on.
+        at: position on the axis of places.
+        width: width of the cell on this axis.
+        values: the values.
+        look: colour and marker.
+        edge: value at which lost probes are drawn.
+    """
     places = at + (numpy.arange(1, values.size + 1) / (values.size + 1) - 0.5) * width * 0.9
     axis.plot(places, numpy.minimum(values, edge), linestyle="none", marker="o", color=look.colour,
               markersize=2.5, alpha=0.6, markeredgewidth=0, label="_values")
@@ -109,7 +125,7 @@ def _dots(axis: Any, at: float, width: float, values: Numbers, look: Look, edge:
 
 
 def _lost_edge(values: Mapping[tuple[int, int], Numbers], log: bool) -> float:
-    """Return where lost probes are drawn: above all that came back; infinite where none was
+    """Return the value at which lost probes are drawn, above all others. Infinite if none was
     lost."""
     together = numpy.concatenate([numpy.empty(0), *values.values()])
     came = together[numpy.isfinite(together)]
@@ -120,11 +136,13 @@ def _lost_edge(values: Mapping[tuple[int, int], Numbers], log: bool) -> float:
 
 
 def _differ(values: Numbers) -> bool:
+    """Return whether there are enough different values for a violin."""
     came = values[numpy.isfinite(values)]
     return came.size > FEWEST_FOR_BOX and bool(numpy.ptp(came) > 0)
 
 
 def _box(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: float) -> None:
+    """Draw a box. Arguments: as for _dots()."""
     low, first, median, third, high, tail = (min(of_any(values, percent), edge) for percent in (
         WHISKERS_PCT[0], 25, 50, 75, WHISKERS_PCT[1], 99))
     box = {"med": median, "q1": first, "q3": third, "whislo": low, "whishi": high, "fliers": []}
@@ -134,7 +152,8 @@ def _box(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: 
                        "alpha": 0.85},
              medianprops={"color": "black", "linewidth": 1.4},
              whiskerprops={"color": look.colour}, capprops={"color": look.colour})
-    # Quartiles that are next to each other leave nothing of a box but the median's line.
+    # If the quartiles are close together, only the median's line can be seen of the box. A thick
+    # line in the queue's colour is drawn below it.
     axis.plot([at - width * 0.4, at + width * 0.4], [median, median], color=look.colour,
               linewidth=4.5, solid_capstyle="butt", zorder=1.9, label="_thin box")
     if values.size >= 1000:
@@ -148,7 +167,8 @@ def _box(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: 
 
 def _violin(axis: Any, at: float, width: float, values: Numbers, look: Look, log: bool,
             edge: float) -> None:
-    """The shape is that of the probes that came back; the bar inside counts the lost ones."""
+    """Draw a violin, or a box if all values are equal. The shape is that of the probes that were
+    answered. The quartiles count lost probes, too. Arguments: as for _dots()."""
     from matplotlib.mlab import GaussianKDE
 
     came = drawn = values[numpy.isfinite(values)]
@@ -159,7 +179,7 @@ def _violin(axis: Any, at: float, width: float, values: Numbers, look: Look, log
     if not numpy.ptp(scale) > 0:
         _box(axis, at, width, values, look, edge)
         return
-    # Within the values: there are no latencies below the least that was seen.
+    # The density is drawn only between the lowest and the highest value.
     spots = numpy.linspace(scale.min(), scale.max(), 120)
     density = GaussianKDE(scale)(spots)
     half = density / density.max() * width * 0.45

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stands around the axes of a plot of ours: title, legend and caption, for which matplotlib
-makes room, in a file as in a window whose size changes."""
+"""Draws title, legend and caption around the axes of this package's plots.
+
+matplotlib makes room for them, in a file and in a window whose size changes.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,14 @@ from flent_aqm.base.flent_plotting import Plotter
 from flent_aqm.show.looks import QUIET, caption, legend_columns, wrapped
 from flent_aqm.show.plots.paper import PAPER_INCHES, is_height_open, letters, write_caption
 
-# In inches, of a long legend, for which a narrow picture grows.
+# Height in inches by which a narrow picture grows for each line of a long legend.
 LEGEND_LINE = 0.13
 EMPTY = "Nothing was measured that this plot could show."
 
 
 class Framed(Plotter):
-    """Mixin, before one of Flent's plotters, whose options for titles, legends, sizes and notes
-    hold."""
+    """Mixin for Flent's plotters, placed before them. Flent's options for titles, legends, sizes
+    and notes apply."""
 
     metadata: Any
     description: str
@@ -35,22 +37,24 @@ class Framed(Plotter):
 
     @property
     def in_window(self) -> bool:
-        """Whether flent-gui shows it, in a size that is its own."""
+        """Whether flent-gui shows the plot in its window, which determines the size."""
         return bool(self.gui and self.output == "-")
 
     def note(self, text: str) -> None:
-        """Add to what stands below the plot."""
+        """Add a note to the caption below the plot, unless it is empty or there already."""
         if text and text not in self.notes:
             self.notes.append(text)
 
     def settle(self) -> str:
-        """Fit what is drawn to its room, when all that is around it is there; give what is to be
-        said of that below the plot."""
+        """Hook for subclasses: adjust the drawing after title, legend and caption are placed.
+        Return a note for the caption, or "". The default does nothing."""
         return ""
 
-    # Below: what Flent calls.
+    # Methods that Flent calls.
 
     def init(self, config: Any = None, axis: Any = None) -> None:
+        """Prepare the figure. axis: for a part of a plot, the axis that Flent gives. Called by
+        Flent."""
         self._part_axis = axis
         with self._letters():
             if axis is None:
@@ -58,18 +62,21 @@ class Framed(Plotter):
             super().init(*filter(None, (config, axis)))
 
     def size_legends(self, event: Any = None) -> None:
-        """Break title and caption anew; called when a window has another size, whose layout is
-        matplotlib's."""
+        """Wrap title and caption again. Called by Flent when a window has changed its size.
+        matplotlib places the legend."""
         if self._part_axis is None and self.title is not None:
             with self._letters():
                 self._fit_title()
                 self._caption()
 
     def save(self, results: Sequence[Any]) -> None:
-        with self._letters():  # ticks get their letters when they are drawn
+        """Add title, legend and caption, and save or show the figure. Called by Flent."""
+        with self._letters():  # labels of ticks get their font size when they are drawn
             self._save(results)
 
     def _save(self, results: Sequence[Any]) -> None:
+        """Add title, legend and caption, and save or show the figure. Raises RuntimeError if the
+        file can't be written."""
         from matplotlib import pyplot
 
         if self._part_axis is None:
@@ -87,7 +94,7 @@ class Framed(Plotter):
                     self.save_pdf(self.output, results[0].meta("DATA_FILENAME"), {})
                 else:
                     with warnings.catch_warnings():
-                        # A picture without room for its axes says so itself.
+                        # Not needed: that there is no room for the axes can be seen in the picture.
                         warnings.filterwarnings("ignore", "constrained_layout not applied")
                         self.figure.savefig(self.output, dpi=self.fig_dpi)
             except OSError as fault:
@@ -95,15 +102,17 @@ class Framed(Plotter):
         elif not self.gui and not self.in_worker:
             pyplot.show()
 
-    # Below: ours.
+    # Private methods.
 
     def _letters(self) -> Any:
+        """Return the context with fonts and font sizes for the figure's width."""
         from matplotlib import rc_context
 
         return rc_context(letters(self.figure.get_figwidth()))
 
     def _fit_title(self) -> None:
-        """As the legend's, where both are above the axes."""
+        """Wrap the title, and place it above the figure. If a legend is there, the title becomes
+        the legend's."""
         text = wrapped(self.title or "", self.figure.get_figwidth())
         if self._title_of_legend:
             legend, = self.legends
@@ -112,6 +121,7 @@ class Framed(Plotter):
             self.figure.suptitle(text, fontsize="medium", x=0.02, ha="left")
 
     def _caption(self) -> None:
+        """Write the notes below the figure, or into a file if --caption-apart is given."""
         if self.caption_apart and self.output != "-":
             write_caption(self.output, [self.heading or self.config.get("description", ""),
                                         *self.notes])
@@ -119,6 +129,8 @@ class Framed(Plotter):
             caption(self.figure, self.notes)
 
     def _annotate_plot(self, skip_title: bool = False) -> list[Any]:
+        """Set the title from Flent's options, and note hosts and time if they are requested. Called
+        by Flent."""
         lines = []
         if self.override_title:
             lines = [self.override_title]
@@ -134,7 +146,8 @@ class Framed(Plotter):
         return []
 
     def _make_legend(self) -> bool:
-        """Return whether the plot's title is that of the legend, as both are above the axes."""
+        """Make the legend. Return whether the plot's title has to be the legend's title, because
+        both are above the axes."""
         handles = self.handles
         if not self.print_legend or not handles:
             return False
@@ -151,7 +164,7 @@ class Framed(Plotter):
             long = self._is_long(labels)
             narrow = self.figure.get_figwidth() < PAPER_INCHES
             across = self.horizontal_legend or narrow or not long
-            # Below, where no caption is.
+            # The legend is below the axes if no caption is there.
             below = long and narrow and self.caption_apart
             above = across and not below
             columns = self.legend_columns or (
@@ -168,27 +181,32 @@ class Framed(Plotter):
         return bool(above)
 
     def _is_long(self, labels: Sequence[str]) -> bool:
+        """Return whether the labels are too long for a legend in one or two lines."""
         return len(labels) > 8 or (len(labels) > 4 and sum(map(len, labels)) > 60)
 
 
 class FlentDrawn(Framed):
-    """The same for a plot whose axes Flent fills, several of them if they are panels."""
+    """Framed for a plot whose axes Flent fills."""
 
     def init(self, config: Any = None, axis: Any = None) -> None:
+        """Prepare the figure. Called by Flent."""
         super().init(config, axis)
         first, *others = (config or self.config).get("axes") or [None]
         for other in others:
-            # A second value axis has the first one's place in the layout, or it would not move
-            # with it, and its curves be shifted in time.
+            # A second value axis needs the place of the first in the layout. Otherwise it would not
+            # move with the first axis, and its curves would be shifted in time.
             other.set_subplotspec(first.get_subplotspec())
 
     def plot(self, results: Sequence[Any], *args: Any, **kwargs: Any) -> None:
+        """Draw result sets. Called by Flent."""
         with self._letters():
             super().plot(results, *args, **kwargs)
 
     def _save(self, results: Sequence[Any]) -> None:
+        """Take axes and legend from Flent's drawing, or print EMPTY if it has no data, and save the
+        figure."""
         axes = self.figure.axes
-        if not self.legends:  # those of panels stand beside them
+        if not self.legends:  # legends of panels are beside the panels
             self.axes = [axis for axis in axes if axis.axison]
             self.handles = [handle for axis in self.axes
                             for handle in axis.get_legend_handles_labels()[0]]

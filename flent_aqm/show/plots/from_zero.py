@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flent's plots over time and box plots with an axis that begins at zero.
+"""Flent's plots over time and box plots, with a value axis that begins at zero.
 
-Without, Flent's axis covers the data alone: rates of 95.55 and 95.56 Mbit/s look as
-different as 1 and 100. Who asks for a logarithmic axis (--log-scale-y) gets it.
+Flent's own axis covers only the data: rates of 95.55 and 95.56 Mbit/s look as different as 1 and
+100. A logarithmic axis (--log-scale-y) is not changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from flent_aqm.show.plots.frame import FlentDrawn
 
 
 class FromZero:
-    """Mixin, before one of Flent's plotters."""
+    """Mixin for Flent's plotters, placed before them: value axes begin at zero."""
 
     log_base: int | None
     invert_y: bool
@@ -27,28 +27,29 @@ class FromZero:
         self, axis: Any, data: Any, btm: float, top: float, unit: str | None = None,
         allow_log: bool = True,
     ) -> None:
-        """Set the range of a value axis; called by Flent with all the values on it."""
+        """Set the range of a value axis. Called by Flent with all values on it."""
         highest = numpy.nanmax(data, initial=0) if data is not None else 0
         if self.log_base or not highest > 0:
             super()._do_scaling(axis, data, btm, top, unit, allow_log)  # type: ignore[misc]
             return
-        # Some room above, so that a flat line at the top isn't taken for the frame.
+        # Some room above keeps a flat line at the top apart from the frame.
         axis.set_ylim(0, highest * ROOM)
         if self.invert_y and unit == "ms":
             axis.invert_yaxis()
 
 
 class AqmTimeseriesPlotter(FlentDrawn, Comparing, FromZero, TimeseriesPlotter):
-    """Flent's `timeseries`."""
+    """Flent's plotter `timeseries`, with the colours of queues and an axis from zero."""
 
 
 class AqmBoxPlotter(FlentDrawn, QueueColours, FromZero, BoxPlotter):
-    """Flent's `box`."""
+    """Flent's plotter `box`, with the colours of queues and an axis from zero."""
 
 
 class AqmBoxCombinePlotter(FlentDrawn, Combined, FromZero, BoxPlotter):
-    """Flent's `box_combine`."""
+    """Flent's plotter `box_combine`, with the colours of queues and an axis from zero."""
 
 
 class AqmBarCombinePlotter(FlentDrawn, Combined, BarPlotter):
-    """Flent's `bar_combine`. Its plots have `colour_mode` "series": a colour per group."""
+    """Flent's plotter `bar_combine`, with the colours of queues. Its plots have `colour_mode`
+    "series", which is a colour for each group."""

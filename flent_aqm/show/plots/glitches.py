@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Glitches a minute: how often somebody in a call would have noticed the network."""
+"""Draws glitches per minute: how often somebody in a call would have noticed the network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.series import Line, lines, pooled
 
-# More bars than this and the words above them stand upright.
+# With more bars per inch, the labels above them are turned upright.
 MOST_PER_INCH = 3.2
 
 
@@ -66,12 +66,13 @@ class AqmGlitchesPlotter(ChartPlotter):
 
 
 def _glitches(line: Line, threshold_ms: float) -> tuple[float, float]:
-    """Glitches a minute over all runs of a line, and the longest in ms."""
+    """Return glitches per minute over all runs of a line, and the longest glitch in ms. Raises
+    NotAvailable if the load had no duration, or if there are no probes."""
     events: list[Glitch] = []
     length_s = 0.0
     for run, probe in line.members:
         loaded = run.loaded(None, probe)
-        find_glitches(loaded, 0, threshold_ms)  # the more telling of two refusals
+        find_glitches(loaded, 0, threshold_ms)  # its error is clearer than the next call's
         events += find_glitches(loaded, idle_median_ms(run, probe), threshold_ms)
         length_s += loaded.length_s
     if not length_s > 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A metric over two settings, queue and rate unless others are asked for, as a heat map."""
+"""Draws a metric as a heat map over two settings, by default queue and rate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from flent_aqm.show.plots.values import metric_named
 
 
 class AqmHeatPlotter(ChartPlotter):
-    """Each cell has the median of its runs; --metric names another metric."""
+    """A heat map of the metric that --metric names. Each cell has the median of its runs."""
 
     _cells: tuple[int, int] | None = None
 
@@ -55,7 +55,7 @@ class AqmHeatPlotter(ChartPlotter):
         axis.set_xlabel(axis_label(along))
         turned = turn_labels(axis, len(columns))
         if turned and self._part_axis is None and is_height_open(self.fig_width, self.fig_height):
-            # Room for the labels, so that cells keep theirs.
+            # The picture grows, so that labels don't take room from the cells.
             self.figure.set_figheight(self.figure.get_figheight() + 0.3 * self.fig_width)
         self.note_pooled(runs, (*along, down))
         if numpy.isinf(table).any():
@@ -66,6 +66,7 @@ class AqmHeatPlotter(ChartPlotter):
         self._cells = table.shape
 
     def settle(self) -> str:
+        """Fit the values into the cells. Return a note if there is no room."""
         if not self._cells or fit(self.axes[0], self._cells):
             return ""
         return ("cells have no room for their numbers: the colours tell them, and flent-aqm "
@@ -76,8 +77,15 @@ def medians(
     metric: Metric, runs: Sequence[Run], rows: tuple[str, Sequence[Value | None]],
     columns: tuple[Sequence[str], Sequence[Sequence[Value | None]]],
 ) -> tuple[Any, list[str]]:
-    """Return the median of a metric over each cell's runs: not a number where there is none,
-    infinite where it is a lost probe. And why runs had none."""
+    """Return the median of a metric over each cell's runs, and the reasons why runs have no value.
+    A cell is NaN if it has no value, infinite if the median is a lost probe.
+
+    Args:
+        metric: the metric.
+        runs: the runs.
+        rows: the setting of the rows, and its values.
+        columns: the settings of the columns, and their combinations of values.
+    """
     table = numpy.full((len(rows[1]), len(columns[1])), numpy.nan)
     reasons: list[str] = []
     for row, down in enumerate(rows[1]):
@@ -93,8 +101,8 @@ def medians(
 
 
 def draw_heat(axis: Any, table: Any, metric: Metric) -> Any:
-    """Draw a table of numbers with their values in the cells; gives the image. Cells
-    without a number are grey, with a dash; those of a lost probe are as bad as can be."""
+    """Draw a table of values with the values in the cells, and return the image. Cells without a
+    value are grey with a dash. Cells with a lost probe have the colour of the worst value."""
     from matplotlib import colormaps
     from matplotlib.colors import LogNorm, Normalize
 
@@ -120,15 +128,16 @@ def draw_heat(axis: Any, table: Any, metric: Metric) -> Any:
     return image
 
 
-# From what is read best to what is read at all.
+# Font sizes to try, the most readable first.
 _SIZES = ("small", "x-small", "xx-small")
-# Of a cell's width or height; the rest keeps neighbours apart.
+# Share of a cell's width or height that its text may fill.
 _FILLED = 0.92
 
 
 def turn_labels(axis: Any, across: int) -> bool:
-    """Turn the labels below places that are too narrow for them; return whether that was done."""
-    axis.figure.draw_without_rendering()  # which lays it out
+    """Turn the labels of the columns if they are too wide, and return whether it was done. across:
+    number of columns."""
+    axis.figure.draw_without_rendering()  # computes the layout
     labels = labels_of(axis.xaxis)
     if _widest(labels) <= _FILLED * axis.bbox.width / across:
         return False
@@ -138,8 +147,11 @@ def turn_labels(axis: Any, across: int) -> bool:
 
 
 def fit(axis: Any, shape: tuple[int, int]) -> bool:
-    """Make numbers as small as cells need, and turn them where that helps; likewise the labels of
-    rows. Return whether the numbers have room; they are removed if not. shape: rows, columns."""
+    """Choose the font size of the values and of the rows' labels, and turn the values if that
+    helps. Return whether the values fit into the cells. If not, they are removed.
+
+    shape: number of rows and columns.
+    """
     down, across = shape
     figure = axis.figure
     for size in _SIZES:
@@ -161,13 +173,15 @@ def fit(axis: Any, shape: tuple[int, int]) -> bool:
 
 
 def labels_of(part: Any) -> list[Any]:
-    """Return the labels of an axis' places."""
+    """Return the tick labels of an axis that have a text."""
     return [label for label in part.get_ticklabels() if label.get_text()]
 
 
 def _widest(texts: Sequence[Any]) -> float:
+    """Return the largest width of texts in pixels."""
     return max((text.get_window_extent().width for text in texts), default=0.0)
 
 
 def _highest(texts: Sequence[Any]) -> float:
+    """Return the largest height of texts in pixels."""
     return max((text.get_window_extent().height for text in texts), default=0.0)

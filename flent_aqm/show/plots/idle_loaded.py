@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the load does to latency: its distribution before and during."""
+"""Draws the distributions of latency before the load and during it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from flent_aqm.show.plots.series import Line, lines, pooled
 from flent_aqm.show.plots.tail import LEAST_MS
 from flent_aqm.show.plots.thin import thinned
 
-# Marks for grey print, so far apart; of the axes' diagonal.
+# Distance between marks, which distinguish lines in a grey print, as a share of the axes' diagonal.
 MARK_EVERY = 0.12
 IDLE_LINE = (0, (1, 1.2))
 WAY_LINES = {"download": (0, (5, 1.5)), "upload": (0, (6, 1.5, 1, 1.5))}
 
 
 class AqmIdleLoadedPlotter(ChartPlotter):
-    """A dotted line for the idle link beside one under load; of one run with a latency
-    series, one for each direction too."""
+    """A dotted line for the idle link, and a line under load. A single run with one latency series
+    also has a line for each direction."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = lines(self, runs, MOST_LINES // 2)
@@ -68,11 +68,12 @@ class AqmIdleLoadedPlotter(ChartPlotter):
         self.note(about(runs, counted, "probes"))
 
     def _ways(self, axis: Any, line: Line) -> None:
+        """Draw a line for each direction, if a run's directions were loaded one after the other."""
         try:
             ways = {way: [run.loaded(way, probe) for run, probe in line.members]
                     for way in DIRECTIONS}
         except NotAvailable:
-            return  # one direction, and so the same line again
+            return  # with one direction only, its line would be the same as the first
         if all(_one_after_the_other(run) for run in line.runs):
             for way, samples in ways.items():
                 self._step(axis, pooled(samples), line.look, WAY_LINES[way],
@@ -80,6 +81,7 @@ class AqmIdleLoadedPlotter(ChartPlotter):
 
     def _step(self, axis: Any, latencies: Numbers, look: Look, style: Any, label: str,
               width: float = 1.8) -> None:
+        """Draw a distribution as a line with steps."""
         at_ms, share = ecdf(latencies)
         self.handles += axis.plot(at_ms, share, drawstyle="steps-post", color=look.colour,
                                   linestyle=style, linewidth=width, label=label,
@@ -88,10 +90,8 @@ class AqmIdleLoadedPlotter(ChartPlotter):
 
 
 def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
-    """Values, and the share of samples that are at most so long, from sorted latencies.
-
-    Lost probes never come back, so the curve ends below 1.
-    """
+    """Return latencies, and the share of samples that are not longer, from sorted latencies. The
+    share stays below 1 if probes were lost."""
     finite = latencies[numpy.isfinite(latencies)]
     at, first = numpy.unique(finite, return_index=True)
     counted = numpy.append(first[1:], finite.size)
@@ -100,6 +100,6 @@ def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _one_after_the_other(run: Run) -> bool:
-    """Return whether a run's directions were loaded at different times, as NDT7 does it."""
+    """Return whether a run's directions were loaded one after the other, as NDT7 does."""
     spans = [(run.loaded(way).sent_s[0], run.loaded(way).sent_s[-1]) for way in DIRECTIONS]
     return bool(spans[0][1] <= spans[1][0] or spans[1][1] <= spans[0][0])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Throughput from captured headers, beside what the tool and the router say, on one clock."""
+"""Draws the throughput of captured packets beside the tool's and the router's reports, on one
+clock."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ from flent_aqm.show.plots.over_time import start_s
 
 
 class AqmInstantPlotter(ChartPlotter):
-    """Of one run: payload per 100 ms by direction, cross traffic, and the tool's own; below,
-    the packets that the router dropped or marked. Of several: the payload of each."""
+    """For one run: payload per 100 ms for each direction, cross traffic, and the tool's own
+    results. Below, the packets that the router dropped or marked. For several runs: the payload of
+    each."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         seen = {id(run): captured_in(result)
@@ -43,6 +45,7 @@ class AqmInstantPlotter(ChartPlotter):
                         "steps of 100 ms"))
 
     def _one(self, run: Run, capture: Captured, waiting: dict[str, Queue]) -> None:
+        """Draw one run. waiting: the router's queue for each direction."""
         above, *below = self.grid(1 + bool(waiting), 1, sharex=True, **(
             {"height_ratios": (2.4, 1)} if waiting else {}))
         begin_s = 0.0 if self.absolute_time else start_s(run)
@@ -79,6 +82,8 @@ class AqmInstantPlotter(ChartPlotter):
         self.handles = [one for one in self.handles if not one.get_label().startswith("_")]
 
     def _several(self, runs: Sequence[Run], seen: dict[int, Captured | None]) -> None:
+        """Draw the payload of several runs, with a panel for each direction. seen: id of a run ->
+        its capture."""
         ways = [way for way in DIRECTIONS if any(flow.direction == way for run in runs
                                                  for flow in run.speed_test)]
         groups = self.groups_of(runs)
@@ -101,16 +106,18 @@ class AqmInstantPlotter(ChartPlotter):
 
     def _line(self, axis: Any, at_s: Numbers, values: Numbers, colour: str, style: Any,
               label: str) -> None:
+        """Draw a line with steps."""
         self.handles += axis.plot(at_s, values, color=colour, linestyle=style, linewidth=1.2,
                                   drawstyle="steps-pre", label=label)
 
     def _has_tool(self) -> bool:
+        """Return whether the legend has an entry for the tool's own results."""
         return any(one.get_label() == "the tool's own" for one in self.handles)
 
 
 def _stems(axis: Any, at_s: Numbers, counts: Numbers, colour: str, way: str, label: str) -> Any:
-    """Draw a line with a mark on it for each step that has some, so that one alone is seen; give
-    the marks. Download's are hollow."""
+    """Draw a line with a mark for each step that has drops or marks, so that a single one is seen.
+    Return the marks, which are hollow for the download."""
     axis.vlines(at_s, 0, counts, color=colour, linewidth=0.9, label=f"_{label}")
     marks, = axis.plot(at_s, counts, linestyle="none", color=colour, markersize=3.5,
                        marker="^" if way == "upload" else "v", label=label, markeredgewidth=0.8,

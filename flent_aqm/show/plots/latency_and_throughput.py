@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Latency under load of each queue beside its throughput, a row for each test."""
+"""Draws the latency under load of each queue beside its throughput, with a row for each test."""
 
 from __future__ import annotations
 
@@ -24,25 +24,27 @@ from flent_aqm.show.plots.paper import FLENTS_HEIGHT, PAPER_INCHES, is_height_op
 from flent_aqm.show.plots.values import QUANTITIES, directions, values
 
 MOST_ROWS = 6
-# A picture whose size nobody said.
+# Width of a picture whose size the user did not set.
 WIDTH_INCHES = 9.6
-# In inches: of a row, and of all words above and below the rows.
+# Height of a row, and of all text above and below the rows, in inches.
 ROW_HEIGHT, WORDS_HEIGHT = 2.6, 1.2
-# In a column of a paper, where the two panels of a row stand one above the other.
+# Height of a row in a narrow picture, whose two panels are one above the other.
 NARROW_ROW_HEIGHT = 3.0
-# Of a place: all bars of a queue. Directions that differ by less than this share are one bar.
+# Share of a place that all bars of a queue fill. Directions that differ by less than ALIKE share a
+# bar.
 BAR, ALIKE = 0.7, 0.01
 
 
 class AqmLatencyAndThroughputPlotter(ChartPlotter):
-    """On the left distributions, on the right bars. A lost probe is slower than any."""
+    """Distributions of latency on the left, bars of throughput on the right. A lost probe is slower
+    than any other."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         if not directions(runs):
             raise NotAvailable("none of the runs loads the link")
         requested = self.group_names(runs)
         rows_are, sides_are = ["test", *(requested or [AQM])][-2:]
-        # Runs of a row are alike in all but what is compared, unless the user pools them.
+        # Runs of a row differ only in the compared setting, unless the user pools them.
         names = [rows_are, *([] if requested else factors(runs, (rows_are, sides_are)))]
         rows = self.first(sorted_keys(runs, names), MOST_ROWS)
         drawn = [run for run in runs if key_of(run, names) in rows]
@@ -50,7 +52,7 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         looks = looks_for(sides)
         axes = self._panels(len(rows))
         counted = 0
-        # strict: of a place that Flent gave, there is one axis.
+        # strict is false, because there is only one axis if Flent gives it.
         for row, left, right in zip(rows, axes[0::2], axes[1::2], strict=False):
             members = {side: of_side for side in sides if (of_side := [
                 run for run in runs if key_of(run, names) == row
@@ -82,14 +84,14 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         self.note(about(runs, counted, "probes"))
 
     def _row_title(self, runs: Sequence[Run], names: Sequence[str], row: Sequence[Any]) -> str:
-        """Return in what a row differs from the others; the only row is called by its first
-        setting."""
+        """Return the settings in which a row differs from the others. A single row is named by its
+        first setting."""
         differing = [word(name, value) for name, value in zip(names, row, strict=True)
                      if len(_values_of(runs, name)) > 1]
         return ", ".join(differing) or word(names[0], row[0])
 
     def _panels(self, rows: int) -> list[Any]:
-        """Make two axes for each row, one after the other."""
+        """Make two axes for each row, and return them row by row."""
         narrow = self.figure.get_figwidth() < PAPER_INCHES
         if is_height_open(self.fig_width, self.fig_height) and not self.in_window:
             if self.fig_height == FLENTS_HEIGHT:
@@ -106,8 +108,11 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
 
 
 def draw_latencies(axis: Any, latencies: Mapping[str, Numbers], looks: Mapping[str, Look]) -> None:
-    """One line per queue: the share of probes that are at most so long."""
-    # Each thinner than the one below: equal latencies lie on top of each other.
+    """Draw a line for each queue: the share of probes that did not take longer.
+
+    latencies: queue -> sorted RTTs in ms.
+    """
+    # Each line is thinner than the one below it, because lines of equal latencies coincide.
     widths = numpy.linspace(3.6, 2, len(latencies))
     for width, (side, samples) in zip(widths, latencies.items(), strict=True):
         axis.plot(*ecdf(samples), drawstyle="steps-post", color=looks[side].colour,
@@ -122,8 +127,15 @@ def draw_latencies(axis: Any, latencies: Mapping[str, Numbers], looks: Mapping[s
 
 def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
                     latencies: Mapping[str, Numbers], looks: Mapping[str, Look]) -> None:
-    """Draw a bar per queue and direction, the mean of what the tools reported, and a dot for each
-    of several runs; beside it, where the queue's line on the left ends."""
+    """Draw a bar for each queue and direction: the mean of the throughput that the tools reported.
+    Several runs have a dot each. The queue's label has its 99th percentile of latency.
+
+    Args:
+        axis: matplotlib axis to draw on.
+        members: queue -> its runs.
+        latencies: queue -> sorted RTTs in ms.
+        looks: queue -> its look.
+    """
     for place, (side, runs) in enumerate(members.items()):
         of_runs = _by_direction(runs)
         for number, mbps in enumerate(of_runs):
@@ -136,7 +148,7 @@ def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
                 axis.plot(mbps, places, "o", color="white", markersize=3, markeredgecolor="black",
                           markeredgewidth=0.5, label="_runs")
             inside = mean > 0.25 * axis.dataLim.x1
-            # On the left where dots of runs are at the right end.
+            # The number is on the left if dots of runs are at the right end.
             left = not inside or mbps.size > 1
             axis.text(mean * (1 if not inside else 0.04 if left else 0.96), at,
                       f"{'' if inside else ' '}{mean:.1f}", ha="left" if left else "right",
@@ -152,8 +164,8 @@ def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
 
 
 def _by_direction(runs: Sequence[Run]) -> list[Numbers]:
-    """Return the throughput of each run by direction; of the first alone where the means of all
-    are alike."""
+    """Return the throughput of each run for each direction. Only the first direction is returned if
+    the means of all are alike."""
     by_way = [one for way in directions(runs)
               if (one := values(QUANTITIES["throughput"], runs, way)).size]
     means = [float(one.mean()) for one in by_way]
@@ -161,11 +173,12 @@ def _by_direction(runs: Sequence[Run]) -> list[Numbers]:
 
 
 def _values_of(runs: Sequence[Run], name: str) -> list[Any]:
+    """Return the different values of a setting in the runs, in the order of an axis."""
     return sorted_values(name, [setting(run.settings, name) for run in runs])
 
 
 def _link(runs: Sequence[Run]) -> str:
-    """Return the link in words, with its rates and round trip if all runs have the same."""
+    """Return a text on the link, with its rates and base RTT if all runs have the same."""
     rates = {(run.settings.get("rate_down_mbps"), run.settings.get("rate_up_mbps")) for run in runs}
     down, up = next(iter(rates))
     if len(rates) > 1 or not isinstance(down, (int, float)) or not isinstance(up, (int, float)):
@@ -175,7 +188,8 @@ def _link(runs: Sequence[Run]) -> str:
 
 
 def _base_rtt(runs: Sequence[Run]) -> str:
-    """Return the round trip without a queue, where this package built the path of all runs."""
+    """Return a text on the RTT without a queue, "" if this package did not build the path of all
+    runs."""
     requested = {(run.settings.get("testbed"), run.settings.get("base_delay_ms")) for run in runs}
     delays = {delay for _, delay in requested}
     if {testbed for testbed, _ in requested} - {"virtual", "netns"} or len(delays) > 1:
@@ -186,7 +200,7 @@ def _base_rtt(runs: Sequence[Run]) -> str:
 
 
 def _latencies(runs: Sequence[Run]) -> Numbers:
-    """Return all probes of runs under load in both directions, sorted."""
+    """Return the RTTs of all probes under load in both directions, sorted, in ms."""
     rtts_ms = []
     for run in runs:
         try:
@@ -197,6 +211,7 @@ def _latencies(runs: Sequence[Run]) -> Numbers:
 
 
 def _tail(latencies: Numbers) -> str:
+    """Return a text on the 99th percentile of latency, "" if it is not known."""
     try:
         return f"p99 {percentile(latencies, 99):.3g} ms"
     except LostProbe:

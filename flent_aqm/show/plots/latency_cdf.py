@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How latency is distributed under load: which share of the probes was back by then."""
+"""Draws the distribution of latency under load: the share of probes answered within a time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ from flent_aqm.show.plots.series import lines, pooled
 
 
 class AqmLatencyCdfPlotter(ChartPlotter):
-    """A line for each latency series of a run; of several runs for each, or, with the key
-    `together`, for all that repeat each other. Each run's own probes under its own load; of a test
-    without load, all. `log`: the axis of latencies is logarithmic."""
+    """A line for each latency series of a run. For several runs, a line for each, or, with the
+    plot's key `together`, for all that repeat each other.
+
+    Each line has the run's own probes under its own load, or all probes of a test without load.
+    With the key `log`, the axis of latencies is logarithmic.
+    """
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         together = bool(self.config.get("together"))
@@ -36,7 +39,7 @@ class AqmLatencyCdfPlotter(ChartPlotter):
         if not drawn:
             raise NotAvailable("no probe was sent under load")
         axis, = self.grid()
-        # Each thinner than the one below: equal ones lie on top of each other.
+        # Each line is thinner than the one below it, because equal lines coincide.
         widths = numpy.linspace(2.6, 1.4, len(drawn))
         for (line, latencies), width in zip(drawn, widths, strict=True):
             count = f" (n={len(line.runs)})" if len(line.runs) > 1 else ""

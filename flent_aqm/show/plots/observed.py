@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was seen beside the tools while a run went on: captured headers, the router's queues.
+"""Reads series that were sampled beside the tools: captured packets, and the router's queues.
 
-Both are series of our own tests (docs/reference/data-format.md), several values a sample.
+Both are series of this package's tests with several values per sample
+(docs/reference/data-format.md).
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ RawValues = Mapping[str, Sequence[Mapping[str, Any]]]
 
 @dataclass(frozen=True, eq=False)
 class Captured:
-    """Throughput in Mbit/s by name ("download", "cross_upload", …), of steps that end at
-    at_s, in epoch seconds."""
+    """Throughput of captured packets.
+
+    at_s: end of each step, in epoch seconds.
+    mbps: name ("download", "cross_upload", …) -> throughput in each step.
+    """
 
     at_s: Numbers
     mbps: Mapping[str, Numbers]
 
 
 def captured(raw: RawValues) -> Captured | None:
-    """Return the throughput from captured headers, or None without. Raises BadResult."""
+    """Return the throughput of captured packets, None without a capture. Raises BadResult if the
+    samples are damaged."""
     samples = raw.get(CAPTURE)
     if not samples:
         return None
@@ -40,10 +45,10 @@ def captured(raw: RawValues) -> Captured | None:
 
 
 def captured_in(results: Any) -> Captured | None:
-    """captured() of a result set of Flent's, read once."""
+    """Return captured() of a result set of Flent, which is computed once."""
     return once(results, "captured", lambda: captured(samples_of(results)))
 
 
 def queues_in(results: Any) -> dict[str, Queue]:
-    """queues() of a result set of Flent's, read once."""
+    """Return queues() of a result set of Flent, which is computed once."""
     return once(results, "queues", lambda: queues(samples_of(results)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Latency over time as percentiles of short spans: what the worst moments were, and when."""
+"""Draws latency over time as percentiles of short spans, which show the worst moments."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from flent_aqm.show.plots.axes import name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.series import lines
 
-# A span has to have this many probes for its 90th percentile to be known.
+# Probes that a span needs for its 90th percentile.
 SPAN_PROBES = SAMPLES_BEYOND * 10
-# Spans are whole seconds, or this; with probes so far apart that there would be fewer than
-# FEWEST_SPANS, they are shorter and have a median only.
+# Spans last whole seconds, or SHORTEST_S. If probes are so far apart that there would be fewer than
+# FEWEST_SPANS, spans are shorter and have a median only.
 SHORTEST_S = 0.5
 FEWEST_SPANS = 8
 MOST_RUNS = 4
@@ -36,7 +36,7 @@ STYLES: dict[str, dict[str, Any]] = {
 
 
 class AqmPercentilesOverTimePlotter(ChartPlotter):
-    """Median, 90th percentile and the slowest probe of each span, on a logarithmic axis."""
+    """Median, 90th percentile and slowest probe of each span, on a logarithmic axis."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = lines(self, runs, MOST_RUNS)
@@ -79,12 +79,13 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
 
 
 def span_s(probe: Probe) -> float:
-    """Length of the spans that a series is cut into."""
+    """Return the length of the spans into which a series is divided, in s. Raises NotAvailable if
+    it has fewer than two probes."""
     spacing_s = probe.spacing_ms / 1000
     lasts_s = float(probe.sent_s[-1] - probe.sent_s[0])
     if not spacing_s > 0 or not math.isfinite(spacing_s) or not lasts_s > 0:
         raise NotAvailable(f"{probe.name} has fewer than two probes")
-    # A little more, as probes don't come to the microsecond.
+    # A little longer, because probes are not sent at exact times.
     wanted_s = 1.02 * SPAN_PROBES * spacing_s
     length_s = SHORTEST_S if wanted_s <= SHORTEST_S else float(math.ceil(wanted_s / 1.1))
     if lasts_s / length_s < FEWEST_SPANS:
@@ -95,12 +96,17 @@ def span_s(probe: Probe) -> float:
 
 def spans(probe: Probe, length_s: float, load: Window | None = None
           ) -> tuple[Numbers, dict[str, Numbers]]:
-    """Return the middle of each span, and its statistics by name; not a number where unknown.
+    """Return the middle of each span in epoch seconds, and its statistics by name, NaN if unknown.
 
-    Spans are counted from the load's start, back and forth, and anew from its end: one that
-    held both would draw what the load does before it began. The 90th percentile is left out
-    where spans have too few probes to know it. A lost probe is slower than any other; as a
-    percentile it is not a number.
+    Spans are counted from the load's start, backwards and forwards, and again from its end, because
+    a span with both would show the load's effect before it began. The 90th percentile is left out
+    if spans have too few probes. A lost probe is slower than any other. A percentile that is a lost
+    probe is NaN.
+
+    Args:
+        probe: the latency series.
+        length_s: length of a span.
+        load: time of the load, None without load.
     """
     number = numpy.searchsorted(_cut(probe, load, length_s), probe.sent_s, side="right")
     middles, medians, tails, slowest = [], [], [], []
@@ -119,25 +125,27 @@ def spans(probe: Probe, length_s: float, load: Window | None = None
 
 
 def _cut(probe: Probe, load: Window | None, length_s: float) -> Numbers:
-    """Edges of spans, of which the load's start and end are two; the last span is open."""
+    """Return the times at which spans begin. The load's start and end are among them. Arguments: as
+    for spans()."""
     first_s, last_s = float(probe.sent_s[0]), float(probe.sent_s[-1])
     start_s, end_s = (max(load.start_s, first_s), load.end_s) if load else (first_s, math.inf)
     before = numpy.arange(start_s, first_s - length_s, -length_s)
-    # What is left of the load at its end belongs to the span before it.
+    # A short rest at the end of the load belongs to the span before it.
     during = numpy.arange(start_s, min(end_s - length_s / 2, last_s), length_s)
     after = numpy.arange(end_s, last_s, length_s) if end_s < last_s else numpy.empty(0)
     return numpy.unique(numpy.concatenate((before, during, after)))
 
 
 def start_s(run: Run) -> float:
-    """Return where the time axis of a run begins, in epoch seconds."""
+    """Return the time at which a run's time axis begins, in epoch seconds."""
     starts = [float(probe.sent_s[0]) for probe in run.probes]
     starts += [flow.start_s for flow in run.flows]
     return min(starts, default=0.0)
 
 
 def shade_load(axis: Any, runs: Sequence[Run], absolute: bool = False) -> None:
-    """Shade when the link was loaded, if all runs have that at the same time."""
+    """Shade the time of the load, if it is the same in all runs. absolute: the time axis has epoch
+    seconds."""
     spans_s = {(round(run.load_window.start_s - start_s(run), 0),
                 round(run.load_window.end_s - start_s(run), 0))
                for run in runs if run.load_window}
@@ -153,6 +161,8 @@ def shade_load(axis: Any, runs: Sequence[Run], absolute: bool = False) -> None:
 
 
 def _at(latencies: Numbers, percent: float) -> float:
+    """Return a percentile of sorted latencies, NaN if it is a lost probe or if there are too few
+    samples."""
     if samples_beyond(latencies.size, percent) < SAMPLES_BEYOND:
         return math.nan
     value = of_sorted(latencies, percent)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs over each other on the same axes, labelled by what they differ in."""
+"""Draws several runs over each other, labelled by the settings in which they differ."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.observed import Captured, captured_in
 from flent_aqm.show.plots.over_time import shade_load, start_s
 
-# One point for each; finer than this no picture of half a minute shows.
+# Length of a step, which has one point. Finer steps can't be seen in a picture of half a minute.
 STEP_S = 0.1
 
 
 class AqmOverlayPlotter(ChartPlotter):
-    """A line per run. Key `quantity`: "latency" (the slowest probe of each 0.1 s), or
-    "throughput" (captured payload of all directions)."""
+    """A line for each run. The plot's key `quantity` is "latency" (the slowest probe of each 0.1 s)
+    or "throughput" (captured payload of both directions)."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         latency = self.config.get("quantity", "latency") == "latency"
@@ -76,8 +76,8 @@ class AqmOverlayPlotter(ChartPlotter):
 
 
 def slowest(run: Run) -> tuple[Numbers, Numbers]:
-    """Return the slowest probe of each step, by seconds from the run's start. Raises
-    NotAvailable."""
+    """Return the slowest probe of each step: times in s since the run's start, and RTTs in ms.
+    Raises NotAvailable if no probe was answered."""
     probe = run.probe
     answered = ~probe.lost
     at_s = probe.sent_s[answered] - start_s(run)
@@ -93,7 +93,8 @@ def ways_of(run: Run) -> set[str]:
 
 
 def payload(run: Run, seen: Captured | None) -> tuple[Numbers, Numbers]:
-    """Payload of the test in both directions, by seconds from the run's start."""
+    """Return the test's captured payload in both directions together: times in s since the run's
+    start, and throughput in Mbit/s. Raises NotAvailable without a capture."""
     if seen is None:
         raise NotAvailable("no packets were captured")
     ways = [mbps for name, mbps in seen.mbps.items() if not name.startswith("cross_")]

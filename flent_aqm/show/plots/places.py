@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Many runs in places along an axis, or in panels, and side by side in each.
+"""Arranges many runs at places along an axis, or in panels, with queues side by side at each place.
 
-Side by side stand the queues, along the axis all else in which the runs differ (the rate
-first). --override-group-by "first,second" names two settings instead, any that the runs know:
-then the rest is pooled, and the caption says so.
+By default, queues stand side by side, and all other settings in which runs differ are along the
+axis, the rate first. --override-group-by "first,second" names two other settings. Then runs that
+differ in the remaining settings are pooled, which the caption says.
 """
 
 from __future__ import annotations
@@ -18,34 +18,37 @@ from flent_aqm.show.looks import looks_for
 from flent_aqm.show.plots.chart import ChartPlotter
 from flent_aqm.show.plots.distributions import Side
 
-# More places than this along an axis have no room for their labels.
+# More places along an axis would have no room for their labels.
 MOST_PLACES = 20
 
 
 @dataclass(frozen=True)
 class Places:
-    """along: the settings of which each place has one combination of values, in keys. beside: the
-    setting that tells the sides apart. runs[place, side]: the runs there, perhaps none."""
+    """Runs, arranged at places along an axis and side by side."""
 
+    # Settings along the axis.
     along: Sequence[str]
+    # Values of these settings at each place.
     keys: Sequence[Sequence[Value | None]]
+    # Setting whose values stand side by side.
     beside: str
     sides: Sequence[Side]
+    # (index of place, index of side) -> runs, which may be none.
     runs: Mapping[tuple[int, int], Sequence[Run]]
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Return the settings that tell groups apart."""
+        """Settings by which runs are grouped."""
         return (*self.along, self.beside)
 
     def groups(self) -> int:
-        """Return how many groups have a run."""
+        """Return the number of groups that have a run."""
         return sum(bool(members) for members in self.runs.values())
 
 
 def places_of(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_PLACES) -> Places:
-    """Return the places of a chart's runs, at most so many. Raises ConfigError for a setting to
-    group by that no run has."""
+    """Arrange a chart's runs at no more than `most` places. Raises ConfigError if the user groups
+    by a setting that no run has."""
     along, beside = axes_of(runs, chart.group_names(runs))
     keys = chart.first(sorted_keys(runs, along), most)
     values = sorted_values(beside, [setting(run.settings, beside) for run in runs])
@@ -58,12 +61,17 @@ def places_of(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_PLACES)
 
 
 def axis_label(along: Sequence[str]) -> str:
-    """Return what stands below an axis of places: the names of their settings."""
+    """Return the label of an axis of places: the names of its settings."""
     return ", ".join({RATE: "link rate (Mbit/s)"}.get(name, name.replace("_", " "))
                      for name in along)
 
 
 def short_labels(along: Sequence[str], places: Sequence[Sequence[Value | None]]) -> list[str]:
-    """Return the places of an axis: a line for each of their settings."""
+    """Return the label of each place: a line for each setting.
+
+    Args:
+        along: settings along the axis.
+        places: values of these settings at each place.
+    """
     return ["\n".join(word(name, value).removesuffix(" Mbit/s")
                       for name, value in zip(along, key, strict=True)) for key in places]

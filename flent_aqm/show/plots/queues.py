@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The router's queues while a run went on: backlog, drops, marks."""
+"""Draws backlog, drops and marks of the router's queues over time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flent_aqm.show.plots.tcp_info import WAY_LINES, at_once
 
 
 class AqmQueuesPlotter(ChartPlotter):
-    """Backlog, and below it drops and marks counted from the start: steep is bad."""
+    """Backlog, and below it drops and marks counted since the start."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         sampled = {id(run): queues_in(result)
@@ -59,14 +59,18 @@ class AqmQueuesPlotter(ChartPlotter):
 
 def _lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]],
            groups: Sequence[Group]) -> list[tuple[str, Look, Run, Queue]]:
-    """Return both devices of one run; of several runs the devices that their test loads."""
+    """Return the lines to draw, as label, look, run and queue. For one run, both directions. For
+    several runs, the directions that their test loads.
+
+    sampled: id of a run -> its queue for each direction.
+    """
     if len(runs) == 1:
         run, = runs
         looks = looks_within(run, list(sampled[id(run)]))
         return [(f"{way} queue", looks[way], run, queue)
                 for way, queue in sampled[id(run)].items()]
     loaded = {flow.direction for run in runs for flow in run.speed_test} - {""}
-    # Of directions one after the other the time tells which it is.
+    # If directions are loaded one after the other, they can be told apart by their time.
     both = at_once(runs)
     return [(f"{group.label}, {way}" if both else group.label,
              group.look.lined(WAY_LINES[way]) if both else group.look, run, queue)

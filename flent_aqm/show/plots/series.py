@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Latency lines of a plot: each probe of one run, or one line for each group of runs."""
+"""Selects the latency lines of a plot: each probe of one run, or a line for each group of runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter
 
 @dataclass(frozen=True)
 class Line:
-    """A probe of each of some runs, drawn as one."""
+    """Latency series that are drawn as one line. members: runs, each with one of its probes."""
 
     label: str
     look: Look
@@ -28,14 +28,15 @@ class Line:
 
     @property
     def runs(self) -> list[Run]:
+        """Runs of the line."""
         return [run for run, _ in self.members]
 
     def loaded(self) -> list[Samples]:
-        """Return each member's probes under load. Raises NotAvailable when a run has none."""
+        """Return each run's probes under load. Raises NotAvailable if a run has none."""
         return [run.loaded(None, probe) for run, probe in self.members]
 
     def idle(self) -> list[Samples]:
-        """Return each member's probes before the load; those that have some. May be empty."""
+        """Return each run's probes before the load. Runs without such probes are left out."""
         samples = []
         for run, probe in self.members:
             try:
@@ -45,14 +46,23 @@ class Line:
         return samples
 
     def under_load_if_any(self) -> list[Samples]:
-        """loaded(), and for tests without load all probes."""
+        """Return each run's probes under load, or all probes of tests without load. Raises
+        NotAvailable."""
         return self.loaded() if any(run.flows for run in self.runs) else self.idle()
 
 
 def lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES,
           together: bool = False) -> list[Line]:
-    """Of one run every probe; of several the best one, as the chart groups them; together: runs
-    that repeat each other are one. Raises NotAvailable without any probe."""
+    """Return the lines to draw: for one run each probe, for several runs the best probe of each.
+
+    Args:
+        chart: the plot, whose options group runs.
+        runs: the runs.
+        most: largest number of lines.
+        together: runs that repeat each other share a line.
+
+    Raises NotAvailable if there is no probe.
+    """
     with_probe = [run for run in runs if run.probes]
     if not with_probe:
         raise NotAvailable("the run has no latency series" if len(runs) == 1
@@ -67,12 +77,12 @@ def lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES,
 
 
 def short(name: str) -> str:
-    """Return a series' name without what all of them have."""
+    """Return a series' name without the prefix that all have."""
     return for_plot(name.removeprefix("Ping (ms) ") or name)
 
 
 def pooled(samples: Sequence[Samples]) -> Numbers:
-    """Return all latencies in ms, sorted; a lost probe is infinite."""
+    """Return all RTTs in ms, sorted. A lost probe is infinite."""
     if not samples:
         return numpy.empty(0)
     return numpy.sort(numpy.concatenate([one.rtt_ms for one in samples]))

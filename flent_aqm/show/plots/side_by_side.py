@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs side by side, as Ping-exp shows them: a column for each run, with latency over time
-on top, its distribution and that of jitter below. Destinations share a column."""
+"""Draws runs side by side, as Ping-exp does: a column for each run.
+
+A column has latency over time, its distribution, and that of jitter. Destinations share a column.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,17 @@ from flent_aqm.show.plots.paper import FLENTS_HEIGHT, is_height_open
 from flent_aqm.show.plots.series import short
 
 MOST_RUNS = 4
-# A picture whose size nobody said gets room for columns side by side.
+# Width of each column in a picture whose size the user did not set.
 COLUMN_INCHES = 3.0
-# Where lost probes are, as a share of the height, and how they look.
+# Position of lost probes as a share of the height, the beginning of the strip for them, and their
+# look.
 LOST_AT, LOST_FROM = 0.97, 0.94
 LOST: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 3.5}
 
 
 class AqmSideBySidePlotter(ChartPlotter):
-    """Every latency series of up to MOST_RUNS runs. A lost probe is a cross at the top, and
-    keeps its distribution below 1; titles have the share of lost ones in the legend's order."""
+    """Every latency series of up to MOST_RUNS runs. A lost probe is a cross at the top, and its
+    distribution ends below 1. Titles have the share of lost probes, in the order of the legend."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         from matplotlib.lines import Line2D
@@ -72,7 +75,7 @@ class AqmSideBySidePlotter(ChartPlotter):
             for axis in axes[row * columns:(row + 1) * columns]:
                 axis.set_xlabel(wrapped(below, 0.8 * self.figure.get_figwidth() / columns))
             axes[row * columns].set_ylabel(beside)
-            # Lost probes have a strip of their own, where no round trip can be.
+            # The strip for lost probes is above all RTTs.
             if row == 0:
                 from_zero(axes[:columns], room=1 / (LOST_FROM - 0.02))
         self.note(about(drawn, sum(probe.rtt_ms.size for run in drawn for probe in run.probes),
@@ -80,12 +83,14 @@ class AqmSideBySidePlotter(ChartPlotter):
 
 
 def jitter_ms(probe: Probe) -> Any:
-    """Differences in ms of neighbouring probes that both came back."""
+    """Return the differences in ms between the RTTs of successive probes that were both
+    answered."""
     differences = numpy.abs(numpy.diff(numpy.where(probe.lost, numpy.nan, probe.rtt_ms)))
     return differences[numpy.isfinite(differences)]
 
 
 def _over_time(axis: Any, run: Run, probe: Probe, colour: str) -> None:
+    """Draw a probe's RTTs over time, and lost probes as crosses."""
     begin_s = min(float(one.sent_s[0]) for one in run.probes)
     there = ~probe.lost
     axis.plot(probe.sent_s[there] - begin_s, probe.rtt_ms[there], ".", markersize=2.5,
@@ -95,6 +100,7 @@ def _over_time(axis: Any, run: Run, probe: Probe, colour: str) -> None:
 
 
 def _distribution(axis: Any, values: Any, colour: str) -> None:
+    """Draw the distribution of values, which ends below 1 if probes were lost."""
     if values.size:
         came = numpy.sort(values[numpy.isfinite(values)])
         axis.step(came, numpy.arange(1, came.size + 1) / values.size, where="post",

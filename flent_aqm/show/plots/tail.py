@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tail of latency: which share of probes took longer, down to one in a thousand."""
+"""Draws the tail of latency: the share of probes that took longer, down to one in a thousand."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from flent_aqm.show.plots.series import lines, pooled
 from flent_aqm.show.plots.thin import thinned
 
 PERCENTILES = (50.0, 90.0, 99.0, 99.9)
-# Drawn down to here: p99.9, and a little room.
+# Lowest share that is drawn: that of p99.9, and some room.
 LEAST_SHARE = 0.0007
-# A latency of 0 has no place on a logarithmic axis; ping tells hundredths of a ms.
+# Latencies are drawn at no less than this, because 0 has no place on a logarithmic axis. ping
+# prints hundredths of a ms.
 LEAST_MS = 0.001
 
 
 class AqmTailPlotter(ChartPlotter):
-    """The complement of the distribution, both axes logarithmic, percentiles marked."""
+    """The complement of the distribution, with two logarithmic axes and marks at percentiles."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = []
@@ -65,8 +66,8 @@ class AqmTailPlotter(ChartPlotter):
         axis.set_xlabel("round-trip time under load (ms)" if any(run.flows for run in runs)
                         else "round-trip time (ms)")
         axis.set_ylabel("share of probes that took longer")
-        # Words, no second axis: flent-gui gets the picture from another process, and
-        # matplotlib's secondary axes can't be sent.
+        # Percentiles are texts, not a second axis: flent-gui gets the picture from another process,
+        # and matplotlib's secondary axes can't be pickled.
         for percent in PERCENTILES:
             share_then = 1 - percent / 100
             axis.axhline(share_then, color=QUIET, linewidth=0.5, alpha=0.5, zorder=0,
@@ -77,18 +78,17 @@ class AqmTailPlotter(ChartPlotter):
 
 
 def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
-    """Return where the share of slower probes changes, and that share, from sorted latencies.
-
-    Lost probes are never passed, so the curve stays at or above their share.
-    """
+    """Return the latencies at which the share of slower probes changes, and that share, from sorted
+    latencies. The share does not fall below that of the lost probes."""
     at_ms, first = numpy.unique(latencies[numpy.isfinite(latencies)], return_index=True)
-    # Behind each value so many samples are left.
+    # Number of samples up to and including each value.
     counted = numpy.append(first[1:], int(numpy.isfinite(latencies).sum()))
     share = 1 - counted / latencies.size
     return numpy.maximum(at_ms, LEAST_MS), share
 
 
 def _percentile_or_none(latencies: Numbers, percent: float) -> float | None:
+    """Return a percentile of latencies, None if there are too few samples or it is a lost probe."""
     try:
         return percentile(latencies, percent)
     except NotAvailable:

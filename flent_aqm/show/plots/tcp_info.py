@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""TCP's own view of a run: round-trip time, congestion window, retransmissions."""
+"""Draws TCP's own values over time: RTT, congestion window, retransmissions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.over_time import start_s
 
 WAY_LINES: dict[str, LineStyle] = {"download": "-", "upload": (0, (4, 2))}
-# NDT7's server counts bytes; a full-sized segment over IPv4 with time stamps has so many.
+# Payload of a full-sized segment over IPv4 with time stamps, to convert the bytes that NDT7's
+# server counts.
 SEGMENT_BYTES = 1448
 
 
 class AqmTcpInfoPlotter(ChartPlotter):
-    """One below the other what the senders told, as far as they did."""
+    """A panel for each value that the senders reported."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         flows = _flows(runs, self.groups_of(runs))
@@ -68,12 +69,14 @@ class AqmTcpInfoPlotter(ChartPlotter):
 
 def _flows(runs: Sequence[Run], groups: Sequence[Group]
            ) -> list[tuple[str, Look, Run, Flow]]:
+    """Return the flows to draw, as label, look, run and flow. For one run, all flows. For several
+    groups, those of the first run of each."""
     if len(runs) == 1:
         run, = runs
         flows = [flow for flow in run.flows if flow.tcp]
         looks = looks_within(run, [flow.name for flow in flows])
         return [(for_plot(flow.name), looks[flow.name], run, flow) for flow in flows]
-    # Of directions one after the other the time tells which it is.
+    # If directions are loaded one after the other, they can be told apart by their time.
     both = at_once(runs)
     return [(f"{group.label}, {flow.direction}" if both else group.label,
              group.look.lined(WAY_LINES.get(flow.direction, "-")) if both else group.look,
@@ -90,15 +93,18 @@ def at_once(runs: Sequence[Run]) -> bool:
 
 
 def _rtt(flow: Flow) -> tuple[Numbers, Numbers] | None:
+    """Return times and TCP's RTTs in ms, None if they were not reported."""
     return _field(flow, "tcp_rtt")
 
 
 def _window(flow: Flow) -> tuple[Numbers, Numbers] | None:
+    """Return times and congestion windows in packets, None if they were not reported."""
     return _field(flow, "tcp_cwnd")
 
 
 def _retransmits(flow: Flow) -> tuple[Numbers, Numbers] | None:
-    """Return packets sent again since the sample before; None where only the receiver tells."""
+    """Return times and the packets sent again since the previous sample. None if only the receiver
+    reported TCP's state."""
     if _is_receivers(flow):
         return None
     samples = _field(flow, "retransmits")
@@ -112,11 +118,12 @@ def _retransmits(flow: Flow) -> tuple[Numbers, Numbers] | None:
 
 
 def _is_receivers(flow: Flow) -> bool:
-    """Return whether TCP's state is that of the end that receives, which sends nothing again."""
+    """Return whether TCP's state is that of the receiver, which sends nothing again."""
     return bool(flow.ndt7) and flow.direction == "upload"
 
 
 def _field(flow: Flow, name: str) -> tuple[Numbers, Numbers] | None:
+    """Return times and values of a field of TCP's state, None without samples."""
     points = flow.tcp.get(name)
     return None if points is None or not points.at_s.size else (points.at_s, points.values)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Curves without the points that no picture shows: of 200 runs there are half a million."""
+"""Removes points of curves that can't be seen: 200 runs have half a million points."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import numpy
 
 from flent_aqm.results.data_file import Numbers
 
-# So many steps are told apart in each decade, and on a linear axis in all.
+# Distinguishable steps in each decade of a logarithmic axis, and on the whole of a linear one.
 STEPS = 1000
 
 
 def thinned(at: Numbers, share: Numbers, log_share: bool = False) -> tuple[Numbers, Numbers]:
-    """Points of a distribution's curve, the first of those that would be drawn as one.
+    """Return a distribution's curve without points that would be drawn at the same place as
+    another. The last point stays.
 
-    at: above 0, ascending, on a logarithmic axis. share: 0 to 1. The last point stays.
+    Args:
+        at: values above 0, ascending, for a logarithmic axis.
+        share: share of the samples for each value, 0 to 1.
+        log_share: the axis of shares is logarithmic.
     """
     if at.size <= STEPS:
         return at, share

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What distributions over many runs are made of: a number a run, or all probes of a run."""
+"""Collects the values for distributions over many runs: one value per run, or all probes of a
+run."""
 
 from __future__ import annotations
 
@@ -20,23 +21,28 @@ DEFAULT_METRIC = "latency_loaded_p99_ms"
 
 @dataclass(frozen=True)
 class Quantity:
-    """of: the values of a run in a direction; raises NotAvailable. log: its axis is
-    logarithmic. what: what its values are called in a caption."""
+    """A quantity that plots compare."""
 
+    # Name on an axis, and a shorter one for narrow plots.
     label: str
     short: str
     unit: str
+    # Whether its axis is logarithmic.
     log: bool
+    # Name of its values in a caption.
     what: str
+    # Returns the values of a run in a direction. Raises NotAvailable.
     of: Callable[[Run, str], Numbers]
 
 
 def _throughput(run: Run, way: str) -> Numbers:
+    """Return the throughput that a run's tool reports for a direction, in Mbit/s, as an array of
+    one value."""
     return numpy.array([throughput_mbps(run, way)])
 
 
 def _latency(run: Run, way: str) -> Numbers:
-    """Lost probes too, as infinite."""
+    """Return the RTTs in ms of all probes under a direction's load, infinite for a lost probe."""
     return run.loaded(way).rtt_ms
 
 
@@ -55,7 +61,7 @@ def directions(runs: Sequence[Run]) -> list[str]:
 
 
 def values(quantity: Quantity, runs: Sequence[Run], way: str) -> Numbers:
-    """Return all values of some runs in a direction; runs that have none are left out."""
+    """Return all values of runs in a direction. Runs without a value are left out."""
     of_runs = []
     for run in runs:
         try:
@@ -66,7 +72,8 @@ def values(quantity: Quantity, runs: Sequence[Run], way: str) -> Numbers:
 
 
 def metric_named(name: str | None) -> Metric:
-    """Return what --metric names, the default without it. Raises ConfigError."""
+    """Return the metric that --metric names, or the default metric. Raises ConfigError if it is
+    unknown."""
     if (name := name or DEFAULT_METRIC) not in METRICS:
         raise ConfigError(f"--metric: unknown metric {name!r}; 'flent-aqm score --list' has all")
     return METRICS[name]
