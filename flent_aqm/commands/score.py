@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.grouping import parse_keys
-from flent_aqm.results.many_files import each_run, find_files
+from flent_aqm.results.many_files import counted_once, each_run, find_files
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.score.group_formats import GROUP_FORMATS
 from flent_aqm.results.score.shown import (
@@ -67,6 +67,9 @@ def main(args: argparse.Namespace) -> int:
         else:
             scored.append(result)
     if scored and args.by:
+        scored, copies = counted_once(scored)
+        if copies:
+            print(f"flent-aqm: {copies}", file=sys.stderr)
         write = GROUP_FORMATS.get(args.format, show_groups)
         write(console, scored, parse_keys(args.by), parse_keys(args.pool or ""), names or USUAL)
     elif scored:

@@ -7,10 +7,10 @@ import multiprocessing
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from flent_aqm.base.errors import BadResult, ConfigError, a_defect
 from flent_aqm.base.regular_file import open_regular
@@ -99,6 +99,47 @@ def _is_of_netperf_wrapper(path: Path) -> bool:
     except (OSError, zlib.error):
         return False
     return any(word in text for word in (b'"metadata":', b'"x_values":', b'"raw_values":'))
+
+
+class Sampled(Protocol):
+    """A run of a file. samples: a hash of its samples, "" where its file has none."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def settings(self) -> Mapping[str, object]: ...
+
+    @property
+    def samples(self) -> str: ...
+
+
+SampledRun = TypeVar("SampledRun", bound=Sampled)
+
+
+def recorded_samples(aqm: Mapping[str, object]) -> str:
+    """Return the hash of the samples that the AQM object of a file's metadata has, "" for none."""
+    recorded = aqm.get("samples_sha256")
+    return recorded if isinstance(recorded, str) else ""
+
+
+def counted_once(runs: Sequence[SampledRun]) -> tuple[list[SampledRun], str]:
+    """Return the runs without those that have samples and settings of an earlier one, and a line
+    about these, "" without any: copies of a file, and runs of the lab with one seed, are one run,
+    and would count as several in every interval."""
+    first: dict[object, SampledRun] = {}
+    kept, copies = [], []
+    for run in runs:
+        key = (run.samples, frozenset(run.settings.items())) if run.samples else run.path
+        if first.setdefault(key, run) is run:
+            kept.append(run)
+        else:
+            copies.append((run, first[key]))
+    if not copies:
+        return kept, ""
+    again, of = copies[0]
+    return kept, (f"{len(copies)} of {len(runs)} files repeat another one sample by sample, such "
+                  f"as {plain(again.path)} and {plain(of.path)}: the same run, which counts once")
 
 
 def each_run(

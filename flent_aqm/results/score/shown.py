@@ -30,6 +30,7 @@ from flent_aqm.results.grouping import (
     shown,
     unpooled,
 )
+from flent_aqm.results.many_files import recorded_samples
 from flent_aqm.results.metrics.compare import (
     Summary,
     cliffs_deltas,
@@ -78,7 +79,7 @@ class ScoredFile:
 
 def score(run: Run) -> ScoredFile:
     """Return what other processes send back: a run's settings, and every metric."""
-    return ScoredFile(run.path, run.settings, values(run),
+    return ScoredFile(run.path, run.settings, values(run), recorded_samples(run.aqm),
                       probe=probe_line(run.probe) if run.probes else "", notes=tuple(run.notes))
 
 

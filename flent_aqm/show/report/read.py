@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import plain
 from flent_aqm.results import status
-from flent_aqm.results.many_files import each_file, find_files
+from flent_aqm.results.many_files import counted_once, each_file, find_files
 from flent_aqm.show.report.gather import ReportRow, row_of
 from flent_aqm.show.report.model import Folder
 
@@ -34,6 +35,9 @@ def read(paths: Sequence[Path], jobs: int | None = None
             damaged.append((path, str(result).removeprefix(f"{plain(path)}: ")))
         else:
             rows.append(result)
+    rows, copies = counted_once(rows)
+    if copies:
+        print(f"flent-aqm: {copies}", file=sys.stderr)
     return rows, damaged, folders_of(paths, files)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import json
 from pathlib import Path
@@ -88,3 +89,24 @@ def test_json_of_mlabs_archive_is_sent_to_infer(tmp_path: Path) -> None:
     path.write_text(json.dumps({"ServerIP": "192.0.2.1", "Upload": {}}))
     with pytest.raises(BadResult, match="of an upload, which tells nothing of the queue"):
         read_data_file(path)
+
+
+def test_copies_of_a_run_count_once(
+        whole: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In groups and on the page; the same samples of other settings are another run."""
+    golden = json.loads(gzip.decompress(
+        (GOLDEN / "runs" / "iperf3_upload.flent.gz").read_bytes()))
+    for name, samples, aqm in (("a", "1" * 64, "codel"), ("b", "1" * 64, "codel"),
+                               ("c", "2" * 64, "codel"), ("d", "1" * 64, "sfq")):
+        golden["metadata"]["AQM"]["samples_sha256"] = samples
+        golden["metadata"]["AQM"]["requested"]["aqm"] = aqm
+        (tmp_path / f"{name}.flent.gz").write_bytes(gzip.compress(json.dumps(golden).encode()))
+    assert main(["score", "--by", "aqm", "--format", "csv", str(tmp_path)]) == 0
+    output = capsys.readouterr()
+    assert "1 of 4 files repeat another one sample by sample, such as" in output.err
+    runs = {row["aqm"]: row["runs"] for row in csv.DictReader(output.out.splitlines())}
+    assert runs == {"codel": "2", "sfq": "1"}
+    assert main(["report", str(tmp_path), "-o", str(tmp_path / "x.html")]) == 0
+    output = capsys.readouterr()
+    assert "1 of 4 files repeat" in output.err
+    assert "3 runs in" in output.out
