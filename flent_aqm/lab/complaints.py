@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the cause of a failed run in what a user's kernel reports: a warning, an oops with function
-and line, a queue that never releases its packets."""
+"""Finds the cause of a failed run in what a user's kernel reports.
+
+Such a cause is a warning, an oops with function and line, a queue that never releases its packets,
+or memory that isn't freed.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ _MOST_PLACES = 2000
 _MOST_LINES = 150
 # Most characters of a complaint.
 LONGEST = 400
-# Ends of connections and routes that a run leaves take less.
+# Growth of the kernel's memory in KiB that counts as a leak. Closing connections and routes that a
+# run leaves take less.
 LEAK_KB = 8 << 10
 
 
@@ -65,8 +69,7 @@ def hang(addresses: Iterable[int], program: Path) -> str:
 
     Args:
         addresses: where the kernel was seen, the most likely first. Numbers that aren't addresses
-            of
-            the kernel may be among them.
+            of the kernel may be among them.
         program: the kernel, with linux.debug beside it.
     """
     places = [place for place in _source_lines(list(addresses)[:_MOST_PLACES], program) if place]
@@ -88,8 +91,11 @@ def leak(held: str) -> str:
 
 
 def memory_leak(before: str, after: str) -> str:
-    """Return by how much the kernel's own memory grew in a run, "" where that is what a run takes.
-    before, after: /proc/meminfo when the run began, and when all traffic had long ended."""
+    """Return a complaint about memory of the kernel that grew during a run, "" if it grew by less
+    than LEAK_KB.
+
+    before, after: text of /proc/meminfo when the run began, and when all traffic had long ended.
+    """
     grown_kb = _unreclaimable_kb(after) - _unreclaimable_kb(before)
     if grown_kb < LEAK_KB or not _unreclaimable_kb(before):
         return ""
@@ -99,6 +105,7 @@ def memory_leak(before: str, after: str) -> str:
 
 
 def _unreclaimable_kb(meminfo: str) -> int:
+    """Return SUnreclaim of /proc/meminfo in KiB, 0 if it isn't there."""
     match = re.search(r"^SUnreclaim:\s+(\d{1,12}) kB$", meminfo, re.MULTILINE)
     return int(match[1]) if match else 0
 

@@ -29,7 +29,7 @@ _CHUNK = 1 << 20
 
 _NAMED_BY_TIME = re.compile(r".*-\d{4}-\d\d-\d\dT\d{6}.*\.flent(\.gz|\.bz2)?", re.DOTALL)
 
-# Path of a folder below another one, as the names of the folders on it.
+# Path of a folder relative to another folder, as a tuple of names.
 _Way = tuple[str, ...]
 
 
@@ -64,8 +64,7 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
 
     Returns:
         The renamed files as pairs: the name that the command chose, relative to `results`, and the
-            new
-        name.
+        new name.
 
     Raises:
         ConfigError: if a file can't be read or written.
@@ -86,7 +85,7 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
 
 
 class _Walk:
-    """Opens folders below a top folder one after the other, without following symbolic links."""
+    """Opens folders below a top folder in turn, without following symbolic links."""
 
     def __init__(self, top: Path) -> None:
         self._top = top
@@ -96,7 +95,7 @@ class _Walk:
     def open(self, way: _Way) -> int:
         """Return a file descriptor of the folder at path `way`, valid until the next call.
 
-        A folder below the one that is open is opened from there. Any other is opened from the top,
+        A folder below the open folder is opened from there. Any other is opened from the top,
         because even `..` may have been replaced by now.
         """
         if way[:len(self._way)] != self._way:

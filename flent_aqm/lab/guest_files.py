@@ -81,9 +81,8 @@ def write(
         cwd: the command's working directory, a path on the host. By default the current directory.
         interactive: the command has the user's terminal.
         writable_cwd: files that the command writes to `cwd` are copied out as results. If false,
-            `cwd`
-            is read-only. If true, files of the host that the command's words name are visible
-                inside.
+            `cwd` is read-only. If true, files of the host that the command's words name are visible
+            inside.
         hidden: folders of the host over which others are mounted inside.
         on_host: nothing is mounted, and all paths inside are those of the host.
 
@@ -384,8 +383,7 @@ def _named(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iterator[P
     """Yield the files and folders in /tmp, /run and /dev/shm that contain the paths among `words`.
 
     The whole top-level file or folder is yielded, because a program often needs files beside the
-    one that is named. Raises ConfigError if the path is in a folder of /run that the lab uses
-    itself.
+    named file. Raises ConfigError if the path is in a folder of /run that the lab uses itself.
     """
     tops = [top for top in ("/tmp", "/run", "/dev/shm") if _is_below(Path(top), hidden)]
     for word in words:
@@ -405,13 +403,13 @@ def _named(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iterator[P
 
 
 def _is_below(path: Path, tops: Iterable[str]) -> bool:
-    """Return whether the path is one of the folders `tops` or below one."""
+    """Return whether the path is one of the folders `tops`, or is below one of them."""
     return any(path.is_relative_to(top) for top in tops)
 
 
 def _refuse_odd_paths(cwd: Path, hidden: Sequence[str]) -> None:
     """Raise ConfigError if the package or the current folder has a line break in its path and has
-    to be made visible inside: the list of such paths has one path per line."""
+    to be made visible inside. The list of such paths has a path per line."""
     for what, path in (("this package", paths.PACKAGE), ("the current folder", cwd)):
         if _is_below(path, hidden) and "\n" in str(path):
             raise ConfigError(f"{what} is in {path!s:.200}: the lab can't show a temporary folder "

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 # Flags of mount(2), from linux/mount.h.
 READ_ONLY, SYNCHRONOUS, BIND = 1, 16, 4096
 
-# Where folders of the host are mounted from which a single file is needed.
+# Folder of mounts from which only a single file is needed.
 ASIDE = "/run/aside"
 # Names in /run that the guest uses itself.
 OWN_IN_RUN = ("aside", "bin", "home", "lab", "netns", "package", "python", "results", "work")
@@ -83,11 +83,9 @@ def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequen
         lab: path inside of the lab's folder on the host.
         out: name of the subfolder that the guest can write to.
         keep_visible: files and folders of the host that are needed inside and that the mounts on
-            /tmp,
-            /run and /dev would hide.
+            /tmp, /run and /dev would hide.
         shown: names of symbolic links in the lab's folder to folders of the host. They are mounted
-            as
-            /run/NAME.
+            as /run/NAME.
         bound: pairs of a file or folder in the lab's folder, and the path inside at which it
             appears.
         writable: the folder to which the command may write, through an overlay whose upper layer is

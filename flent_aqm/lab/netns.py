@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The testbed `netns`: client, router and server as namespaces of this machine's kernel, in real
-time.
+"""The testbed `netns`: client, router and server as network namespaces, in real time.
 
 The namespaces have no names outside. They belong to the first process of a PID namespace, and end
 with it, as do all other processes inside. The kernel ensures that even after kill -9. So two sweeps
@@ -57,7 +56,7 @@ class Namespaces(RunEnvironment):
 
 
 class NetnsTestbed:
-    """Testbed that runs cells on this machine's kernel, one after the other."""
+    """Testbed that runs cells on this machine's kernel, sequentially."""
 
     title = "network namespaces"
     real_time = True

@@ -36,7 +36,7 @@ _BESIDE = ("tests_defs", "router_hooks", "batches")
 SUFFIXES = frozenset({".py", ".sh", ".pl", ".conf", ".inc", ".config", ".patch", ".txt"})
 # Folder of the copies in the cache.
 FOLDER = "package"
-# Seconds after which an unused copy is removed when a new one is made.
+# Seconds after which unused copies are removed. They are removed when a new copy is made.
 KEPT_S = 7 * 86400.0
 
 

@@ -206,8 +206,8 @@ class RunEnvironment:
         Raises:
             LabTimeout: at the wall-time limit, or if the command is known never to end.
             LabError: if the process ended before the command did, printed more than
-                MOST_CONSOLE_BYTES, or
-                if the command replaced its output file by another kind of file.
+                MOST_CONSOLE_BYTES, or if the command replaced its output file by another kind of
+                file.
         """
         assert self._process is not None, "start() comes first"
         try:

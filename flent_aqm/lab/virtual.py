@@ -179,6 +179,7 @@ class Lab(RunEnvironment):
         self._only_computes = not self._hangs_in and computes_only(session, _ONLY_COMPUTES_S)
 
     def _why_it_did_not_end(self) -> str:
+        """Return the second half of the message about a command that did not end."""
         if self._only_computes:
             return ("one of its programs computed for the last "
                     f"{_ONLY_COMPUTES_S:g} s without a system call or a look at the clock, "
@@ -187,6 +188,7 @@ class Lab(RunEnvironment):
         return super()._why_it_did_not_end()
 
     def _fail_if_lost(self) -> None:
+        """Raise LabError if the host killed a process of the guest."""
         if _LOST_PROCESS in self.console():
             raise LabError("a process of the lab's guest was killed from outside") from None
 
@@ -236,7 +238,7 @@ class Lab(RunEnvironment):
 
 def _on_one_core() -> list[str]:
     """Return the words of a command that restrict another command to one core, chosen at random.
-    Empty if this machine has only one.
+    Empty if this machine has a single core.
 
     The guest's processes run one after the other, as does its kernel. The host doesn't know that
     and would distribute them over several cores, and switching between cores takes longer.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs a page in headless Chromium that reports to this process: for speed tests that are web
-pages.
+"""Runs a web page in headless Chromium and receives its reports, for speed tests in a browser.
 
 The page and its scripts are served on loopback. The page reports by POST requests to `told`, and
 ends by one to `end`.

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs one part of set-up in parallel to others, because downloads and linking leave processors
-idle."""
+"""Runs one part of set-up in parallel to others.
+
+Downloads and linking leave processors idle.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Unpacks Debian packages, and keeps the information that has to accompany their programs if they
-are passed on: package, source and licence."""
+"""Unpacks Debian packages, with information on their sources and licences.
+
+That information has to accompany the programs if they are passed on.
+"""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def optional_path(name: str) -> Path:
 
 
 def optional_of(names: Iterable[str]) -> dict[str, Path]:
-    """Return those of a run's tools that need a link inside the run: name inside -> path.
+    """Return name inside -> path of those of a run's tools that need a link inside the run.
 
     These are the tools in PROGRAMS whose files have another name on this machine, or aren't in the
     system's folders. Raises ToolMissing if a tool isn't installed.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lists all parts that flent-aqm needs: whether each is installed, its version, and how to get
-it."""
+"""Lists all parts that flent-aqm needs: whether installed, its version, and how to get it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prints the progress of set-up on standard error: on a terminal a line that changes, otherwise a
-few lines."""
+"""Prints the progress of set-up on standard error.
+
+On a terminal it is a line that changes, otherwise a few lines.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Builds a tc that knows the options of a user's own queues. Each q_NAME.c, in iproute2's form, is
-compiled to a library that tc loads when it encounters a queue that it doesn't know.
+"""Builds a tc that knows the options of a user's own queues.
+
+Each q_NAME.c, in iproute2's form, is compiled to a library that tc loads when it encounters a queue
+that it doesn't know.
 
     CACHE/tc/HASH/tc           script that starts tc with that folder for its libraries
     CACHE/tc/HASH/q_NAME.so

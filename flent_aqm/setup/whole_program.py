@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks whether a program's file is complete, without starting it. After a power cut or on a full
-disk, a file may be empty, filled with zeros, or truncated."""
+"""Checks whether a program's file is complete, without starting it.
+
+After a power cut or on a full disk, a file may be empty, filled with zeros, or truncated.
+"""
 
 from __future__ import annotations
 

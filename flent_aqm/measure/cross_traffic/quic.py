@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bulk download over QUIC. Objects are requested several ahead, so that the server always has data
-to send. Needs aioquic.
+"""Cross traffic: a bulk download over QUIC, client and server. Needs aioquic.
+
+Objects are requested several ahead, so that the server always has data to send.
 
     python -m flent_aqm.measure.cross_traffic.quic HOST PORT        runs the client
     python -m flent_aqm.measure.cross_traffic.quic [PORT]           runs the server
@@ -42,7 +43,7 @@ class Sender(QuicConnectionProtocol):
 
 
 class Receiver(QuicConnectionProtocol):
-    """The client's end of a connection. When an object is complete, it requests another one."""
+    """The client's end of a connection. When an object is complete, it requests another object."""
 
     # Counts the received bytes.
     line: Line

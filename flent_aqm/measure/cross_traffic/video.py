@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Player of adaptive video. It downloads a segment and then waits until its buffer has room for the
-next (on-off traffic). It selects the bit rate of each segment by the measured throughput.
+"""Cross traffic: a player of adaptive video.
+
+It downloads a segment and then waits until its buffer has room for the next (on-off traffic). It
+selects the bit rate of each segment by the measured throughput.
 
     python -m flent_aqm.measure.cross_traffic.video HOST PORT
 

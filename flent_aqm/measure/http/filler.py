@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Random content for bulk transfers. It is the same in every process, and no link can compress
-it."""
+"""Random content for bulk transfers.
+
+It is the same in every process, and no link can compress it.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Connections of asyncio with small TLS buffers, so that TLS keeps no more data than cleartext
-does.
+"""Connections of asyncio with small TLS buffers, which keep no more data than cleartext does.
 
 By default, asyncio's TLS has a write buffer of 64 kB and more, and no request can overtake the data
 in it. Its read buffer takes 256 kB as long as the connection lasts.

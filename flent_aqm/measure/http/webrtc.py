@@ -138,7 +138,7 @@ class End:
                             f"starts with {answer[:60]!r}") from None
 
     async def answer(self, offer: str) -> str:
-        """Process the other end's session description. Return that of this end."""
+        """Process the other end's session description. Return this end's session description."""
         await self._connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
         await self._connection.setLocalDescription(await self._connection.createAnswer())
         return str(self._connection.localDescription.sdp)

@@ -24,8 +24,7 @@ class ClientTexts:
         measurements: number of valid measurements.
         unreadable: number of messages that aren't valid measurements.
         ignored: number of messages that weren't parsed, because they arrived faster than ten per
-            second
-            on average.
+            second on average.
         last: the newest measurement, None if there is none.
     """
 

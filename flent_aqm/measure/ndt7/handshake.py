@@ -129,8 +129,8 @@ def _read_head(transport: Transport) -> tuple[bytes, bytes]:
 def _refuse(
     transport: Transport, protocol: ServerProtocol, status: int, reason: str, answer: bytes = b""
 ) -> Refused:
-    """Send an answer with an error status: `answer` if there is one, else one with `status`. Return
-    the Refused to raise."""
+    """Send an answer with an error status, and return the Refused to raise. answer: bytes that
+    websockets has prepared. If it is empty, an answer with `status` and `reason` is made."""
     if answer:
         transport.send(answer)
         return Refused(int(answer.split(b" ", 2)[1]), reason)
@@ -138,6 +138,6 @@ def _refuse(
 
 
 def _refuse_with(transport: Transport, response: Response, reason: str) -> Refused:
-    """Send this response. Return the Refused to raise."""
+    """Send this response, and return the Refused to raise."""
     transport.send(response.serialize())
     return Refused(response.status_code, reason)

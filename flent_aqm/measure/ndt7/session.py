@@ -54,7 +54,7 @@ class Session:
         return time.monotonic() - self._started_s
 
     def report(self, elapsed_s: float, app_bytes: int) -> None:
-        """Send a measurement to the client, and set the time of the next one.
+        """Send a measurement to the client, and set the time of the next measurement.
 
         Args:
             elapsed_s: current time of the test.

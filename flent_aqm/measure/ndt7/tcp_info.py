@@ -75,9 +75,9 @@ def read_bbr_info(sock: socket.socket) -> dict[str, int]:
 
 
 def use_congestion_control(sock: socket.socket, name: str) -> str:
-    """Request a congestion control. Return the name of the one that is in use.
+    """Request a congestion control. Return the name of the congestion control in use.
 
-    A kernel that lacks it, or doesn't permit it, keeps its default.
+    A kernel that lacks the requested one, or doesn't permit it, keeps its default.
     """
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parses the output of cross-traffic tools: lines of our own clients, and irtt's JSON as a video
-call."""
+"""Parses the output of cross-traffic tools: lines of our own clients, and irtt's JSON of a call."""
 
 from __future__ import annotations
 

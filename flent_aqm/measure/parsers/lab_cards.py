@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parses counters of the lab's kernel for a modelled router: its cards, processor and probes (patch
-0010)."""
+"""Parses counters of a modelled router: its cards, processor and probes.
+
+The lab's kernel prints them (patch 0010).
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parses a capture of TCP and UDP headers: bytes per time step and flow class, and when the data of
-each connection began and ended.
+"""Parses a capture of packet headers: bytes per time step, and start and end of each connection.
 
 The capture is read in pieces, so that little memory is used, and without numpy, whose import takes
 longer than reading a capture. Packets that were all cut to one length make records of one size.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes round trips of TCP's own packets from a capture on the client: from a packet of the
-client to the packet that acknowledges it.
+"""Computes round trips of TCP's own packets from a capture on the client.
+
+A round trip lasts from a packet of the client to the packet that acknowledges it.
 
 Each side returns the other's time stamp (RFC 7323). The first packet of the server with a stamp
 belongs to the first packet of the client that had it. For an upload, that is from data to its
@@ -59,8 +60,7 @@ def round_trips(file: BinaryIO, layout: Layout, server_ports: Collection[int],
         layout: offsets in the packets.
         server_ports: ports of the servers.
         servers: last 32 bits of the servers' addresses. If empty, the port alone tells which side
-            is the
-            server.
+            is the server.
     """
     # The machine's byte order throughout: addresses, ports and stamps are only compared.
     record = struct.Struct(f"=III4x{layout.sender_at}xI"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Table of this package's runners for Flent, by the name that a test definition uses. Flent's own
-names have precedence."""
+"""Table of this package's runners for Flent, by the name that a test definition uses.
+
+Flent's own names have precedence.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runner that captures TCP and UDP headers on the client, for throughput over time per
-direction."""
+"""Runner that captures TCP and UDP headers on the client, for throughput over time."""
 
 from __future__ import annotations
 
@@ -54,8 +53,7 @@ class AqmCaptureRunner(SupervisedRunner):
         cross_port: port of cross traffic.
         keep: True to keep the capture beside the data file.
         round_trips: True for round trips of the flows' own packets by TCP's time stamps, which
-            `keep`
-            includes.
+            `keep` includes.
 
     Series, in Mbit/s every 100 ms: upload, download (payload of the test), upload_wire,
     download_wire (its whole frames), and the same with the prefix "cross_". Raw samples have all of
@@ -78,6 +76,8 @@ class AqmCaptureRunner(SupervisedRunner):
         self.max_packets = 0
 
     def check(self) -> None:
+        """Determine device and addresses, and build tcpdump's command line. Raises
+        RunnerCheckError."""
         program = find_program("tcpdump")
         if program is None:
             raise RunnerCheckError("tcpdump is not installed; see flent-aqm doctor")
@@ -116,6 +116,7 @@ class AqmCaptureRunner(SupervisedRunner):
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of pcap)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Parse the capture. Raises BadResult if no packet was captured."""
         counts = parse_tcpdump_counts(text_of(error))
         capture = read_capture(
             cast(BinaryIO, cast(Any, output).buffer), self.ip_version,

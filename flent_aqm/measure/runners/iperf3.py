@@ -77,6 +77,7 @@ class AqmIperf3Runner(SupervisedRunner):
         self.endless = endless
 
     def check(self) -> None:
+        """Build iperf3's command line. Raises RunnerCheckError if iperf3 isn't installed."""
         program = find_program("iperf3")
         if program is None:
             raise RunnerCheckError("iperf3 is not installed; see flent-aqm doctor")
@@ -99,6 +100,8 @@ class AqmIperf3Runner(SupervisedRunner):
         super().check()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Parse iperf3's JSON. Raises BadResult if iperf3 failed or a direction has no
+        intervals."""
         report = parse_iperf3(text_of(output))
         if report.error and not self.stopped_by:
             raise BadResult(f"iperf3: {report.error}")

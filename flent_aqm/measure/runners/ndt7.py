@@ -61,6 +61,8 @@ class AqmNdt7Runner(SupervisedRunner):
         self.early_exit = early_exit and direction == "download"
 
     def check(self) -> None:
+        """Build the client's command line. Raises RunnerCheckError if the client isn't
+        installed."""
         if self.client == BROWSER:
             self.title = "ndt7.js in Chromium"
             self.command = shlex.join(self._browser_words())
@@ -148,6 +150,7 @@ class AqmNdt7Runner(SupervisedRunner):
                 f"?{EARLY_EXIT}={EARLY_EXIT_MB}")
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Parse the client's output. Raises BadResult if the test isn't complete."""
         report = parse_ndt7(text_of(output))
         subtest = report.subtests.get(self.direction)
         if subtest is None or not subtest.complete:

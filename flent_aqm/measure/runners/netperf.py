@@ -34,6 +34,8 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
         self.watchdog_timer = self.length + WATCHDOG_MARGIN_S
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Parse netperf's output as Flent does, and add the load's times. Raises BadResult if
+        netperf gave no result."""
         series, samples, metadata = super().read(output, error)
         if "MEAN_VALUE" not in metadata:
             raise BadResult(f"netperf gave no result: {_complaint(output, error)}")

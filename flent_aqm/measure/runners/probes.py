@@ -42,6 +42,8 @@ class AqmIrttRunner(SupervisedRunner, IrttRunner):
         return super().fork()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Parse irtt's JSON as Flent does. If irtt was stopped, drop the probes of the last
+        ANSWERS_S seconds."""
         if self.linger_s is None:
             return super().read(output, error)
         with open(self.written, encoding="utf-8") as written:

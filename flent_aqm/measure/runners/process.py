@@ -114,6 +114,8 @@ class SupervisedRunner(ProcessRunner):
     # Methods that Flent calls.
 
     def fork(self) -> int:
+        """Open the files for the tool's output. Flent calls it before the test. Unlike Flent's, it
+        starts no process."""
         self.stdout, self.stderr = self.open_output(), self.open_output()
         return 0
 
@@ -133,11 +135,13 @@ class SupervisedRunner(ProcessRunner):
         return self.written
 
     def start(self) -> int:
+        """Start the thread that runs the tool."""
         self._thread = threading.Thread(target=self.run)
         self._thread.start()
         return 1
 
     def run(self) -> None:
+        """Wait until the tool is due, and run it. Runs in a thread of its own."""
         try:
             if self.start_event is not None:
                 self.start_event.wait()
@@ -154,6 +158,8 @@ class SupervisedRunner(ProcessRunner):
         self.debug("Finished", extra={"runner": self})
 
     def parse_output(self) -> Parsed:
+        """Return the series, raw samples and metadata of a tool that has ended. If it failed, they
+        are empty, with the reason in the metadata."""
         try:
             self._refuse_bad_end(self.stderr)
             self.stdout.seek(0)
@@ -168,6 +174,7 @@ class SupervisedRunner(ProcessRunner):
             return [], [], {"ERROR": [f"defect in {type(self).__name__}: {fault!r}"]}
 
     def recv_result(self, res: Parsed) -> None:
+        """Store the result of parse_output(), and log its errors."""
         self.result, self.raw_values, metadata = res
         self.metadata.update(metadata)
         for line in metadata.get("ERROR", []):

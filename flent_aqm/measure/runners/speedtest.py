@@ -50,6 +50,7 @@ class AqmSpeedtestRunner(SupervisedRunner):
         self.options = options or {}
 
     def check(self) -> None:
+        """Build the client's command line. Raises RunnerCheckError if a program is missing."""
         call = Call(self._address() if self.client.programs else str(normalise_host(self.host)),
                     self.port, self.tls, self.settings.IP_VERSION or 0, tuple(self._programs()),
                     self.options)
@@ -77,6 +78,7 @@ class AqmSpeedtestRunner(SupervisedRunner):
                     raise RunnerCheckError(str(error)) from None
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Parse the client's report. Raises BadResult if the first direction is missing."""
         parsed = read_report(text_of(output), self.client)
         if self.direction not in parsed:
             raise BadResult(f"{self.client.name} gave no {self.direction}")

@@ -78,8 +78,8 @@ class Client:
         host: address of the client.
         address, server_address: ADDRESS:PORT of both ends.
         deadline_s: time on the monotonic clock at which the main thread ends the connection. It
-            must
-            only be moved to later, because serve() waits for the earliest deadline that it knows.
+            must only be moved to later, because serve() waits for the earliest deadline that it
+            knows.
         cut_off: reason for which the main thread ended the connection, "" if it did not.
         thread: thread that serves the client, None if the service has no thread per client.
     """

@@ -46,8 +46,7 @@ def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLCon
 
     Args:
         addresses: further names or IP addresses for which the certificate is valid, besides those
-            of
-            this host.
+            of this host.
         key: kind of the key, one of OWN_KEYS.
     """
     pem = self_signed_pem({"localhost", "127.0.0.1", "::1", socket.gethostname(), *addresses},

@@ -99,6 +99,7 @@ class _Connection(asyncio.Protocol):
         self._look_later()
 
     def data_received(self, data: bytes) -> None:
+        """Detect the version of HTTP by the first bytes, and pass received bytes to the Grammar."""
         self._received += len(data)
         if self._client.is_quiet:
             self._end("its address has flooded the server")
@@ -123,7 +124,7 @@ class _Connection(asyncio.Protocol):
 
     def _note_held(self) -> None:
         """Note how much is kept for this connection. If it is too much for all connections
-        together, end the one with the most."""
+        together, end the connection for which most is kept."""
         assert self._transport is not None
         assert self._grammar is not None
         held_bytes = self._grammar.held_bytes + self._transport.get_write_buffer_size()
@@ -140,6 +141,7 @@ class _Connection(asyncio.Protocol):
             self._grammar.paused = True
 
     def resume_writing(self) -> None:
+        """Let the Grammar continue to send."""
         if self._grammar is not None:
             self._grammar.paused = False
             if self._transport is not None and not self._transport.is_closing():

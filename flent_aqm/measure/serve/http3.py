@@ -50,6 +50,8 @@ class Http3(Bulk):
         self._late = asyncio.get_running_loop().call_later(server.timeout_s, self._is_late)
 
     def datagram_received(self, data: bytes | str, addr: Any) -> None:
+        """Process a datagram, which costs credit. End the connection if its client floods the
+        server."""
         self._peer = addr
         try:
             self._credit.spend(_DATAGRAM)
@@ -64,6 +66,8 @@ class Http3(Bulk):
             self._end(str(flood))
 
     def quic_event_received(self, event: QuicEvent) -> None:
+        """Process an event of QUIC: requests, content, and streams that the client has reset.
+        Raises Flood."""
         if isinstance(event, (StreamReset, StopSendingReceived)):
             self._credit.spend()
             self._requests.pop(event.stream_id, None)
@@ -161,13 +165,15 @@ class Listener(QuicServer):
 
     def note_held(self, connection: Http3) -> None:
         """Note how much is kept for a connection. If it is too much for all connections together,
-        end the one with the most."""
+        end the connection for which most is kept."""
         largest = self._held.note(connection, connection.held_bytes)
         if isinstance(largest, Http3):
             self._held.note(largest, 0)
             largest.end_holding()
 
     def datagram_received(self, data: bytes | str, addr: Any) -> None:
+        """Process a datagram. Datagrams of new connections are ignored if there are too many
+        connections, or if the address isn't served."""
         if (len(self._open) >= self._most or str(addr[0]) in self.quiet) and not self._knows(data):
             return
         super().datagram_received(data, addr)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A thread that serves clients with asyncio. It waits in a single place and handles events in their
-order, so that runs in virtual time are repeatable."""
+"""An event loop of asyncio in a thread, which serves clients of the server.
+
+It waits in a single place and handles events in their order, so that runs in virtual time are
+repeatable.
+"""
 
 from __future__ import annotations
 

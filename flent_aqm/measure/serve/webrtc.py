@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The WebRTC service: answers one call at a time. Signalling is over TCP, the call over UDP at the
-same port.
+"""The server's WebRTC service: answers one call at a time.
+
+Signalling is over TCP, the call over UDP at the same port.
 
 Both ends send lines of JSON. Before the call, the caller sends the length of the call and its
 session description, and this end sends its own description. After the call, the caller sends any

@@ -22,7 +22,7 @@ _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]+"([A-Za-z0-9_-]+\.h)"', re.
 
 @dataclass(frozen=True)
 class Place:
-    """Where files of one kind belong in the kernel's source."""
+    """The place of files of one kind in the kernel's source."""
 
     # Beginning of their file names.
     prefix: str

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Builds the lab's kernel from Debian's source package, and kernels of the user, each once per
-recipe."""
+"""Builds the lab's kernel from Debian's source package, and kernels of the user.
+
+Each kernel is built once per recipe.
+"""
 
 from __future__ import annotations
 
@@ -218,7 +220,7 @@ def tree_name(origin: Origin, wanted: Recipe) -> str:
 
 
 def _others(cache: Path, origin: Origin, path: Path) -> list[Path]:
-    """Return where trees of the same source may be that can be copied."""
+    """Return the paths at which trees of the same source may exist, to copy them."""
     return [place for place in (SYSTEM_CACHE / "trees" / path.name, cache / "trees" / origin.folder,
                                 SYSTEM_CACHE / "trees" / origin.folder) if place != path]
 

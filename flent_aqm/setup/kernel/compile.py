@@ -164,8 +164,7 @@ def refuse_not_compiled(tree: Path, names: Sequence[str], left_packed: Sequence[
 
     Raises:
         SetupError: if no changed file is part of the kernel, because then the kernel is the one
-            without
-            the change.
+            without the change.
     """
     code = [name for name in names if name.endswith((".c", ".h"))]
     used = {os.path.normpath(file) for file in _files_in_objects(tree)}

@@ -66,7 +66,7 @@ class PatchDoesntFit(SetupError):
 
 def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
               optional: bool = True) -> list[Patch]:
-    """Apply patches in their order. Return those that were applied.
+    """Apply patches in their order. Return the applied patches.
 
     An optional patch that doesn't fit, or needs a patch that wasn't applied, is left out and
     changes nothing. Raises PatchDoesntFit if a required patch doesn't fit.

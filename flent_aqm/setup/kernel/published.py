@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Applies patches as they are published: a single patch, or a series of mails as `git format-patch`
-and archives of mailing lists have it. Changes to files that set-up doesn't unpack are left out."""
+"""Applies patches as they are published: a single patch, or a mailbox with a series of patches.
+
+`git format-patch` and archives of mailing lists make such mailboxes. Changes to files that set-up
+doesn't unpack are left out.
+"""
 
 from __future__ import annotations
 

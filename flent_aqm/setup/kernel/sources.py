@@ -212,8 +212,8 @@ class GitOrigin(GitTree):
         self.series = self._series()
 
     def _repository(self) -> Path | None:
-        """Return the folder of the user's git repository, None if the folder isn't the top of
-        one."""
+        """Return the folder of the user's git repository, None if the folder isn't the top of a
+        repository."""
         try:
             folders = run(["git", "-C", self._top, "rev-parse", "--show-toplevel",
                            "--git-common-dir"]).splitlines()

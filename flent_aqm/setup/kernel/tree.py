@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernel sources that are kept with their objects, so that the next build compiles only what has
-changed.
+"""Kernel sources that are kept with their objects, so that a build compiles only what changed.
 
 Each file is saved before its first change, and restored before the next build makes its own
 changes. make compares the files' times. So a file that gets the content of the last build again
@@ -132,7 +131,7 @@ class Tree:
             raise SetupError(f"the kernel's source has no {name}; is it Linux?") from None
 
     def take_back(self) -> None:
-        """Restore the original content of all changed files, and remove created ones."""
+        """Restore the original content of all changed files, and remove files that were created."""
         for name in _files_below(self._absent):
             (self.path / name).unlink(missing_ok=True)
             (self._absent / name).unlink()
