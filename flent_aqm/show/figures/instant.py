@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws figures 7 to 9: upload throughput of captured packets over time, with a panel for each
-queue."""
+"""Draws figures 7 to 9: captured upload throughput over time, with a panel for each queue."""
 
 from __future__ import annotations
 

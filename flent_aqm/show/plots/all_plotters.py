@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lists this package's plotters by the name under the key `type` of a plot. Flent's own names
-win."""
+"""Lists this package's plotters by their names under the key `type` of a plot.
+
+Flent's own names win.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sets ranges and ticks of value axes: from zero with some room above, or logarithmic and
-readable."""
+"""Sets ranges and ticks of value axes, from zero or logarithmic."""
 
 from __future__ import annotations
 

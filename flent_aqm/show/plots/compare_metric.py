@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws any metric of many runs, with one value per run: dots with the median's interval, or
-boxes."""
+"""Draws any metric of many runs as dots with the median's interval, or as boxes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws the throughput of captured packets beside the tool's and the router's reports, on one
-clock."""
+"""Draws captured throughput together with the reports of the tool and the router, on one clock."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes pictures fit for papers: widths in common units, font sizes, embeddable fonts, captions as
-files.
+"""Makes pictures fit for papers: width, font size, embeddable fonts, captions as files.
 
 It imports little, because Flent reads its options with it, also in the lab's guest.
 """

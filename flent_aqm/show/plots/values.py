@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Collects the values for distributions over many runs: one value per run, or all probes of a
-run."""
+"""Collects values for distributions over many runs: one per run, or all probes of a run."""
 
 from __future__ import annotations
 

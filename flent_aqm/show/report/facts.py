@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Collects facts of a run for the report: its testbed and versions, and the router's settings as
-requested and as reported."""
+"""Collects facts of a run for the report: testbed, versions, and the router's settings.
+
+The settings are those that were requested and those that the router's kernel reported.
+"""
 
 from __future__ import annotations
 

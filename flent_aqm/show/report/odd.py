@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds runs for which no page can be made because of a defect in this package, so that the others
-are shown."""
+"""Finds runs that no page can show because of a defect in this package.
+
+The other runs can then be shown.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups runs into slices (test and settings other than queue and rate) and cells (queue and
-rate)."""
+"""Groups runs into slices (test and other settings) and cells (queue and rate)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes statistics between queues for each slice and rate, and each factor's share of the
-variance."""
+"""Computes statistics between queues, and each factor's share of the variance."""
 
 from __future__ import annotations
 
