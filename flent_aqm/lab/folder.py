@@ -59,8 +59,8 @@ def _remove(path: Path) -> None:
 def _lock(path: Path, *, wait: bool) -> int | None:
     """Lock a folder and return the file descriptor that holds the lock.
 
-    None if another process holds the lock, if the folder belongs to another user, or if it is gone.
-    wait: wait until another process releases the lock.
+    Return None if another process holds it and `wait` is false, if the folder belongs to another
+    user, or if it is gone. wait: wait until another process releases the lock.
     """
     with contextlib.suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

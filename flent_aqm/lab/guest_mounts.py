@@ -80,7 +80,7 @@ def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequen
     """Return all mounts of a guest.
 
     Args:
-        lab: path inside of the lab's folder on the host.
+        lab: path inside the guest at which the lab's folder of the host is mounted.
         out: name of the subfolder that the guest can write to.
         keep_visible: files and folders of the host that are needed inside and that the mounts on
             /tmp, /run and /dev would hide.

@@ -123,11 +123,12 @@ class Lab(RunEnvironment):
 
     @staticmethod
     def _fail_by_program(status: str, output: str) -> None:
-        """Raise LabError if the scenario's router_program failed, because then it was missing
-        during the run.
+        """Raise LabError if the scenario's router_program ended with an error, because then it was
+        missing during the run.
 
         Args:
-            status: exit status of the program, "" if there is none or it ran to the end.
+            status: exit status of the program, "" if there is no program or if it still ran at the
+                end.
             output: text that the program printed.
         """
         if status not in ("", "0"):

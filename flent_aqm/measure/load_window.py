@@ -71,6 +71,9 @@ def settle(measurements: Mapping[str, Any], series: Mapping[str, dict[str, Any]]
            raw_values: Mapping[str, list[dict[str, Any]]]) -> None:
     """Replace the times of the loads by those of the capture, in Flent's collected results.
 
+    LOAD_START, LOAD_END, LOAD_TIMES_FROM and ROUND_TRIPS in the metadata are set, and the samples
+    of loads with `own_clock` are moved. All three arguments are changed.
+
     Args:
         measurements: series -> pairs of time and value.
         series: series -> metadata.

@@ -100,7 +100,8 @@ def all_parts() -> Iterator[Part]:
 
 
 def _kernel() -> Part:
-    """Return the lab's kernel."""
+    """Look for the lab's kernel, and return it as a Part. Patches that it lacks are part of the
+    version."""
     try:
         kernel = find_kernel()
     except ToolMissing:
@@ -113,7 +114,7 @@ def _kernel() -> Part:
 
 
 def _named_kernels() -> Iterator[Part]:
-    """Yield the kernels that the user has built."""
+    """Yield each kernel that the user has built as a Part."""
     for kernel in all_named():
         path = kernel.program
         there = path is not None and is_whole(path)
@@ -123,7 +124,8 @@ def _named_kernels() -> Iterator[Part]:
 
 
 def _irtt() -> Part:
-    """Return irtt."""
+    """Look for irtt, and return it as a Part. An irtt with which runs don't repeat counts as
+    missing."""
     part = _program("irtt", "run", GET_BUILT)
     if part.found and not irtt_is_fit(Path(part.where)):
         # It works, but runs with it wouldn't repeat.
@@ -132,7 +134,7 @@ def _irtt() -> Part:
 
 
 def _new_tc() -> Part:
-    """Return the tc for DualPI2."""
+    """Look for a tc that knows DualPI2, and return it as a Part."""
     path = find_new_tc()
     if path is None:
         return Part("tc for dualpi2", "dualpi2", False, "", "", GET_BUILT)
@@ -140,7 +142,7 @@ def _new_tc() -> Part:
 
 
 def _speedtest(name: str) -> Part:
-    """Return an optional program of a speed test."""
+    """Look for one of OPTIONAL, a program of a speed test, and return it as a Part."""
     program = OPTIONAL[name]
     path = find(program)
     version = ""
@@ -154,7 +156,14 @@ def _speedtest(name: str) -> Part:
 
 
 def _program(name: str, group: str, how_to_get: str) -> Part:
-    """Return a program."""
+    """Look for a program, and return it as a Part.
+
+    Args:
+        name: name of the program.
+        group: what needs it, one of GROUPS.
+        how_to_get: command that installs it. If it is GET_BUILT, the caches are searched before
+            PATH, and a damaged file counts as missing.
+    """
     path = find_tool(name) if how_to_get == GET_BUILT else find_program(name)
     if path is None:
         return Part(name, group, False, "", "", how_to_get)
@@ -194,7 +203,10 @@ def _installed_packages() -> dict[str, str]:
 
 
 def _library(package: SystemPackage, installed: dict[str, str]) -> Part:
-    """Return a system package without programs."""
+    """Return a system package without programs as a Part.
+
+    installed: name -> version of the installed system packages.
+    """
     for name in package.names:
         if name in installed:
             return Part(name, package.group, True, installed[name], "", GET_SYSTEM)
@@ -202,7 +214,7 @@ def _library(package: SystemPackage, installed: dict[str, str]) -> Part:
 
 
 def _python_package(name: str, group: str) -> Part:
-    """Return a Python package."""
+    """Look for a Python package, and return it as a Part."""
     how_to_get = GET_TEST_PYTHON if group == "test" else GET_PYTHON
     try:
         package = metadata.distribution(name)
@@ -212,7 +224,8 @@ def _python_package(name: str, group: str) -> Part:
 
 
 def _without_metadata(name: str, group: str, how_to_get: str) -> Part:
-    """Return a Python package that has no metadata of its own, such as Debian's Flent."""
+    """Look for a Python package that has no metadata, such as Debian's Flent, and return it as a
+    Part."""
     spec = find_spec(name) if name == "flent" else None
     if spec is None or spec.origin is None:
         return Part(name, group, False, "", "", how_to_get)

@@ -89,7 +89,7 @@ class Inbound:
 
     @property
     def held_bytes(self) -> int:
-        """Most bytes that are kept of a frame and a head that aren't complete."""
+        """Upper limit of the bytes that are kept of a frame and a head that aren't complete."""
         return self._head_bytes + (MOST_FRAME_BYTES if self.half else 0)
 
     @property

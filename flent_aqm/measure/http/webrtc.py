@@ -176,7 +176,8 @@ class End:
         await self._connection.close()
 
     def _changed(self) -> None:
-        """Called by aiortc when the state of the connection changes."""
+        """Called by aiortc when the state of the connection changes: let call() go on once the
+        connection is established or has failed."""
         if self._connection.connectionState in ("connected", "failed", "closed"):
             self._settled.set()
 

@@ -37,7 +37,7 @@ CUT_OFF_AFTER_END_S = 3.0
 class Settings(NamedTuple):
     """Settings of the server for all tests.
 
-    No dataclass, because importing dataclasses would take a fifth of the server's start.
+    It is no dataclass, because importing dataclasses would take a fifth of the server's start.
     """
 
     # Length of a test in seconds.

@@ -17,7 +17,7 @@ class Upload:
 
     @property
     def bytes(self) -> int:
-        """Payload bytes received during the test so far."""
+        """Payload bytes received so far, or during the test if it has ended."""
         if self._measured_bytes is None:
             return self._session.reader.binary_bytes
         return self._measured_bytes

@@ -48,9 +48,9 @@ def parse_lines(text: str) -> CrossTraffic:
 def parse_call(text: str) -> dict[str, CrossTraffic]:
     """Parse irtt's JSON of a call. Return both directions by name. Raises ParseError.
 
-    The events have frame_ms or frame_lost. frame_ms is the delay of a frame's slowest packet beyond
-    that of the fastest packet of all, so the clocks needn't agree. frame_lost is 1 for a frame of
-    which a packet is missing. A loss whose direction irtt doesn't know counts in both.
+    Each frame is an event with frame_lost: 1 if one of its packets is missing, else 0. The event of
+    a complete frame has frame_ms: the delay of its slowest packet minus that of the fastest packet
+    of all, so the clocks needn't agree. A loss whose direction irtt doesn't know counts in both.
     """
     try:
         trips = json.loads(text)["round_trips"]

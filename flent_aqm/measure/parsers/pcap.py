@@ -360,8 +360,8 @@ class _Tally:
 
 
 def _lengths(key: _Key) -> tuple[int, int]:
-    """Return the captured length and the length on the wire, which are in the machine's byte
-    order."""
+    """Return the captured length and the length on the wire of a packet, in bytes. They are the
+    first number of the key, but have the machine's byte order."""
     captured, on_wire = struct.unpack("=II", key[0].to_bytes(8, "big"))
     return captured, on_wire
 

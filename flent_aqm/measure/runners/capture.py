@@ -171,7 +171,7 @@ def _egress_device(address: str) -> str:
 
 
 def _mtu(device: str) -> int:
-    """Return the MTU of a device in bytes."""
+    """Return the MTU of a device in bytes, 1500 if it is unknown."""
     try:
         return int(Path("/sys/class/net", device, "mtu").read_text())
     except OSError:

@@ -79,7 +79,7 @@ class SupervisedRunner(ProcessRunner):
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         """Convert the tool's output to series. Subclasses may override it.
 
-        This implementation calls parse() of one of Flent's runners.
+        The default calls parse() of the runner of Flent with which this class is combined.
 
         Args:
             output: standard output of the tool.
@@ -224,8 +224,8 @@ class SupervisedRunner(ProcessRunner):
         return ""
 
     def stop_reason(self) -> str:
-        """Return KILLED or DUE if kill_after's runner has ended and the tool has to stop, "" if it
-        may go on."""
+        """Return "" while the tool may go on. After the end of kill_after's runner, return KILLED,
+        or with linger_s, DUE when so many seconds have passed."""
         if not self.kill_event.is_set():
             return ""
         if self.linger_s is None:

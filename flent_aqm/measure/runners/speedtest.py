@@ -21,12 +21,12 @@ WATCHDOG_MARGIN_S = 60
 
 
 class AqmSpeedtestRunner(SupervisedRunner):
-    """Runs one client in a process of its own. The series is that of its first direction. The other
-    direction is the part of that name.
+    """Runs one client in a process of its own. The series is that of `direction`. If the client
+    also measures the other direction, that is the part of the other direction's name.
 
     Keys of the data set:
         client: name in SPEED_TESTS.
-        direction: the first direction.
+        direction: "download" or "upload".
         host, port: the server.
         longest_s: longest duration in seconds.
         tls: True for TLS with any certificate.

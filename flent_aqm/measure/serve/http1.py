@@ -137,7 +137,8 @@ class Http1:
                           self._transport.get_extra_info("sslcontext") is not None)
 
     def _answer(self, request: Request, reply: Answer) -> None:
-        """Send a response, or begin to send it."""
+        """Send the head and a small body of the response. Begin to send filler, if the response has
+        it."""
         if reply.length:
             self._unsent.begin(request.unsent)
         head = self._http.send(h11.Response(status_code=reply.status, headers=[

@@ -138,7 +138,8 @@ class Http2:
             self._send(stream, size)
 
     def _send(self, stream: int, size: int) -> None:
-        """Send a frame of a stream that isn't among those that wait for their turn."""
+        """Send one frame with `size` bytes on a stream that is not in the queue of turns. If more
+        is left to send, append the stream to the queue."""
         self._left[stream] -= size
         ends = not self._left[stream]
         body = self._bodies.get(stream)
@@ -173,7 +174,8 @@ class Http2:
             self._transport.get_extra_info("sslcontext") is not None)
 
     def _answer(self, stream: int) -> None:
-        """Answer the request of a stream, or begin to."""
+        """Send the head of the response to a stream's request, and a small body at once. A larger
+        body is sent by writable(), in turn with other streams."""
         request = self._requests.pop(stream)
         reply: Answer = answer(request)
         if reply.length:

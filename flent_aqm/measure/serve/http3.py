@@ -109,7 +109,8 @@ class Http3(Bulk):
             headers.get(":authority", ""), "", secure=True)
 
     def _answer(self, stream: int) -> None:
-        """Answer the request of a stream, or begin to."""
+        """Send the head and a small body of the response to a stream's request, or begin to send
+        filler."""
         request = self._requests.pop(stream, None)
         if request is None:
             return

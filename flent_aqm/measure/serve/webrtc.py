@@ -87,7 +87,8 @@ class WebRtc:
 
 
 async def _called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer one call. Raises BadResult or any exception of aiortc."""
+    """Answer one call: exchange session descriptions, run the call, and send this end's records.
+    Raises BadResult or any exception of aiortc."""
     async with asyncio.timeout(PATIENCE_S):
         requested = json.loads(await reader.readline())
     length_s = float(requested["length_s"])

@@ -31,7 +31,8 @@ def parse_config(text: str) -> dict[str, str]:
 
 
 def check_config(fragment: str, generated: str) -> None:
-    """Raise SetupError with all options that differ from the fragment."""
+    """Raise SetupError if an option of the generated configuration differs from the fragment. The
+    message has all such options."""
     wanted, got = parse_config(fragment), parse_config(generated)
     differing = [f"{name}={got.get(name, 'n')} (wanted {value})"
                  for name, value in wanted.items() if got.get(name, "n") != value]

@@ -157,7 +157,8 @@ def changed_lines(old: str, new: str) -> tuple[int, ...]:
 
 
 def _may_be_code(line: str) -> bool:
-    """Return whether a line of C is not blank, a brace or a comment's."""
+    """Return whether a line of C may have code: it isn't blank, only a brace, or part of a
+    comment."""
     text = line.strip(" \t{}")
     return bool(text) and not text.startswith(("/*", "*", "//"))
 
@@ -279,13 +280,16 @@ class _Graph:
         self.blocks: list[_Block] = []
 
     def read(self, listing: str) -> None:
-        """Add the functions of a listing by objdump."""
+        """Add the blocks of all functions in a listing by objdump -d."""
         for text in _FUNCTION_LISTING.split(listing)[1:]:
             self._add([(int(at, 16), name, operands) for at, name, operands
                        in _INSTRUCTION.findall(text)])
 
     def _add(self, code: Sequence[tuple[int, str, str]]) -> None:
-        """Add the blocks of one function. code: address, name and operands of each instruction."""
+        """Split one disassembled function into basic blocks, and append them to `blocks`.
+
+        code: address, name and operands of each instruction.
+        """
         if not code:
             return
         first, last = code[0][0], code[-1][0]

@@ -61,7 +61,7 @@ Keep = Callable[[Iterable[str]], None]
 
 
 class PatchDoesntFit(SetupError):
-    """A required patch can't be applied to a source version."""
+    """A patch can't be applied to a kernel's source."""
 
 
 def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,

@@ -52,7 +52,8 @@ def files_of(patch: bytes) -> list[str]:
 
 
 class Tree:
-    """One kept source. Use it only while holding the cache's lock."""
+    """One kept source, whose files can be changed and restored. Use it only while holding the
+    cache's lock."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
