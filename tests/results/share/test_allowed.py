@@ -14,6 +14,8 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.reading.for_flent import read_to_share
+from flent_aqm.results.share.allowed import allowed_metadata
+from flent_aqm.results.share.secrets import Secrets
 from flent_aqm.results.share.strip import strip
 from flent_aqm.results.share.vocabulary import is_common
 
@@ -192,3 +194,11 @@ def test_names_that_people_give_are_no_words_of_programs(word: str) -> None:
     "gso, gro on eth0: up to 64 KB count as one packet in the queue"])
 def test_words_of_programs_are_common(text: str) -> None:
     assert is_common(text)
+
+
+def test_what_is_left_out_is_told_unless_it_was_empty() -> None:
+    """By its key if that is a word of Flent's, else without it."""
+    metadata = {"EGRESS_INFO": {"iface": "eth0"}, "GATEWAYS": [], "WIFI_DATA": None, "LENGTH": 10,
+                "nas7fink": "x"}
+    assert allowed_metadata(metadata, Secrets(metadata)) == (
+        {"LENGTH": 10}, {"EGRESS_INFO": "removed", "metadata, a key": "removed"})
