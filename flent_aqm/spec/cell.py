@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One cell of a batch's matrix in one repetition: all that is needed to run it anywhere."""
+"""The record Cell: a cell of a batch's matrix in one repetition, with all that is needed to run it
+on any machine."""
 
 from __future__ import annotations
 
@@ -15,14 +16,15 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.scenario import Scenario
 
-# Puts the scenario's queue onto the router, and starts the scenario's program there; the testbed
-# has written it (lab/guest_files.py). Before a batch's own commands, where the batch's
-# `commands` don't name it.
+# Flent's command that puts the scenario's queue on the router, and starts the scenario's program
+# there. The testbed writes its script (lab/guest_files.py). It runs before a batch's own commands,
+# unless the batch's key `commands` gives it another place.
 ROUTER_HOOK = "router"
 ROUTER_COMMAND: Mapping[str, Mapping[str, str]] = {ROUTER_HOOK: {
     "exec": f'. "${environment.APPLY}"', "type": "pre", "essential": "True"}}
 
-# In the guest; the batch's own would get into random choices of its Flent.
+# Name of the batch in the guest. The batch's real name would influence random choices of the
+# guest's Flent.
 BATCH_NAME = "cell"
 
 _UNEXPANDED = re.compile(r"\$\{[^}]*\}?")
@@ -30,26 +32,28 @@ _UNEXPANDED = re.compile(r"\$\{[^}]*\}?")
 
 @dataclass(frozen=True)
 class Cell:
-    """What runs: the test, its Flent settings, the hook commands, the testbed's scenario.
+    """A run: the test, its Flent settings, the hook commands, the testbed's scenario, and how to
+    store it.
 
-    Those four decide the run. What else there is never reaches the guest, so that the run
-    is the same under any name, in any batch, in any folder.
-
-    settings: by the names in flent_settings.SETTINGS, without defaults; commands: name ->
-    the section's keys (exec, type, essential); name: the data file's name without suffix;
-    folder: where it goes; metadata: what the batch says of the run (BATCH_TIME, TITLE and
-    the like); length_s: how long Flent expects it to last; debug_log: whether the output of
-    all tools is kept.
+    Only the first four decide the result of the run. The other fields never reach the guest, so
+    that a run is the same under any name, in any batch, in any folder.
     """
 
+    # Name of the data file without suffix.
     name: str
+    # Folder of the data file.
     folder: Path
     test_name: str
     scenario: Scenario
+    # Flent's settings, by the names in flent_settings.SETTINGS. Defaults are left out.
     settings: Mapping[str, object]
+    # Name of a hook command -> the keys of its section: exec, type, essential.
     commands: Mapping[str, Mapping[str, str]]
+    # Metadata from the batch, such as BATCH_TIME and TITLE.
     metadata: Mapping[str, object]
+    # Duration of the run that Flent expects.
     length_s: float
+    # True: the output of all tools is kept.
     debug_log: bool = False
 
     @property
@@ -60,41 +64,43 @@ class Cell:
 
     @property
     def runs_router_hook_only(self) -> bool:
-        """Whether the batch has no commands of its own, which no data file could hold."""
+        """True if the batch has no commands of its own. A data file can't hold such commands."""
         return self.commands == ROUTER_COMMAND
 
     @property
     def as_metadata(self) -> dict[str, object]:
-        """All that decides the run, but for the scenario; commands by their kind alone."""
+        """Everything that decides the run except the scenario, for the data file. Commands are only
+        described as "router" or "others"."""
         return {"test": self.test_name, "settings": dict(self.settings),
                 "commands": "router" if self.runs_router_hook_only else "others"}
 
     @property
     def data_file(self) -> Path:
-        """Where the finished run is found."""
+        """Path of the run's data file."""
         return self.folder / f"{self.name}.flent.gz"
 
     @property
     def log_file(self) -> Path:
-        """What Flent and the guest had to say."""
+        """Path of the output of Flent and of the guest."""
         return self.folder / f"{self.name}.log"
 
     @property
     def capture_file(self) -> Path:
-        """Headers of packets, of a test with keep_pcap."""
+        """Path of the captured packet headers, which exists for a test with keep_pcap."""
         return self.folder / f"{self.name}.pcap"
 
     @property
     def tools_log_file(self) -> Path:
-        """All that the run's tools have printed."""
+        """Path of the output of all tools of the run, which exists with debug_log."""
         return self.folder / f"{self.name}.debug.log.gz"
 
 
 def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
-    """Return a seed for a run that was given none: the same for the same run anywhere, and on any
-    kernel, so that what differs between two kernels is their doing alone.
+    """Return the seed of a run whose batch gives none.
 
-    Below 2^53, so that every JSON reader keeps it exactly.
+    The same run has the same seed on any machine and with any kernel, so that differences between
+    two kernels are caused by the kernels alone. The seed is below 2^53, so that every JSON reader
+    keeps it exactly.
     """
     requested = {**scenario.but(kernel=STOCK).identity(), "seed": None}
     identity = json.dumps([test_name, requested, str(repetition)], sort_keys=True)
@@ -102,9 +108,11 @@ def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
 
 
 def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
-    """Flent leaves an unknown ${name} in place, and a shell would make it empty.
+    """Raise ConfigError if a value contains a ${name} that Flent didn't expand.
 
-    Raises ConfigError that names the place and the variable.
+    Flent leaves unknown names in place, and a shell would replace them with nothing.
+
+    where: place of the values in the batch, for the message.
     """
     for key, value in values.items():
         match = _UNEXPANDED.search(str(value))
@@ -114,9 +122,9 @@ def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
 
 
 def as_batch_file(cell: Cell) -> str:
-    """Return the cell as a batch file of its own, with one batch of one run."""
+    """Return the text of a batch file that contains this run only."""
     lines = [f"[Batch::{BATCH_NAME}]", f"test_name = {cell.test_name}", "filename_extra = cell",
-             # Always: each line of the log is a look at the clock.
+             # Always on, because each line of the log reads the clock.
              "debug_log = yes"]
     if cell.commands:
         lines.append(f"commands = {', '.join(cell.commands)}")
@@ -127,5 +135,7 @@ def as_batch_file(cell: Cell) -> str:
 
 
 def _one_line(value: str) -> str:
-    # An indented line goes on with the value of the line before it (configparser).
+    """Return the value with indented continuation lines, which configparser reads as the same
+    value."""
+    # configparser appends an indented line to the value of the line before it.
     return value.replace("\n", "\n    ")

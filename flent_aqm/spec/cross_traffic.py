@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kinds of cross traffic, what else is on the line while a test runs: tools that make some."""
+"""The kinds of cross traffic, which is other traffic on the line during a test, and their tools."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from flent_aqm.tools.table import TOOLS
 from flent_aqm.tools.tool import Tool
 
 BULK = "bulk"
+# Name of the kind -> tool that makes it.
 KINDS: Mapping[str, Tool] = {
     tool.cross.word: tool for tool in TOOLS.values() if tool.cross is not None}
-# What a test parameter may be, as a pattern.
+# Regular expression for the values of the test parameter.
 FORM = "(?i)" + "|".join((*ON, *OFF, *KINDS))
 
 
 def parse_cross_traffic(key: str, value: object) -> bool | str:
-    """False for none, True for bulk, which was all there was once, or the name of another kind.
+    """Return False for no cross traffic, True for the kind `bulk`, or the name of another kind.
 
-    Raises ConfigError that names the key.
+    Data files of early versions have True, because bulk was the only kind. `key` names the key in
+    messages. Raises ConfigError for an unknown kind.
     """
     on = switch(value)
     if on is not None:
@@ -34,5 +36,5 @@ def parse_cross_traffic(key: str, value: object) -> bool | str:
 
 
 def kind_of(parsed: bool | str) -> Tool | None:
-    """Return the tool of a kind, None without cross traffic."""
+    """Return the tool for a value of parse_cross_traffic(), None without cross traffic."""
     return KINDS[BULK if parsed is True else parsed] if parsed else None

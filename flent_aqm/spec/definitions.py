@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a test definition of a given name is: in Flent's folder, or else in ours.
+"""Finds the file of a test definition by its name: in Flent's folder, or else in this package's.
 
-A test's name may come out of a data file of somebody else, and what it leads to is
-executed as Python code. So a name is a plain file name, never a path.
+A test's name may come from anybody's data file, and the definition is executed as Python code.
+Therefore a name has to be a plain file name, never a path.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SUFFIX = ".conf"
 
 
 def our_tests() -> list[str]:
-    """Return the names of our test definitions, sorted."""
+    """Return the names of this package's test definitions, sorted."""
     try:
         names = os.listdir(resource_dir("tests_defs"))
     except FileNotFoundError:
@@ -25,16 +25,26 @@ def our_tests() -> list[str]:
 
 
 def is_only_ours(test_name: str, stock_dir: str) -> bool:
-    """Return whether a test of that name is ours, and Flent has none of the same name."""
+    """Return whether a test with this name is this package's, and Flent has none with the same
+    name.
+
+    stock_dir: folder of Flent's definitions.
+    """
     return test_name in our_tests() and not os.path.exists(
         os.path.join(stock_dir, test_name + SUFFIX))
 
 
 def locate(filename: str, stock_dir: str) -> str:
-    """Return the file to execute for one that Flent is about to open in stock_dir.
+    """Return the path of the definition to execute.
 
-    Gives filename itself where Flent has it, or where nobody has. Raises RuntimeError,
-    which Flent reports in one line, when the name that it was made of is a path.
+    That is this package's file if Flent lacks the file and this package has it, otherwise
+    `filename`.
+
+    Args:
+        filename: path that Flent is about to open, in its own folder.
+        stock_dir: folder of Flent's definitions.
+
+    Raises RuntimeError, which Flent reports in one line, if the test's name is a path.
     """
     refuse_path(filename, [stock_dir])
     ours = resource_dir("tests_defs") / os.path.basename(filename)
@@ -42,8 +52,11 @@ def locate(filename: str, stock_dir: str) -> str:
 
 
 def refuse_path(filename: str, folders: Sequence[str]) -> None:
-    """Raise RuntimeError unless the file is right in one of the folders of definitions, the
-    first of which is Flent's own: then the name that it was made of is a plain one."""
+    """Raise RuntimeError if the file is not directly in one of these folders of definitions. The
+    test's name was then a path, not a plain name.
+
+    folders: folders of definitions, Flent's own first.
+    """
     if os.path.dirname(filename) not in folders:
         name = os.path.relpath(filename, folders[0]).removesuffix(SUFFIX)
         raise RuntimeError(f"test name {name!r} is a path; expected a plain name, as "

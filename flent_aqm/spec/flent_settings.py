@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings of Flent that shape a run: the words that give them to the guest's Flent, and
-the values that are taken from a data file.
+"""Flent's settings that influence a run: their command-line options, and the values that are
+accepted from a data file.
 
-A run is made from these, the test's name and the scenario alone. Each data file has them
-in AQM.run, so that the run can be made again.
+A run depends only on these settings, the test's name and the scenario. Each data file has them in
+AQM.run, so that the run can be repeated.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from flent_aqm.spec.cross_traffic import FORM as CROSS_TRAFFIC
 from flent_aqm.spec.flow_groups import FLOWS, RATES
 from flent_aqm.tools.table import SERVERS, TOOLS
 
+# Function that returns whether a value is accepted.
 Check = Callable[[object], bool]
 
 SECOND_SERVER = ("dest1", "dest2")
@@ -25,26 +26,28 @@ LAB_HOSTS = ("client", "router", "server", *SECOND_SERVER)
 
 
 def number(lowest: float, highest: float) -> Check:
-    """Return a check that accepts numbers within bounds."""
+    """Return a check that accepts numbers within these bounds."""
     return lambda value: (isinstance(value, int | float) and not isinstance(value, bool)
                           and lowest <= value <= highest)
 
 
 def text(pattern: str) -> Check:
-    """Return a check that accepts texts that match as a whole."""
+    """Return a check that accepts texts that the regular expression matches as a whole."""
     return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
 def list_of(check: Check) -> Check:
-    """Return a check that accepts lists of what check accepts."""
+    """Return a check that accepts lists whose elements pass `check`."""
     return lambda value: isinstance(value, list) and all(map(check, value))
 
 
 def _switch(value: object) -> bool:
+    """Accept True and False."""
     return isinstance(value, bool)
 
 
 def _never(value: object) -> bool:
+    """Accept no value."""
     return False
 
 
@@ -53,17 +56,20 @@ _COUNT = text("[1-9][0-9]{0,3}")
 _DECIMAL = text("[0-9]{1,9}(\\.[0-9]{1,9})?")
 _PORT = text("[1-9][0-9]{0,4}")
 _WORDS = text("[A-Za-z0-9][A-Za-z0-9_.,-]{0,99}")
-# Of a topology (spec/topology/graph.py) they may be others. No name server knows any.
+# Hosts of a topology (spec/topology/graph.py) may have other names. No name server knows any of
+# them.
 _LAB_HOST = text(defaults.HOST_NAME)
 
 
 def _any_of(patterns: Sequence[str]) -> Check:
+    """Return a check that accepts texts that match one of these regular expressions."""
     checks = [text(one) for one in patterns]
     return lambda value: any(check(value) for check in checks)
 
 
 def _of_tools() -> Iterator[tuple[str, Check]]:
-    """Yield the tools' own; of one that several have, any form may come."""
+    """Yield the test parameters of the tools with their checks. If several tools have the same
+    parameter, the values of each are accepted."""
     forms: dict[str, list[str]] = {}
     for tool in TOOLS.values():
         for name, form in tool.parameters.items():
@@ -72,8 +78,8 @@ def _of_tools() -> Iterator[tuple[str, Check]]:
         yield name, _any_of(patterns)
 
 
-# Test parameter -> the values that may come from a data file. Flent makes command lines of
-# some parameters (`command`, `ping_hosts`, …): what isn't listed here is refused.
+# Test parameter -> check of values from a data file. Flent makes command lines of some parameters
+# (`command`, `ping_hosts`, …), so parameters that aren't listed here are refused.
 TEST_PARAMETERS: dict[str, Check] = {
     **{server.parameter: _PORT for server in SERVERS.values() if server.parameter},
     **dict(_of_tools()),
@@ -120,6 +126,7 @@ TEST_PARAMETERS: dict[str, Check] = {
 
 
 def _test_parameters(value: object) -> bool:
+    """Accept a mapping of known test parameters with accepted values."""
     return isinstance(value, dict) and all(
         name in TEST_PARAMETERS and TEST_PARAMETERS[name](str(parameter))
         for name, parameter in value.items())
@@ -127,10 +134,11 @@ def _test_parameters(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Setting:
-    """option: the word of Flent's command line; may_come_from_data: whether a value that a
-    data file holds is harmless, and of the right form."""
+    """A setting of Flent."""
 
+    # Its option on Flent's command line.
     option: str
+    # Check that a value from a data file is harmless and has the right form.
     may_come_from_data: Check
 
 
@@ -157,7 +165,7 @@ SETTINGS: dict[str, Setting] = {
 
 
 def as_words(settings: Mapping[str, object]) -> list[str]:
-    """Return words for Flent's command line, in a fixed order."""
+    """Return the settings as arguments for Flent's command line, in a fixed order."""
     words: list[str] = []
     for key, setting in SETTINGS.items():
         if key not in settings:
@@ -177,7 +185,7 @@ def as_words(settings: Mapping[str, object]) -> list[str]:
 
 
 def check_from_data(settings: Mapping[str, object]) -> None:
-    """Raise ConfigError unless each setting is known and its value one to be used."""
+    """Raise ConfigError if a setting from a data file is unknown, or its value isn't accepted."""
     for key, value in settings.items():
         if key not in SETTINGS:
             raise ConfigError(f"unknown setting {key[:40]!r}; known: {', '.join(SETTINGS)}")

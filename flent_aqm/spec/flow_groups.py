@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups of flows and changes of the router's rate, for tests_defs/aqm_flows.conf.
+"""Parses groups of flows and changes of the router's rate, for tests_defs/aqm_flows.conf.
 
-Read whenever the test is loaded, in the guest too: it imports little.
+Imported whenever that test is loaded, also in the guest, so it imports little.
 
     flows=2xreno+1xudp8@20-40+1xudp3~390+1xcubic/dest2+client2:1xcubic
           | |    |    |             |           |      |
@@ -30,10 +30,10 @@ from flent_aqm.spec.topology.topology import parse_topology
 
 MAX_FLOWS = 128
 SHORTEST_STEP_S = 0.01
-# iperf3 leaves parts of a second off, and runs for ever where none is left.
+# iperf3 ignores fractions of a second, and runs for ever if nothing is left.
 SHORTEST_FLOW_S = 1
 SECOND_SERVER = "dest2"
-# Also the form in which a data file may bring the parameters (sweep/flent_settings.py).
+# Regular expressions for the test parameters, also for values from a data file (flent_settings.py).
 _NUMBER = r"\d{1,5}(?:\.\d{1,6})?"
 _GROUP = (rf"(?:(?P<source>{defaults.HOST_NAME}):)?(?P<count>[1-9]\d{{0,2}})x"
           rf"(?:udp(?P<udp>{_NUMBER})(?:~(?P<burst>1000|[1-9]\d{{0,2}}))?"
@@ -46,30 +46,40 @@ RATES = rf"{_NUMBER}(?:,{_NUMBER}){{0,99}}"
 ONLY_IN_NAMESPACES = ("works where the router is a network namespace of this machine (testbed "
                       "virtual or netns)")
 
+# Function that reports an error to Flent.
 Refuse = Callable[[str], object]
 
 
 @dataclass(frozen=True)
 class Group:
-    """Equal flows. congestion_control: of TCP, "" for UDP, whose rate is udp_mbps a flow;
-    burst_packets: of UDP, as many are sent at once, 0 for an even pace; start_s, stop_s: within
-    the load; host: to which it goes, "" for the server that the test is for; source: from which,
-    "" for the client."""
+    """A group of equal flows."""
 
+    # The group as the user wrote it.
     text: str
     count: int
+    # TCP's congestion control, "" for UDP.
     congestion_control: str
+    # Rate of each UDP flow.
     udp_mbps: float
+    # Number of UDP packets that are sent at once, 0 for an even pace.
     burst_packets: int
+    # Begin and end, counted from the beginning of the load.
     start_s: float
     stop_s: float
+    # Destination, "" for the server of the test.
     host: str
+    # Host that the flows start from, "" for the client.
     source: str = ""
 
 
 def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
-    """Return what the test parameter flows asks for. refuse: Flent's test_error, may return; then
-    there is one flow of Cubic."""
+    """Parse the test parameter `flows`.
+
+    Args:
+        text: the value of the parameter.
+        load_s: length of the load.
+        refuse: Flent's test_error. If it returns, the result is a single flow of Cubic.
+    """
     groups = []
     if re.fullmatch(FLOWS, text):
         groups = [_group(part, load_s) for part in text.split("+")]
@@ -88,6 +98,7 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
 
 
 def _group(text: str, load_s: float) -> Group:
+    """Parse one group. Its text has to match _GROUP."""
     match = re.fullmatch(_GROUP, text)
     assert match, text
     part = match.groupdict()
@@ -97,9 +108,11 @@ def _group(text: str, load_s: float) -> Group:
 
 
 def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
-    """Raise ConfigError where a group is to start from, or to go to, a host that the scenario's
-    network doesn't have or that can't take it, with its column in text. What isn't understood at
-    all is left to groups_from()."""
+    """Raise ConfigError, with the column, if a group starts from or goes to a host that can't do
+    that in the scenario's network.
+
+    A text that doesn't match FLOWS is ignored here, because groups_from() refuses it.
+    """
     if not re.fullmatch(FLOWS, text) or not re.search("[:/]", text):
         return
     topology = parse_topology("topology", scenario.path.topology)
@@ -126,8 +139,17 @@ def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
 
 def data_sets(groups: Sequence[Group], direction: str, host: str, load_start_s: float,
               scenario: Scenario | None = None) -> dict[str, dict[str, Any]]:
-    """Series name -> data set, one a group. Each has an iperf3 server of its own, as one
-    serves one test at a time. scenario: of the run, None where it is not ours."""
+    """Return Flent's data sets, one per group, by the names of their series.
+
+    Each group has an iperf3 server of its own, because iperf3 serves one test at a time.
+
+    Args:
+        groups: the groups of flows.
+        direction: "upload" or "download".
+        host: the server of the test.
+        load_start_s: begin of the load.
+        scenario: the run's scenario, None outside of this package's runs.
+    """
     by_series: dict[str, dict[str, Any]] = {}
     for port, group in zip(defaults.IPERF3_FLOW_PORTS, groups, strict=False):
         kind = "UDP" if group.udp_mbps else "TCP"
@@ -151,10 +173,17 @@ def data_sets(groups: Sequence[Group], direction: str, host: str, load_start_s: 
 
 def rates_from(text: str, step_s: str, scenario: Scenario | None,
                refuse: Refuse) -> tuple[list[float], float]:
-    """Return Mbit/s that the router's rate takes in turn, and for how long each; checked.
+    """Parse and check the test parameters `rates_mbps` and `rate_step_s`.
 
-    scenario: of the run, None where it isn't known yet, or the router is none of ours, which the
-    runner refuses.
+    Return the rates in Mbit/s that the router's shaper takes in turn, and the duration of each in
+    s. Empty and 0 without rates, or if `refuse` returns.
+
+    Args:
+        text: the value of rates_mbps.
+        step_s: the value of rate_step_s.
+        scenario: the run's scenario. None if it isn't known yet, or if the router isn't set by this
+          package, which the runner refuses.
+        refuse: Flent's test_error.
     """
     if not text:
         return [], 0.0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key `kernel`: which kernel a run of the virtual lab has, and names of its parts."""
+"""The key `kernel`, which selects the kernel of a run in the virtual lab, and the form of names in
+the kernel."""
 
 from __future__ import annotations
 
@@ -7,16 +8,17 @@ import re
 
 from flent_aqm.base.errors import ConfigError
 
-# The one of set-up.
+# Name of the kernel that set-up builds.
 STOCK = "stock"
-# A pattern of what qdiscs and congestion controls register themselves by: the kernel has 16 bytes
-# for either, with the final zero.
+# Regular expression for names of qdiscs and congestion controls. The kernel has 16 bytes for
+# either, with the final zero.
 REGISTERED = "[a-z][a-z0-9_]{0,14}"
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}"
 
 
 def parse_kernel(key: str, value: object) -> str:
-    """Return a kernel's name. Raise ConfigError for what is none: a name becomes a file's."""
+    """Return the name of a kernel. Raises ConfigError for an invalid name, because the name becomes
+    a file's."""
     text = str(value).strip()
     if not re.fullmatch(_NAME, text):
         raise ConfigError(f"{key}: {text!r} is not a valid name of a kernel; expected up to 40 "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of all that can be asked for, so that a name which nobody reads is refused."""
+"""The names of all keys and test parameters, so that unknown names are refused."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from flent_aqm.spec.flent_settings import TEST_PARAMETERS
 from flent_aqm.spec.key import Key
 from flent_aqm.spec.scenario import KEYS
 
-# What shapes the testbed. Those without a direction are for both.
+# Keys of the scenario. Keys without a direction set both directions.
 SCENARIO_KEYS = frozenset({*KEYS, *(row.both for row in KEYS.values() if row.both)})
-# Each parameter of an AQM, of a shaper, or of a router's model, is checked with it.
+# Prefixes of keys for parameters. The record of the AQM, shaper or router model checks the names.
 QUEUE_PREFIXES = ("aqm_", "up_aqm_", "shaper_")
 PARAMETER_PREFIXES = (*QUEUE_PREFIXES, "router_")
-# Of the sweep, which reads them.
+# Keys that the sweep reads.
 SWEEP_KEYS: Mapping[str, Key] = {
     "jobs": Key("1 to 1024", "parallel runs; in real time always 1", usual="one per core"),
     "summary_by": Key("keys", "settings by which the table at the end groups runs",
                       usual="all that differ"),
     **{name: row for part in parts().values() for name, row in part.sweep_keys.items()},
 }
-# Of Flent's batch sections besides its settings; `for_…` as well.
+# Keys of Flent's batch sections other than its settings. Keys `for_…` are allowed as well.
 BATCH_KEYS = frozenset({
     "test_name", "output_path", "filename_extra", "commands", "repetitions", "pause", "abstract",
     "disabled", "enabled", "inherits", "debug_log"})
-# Flent sets these for each run, whatever a batch says.
+# Keys that Flent overwrites for each run.
 SET_BY_FLENT = frozenset({"batch_time", "repetition"})
 COMMAND_KEYS = frozenset({
     "exec", "type", "essential", "kill", "extra_commands", "abstract", "disabled", "enabled",
@@ -37,8 +37,10 @@ SEE = "; see docs/reference/keys.md"
 
 
 def refuse_unknown_scenario_keys(where: str, names: Iterable[str]) -> None:
-    """Raise ConfigError for the first name that doesn't shape the testbed, where nothing else
-    can stand, with the one that is most like it."""
+    """Raise ConfigError for the first name that is no key of a scenario, with the most similar key.
+
+    where: place of the names, for the message.
+    """
     for name in names:
         if name not in SCENARIO_KEYS and not name.startswith(PARAMETER_PREFIXES):
             raise ConfigError(f"{where}: unknown key {name!r}"
@@ -46,7 +48,10 @@ def refuse_unknown_scenario_keys(where: str, names: Iterable[str]) -> None:
 
 
 def refuse_unknown_parameters(where: str, names: Iterable[str]) -> None:
-    """Raise ConfigError for a test parameter that none of our tests reads."""
+    """Raise ConfigError for the first name that is no test parameter of this package's tests.
+
+    where: place of the names, for the message.
+    """
     for name in names:
         if name not in TEST_PARAMETERS:
             raise ConfigError(f"{where}: unknown test parameter {name!r}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings of the form NAME+PARAMETER=VALUE+…, as router models have it; and a device's line for
-the kernel."""
+"""Parses models of the form NAME+PARAMETER=VALUE+…, and writes a device's line for a kernel
+module."""
 
 from __future__ import annotations
 
@@ -17,8 +17,16 @@ Model = TypeVar("Model")
 
 def parse_words(key: str, text: str, models: Mapping[str, Model],
                 bounds: Mapping[str, tuple[float, float]]) -> Model:
-    """Return the model of that name with the parameters given, all of them numbers within
-    bounds. Raises ConfigError."""
+    """Parse `NAME+PARAMETER=VALUE+…` into the model NAME with changed parameters.
+
+    Args:
+        key: the key of the batch, for messages.
+        text: the text to parse.
+        models: name -> model, a dataclass.
+        bounds: parameter -> least and greatest value. All parameters are numbers.
+
+    Raises ConfigError if a name is unknown, given twice, or a value is out of range.
+    """
     name, *changes = text.split("+")
     if name not in models:
         raise ConfigError(f"{key}: {unknown_value(name, models)}")
@@ -41,6 +49,6 @@ def parse_words(key: str, text: str, models: Mapping[str, Model],
 
 
 def device_line(device: str, values: Mapping[str, int | str]) -> str:
-    """Return what a parameter of a module of the lab's kernel takes for a device: its name, and
-    each value that is neither 0 nor empty, as NAME=VALUE."""
+    """Return a device's line for a parameter of the lab's kernel modules: the device's name, and
+    NAME=VALUE for each value that is neither 0 nor empty."""
     return " ".join([device, *(f"{name}={value}" for name, value in values.items() if value)])

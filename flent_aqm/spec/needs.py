@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a test needs of the machine and of the server, by the beginning of its name."""
+"""The programs and servers that a test needs, by the beginning of its name."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from flent_aqm.tools.tool import Program
 
 @dataclass(frozen=True)
 class Needs:
-    """tools: programs of client and server; servers: those to start, of tools/table.py. A server
-    that isn't started costs no time."""
+    """Requirements of a test."""
 
+    # Names of programs and Python modules, of client and server.
     tools: tuple[str, ...]
+    # Names of the servers to start, in tools/table.py. Servers that aren't needed aren't started,
+    # because each costs time.
     servers: tuple[str, ...]
 
 
-# Tests of several tools, and Flent's.
+# Beginning of a test's name -> requirements, for tests of several tools and Flent's own tests.
 NEEDS = {
     "ping_exp": Needs(("iperf3",), ("iperf3",)),
     "aqm_flows": Needs(("iperf3",), ("irtt", "iperf3", "iperf3-flows")),
@@ -34,12 +36,12 @@ NEEDS = {
     "rtt_fair": Needs(("netperf", "netserver"), ("irtt", "netserver")),
     "tcp_": Needs(("netperf", "netserver"), ("irtt", "netserver")),
 }
-# What isn't listed: any server may be the one.
+# Requirements of unknown tests, which may use any of these servers.
 _ALL = Needs((), ("irtt", "iperf3", "netserver", "ndt7-cleartext"))
 
 
 def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, object]) -> Needs:
-    """Return what one run needs, with all that its scenario and test parameters add."""
+    """Return the requirements of one run, including those of its scenario and test parameters."""
     needs = needs_of(test_name, parameters)
     if test_name.startswith("ndt7"):
         needs = _ndt7(needs, scenario, parameters)
@@ -51,7 +53,7 @@ def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, ob
 
 
 def refuse_servers_behind_ssh(needs: Needs, scenario: Scenario) -> None:
-    """Raise ConfigError where server_testbed is to start what it can't."""
+    """Raise ConfigError if server_testbed would have to start a server that it can't start."""
     for name in needs.servers if scenario.lab.server_testbed else ():
         if not SERVERS[name].behind_ssh:
             kind = kind_of(scenario.hosts.cross_traffic)
@@ -64,7 +66,8 @@ def refuse_servers_behind_ssh(needs: Needs, scenario: Scenario) -> None:
 
 
 def _ndt7(needs: Needs, scenario: Scenario, parameters: Mapping[str, object]) -> Needs:
-    """Return its client and server, of the maker asked for, in cleartext or not."""
+    """Return the requirements of an NDT7 test with the requested client and server, with or without
+    TLS."""
     tls = bool(switch(parameters.get("ndt7_tls", "no")))
     client = defaults.MLAB_NDT7_CLIENT if parameters.get("ndt7_client") == "mlab" else "ndt7-client"
     return replace(
@@ -75,10 +78,10 @@ def _ndt7(needs: Needs, scenario: Scenario, parameters: Mapping[str, object]) ->
 
 
 def needs_of(test_name: str, parameters: Mapping[str, object]) -> Needs:
-    """Return what a test needs."""
+    """Return the requirements of a test with these test parameters."""
     if tool := tool_of(test_name):
         server = tool.server_of(parameters)
-        # A module that its server isn't without is the client's, too.
+        # The client needs the server's Python module as well.
         tools = dict.fromkeys((*map(_name, tool.programs),
                                *((server.module,) if server.module else ())))
         return Needs(tuple(tools), ("irtt", server.name))
@@ -89,4 +92,5 @@ def needs_of(test_name: str, parameters: Mapping[str, object]) -> Needs:
 
 
 def _name(program: Program | str) -> str:
+    """Return the name of a program."""
     return program if isinstance(program, str) else program.name

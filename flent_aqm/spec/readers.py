@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Readers of values: each takes a key's name and what was given, returns the value in one form, and
-raises ConfigError that names the key, the value seen and what is expected."""
+"""Functions that check and convert the value of a key.
+
+Each takes the key's name and the given value. Each raises ConfigError with the key, the value and
+what is expected.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +18,21 @@ from flent_aqm.base.nearest import unknown_value
 from flent_aqm.base.switch import switch
 
 _DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}")
-# No name begins with -, which ssh would take for an option.
+# Names don't begin with -, which ssh would take for an option.
 _SSH = re.compile(r"ssh://([A-Za-z0-9_][A-Za-z0-9_.-]*@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
 _MOST_COMMAND = 4096
 
 
 def one_of(key: str, value: object, choices: Collection[str]) -> str:
-    """Return the value, if it is one of the words. Raises ConfigError with the nearest word."""
+    """Return the value if it is one of `choices`. Raises ConfigError with the most similar
+    choice."""
     if value not in choices:
         raise ConfigError(f"{key}: {unknown_value(str(value), choices)}")
     return str(value)
 
 
 def number(key: str, value: object, unit: str) -> float:
-    """Return a finite number; unit: for the message."""
+    """Return a finite number. `unit` is for the message. Raises ConfigError."""
     try:
         if isinstance(value, bool):
             raise ValueError
@@ -41,7 +45,7 @@ def number(key: str, value: object, unit: str) -> float:
 
 
 def rate(key: str, value: object) -> float:
-    """Return Mbit/s."""
+    """Return a rate in Mbit/s, from MIN_RATE_MBPS to MAX_RATE_MBPS. Raises ConfigError."""
     mbps = number(key, value, "Mbit/s")
     if not defaults.MIN_RATE_MBPS <= mbps <= defaults.MAX_RATE_MBPS:
         raise ConfigError(
@@ -51,7 +55,7 @@ def rate(key: str, value: object) -> float:
 
 
 def delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> float:
-    """Return ms."""
+    """Return a delay in ms, from 0 to `most_ms`. Raises ConfigError."""
     delay_ms = number(key, value, "ms")
     if not 0 <= delay_ms <= most_ms:
         raise ConfigError(f"{key}: {value} ms is out of range; expected 0 to {most_ms:.10g}")
@@ -59,8 +63,8 @@ def delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> fl
 
 
 def whole(key: str, value: object, low: int, high: int) -> int:
-    """Return a whole number."""
-    # Flent makes True and False of 1 and 0.
+    """Return a whole number from `low` to `high`. Raises ConfigError."""
+    # Flent turns 1 and 0 into True and False.
     text = str(int(value)) if isinstance(value, bool) else str(value)
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not low <= int(text) <= high:
         raise ConfigError(f"{key}: {text[:40]!r} is not a whole number from {low} to {high}")
@@ -68,12 +72,12 @@ def whole(key: str, value: object, low: int, high: int) -> int:
 
 
 def packets(key: str, value: object) -> int:
-    """Return a number of packets below ten million."""
+    """Return a number of packets, from 0 to 9999999. Raises ConfigError."""
     return whole(key, value, 0, 9_999_999)
 
 
 def flag(key: str, value: object) -> bool:
-    """Return a switch, by any of the words that Flent takes for one."""
+    """Return True or False for any word that Flent takes for a switch. Raises ConfigError."""
     on = switch(value)
     if on is None:
         raise ConfigError(f"{key}: {value!r} is not a switch; give yes or no")
@@ -81,7 +85,8 @@ def flag(key: str, value: object) -> bool:
 
 
 def command(key: str, value: object) -> str:
-    """Return one line for a shell."""
+    """Return a command line for a shell. Raises ConfigError if it is empty, too long, has control
+    characters or unbalanced quotes."""
     text = str(value).strip()
     try:
         words = shlex.split(text)
@@ -95,7 +100,7 @@ def command(key: str, value: object) -> str:
 
 
 def device(key: str, value: object) -> str:
-    """Return the name of a network device."""
+    """Return the name of a network device. Raises ConfigError for an invalid name."""
     text = str(value)
     if not _DEVICE.fullmatch(text):
         raise ConfigError(f"{key}: {text!r} is not a valid name of a network device")
@@ -103,7 +108,7 @@ def device(key: str, value: object) -> str:
 
 
 def server(key: str, value: object) -> str:
-    """Return the address of a server that is logged in to."""
+    """Return the address of a server of the form ssh://[user@]server[:port]. Raises ConfigError."""
     text = str(value)
     if not _SSH.fullmatch(text):
         raise ConfigError(f"{key}: {text!r} is not an address; "
@@ -112,7 +117,8 @@ def server(key: str, value: object) -> str:
 
 
 def testbed(key: str, value: object) -> str:
-    """Return virtual, netns or a router's address."""
+    """Return `virtual`, `netns` or a router's address ssh://[user@]router[:port]. Raises
+    ConfigError."""
     text = str(value)
     if text in ("virtual", "netns") or _SSH.fullmatch(text):
         return text
@@ -121,7 +127,7 @@ def testbed(key: str, value: object) -> str:
 
 
 def seed(key: str, value: object) -> int:
-    """Return a seed."""
+    """Return a seed, from 0 to 10^18 - 1. Raises ConfigError."""
     text = str(value)
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise ConfigError(f"{key}: {text!r} is not a whole number from 0 to 10^18 - 1")

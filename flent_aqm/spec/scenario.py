@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is asked of the testbed for one run: a checked, frozen record of records.
+"""The record Scenario: all requested settings of the testbed for one run, checked and immutable.
 
-Batch files, command lines and data files give text; everything past this module
-works with a Scenario, so a wrong value is found before anything starts.
+Batch files, command lines and data files contain text. All other modules work with a Scenario, so a
+wrong value is found before anything starts.
 """
 
 from __future__ import annotations
@@ -22,62 +22,67 @@ from flent_aqm.spec.batch_keys.path import DUMBBELL, Path
 from flent_aqm.spec.batch_keys.router import Router
 from flent_aqm.spec.key import Key, Record
 
-# Those of parts, by name.
+# Records that parts add, by name.
 _OF_PARTS: Mapping[str, type[Record]] = {
     name: kind for part in parts().values() for name, kind in part.records.items()}
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """Requested settings of one run. Each field of a record is a key of a batch. of_parts: records
-    of parts, in the order of their names."""
+    """Requested settings of the testbed for one run. Each field of a record in it is a key of a
+    batch."""
 
     lab: Lab = Lab()
     router: Router = Router()
     path: Path = Path()
     hosts: Hosts = Hosts()
+    # Records that parts add, in the order of their names.
     of_parts: tuple[Record, ...] = tuple(kind() for kind in _OF_PARTS.values())
 
     @property
     def behind_ssh(self) -> bool:
-        """Whether the router is a real one."""
+        """True if the router is a real one, reached by ssh."""
         return self.lab.testbed.startswith("ssh://")
 
     @property
     def replaces_modem(self) -> bool:
-        """Whether a part's model stands in the modem's place."""
+        """True if a part's model replaces the modem."""
         return any(record.replaces_modem for record in self.of_parts)
 
     @property
     def router_has_cards(self) -> bool:
-        """Whether the router's cards and processor take their time."""
+        """True if the router's model has network cards and a processor."""
         return any(record.router_has_cards for record in self.of_parts)
 
     def record(self, name: str) -> Any:
-        """Return one of the records."""
+        """Return the record with this name, such as "router", or the name of a part's record."""
         if name in _OF_PARTS:
             return self.of_parts[list(_OF_PARTS).index(name)]
         return getattr(self, name)
 
     def described(self) -> dict[str, object]:
-        """Return what a data file says of models beside their keys."""
+        """Return descriptions of the models for the data file, in addition to their keys."""
         return {name: value for record in self._records()
                 for name, value in record.described().items()}
 
     def as_dict(self) -> dict[str, object]:
-        """Return all settings by key, fit for JSON: complete, so that a data file keeps its meaning
-        whatever later versions have for defaults."""
+        """Return all settings by key in a form that JSON can hold. Defaults are included, so that a
+        data file keeps its meaning when a later version changes them."""
         return _fit_for_json({one.name: getattr(record, one.name)
                               for record in self._records() for one in fields(record)})
 
     def differing(self) -> dict[str, object]:
-        """Return the settings that differ from their defaults, fit for JSON."""
+        """Return the settings that differ from their defaults, in a form that JSON can hold."""
         return _fit_for_json({name: value for record in self._records()
                               for name, value in record.differing().items()})
 
     def identity(self) -> dict[str, object]:
-        """Return what tells this run from others: a new key leaves the seeds of runs without it as
-        they are."""
+        """Return the settings that distinguish this run from others, from which its seed is
+        derived.
+
+        Defaults are left out, so that a new key doesn't change the seeds of runs without it. Of
+        files, only the name counts, not the folder.
+        """
         values = self.differing()
         return values | {key: os.path.basename(str(value)) for key, value in values.items()
                          if KEYS[key].is_file}
@@ -88,7 +93,8 @@ class Scenario:
 
     @classmethod
     def from_json(cls, text: str) -> Scenario:
-        """Return the reverse of as_json, checked like any other input."""
+        """Return the scenario from the result of as_json(). Raises ConfigError if the text isn't
+        valid."""
         try:
             settings = json.loads(text)
         except ValueError:
@@ -99,11 +105,11 @@ class Scenario:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, object]) -> Scenario:
-        """Check and convert what a batch or command line gives.
+        """Check and convert settings from a batch, command line or data file.
 
-        Keys are those of the records, `rate_mbps` and the like for both directions, `aqm_NAME` for
-        a parameter of the AQM and `router_NAME` for one of the router's model; keys of others are
-        left alone. Raises ConfigError that names the key and the value.
+        Keys are those of the records, keys for both directions such as `rate_mbps`, `aqm_NAME` for
+        a parameter of the AQM, and `router_NAME` for a parameter of the router's model. Other keys
+        are ignored. Raises ConfigError that names the key and the value.
         """
         records: dict[str, Any] = {name: kind.read(settings) for name, kind in RECORDS.items()}
         scenario = cls._of(records)
@@ -111,7 +117,8 @@ class Scenario:
         return scenario
 
     def but(self, **changes: object) -> Scenario:
-        """Return the scenario with other values, by key, which are right already."""
+        """Return the scenario with changed values, given by key. The values aren't checked. Raises
+        TypeError for an unknown key."""
         changed: dict[str, Any] = {}
         for name, kind in RECORDS.items():
             own: dict[str, Any] = {key: changes.pop(key) for key in kind.rows() if key in changes}
@@ -122,14 +129,16 @@ class Scenario:
 
     @classmethod
     def _of(cls, records: Mapping[str, Any]) -> Scenario:
+        """Return the scenario that consists of these records, given by name."""
         return cls(**{name: record for name, record in records.items() if name not in _OF_PARTS},
                    of_parts=tuple(records[name] for name in _OF_PARTS))
 
     def _records(self) -> Iterator[Record]:
+        """Iterate over all records."""
         return (self.record(name) for name in RECORDS)
 
     def _refuse_odd_pairs(self) -> None:
-        """Settings that are right alone and can't be had together."""
+        """Raise ConfigError for settings that are valid alone but can't be combined."""
         for record in self._records():
             record.refuse_odd_pairs(self)
         path = self.path
@@ -137,13 +146,14 @@ class Scenario:
                 and not self.replaces_modem:
             raise ConfigError("modem: one of modem_down_mbps and modem_up_mbps is missing; give "
                               "both, or modem_mbps", "modem")
-        # What reads it needs this module.
+        # Imported here, because topology/pairs.py imports this module.
         if path.topology != DUMBBELL:
             from flent_aqm.spec.topology.pairs import refuse_odd_pairs
 
             refuse_odd_pairs(self)
 
 
+# Name -> class of all records.
 RECORDS: Mapping[str, type[Record]] = {
     **{one.name: type(one.default) for one in fields(Scenario)  # type: ignore[misc]
        if one.name != "of_parts"}, **_OF_PARTS}
@@ -153,14 +163,17 @@ KEYS: Mapping[str, Key] = {name: row for kind in RECORDS.values()
 
 
 def _fit_for_json(values: Mapping[str, object]) -> dict[str, object]:
-    """Parameters of queues are pairs in a frozen record, and a mapping in JSON."""
+    """Return values in a form that JSON can hold: parameters of queues become mappings."""
     return {key: dict(value) if isinstance(value, tuple) else value
             for key, value in values.items()}
 
 
 def scenario_in_namespace() -> Scenario | None:
-    """Return the scenario that this process measures for, if its router is a network namespace of
-    this machine, so that its queues can be read, and its rate changed, while a test runs."""
+    """Return the scenario of the run that this process belongs to, if its router is a network
+    namespace of this machine. Otherwise return None.
+
+    In that case tools can read the router's queues and change its rate during a test.
+    """
     text = os.environ.get(environment.SCENARIO)
     scenario = None if text is None else Scenario.from_json(text)
     return scenario if scenario and scenario.lab.testbed in ("virtual", "netns") else None

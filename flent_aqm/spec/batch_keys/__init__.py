@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The records of a scenario: each key of a batch is a field of one."""
+"""The records of a scenario. Each of their fields is a key of a batch."""

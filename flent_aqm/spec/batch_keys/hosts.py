@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the hosts are and do: their TCP, what else they send."""
+"""Keys of the hosts: TCP, NDT7 server, network card, cross traffic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flent_aqm.spec.readers import one_of, whole
 
 
 def _tcp_ecn(name: str, value: object) -> bool | str:
-    """Return a switch, or ACCECN."""
+    """Return True, False or ACCECN. Raises ConfigError for another value."""
     if value == defaults.ACCECN:
         return defaults.ACCECN
     on = switch(value)
@@ -27,7 +27,7 @@ def _tcp_ecn(name: str, value: object) -> bool | str:
 
 @dataclass(frozen=True)
 class Hosts(Record):
-    """What the hosts are and do."""
+    """Settings of client and server, and of other traffic."""
 
     heading = "Hosts and traffic"
 
@@ -48,7 +48,8 @@ class Hosts(Record):
         partial(whole, low=0, high=defaults.MOST_HOST_MODERATION_US), unit="µs")
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError where the NDT7 server is started by others."""
+        """Raise ConfigError if ndt7_cc is given for an NDT7 server that this package doesn't
+        start."""
         if self.ndt7_cc == self.__class__.ndt7_cc:
             return
         if self.ndt7_server != "own":

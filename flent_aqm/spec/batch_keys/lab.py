@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a run is measured."""
+"""Keys of the testbed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flent_aqm.spec.readers import device, seed, server, testbed
 
 @dataclass(frozen=True)
 class Lab(Record):
-    """Where a run is measured: the virtual lab, namespaces, or a router behind ssh."""
+    """The testbed of a run: the virtual lab, network namespaces, or a router behind ssh."""
 
     heading = "Where"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The way between client and server: delays, a modem, who is linked to whom."""
+"""Keys of the path between client and server: delays, a modem, the topology."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _far = partial(delay, most_ms=defaults.MAX_FAR_DELAY_MS)
 
 
 def _topology(name: str, value: object) -> str:
-    """In one form for all ways to write it."""
+    """Return the topology in canonical form. Raises ConfigError."""
     if value == DUMBBELL:
         return DUMBBELL
-    # Here, as a topology's links are written by readers of keys: the modules need each other.
+    # Imported here, because topology.py imports this module.
     from flent_aqm.spec.topology.topology import parse_topology
 
     return parse_topology(name, value).text
@@ -32,7 +32,7 @@ _each_modem: Any = partial(key, None, "0.064 to 40000", "a modem behind the rout
 
 @dataclass(frozen=True)
 class Path(Record):
-    """The way between client and server."""
+    """Settings of the path between client and server."""
 
     heading = "The line"
 
@@ -52,9 +52,10 @@ class Path(Record):
                         "other [networks](../topology.md)", _topology)
 
     def modem_mbps(self, role: str) -> float | None:
-        """The modem's rate `down` or `up`."""
+        """Return the modem's rate in the direction `role` ("down" or "up"), in Mbit/s. None: no
+        modem."""
         return self.modem_up_mbps if role == "up" else self.modem_down_mbps
 
     def modem_buffer_ms(self, role: str) -> float:
-        """How long the modem's buffer `down` or `up` is."""
+        """Return the size of the modem's buffer in the direction `role` ("down" or "up"), in ms."""
         return self.modem_up_buffer_ms if role == "up" else self.modem_down_buffer_ms

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The queue under test, what limits the rate above it, and the router that has both."""
+"""Keys of the router: its queue, and the shaper above it."""
 
 from __future__ import annotations
 
@@ -24,24 +24,27 @@ from flent_aqm.spec.queues.units import Scalar
 from flent_aqm.spec.readers import command, flag, number, one_of, packets, rate, whole
 
 Parameters = tuple[tuple[str, str], ...]
-# Queues that shape by themselves: shaper = cake.
+# AQMs with a shaper of their own, for shaper = cake.
 _OWN_SHAPER = ("cake", "cake_mq")
 _USUAL_MBPS = 100.0
 
 
 def _aqm(key: str, value: object, settings: Settings) -> str:
-    """Return a queue of the table; on a kernel of the user's any, which is looked for there."""
+    """Return the name of an AQM in the table of queues. With a kernel of the user's, return any
+    valid name, which is looked up in that kernel later. Raises ConfigError."""
     if parse_kernel("kernel", settings.get("kernel") or STOCK) != STOCK and is_external(str(value)):
         return str(value)
     return one_of(key, value, tuple(QUEUES))
 
 
 def _read_aqm(key: str, settings: Settings) -> str:
+    """Return the download's AQM. Raises ConfigError."""
     return _aqm(key, settings.get(key) or "no_aqm", settings)
 
 
 def _read_up_aqm(key: str, settings: Settings) -> str | None:
-    """Return the AQM of the upload, where it or a parameter of it is given."""
+    """Return the upload's AQM. If only parameters of it are given, it is that of the download. None
+    if neither is given. Raises ConfigError."""
     if settings.get(key):
         return _aqm(key, settings[key], settings)
     own = any(name.startswith("up_aqm_") and value for name, value in settings.items())
@@ -49,30 +52,38 @@ def _read_up_aqm(key: str, settings: Settings) -> str | None:
 
 
 def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
-    """Return parameters as text by name, from one mapping (as_dict's form) and from keys
-    PREFIX_NAME. key: PREFIX_parameters. Raises ConfigError."""
+    """Return the given parameters, name -> text, from keys PREFIX_NAME and from a mapping under
+    `key` (the form of as_dict()).
+
+    key: PREFIX_parameters.
+
+    Raises ConfigError if the value of `key` isn't a mapping.
+    """
     prefix = key.removesuffix("parameters")
     whole_ = settings.get(key) or {}
     if not isinstance(whole_, Mapping):
         raise ConfigError(f"{key}: {whole_!r}; give each one as {prefix}NAME = value", key)
     requested = {str(name): value for name, value in whole_.items()}
-    # What a batch leaves empty isn't given.
+    # Empty values of a batch count as not given.
     requested |= {name[len(prefix):]: value for name, value in settings.items()
                   if name.startswith(prefix) and name != key and value != ""}
-    # Flent makes True and False of words and of 0 and 1.
+    # Flent turns some words, and 0 and 1, into True and False.
     return {name: str(int(value)) if isinstance(value, bool) else str(value).strip()
             for name, value in requested.items()}
 
 
 def _read_shaper_parameters(key: str, settings: Settings) -> Parameters:
-    """Return the parameters of the shaper, checked and sorted."""
+    """Return the shaper's parameters, checked and sorted. Raises ConfigError."""
     shaper = str(settings.get("shaper") or defaults.SHAPERS[0])
     return tuple(sorted((name, check_shaper_parameter(shaper, name, text))
                         for name, text in _given_parameters(key, settings).items()))
 
 
 def _read_parameters(key: str, settings: Settings) -> Parameters:
-    """Return the parameters of a queue, checked and sorted."""
+    """Return the parameters of the AQM of one direction, checked and sorted. Raises ConfigError.
+
+    key: "aqm_parameters" or "up_aqm_parameters".
+    """
     prefix = key.removesuffix("parameters")
     read = _read_up_aqm if prefix == "up_aqm_" else _read_aqm
     aqm = read(prefix.removesuffix("_"), settings)
@@ -90,7 +101,8 @@ def _read_parameters(key: str, settings: Settings) -> Parameters:
 
 
 def _read_rate(key: str, settings: Settings) -> float:
-    """Return a rate that may be given as a share of the modem's, such as 85%."""
+    """Return a rate in Mbit/s. It may be given as a percentage of the modem's rate, such as 85%.
+    Raises ConfigError."""
     name, value = named_value(key, "rate_mbps", settings)
     if value is None:
         return _USUAL_MBPS
@@ -110,6 +122,7 @@ def _read_rate(key: str, settings: Settings) -> float:
 
 
 def _burst(key: str, value: object) -> float:
+    """Return TBF's burst in ms. Raises ConfigError if it is out of range."""
     burst_ms = number(key, value, "ms")
     if not 0 < burst_ms <= defaults.MAX_TBF_BURST_MS:
         raise ConfigError(f"{key}: {value} ms is out of range; expected more than 0, and "
@@ -124,18 +137,18 @@ _each_rate: Any = partial(
 
 @dataclass(frozen=True)
 class Router(Record):
-    """The queue under test, what limits the rate above it, and the router that has both."""
+    """Settings of the router: its queue, and the shaper above it."""
 
     heading = "The router and its queue"
 
     aqm: str = key("no_aqm", "a name of [queues](queues.md)",
                    "queue on both devices of the router", reader=_read_aqm)
-    # Those that are not at their default, by name, as text: target -> 10ms.
+    # Given parameters as pairs of name and text, such as ("target", "10ms").
     aqm_parameters: Parameters = key(
         (), "see [queues](queues.md); `aqm_options`: words as tc takes them",
         "parameter of the queue, `aqm_target = 10ms`", reader=_read_parameters,
         shown="aqm_NAME", usual="the kernel's")
-    # None: the same as of the download.
+    # None: the same AQM as for the download.
     up_aqm: str | None = key(None, "as `aqm`", "the upload's queue", reader=_read_up_aqm,
                              usual="as `aqm`")
     up_aqm_parameters: Parameters = key(
@@ -159,42 +172,44 @@ class Router(Record):
                               flag)
     txqueuelen: int | None = key(None, "packets", "length of the devices' queue", packets,
                                  unit="packets", usual="the device's")
-    # None: one; behind ssh, what the router has.
+    # None: one queue. Behind ssh, the number that the router has.
     tx_queues: int | None = key(
         None, "1 to 16", "transmit queues of the router's devices",
         partial(whole, low=1, high=defaults.MOST_TX_QUEUES), usual="1")
-    # Runs from when its queue is in place.
+    # Started when the router's queue is in place.
     router_program: str = key("", "a command",
                               "a program on the router, such as a controller", command)
 
     def queue(self, role: str) -> tuple[str, Parameters]:
-        """AQM and parameters of the device that shapes `down` or `up`."""
+        """Return AQM and parameters of the device that shapes the direction `role` ("down" or
+        "up")."""
         if role == "up" and self.up_aqm is not None:
             return self.up_aqm, self.up_aqm_parameters
         return self.aqm, self.aqm_parameters
 
     def shaper_values(self) -> dict[str, Scalar]:
-        """The parameters of the shaper that were requested, by name, as tc sends them."""
+        """Return the requested parameters of the shaper as tc's numbers, by name."""
         known = SHAPER_PARAMETERS.get(self.shaper, {})
         return {name: known[name].read(text) for name, text in self.shaper_parameters}
 
     def rate_mbps(self, role: str) -> float:
-        """The rate of the device that shapes `down` or `up`."""
+        """Return the rate in Mbit/s of the device that shapes the direction `role` ("down" or
+        "up")."""
         return self.rate_up_mbps if role == "up" else self.rate_down_mbps
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """The AQMs of both directions, each once."""
+        """The AQMs of both directions, without duplicates."""
         return tuple(dict.fromkeys(self.queue(role)[0] for role in ("down", "up")))
 
     @property
     def queues_text(self) -> str:
-        """The AQM; where the upload has another one, both with their directions."""
+        """The AQM as text. If the upload has another AQM, both with their directions."""
         down, up = self.queue("down")[0], self.queue("up")[0]
         return down if down == up else f"{down} down, {up} up"
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError for settings that are right alone and can't be had together."""
+        """Raise ConfigError for settings that are valid alone but can't be combined."""
         behind_ssh = scenario.behind_ssh
         for key_ in ("aqm", "up_aqm"):
             name = getattr(self, key_)
@@ -226,6 +241,13 @@ class Router(Record):
                               "off", "tiers")
 
     def _refuse_single_queue(self, key_: str, name: str, behind_ssh: bool) -> None:
+        """Raise ConfigError if an AQM for devices with several queues is requested with a shaper,
+        an IFB device, or a single queue.
+
+        key_: key of the AQM.
+        name: the AQM.
+        behind_ssh: the router is a real one, so the number of its queues isn't known.
+        """
         if self.shaper not in ("cake", "none"):
             raise ConfigError(f"{key_}: {name} works only on the device's own queues, with no "
                               f"shaper above it; give shaper = cake with it, not {self.shaper}",

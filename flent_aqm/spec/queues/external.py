@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Queues that nobody here knows: of a kernel that the user built.
+"""Queues that aren't in the table of queues: those of a kernel that the user built.
 
-Such a queue is asked for by its qdisc's name. Its options are passed as given (the key
-aqm_options), and what tc then reports under their names is compared with them.
+Such a queue is requested by its qdisc's name. Its options (the key aqm_options) are passed to tc as
+given. The values that tc then reports under their names are compared with them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ _WORDS = re.compile(r"[A-Za-z0-9_.%:/-]+( +[A-Za-z0-9_.%:/-]+)*")
 
 
 def is_external(name: str) -> bool:
-    """Return whether this may be the name of a queue that is not in the table."""
+    """Return whether this can be the name of a queue that isn't in the table."""
     return name not in QUEUES and re.fullmatch(REGISTERED, name) is not None
 
 
 def option_words(text: str) -> str:
-    """Return a reader of options: words as tc takes them, such as `limit 1000 target 5ms`."""
+    """Check and return options as tc takes them, such as `limit 1000 target 5ms`. Raises
+    ConfigError."""
     if len(text) > LONGEST or not _WORDS.fullmatch(text):
         raise ConfigError("expected words of letters, digits and _ . % : / - with blanks between, "
                           f"up to {LONGEST} characters, such as limit 1000 target 5ms")
@@ -39,29 +40,31 @@ def option_words(text: str) -> str:
 
 @cache
 def queue_of(name: str) -> Queue:
-    """Return the row of a queue, in the table or not."""
+    """Return the row of a queue, which is made up if the table doesn't have it."""
     if name in QUEUES:
         return QUEUES[name]
     return Queue(
         name, {OPTIONS: Parameter(option_words, reported=None, words="{}")},
-        # Plots give it a look that no other has.
+        # Plots replace this look with a unique one.
         Look("#004488", "o", "-", ""),
         f"a kernel with sch_{name}, and for options a tc that knows them (flent-aqm kernel build "
         f"NAME --qdisc sch_{name}.c --tc q_{name}.c)", adapt=_report, external=True)
 
 
 def _report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """Return what each option may come back as: tc and the kernel know its unit, and we don't."""
+    """Return option -> all values that the kernel may report. The option's unit isn't known here,
+    only to tc and the kernel."""
     words = str(requested.get(OPTIONS, "")).split()
     possible: Report = {}
     for name, value in zip(words, [*words[1:], ""], strict=False):
-        # A name is a word that no number begins; its value the next word.
+        # A word that begins with a letter is a name, and the next word is its value.
         if name[:1].isalpha():
             possible[name] = frozenset(_readings(name, value))
     return possible
 
 
 def _readings(name: str, value: str) -> Iterator[Scalar]:
+    """Yield all values that the kernel may report for an option with this text."""
     if not value or value[:1].isalpha():  # a switch, or a word
         yield from (True, name, "on")
     if value:
@@ -84,7 +87,7 @@ def _readings(name: str, value: str) -> Iterator[Scalar]:
 
 
 def _of_time(us: Scalar) -> Iterator[Scalar]:
-    """Yield times in ns, ms, s, and as CoDel keeps them."""
+    """Yield a time in ns, in ms, in s, and as CoDel stores it."""
     kept: Expected = codel_us(us)
     yield from (int(us) * 1000, *((kept,) if not isinstance(kept, frozenset) else kept))
     if int(us) % 1000 == 0:
@@ -93,7 +96,9 @@ def _of_time(us: Scalar) -> Iterator[Scalar]:
 
 
 def _nothing_more(_number: Scalar) -> Iterator[Scalar]:
+    """Yield nothing."""
     yield from ()
 
 
+# Readers of an option's text, each with a function for further forms of the value.
 _READERS = ((whole, _nothing_more), (size_bytes, _nothing_more), (time_us, _of_time))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A queue's parameters as people write them: checked."""
+"""Checks the parameters of queues and shapers as users write them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,16 @@ from flent_aqm.spec.queues.values import Overhead
 
 
 def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
-    """Return the parameters that words of the queue's manual page stand for, such as `atm overhead
-    44`, by name. key: for the error. Raises ConfigError for a word that the queue doesn't have."""
+    """Convert options in the syntax of the queue's manual page, such as `atm overhead 44`, to
+    parameters.
+
+    Args:
+        aqm: name of the queue.
+        key: the key with the options, for messages.
+        text: the options.
+
+    Return name -> text. Raises ConfigError for an unknown option, or one without its value.
+    """
     try:
         words = iter(option_words(text).split())
     except ConfigError as fault:
@@ -41,7 +49,8 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
 
 
 def _how_to_give(aqm: str, name: str, text: str) -> str:
-    """Return how to give a word of tc's that was taken for a parameter, "" for other names."""
+    """Return how to give one of tc's words that was used as a parameter's name, as the end of a
+    message. "" for other names."""
     parameters = queue_of(aqm).parameters
     if OPTIONS in parameters:
         return f"; give it as aqm_{OPTIONS} = {name} {text[:40]}"
@@ -52,7 +61,8 @@ def _how_to_give(aqm: str, name: str, text: str) -> str:
 
 
 def _said_elsewhere(kind: str, word: str) -> str:
-    """Return the end of an error about a word of tc's that is no parameter here, "" for others."""
+    """Return the end of a message about one of tc's words that is no parameter here: the key to use
+    instead, or why it can't be set. "" for other words."""
     kind = "cake" if kind == "cake_mq" else kind
     if said_by := SAID_BY.get(kind, {}).get(word):
         return f"; {said_by}, says that"
@@ -61,7 +71,8 @@ def _said_elsewhere(kind: str, word: str) -> str:
 
 
 def check_shaper_parameter(shaper: str, name: str, text: str) -> str:
-    """Return the text, when it is a parameter of that shaper. Raises ConfigError."""
+    """Return the text if it is a valid value of this parameter of the shaper. Raises
+    ConfigError."""
     parameters = SHAPER_PARAMETERS.get(shaper, {})
     key = f"shaper_{name}"
     if name not in parameters:
@@ -79,7 +90,8 @@ def check_shaper_parameter(shaper: str, name: str, text: str) -> str:
 
 
 def check_parameter(aqm: str, name: str, text: str) -> str:
-    """Return the text, when it is a parameter of that AQM; raises ConfigError that names both."""
+    """Return the text if it is a valid value of this parameter of the AQM, with switches as yes or
+    no. Raises ConfigError."""
     parameters = queue_of(aqm).parameters
     if name not in parameters:
         raise ConfigError(f"aqm_{name}: {aqm} has no such parameter; known: {', '.join(parameters)}"
@@ -91,7 +103,7 @@ def check_parameter(aqm: str, name: str, text: str) -> str:
     if not value and not isinstance(value, bool) and not parameters[name].zero:
         raise ConfigError(f"aqm_{name}: {text!r} for {aqm}: 0 is not allowed; omit the key "
                           "to use the default", f"aqm_{name}")
-    # A hook's own reading of switches and sizes is not needed then.
+    # Unified here, so that hooks needn't interpret other words for switches.
     if isinstance(value, bool):
         return "yes" if value else "no"
     return text

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""RED's numbers: thresholds from the rate, and what tc makes of them (iproute2 tc/tc_red.c,
-tc/q_red.c).
+"""Computes RED's parameters from the rate, and the values that tc derives from them (iproute2
+tc/tc_red.c, tc/q_red.c).
 
-By Floyd's rules of thumb: min is 10 ms at the rate, but at least three frames; max is 3 x min;
-limit is 4 x max. The kernel has 32 bits for threshold and averaging weight together, so both
-have an upper bound.
+By Floyd's rules of thumb, min is 10 ms at the rate, but at least three frames. max is 3 x min,
+limit is 4 x max. The kernel has 32 bits for threshold and averaging weight together, so both have
+an upper bound.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from flent_aqm.spec.queues.values import Expected, six_digits, size_bytes
 _MIN_US, _MIN_FLOOR_BYTES, _MIN_TOP_BYTES = 10_000, 4542, 4_000_000
 _AVPKT_BYTES, _BURST_TOP_PACKETS = 1000, 100
 _PROBABILITY = 0.02
-# tc keeps it in 32 bits, in bytes/s.
+# tc keeps the bandwidth in 32 bits, in bytes/s.
 _BANDWIDTH_TOP_BIT_S = 34_000_000_000
 
 
 def thresholds(requested: Mapping[str, Scalar], rate_bit_s: int) -> dict[str, int]:
-    """Return the numbers that tc needs, all in bytes but the burst, in packets."""
+    """Return the numbers that tc needs, requested or derived from the rate: min, max, limit and
+    avpkt in bytes, burst in packets."""
     least = min(max(rate_bit_s // 1000 * _MIN_US // 8000, _MIN_FLOOR_BYTES), _MIN_TOP_BYTES)
     least = int(requested.get("min", least))
     packet = int(requested.get("avpkt", _AVPKT_BYTES))
@@ -34,7 +35,8 @@ def thresholds(requested: Mapping[str, Scalar], rate_bit_s: int) -> dict[str, in
 
 
 def complete(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> dict[str, str]:
-    """Return all that tc gets: what is asked for, and the rest derived from it and the rate."""
+    """Return all parameters that tc gets: the requested ones, and the others derived from them and
+    the rate."""
     sizes = {name: size_bytes(requested[name]) for name in ("min", "avpkt") if name in requested}
     derived = {name: str(value) for name, value in thresholds(sizes, rate_bit_s).items()
                if name not in requested}
@@ -42,7 +44,7 @@ def complete(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> dic
 
 
 def report(requested: Mapping[str, Scalar], rate_bit_s: int, clock: Clock) -> dict[str, Expected]:
-    """Return what tc reports of a RED at that rate, all but constants."""
+    """Return the values that tc reports for RED at this rate, except constants."""
     have = thresholds(requested, rate_bit_s)
     ewma = averaging_weight(have["min"], have["burst"], have["avpkt"])
     return {
@@ -56,13 +58,15 @@ def report(requested: Mapping[str, Scalar], rate_bit_s: int, clock: Clock) -> di
 
 
 def reported_probability(requested: Mapping[str, Scalar]) -> float:
-    """Return the probability as tc prints what it keeps in 32 bits."""
+    """Return the probability as tc prints it, after it was stored in 32 bits."""
     return six_digits(int(float(requested.get("probability", _PROBABILITY)) * 2**32) / 2**32)
 
 
 def of_sfq(requested: Mapping[str, Scalar]) -> dict[str, Expected]:
-    """Return what tc reports of the RED within each flow of SFQ (iproute2 tc/q_sfq.c), nothing
-    without its limit. All thresholds follow from the limit where they aren't given."""
+    """Return the values that tc reports for the RED within each flow of SFQ (iproute2 tc/q_sfq.c).
+
+    Empty without `redflowlimit`. Thresholds that aren't requested are derived from it.
+    """
     if "redflowlimit" not in requested:
         return {}
     limit, packet = int(requested["redflowlimit"]), int(requested.get("avpkt", _AVPKT_BYTES))
@@ -75,7 +79,8 @@ def of_sfq(requested: Mapping[str, Scalar]) -> dict[str, Expected]:
 
 
 def averaging_weight(min_bytes: int, burst_packets: int, avpkt_bytes: int) -> int:
-    """tc_red_eval_ewma(): the weight as a negative power of two; -1 when tc would refuse."""
+    """Return RED's averaging weight as a negative power of two, as tc_red_eval_ewma() computes it.
+    -1 if tc would refuse the parameters."""
     above = burst_packets + 1 - min_bytes / avpkt_bytes
     weight = 0.5
     for exponent in range(1, 32):
@@ -86,7 +91,8 @@ def averaging_weight(min_bytes: int, burst_packets: int, avpkt_bytes: int) -> in
 
 
 def _idle_damping(ewma: int, avpkt_bytes: int, rate_bit_s: int, clock: Clock) -> set[int]:
-    """tc_red_eval_idle_damping(), for tc before and since iproute2 6.16; see expected.ticks."""
+    """Return the possible results of tc_red_eval_idle_damping(), before and since iproute2 6.16.
+    See expected.ticks()."""
     rate = min(rate_bit_s, _BANDWIDTH_TOP_BIT_S) // 8
     time_us = 10**6 * (avpkt_bytes / rate)
     dampings = set()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parameters of the shapers above a queue, and words of tc's manual pages that other keys say.
+"""Parameters of the shapers above a queue, and words of tc's manual pages that other keys replace.
 
-HTB's parameters are those of each of its classes, but r2q. Defaults are tc's, which
+HTB's parameters except r2q apply to each of its classes. Defaults are tc's, which
 router/expected.py computes from the rate.
 """
 
@@ -32,7 +32,7 @@ SHAPER_PARAMETERS: Mapping[str, Mapping[str, Parameter]] = {
     "tbf": {"mpu": _OVERHEAD, "overhead": _OVERHEAD, "linklayer": _LINK_LAYER},
 }
 
-# Words of manual pages that are no parameter here -> what says them, by tc's name of the qdisc.
+# Qdisc -> word of its manual page that is no parameter here -> the keys to use instead.
 SAID_BY: Mapping[str, Mapping[str, str]] = {
     "cake": {"bandwidth": "rate_mbps, with shaper = cake",
              "unlimited": "any other shaper than cake"},
@@ -44,7 +44,7 @@ SAID_BY: Mapping[str, Mapping[str, str]] = {
     "hfsc": {"default": "tiers, topology", "ls": "rate_mbps, tiers", "ul": "rate_mbps, topology",
              "m2": "rate_mbps", "rate": "rate_mbps"},
 }
-# Words that nothing here says -> why.
+# Qdisc -> word of its manual page that can't be set -> why.
 NOT_SAID: Mapping[str, Mapping[str, str]] = {
     "red": dict.fromkeys(("qevent", "early_drop", "mark", "block"),
                          "sends packets through filters of one's own, which no key describes"),

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of queues: one row for each that can be asked for.
+"""The table of queues, with a row for each queue that can be requested.
 
-From a row follow the check of its parameters, what the kernel has to report, how each tc
-prints that, the words for tc, what a router needs, how plots show it. docs/extend.md tells how
-to add one.
+A row determines the check of the queue's parameters, the values that the kernel has to report, how
+versions of tc print them, the words for tc, the requirements of a router, and the look in plots.
+docs/extend.md explains how to add a row.
 
-Defaults are those of Linux net/sched/sch_NAME.c, with a frame of 1514 bytes, but for those
-that are sent. Colours are Okabe and Ito's, and for the rarer queues
-Paul Tol's muted ones: the colour-blind can tell them apart. Lines, markers and hatches do
-so in grey print.
+Defaults are those of Linux net/sched/sch_NAME.c, with a frame of 1514 bytes, except for parameters
+with `sent`. Colours are Okabe and Ito's, and for the rarer queues Paul Tol's muted ones, which
+colour-blind people can distinguish. Lines, markers and hatches distinguish queues in grey print.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ from flent_aqm.spec.queues.values import (
     whole,
 )
 
-# An Ethernet frame of the usual MTU: 1500 bytes and 14 of header.
+# An Ethernet frame with the usual MTU: 1500 bytes and a header of 14.
 FRAME_BYTES = 1514
 _MB = 2**20
 
@@ -70,12 +69,13 @@ _DASH_DOT: LineStyle = (0, (6, 1.5, 1, 1.5))
 _DASH_DOT_DOT: LineStyle = (0, (7, 1.5, 1, 1.5, 1, 1.5))
 _SHORT: LineStyle = (0, (2.5, 2.5))
 _LONG: LineStyle = (0, (10, 2.5))
-# For what is no queue, and for several groups of the same queue, in this order.
+# Line styles for groups that aren't queues, and for several groups of the same queue, in this
+# order.
 LINES = (_SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT)
 
 
 def _sfq(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """sfq_change(): flows, limit and depth bound each other."""
+    """Return SFQ's report. Flows, limit and depth limit each other, as in sfq_change()."""
     depth = min(int(requested.get("depth", 127)), 127)
     flows = int(requested.get("flows", 128))
     flows = min(flows, 0x10000 - 128)
@@ -90,8 +90,8 @@ def _sfq(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> 
 
 
 def _cake_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """The kernel reports what tc's words for a framing add up to. While it estimates the rate, it
-    reports what it has found so far."""
+    """Return CAKE's report: the kernel reports the sum of tc's words for a framing. While it
+    estimates the rate, it reports its estimate."""
     framing = CAKE_OVERHEAD.framing(requested.get("overhead", 0))
     raw = framing.raw or "overhead" not in requested
     link_layer = requested.get("linklayer") or framing.link_layer or "noatm"
@@ -106,8 +106,8 @@ def _cake_report(report: Report, requested: Mapping[str, Scalar], place: Attachm
 
 
 def _sfb(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """iproute2 tc/q_sfb.c: of max and target, tc derives the one that isn't given, or is 0.
-    sfb_change(): a limit of 0 is the device's txqueuelen."""
+    """Return SFB's report. tc derives max or target from the other if one isn't given or is 0
+    (iproute2 tc/q_sfb.c). A limit of 0 becomes the device's txqueuelen (sfb_change())."""
     most, target = int(requested.get("max", 0)), int(requested.get("target", 0))
     most = most or ((target * 5 + 1) // 4 if target else 25)
     return {**report, "limit": requested["limit"] or place.txqueuelen, "max": most,
@@ -115,7 +115,8 @@ def _sfb(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> 
 
 
 def _dualpi2(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """Room for the limit's packets, two frames each; and a step in time or in packets."""
+    """Return DualPI2's report: the default memory limit is two frames per packet of the limit, and
+    the step threshold is reported under different names in time and in packets."""
     report = {"memory-limit": 2 * FRAME_BYTES * int(requested["limit"]), **report}
     step = report.pop("step-thresh-us")
     if isinstance(step, str):
@@ -124,15 +125,15 @@ def _dualpi2(report: Report, requested: Mapping[str, Scalar], place: Attachment)
 
 
 def _fq(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """fq reports pacing only where it is off, and by its name what it does with packets beyond the
-    horizon."""
+    """Return fq's report: pacing is only reported if it is off, and the handling of packets beyond
+    the horizon is reported by its name."""
     paces, drops = report.pop("pacing"), report.pop("horizon_drop")
     return {**report, **({} if paces else {"pacing": False}),
             "horizon_drop" if drops else "horizon_cap": True}
 
 
 def _fq_codel(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """tc prints the two parts of the selector as numbers of their own."""
+    """Return FQ-CoDel's report: tc prints the two parts of the selector as separate numbers."""
     both = report.pop("ce_threshold_selector", "")
     if not isinstance(both, str) or not both:
         return report
@@ -141,11 +142,13 @@ def _fq_codel(report: Report, requested: Mapping[str, Scalar], place: Attachment
 
 
 def _red(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+    """Return RED's report."""
     return red.report(requested, place.rate_bit_s, place.clock)
 
 
 def _cake(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
-    """Words that stand for a framing come before those that set a part of it."""
+    """Return CAKE's parameters for tc: bandwidth first, then words for a framing, because the
+    parameters that change a part of the framing have to follow."""
     framing = {name: text for name, text in requested.items()
                if name == "overhead" and not text.lstrip("-").isdigit()}
     return {**({"bandwidth": f"{rate_bit_s}bit"} if shapes else {"unlimited": ""}), **framing,
@@ -153,11 +156,13 @@ def _cake(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mappin
 
 
 def _of_classes(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
+    """Return no parameters for tc, because those of this queue belong to its classes."""
     return {}
 
 
 def _switch(words: str) -> Parameter:
-    """Return a switch that is off, and then not reported."""
+    """Return a switch that is off by default, and only reported if it is on. `words`: tc's words
+    for on and off."""
     return Parameter(flag, "", False, only_if_set=True, words=words)
 
 
@@ -181,7 +186,7 @@ _PIE = {
 _DIFFSERV = ("diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence")
 _ISOLATION = ("flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost",
               "dual-dsthost", "triple-isolate")
-# Of tc-cake(8).
+# Names of round-trip times in tc-cake(8), in us.
 _RTTS_US = {"datacentre": 100, "lan": 1000, "metro": 10_000, "regional": 30_000,
             "internet": 100_000, "oceanic": 300_000, "satellite": 10**6,
             "interplanetary": 3_600_000_000}
@@ -232,7 +237,7 @@ _CAKE_SWITCHES: Mapping[str, tuple[str, Scalar]] = {
 
 _FIFO = "sch_fifo (in every kernel that has qdiscs)"
 
-# In this order they stand in legends and side by side.
+# The order is that of legends and of plots side by side.
 QUEUES: Mapping[str, Queue] = {
     "no_aqm": Queue(
         "pfifo", {"limit": Parameter(whole, "packets", 1000, zero=True, sent=True)},
@@ -261,7 +266,7 @@ QUEUES: Mapping[str, Queue] = {
             "limit": Parameter(whole, "packets", 1000, zero=True, sent=True),
             "max": Parameter(whole, "packets", zero=True),
             "target": Parameter(whole, "packets", zero=True),
-            # tc's own are 33/65535 and 3/65535
+            # tc's own defaults are 33/65535 and 3/65535
             "increment": Parameter(fraction, "", 0.00050355, sfb_share, zero=True),
             "decrement": Parameter(fraction, "", 0.0000457779, sfb_share, zero=True),
             "penalty_rate": Parameter(whole, "packets_per_s", 10, zero=True),
@@ -278,7 +283,7 @@ QUEUES: Mapping[str, Queue] = {
     "codel": Queue(
         "codel", _CODEL, Look("#E69F00", "s", _DASHED, "//"),
         "sch_codel (Linux 3.5, CONFIG_NET_SCH_CODEL)",
-        marks_at=(24, 32)),  # the second are those above ce_threshold, as in fq_codel
+        marks_at=(24, 32)),  # the second counts marks above ce_threshold, as in fq_codel
     "pie": Queue("pie", _PIE, Look("#56B4E9", "D", _SHORT, "||"),
                  "sch_pie (Linux 3.14, CONFIG_NET_SCH_PIE)", marks_at=(36,)),
     "sfq": Queue(
@@ -290,7 +295,7 @@ QUEUES: Mapping[str, Queue] = {
             "quantum": Parameter(size_bytes, "bytes", FRAME_BYTES, at_least(256)),
             "perturb": Parameter(whole, "s", None, only_if_set=True, zero=True),
             "headdrop": Parameter(flag, "", False, only_if_set=True, words="headdrop/"),
-            # of a RED in each flow
+            # parameters of the RED in each flow
             "redflowlimit": Parameter(size_bytes, "bytes", reported=None),
             **{name: Parameter(size_bytes, "bytes", reported=None) for name in ("min", "max",
                                                                                 "avpkt")},
@@ -303,7 +308,7 @@ QUEUES: Mapping[str, Queue] = {
         derived={"min": "bytes", "max": "bytes"}),
     "drr": Queue(
         "drr", {
-            # each a class
+            # a class per flow
             "flows": Parameter(count_to(1023), "", 64, reported=None),
             "quantum": Parameter(size_bytes, "bytes", FRAME_BYTES, reported=None),
         }, Look("#777777", ">", _LONG, "--"),
@@ -352,8 +357,8 @@ QUEUES: Mapping[str, Queue] = {
         }, Look("#44AA99", "p", _LONG, "\\\\|"), "sch_fq (Linux 3.12, CONFIG_NET_SCH_FQ)",
         adapt=_fq,
         switches={"horizon_cap": ("horizon_cap", True), "nopacing": ("pacing", False)},
-        # Of sockets, of which a router has none; bands by priority (Linux 6.7), which stay as
-        # the kernel has them.
+        # Values for sockets, which a router doesn't have, and bands by priority (Linux 6.7), which
+        # keep the kernel's settings.
         ignored=frozenset({"orphan_mask", "bands", "priomap", "weights", "offload_horizon",
                            "timer_slack"})),
     "fq_pie": Queue(
@@ -399,7 +404,7 @@ QUEUES: Mapping[str, Queue] = {
                 words="drop_dequeue/drop_enqueue"),
             "any_ect": Parameter(flag, "", False, lambda on: "any-ect" if on else "l4s-ect",
                                  "ecn-mask", words="any_ect/l4s_ect"),
-            # JSON leaves out what is off
+            # tc's JSON leaves the value out if it is off
             "split_gso": Parameter(
                 flag, "", True, lambda on: True if on else frozenset({False, "nothing"}),
                 "split-gso", words="split_gso/no_split_gso"),
@@ -413,15 +418,15 @@ QUEUES: Mapping[str, Queue] = {
             "any_ect": ("ecn-mask", "any-ect"), "split_gso": ("split-gso", True),
             "no_split_gso": ("split-gso", False),
         }, derived={"step-thresh-pkts": "packets"},
-        marks_at=(24, 28), needs_new_tc=True),  # the second are those of its step
+        marks_at=(24, 28), needs_new_tc=True),  # the second counts marks by the step threshold
 }
 
 OF_KIND: Mapping[str, Queue] = {queue.kind: queue for queue in QUEUES.values()}
 
 
 def unit_of(kind: str, reported: str) -> Unit:
-    """Return the unit of a queue's parameter, by its name in tc's JSON; "" for a mere number, and
-    for what is not in the table."""
+    """Return the unit of a qdisc's reported value, by its name in tc's JSON. "" for a number
+    without unit, or an unknown name."""
     queue = OF_KIND.get(kind)
     parameter = reported_parameter(kind, reported)
     if queue is None or parameter is None:
@@ -430,7 +435,7 @@ def unit_of(kind: str, reported: str) -> Unit:
 
 
 def reported_parameter(kind: str, reported: str) -> Parameter | None:
-    """Return the parameter that stands behind a name in tc's JSON."""
+    """Return the parameter with this name in tc's JSON, None if the qdisc has none."""
     queue = OF_KIND.get(kind)
     if queue is None:
         return None

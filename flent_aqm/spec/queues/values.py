@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values of an AQM's parameters: read as tc reads them, rounded as the kernel does.
+"""Reads values of an AQM's parameters as tc does, and rounds them as the kernel does.
 
 Sources: iproute2 lib/utils.c (get_size, get_time, get_unsigned); Linux include/net/codel.h
 (CoDel's time), include/net/pkt_sched.h (psched's time), kernel/time/time.c (jiffies).
-Values that tc would silently reinterpret are refused.
+Readers raise ConfigError. They also refuse values that tc would silently reinterpret.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.switch import switch
 from flent_aqm.spec.queues.units import Scalar
 
-# One value, or all that a kernel may make of it, as not every kernel tells its HZ.
+# A value, or all values that kernels may report, because not every kernel reveals its HZ.
 Expected = Scalar | frozenset[Scalar]
 Reader = Callable[[str], Scalar]
 
@@ -31,19 +31,19 @@ _RATE_BIT_S = {"bit": 1, **{f"{prefix}bit": 1000**power for power, prefix in enu
     ("k", "m", "g", "t"), 1)}, **{f"{prefix}ibit": 1024**power for power, prefix in enumerate(
         ("k", "m", "g", "t"), 1)}}
 _U32 = 2**32 - 1
-# What kernels are built with; OpenWrt's have 100 or 250, Debian's 250, Ubuntu's 1000.
+# Timer frequencies of kernels. OpenWrt's have 100 or 250, Debian's 250, Ubuntu's 1000.
 _KERNEL_HZ = (100, 128, 250, 256, 300, 500, 512, 1000, 1024)
 
 
 def whole(text: str) -> int:
-    """Return a count, of packets, bytes without a unit, flows."""
+    """Return a whole number from 0 to 2^32 - 1, such as a number of packets. Raises ConfigError."""
     if not re.fullmatch(r"\d{1,10}", text) or int(text) > _U32:
         raise ConfigError("expected a whole number from 0 to 2^32 - 1")
     return int(text)
 
 
 def count_to(most: int) -> Reader:
-    """Return a reader of whole numbers from 1 to this."""
+    """Return a reader of whole numbers from 1 to `most`."""
     def read(text: str) -> int:
         if not re.fullmatch(r"\d{1,10}", text) or not 1 <= int(text) <= most:
             raise ConfigError(f"expected 1 to {most}")
@@ -52,7 +52,7 @@ def count_to(most: int) -> Reader:
 
 
 def power_of_two(most: int) -> Reader:
-    """Return a reader of powers of two, from 1 to this."""
+    """Return a reader of powers of two from 1 to `most`."""
     def read(text: str) -> int:
         if not re.fullmatch(r"\d{1,10}", text) or int(text) > most or int(text).bit_count() != 1:
             raise ConfigError(f"expected a power of two, up to {most}")
@@ -61,7 +61,8 @@ def power_of_two(most: int) -> Reader:
 
 
 def size_bytes(text: str) -> int:
-    """Return a size: 1500, 15KB, 32Mb; K, M and G are powers of 1024, and B is for bytes."""
+    """Return a size in bytes, from texts such as 1500, 15KB, 32Mb. K, M and G are powers of 1024,
+    and both B and b mean bytes. Raises ConfigError."""
     match = _NUMBER.fullmatch(text)
     if not match or match[2].lower() not in _SIZE:
         raise ConfigError("expected a size in bytes, such as 1500, 15KB or 32MB")
@@ -72,7 +73,8 @@ def size_bytes(text: str) -> int:
 
 
 def time_us(text: str) -> int:
-    """Return a time with its unit: 500us, 5ms, 1s; in microseconds. A 0 needs no unit."""
+    """Return a time in us, from texts such as 500us, 5ms, 1s. 0 needs no unit. Raises
+    ConfigError."""
     match = _NUMBER.fullmatch(text)
     if match and not float(match[1]) and not match[2]:
         return 0
@@ -85,35 +87,36 @@ def time_us(text: str) -> int:
 
 
 def fraction(text: str) -> float:
-    """Return a probability."""
+    """Return a number from 0 to 1. Raises ConfigError."""
     if not re.fullmatch(r"\d{1,3}(\.\d{1,12})?", text) or float(text) > 1:
         raise ConfigError("expected a number from 0 to 1")
     return float(text)
 
 
 def below_1(text: str) -> float:
-    """Return a probability that tc keeps in 32 bits: of 1 they keep nothing."""
+    """Return a number from 0 to below 1. tc stores such probabilities in 32 bits, in which 1
+    becomes 0. Raises ConfigError."""
     if fraction(text) == 1:
         raise ConfigError("expected a number below 1")
     return fraction(text)
 
 
 def percent(text: str) -> int:
-    """Return a share in percent, without the sign."""
+    """Return a percentage, a whole number from 0 to 100 without a sign. Raises ConfigError."""
     if not re.fullmatch(r"\d{1,3}", text) or int(text) > 100:
         raise ConfigError("expected a whole number from 0 to 100, in percent")
     return int(text)
 
 
 def number(text: str) -> float:
-    """Return a number that may have decimals."""
+    """Return a number of at least 0, which may have decimals. Raises ConfigError."""
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
         raise ConfigError("expected a number")
     return float(text)
 
 
 def flag(text: str) -> bool:
-    """Return a switch."""
+    """Return True or False for any word for a switch. Raises ConfigError."""
     on = switch(text)
     if on is None:
         raise ConfigError("expected yes or no")
@@ -122,12 +125,12 @@ def flag(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Choice:
-    """Reader of one of some words, each of which is a word of tc's, too."""
+    """Reader of one of several words, which are tc's words as well."""
 
     words: tuple[str, ...]
 
     def __call__(self, text: str) -> str:
-        """Return the word. Raises ConfigError for any other text."""
+        """Return the text if it is one of the words. Raises ConfigError otherwise."""
         if text not in self.words:
             raise ConfigError(f"expected one of {', '.join(self.words)}")
         return text
@@ -135,14 +138,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Graded:
-    """Reader of a switch that can be on to a further degree. words: of tc's for off and on, then
-    for each degree. Off and on are read as `flag` does, a degree by its name."""
+    """Reader of a switch with a third position, such as no, yes, aggressive."""
 
+    # tc's words for off, on and the third position.
     words: tuple[str, str, str]
+    # The user's word for the third position.
     degree: str
 
     def __call__(self, text: str) -> Scalar:
-        """Return False, True or the degree. Raises ConfigError."""
+        """Return False, True or the third position. Raises ConfigError."""
         if text == self.degree:
             return text
         on = switch(text)
@@ -157,12 +161,13 @@ class Graded:
 
 @dataclass(frozen=True)
 class NamedTime:
-    """Reader of a time in microseconds, by its number or by tc's word for it."""
+    """Reader of a time in us, given as a number with a unit or by one of tc's names."""
 
+    # Name -> us.
     words: Mapping[str, int]
 
     def __call__(self, text: str) -> int:
-        """Return microseconds. Raises ConfigError."""
+        """Return the time in us. Raises ConfigError."""
         if text in self.words:
             return self.words[text]
         try:
@@ -173,27 +178,31 @@ class NamedTime:
 
 @dataclass(frozen=True)
 class Framing:
-    """What tc's words for a link's framing add up to. overhead: in bytes; link_layer: atm, ptm,
-    noatm, or "" where no word says so; mpu: the least size in bytes, 0 for none; raw: whether the
-    sizes are those that the kernel knows."""
+    """The framing of a link, for CAKE."""
 
+    # Bytes added to each packet.
     overhead: int
+    # atm, ptm, noatm, or "" for the default.
     link_layer: str = ""
+    # Least size of a packet in bytes, 0 for none.
     mpu: int = 0
+    # True: sizes are counted as the kernel has them.
     raw: bool = False
 
 
 @dataclass(frozen=True)
 class Overhead:
-    """Reader of bytes that each packet has on the link, by their number or by tc's words for kinds
-    of links. words: what each word stands for."""
+    """Reader of the bytes that a link adds to each packet, given as a number or by tc's words for
+    kinds of links."""
 
+    # Least and greatest number.
     least: int
     most: int
+    # tc's word -> its framing.
     words: Mapping[str, Framing]
 
     def __call__(self, text: str) -> Scalar:
-        """Return a number of bytes, or the words. Raises ConfigError."""
+        """Return a number of bytes, or the words as text. Raises ConfigError."""
         if re.fullmatch(r"-?\d{1,4}", text) and self.least <= int(text) <= self.most:
             return int(text)
         words = text.split()
@@ -203,8 +212,11 @@ class Overhead:
         return " ".join(words)
 
     def framing(self, value: Scalar) -> Framing:
-        """Return what a value of this reader stands for, as tc adds words up: each adds its bytes,
-        but `conservative`, which replaces them, and `raw`, which comes first."""
+        """Return the framing for a value of this reader.
+
+        tc adds the bytes of several words. `conservative` and `raw` replace the bytes of the words
+        before them.
+        """
         if isinstance(value, int):
             return Framing(value)
         overhead, link_layer, mpu = 0, "", 0
@@ -217,14 +229,15 @@ class Overhead:
 
 
 def mask(text: str) -> str:
-    """Return a mask of 32 bits as tc prints it: hexadecimal with 0x, and 0 for none."""
+    """Return a mask of 32 bits as tc prints it: hexadecimal with 0x, or 0. Raises ConfigError."""
     if not re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}|\d{1,10}", text) or int(text, 0) > _U32:
         raise ConfigError("expected a mask of 32 bits, such as 0xff")
     return f"{int(text, 0):#x}" if int(text, 0) else "0"
 
 
 def selector(text: str) -> str:
-    """Return VALUE/MASK of eight bits each, as tc prints them: hexadecimal, and 0 without 0x."""
+    """Return VALUE/MASK of eight bits each as tc prints them: hexadecimal with 0x, or 0. Raises
+    ConfigError."""
     parts = text.split("/")
     if len(parts) != 2 or not all(re.fullmatch(r"0[xX][0-9a-fA-F]{1,2}|\d{1,3}", part)
                                   and int(part, 0) < 256 for part in parts):
@@ -233,7 +246,7 @@ def selector(text: str) -> str:
 
 
 def time_ns(text: str) -> int:
-    """Return a time with its unit: 500ns, 10us, 1ms; in nanoseconds."""
+    """Return a time in ns, from texts such as 500ns, 10us, 1ms. Raises ConfigError."""
     match = _NUMBER.fullmatch(text)
     factor = _TIME_NS.get(match[2].lower()) if match else None
     if match is None or factor is None or int(float(match[1]) * factor) > _U32:
@@ -242,8 +255,8 @@ def time_ns(text: str) -> int:
 
 
 def rate_bytes_per_s(text: str) -> int:
-    """Return a rate with its unit: 512kbit, 20mbit, 1gbit; in bytes per second, as the kernel keeps
-    it, in 32 bits."""
+    """Return a rate in bytes per second, from texts such as 512kbit, 20mbit, 1gbit. It has to fit
+    into 32 bits. Raises ConfigError."""
     match = _NUMBER.fullmatch(text)
     factor = _RATE_BIT_S.get(match[2].lower()) if match else None
     if match is None or factor is None:
@@ -257,7 +270,7 @@ def rate_bytes_per_s(text: str) -> int:
 
 
 def between(low: int, high: int) -> Reader:
-    """Return a reader of whole numbers within these bounds."""
+    """Return a reader of whole numbers from `low` to `high`."""
     def read(text: str) -> int:
         if not re.fullmatch(r"\d{1,10}", text) or not low <= int(text) <= high:
             raise ConfigError(f"expected a whole number from {low} to {high}")
@@ -266,7 +279,8 @@ def between(low: int, high: int) -> Reader:
 
 
 def time_or_packets(text: str) -> Scalar:
-    """Return a time in microseconds, or, of a text such as `5p`, so many packets as a text."""
+    """Return a time in us. For a number of packets such as `5p`, return that text in the form "5p".
+    Raises ConfigError."""
     match = re.fullmatch(r"(\d{1,10})(p|pkts?|packets?)", text)
     if match and 0 < int(match[1]) <= _U32:
         return f"{int(match[1])}p"
@@ -277,57 +291,62 @@ def time_or_packets(text: str) -> Scalar:
 
 
 def as_requested(value: Scalar) -> Expected:
-    """The kernel keeps the value as it is."""
+    """Return the value itself: the kernel reports what was requested."""
     return value
 
 
 def codel_us(value: Scalar) -> Expected:
-    """CoDel keeps time in units of 1024 ns: 5 ms come back as 4882 units = 4999 us."""
+    """Return the time in us that the kernel reports for a time of CoDel, which it stores in units
+    of 1024 ns: 5 ms become 4882 units = 4999 us."""
     return ((int(value) * 1000 >> 10) << 10) // 1000
 
 
 def psched_us(value: Scalar) -> Expected:
-    """PIE's target, kept in ticks of 64 ns; told in nanoseconds of 32 bits."""
+    """Return the time in us that the kernel reports for PIE's target, which it stores in ticks of
+    64 ns and reports as 32 bits of ns."""
     return ((int(value) * 1000 >> 6) << 6) % 2**32 // 1000
 
 
 def jiffies_us(value: Scalar) -> Expected:
-    """Microseconds that the kernel keeps in its timer's ticks, rounded up."""
+    """Return the possible times in us that kernels report for a time in us. They store it in timer
+    ticks, rounded up."""
     return frozenset(-(-int(value) * hz // 10**6) * 10**6 // hz for hz in _KERNEL_HZ)
 
 
 def jiffies_ms_in_us(value: Scalar) -> Expected:
-    """Milliseconds that the kernel keeps in ticks, and tc prints as microseconds, of 32 bits."""
+    """Return the possible times in us that tc prints for a time in ms. Kernels store it in timer
+    ticks, and tc prints us of 32 bits."""
     return frozenset(-(-int(value) * hz // 1000) * 1000 // hz * 1000 % 2**32 for hz in _KERNEL_HZ)
 
 
 def six_digits(value: float) -> float:
-    """Return a number with decimals as tc prints it."""
+    """Return a number with the six significant digits that tc prints."""
     return float(f"{value:g}")
 
 
 def dualpi2_factor(value: Scalar) -> Expected:
-    """DualPI2's alpha and beta: tc sends 256ths, and the kernel keeps them in units that
-    don't give each back (dualpi2_scale_alpha_beta)."""
+    """Return the value that tc reports for DualPI2's alpha or beta. tc sends 256ths, and the kernel
+    stores them in units that don't represent each value exactly (dualpi2_scale_alpha_beta)."""
     kept = (int(float(value) * 256) * _U32 >> 2) // 10**9
     return six_digits(((kept * 10**9 << 2) // _U32) / 256)
 
 
 def sfb_share(value: Scalar) -> Expected:
-    """SFB's probabilities are kept in 65535ths."""
+    """Return the value that tc reports for a probability of SFB, which is stored in 65535ths."""
     return six_digits(int(float(value) * 0xFFFF + 0.5) / 0xFFFF)
 
 
 def at_least(least: int) -> Callable[[Scalar], Expected]:
-    """The kernel raises smaller values to this."""
+    """Return a function for a kernel that raises smaller values to `least`."""
     return lambda value: max(least, int(value))
 
 
 def newly_at_least(least: int) -> Callable[[Scalar], Expected]:
-    """Newer kernels raise smaller values to this, older ones keep them."""
+    """Return a function for the values that kernels may report: newer ones raise smaller values to
+    `least`, older ones keep them."""
     return lambda value: frozenset({value, max(least, int(value))})
 
 
 def at_most(most: int) -> Callable[[Scalar], Expected]:
-    """The kernel lowers larger values to this."""
+    """Return a function for a kernel that lowers larger values to `most`."""
     return lambda value: min(most, int(value))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who is linked to whom: hosts and routers as a tree, checked.
+"""Parses and checks the links between hosts and routers, which form a tree.
 
     client - lan, client2 - lan, lan - router, router - server     in one line
-    client - lan                                                   or a link a line
-    client2 - lan    # with remarks
+    client - lan                                                   or one link per line
+    client2 - lan    # with comments
 
-Nodes are known by their names: `router`, `router2` … are routers, all others hosts. A host with
-several links forwards. A file is somebody else's: its size is bounded, and each fault is told
-with its place.
+Nodes named `router`, `router2`, … are routers. All other nodes are hosts. A host with several links
+forwards packets. A file may come from anybody, so its size is limited, and faults are reported with
+line and column.
 """
 
 from __future__ import annotations
@@ -23,43 +23,43 @@ from flent_aqm.base.errors import ConfigError
 Link = tuple[str, str]
 
 CLIENT, SERVER, ROUTER = "client", "server", "router"
-# Each node is a network namespace, which takes the lab some 0.05 s to set up.
+# Each node is a network namespace. The lab needs about 0.05 s to set one up.
 MOST_NODES = 40
 _MOST_BYTES = 1 << 16
 _LINK = re.compile(rf"\s*({defaults.HOST_NAME})\s*-\s*({defaults.HOST_NAME})\s*")
 _ROUTER = re.compile(r"router([2-9])?")
-# Of the lab's own: other devices, namespaces and names.
+# Names that the lab itself uses for devices, namespaces and hosts.
 _TAKEN = ("lo", "modem", "dest1", "dest2", "localhost")
 
 
 @dataclass(frozen=True)
 class Graph:
-    """A tree of links, each with the node that is nearer to the client first."""
+    """A tree of links. In each link, the node nearer to the client comes first."""
 
     links: tuple[Link, ...]
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
-        """All names, the client first, each behind the one that leads to it."""
+        """Names of all nodes, the client first. Each follows the node that leads to it."""
         return (CLIENT, *(far for _near, far in self.links))
 
     @cached_property
     def routers(self) -> tuple[str, ...]:
-        """Nodes with the queue under test."""
+        """Names of the routers, which have the queue under test."""
         return tuple(node for node in self.nodes if is_router(node))
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:
-        """All other nodes."""
+        """Names of all nodes that aren't routers."""
         return tuple(node for node in self.nodes if not is_router(node))
 
     @cached_property
     def near(self) -> Mapping[str, str]:
-        """Node -> its neighbour on the way to the client; the client has none."""
+        """Node -> its neighbour in the direction of the client. The client has none."""
         return {far: near for near, far in self.links}
 
     def way(self, node: str) -> tuple[str, ...]:
-        """Return the nodes from this one to the client, both included."""
+        """Return the nodes on the path from this node to the client, both included."""
         path = [node]
         while path[-1] != CLIENT:
             path.append(self.near[path[-1]])
@@ -67,23 +67,27 @@ class Graph:
 
     @cached_property
     def serving(self) -> tuple[str, ...]:
-        """Hosts behind a router as the client sees it, where servers run."""
+        """Names of the hosts that the client reaches through a router. Servers run on them."""
         return tuple(host for host in self.hosts if any(map(is_router, self.way(host))))
 
 
 def is_router(name: str) -> bool:
-    """Return whether a node of that name is a router."""
+    """Return whether a node with this name is a router."""
     return _ROUTER.fullmatch(name) is not None
 
 
 class Fault(Exception):
-    """What is wrong with a text, with its place and without the key."""
+    """A fault in a text of links. The message has the place, but not the key."""
 
 
 def parse_links(text: str, path: str = "") -> Graph:
-    """Return the graph that a text has. path: of the file that it is from, "" for a value of one
-    line. Raises Fault, with line and column in a file, with the column in a value."""
-    edges: list[tuple[str, str, str]] = []  # two names, and where they stand
+    """Parse the text of links.
+
+    path: path of the file with the text, "" for a value of one line.
+
+    Raises Fault, with line and column in a file, otherwise with the column.
+    """
+    edges: list[tuple[str, str, str]] = []  # two names, and their place in the text
     for place, part, column in _parts(text):
         link = _LINK.fullmatch(part)
         if not link:
@@ -110,7 +114,8 @@ def parse_links(text: str, path: str = "") -> Graph:
 
 
 def read_links(path: str) -> Graph:
-    """Return the graph in a file. Raises Fault, and ConfigError for one that can't be read."""
+    """Read a file of links. Raises Fault if it is wrong or too large, ConfigError if it can't be
+    read."""
     try:
         with open(path, "rb") as file:
             data = file.read(_MOST_BYTES + 1)
@@ -123,7 +128,7 @@ def read_links(path: str) -> Graph:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str, int]]:
-    """Line, text and column of each link, without remarks and blank parts."""
+    """Yield line, text and column of each link, without comments and blank parts."""
     for number, line in enumerate(text.splitlines(), 1):
         column = 1
         for part in line.partition("#")[0].split(","):
@@ -133,12 +138,13 @@ def _parts(text: str) -> Iterator[tuple[int, str, int]]:
 
 
 def _at(path: str, line: int, column: int) -> str:
+    """Return a place in the text, for messages."""
     return f"{path}:{line}:{column}" if path else f"column {column}"
 
 
 def _from_client(edges: list[tuple[str, str, str]]) -> tuple[Link, ...]:
-    """Return the links in the order in which a walk from the client meets them. Raises Fault where
-    a node is not reached, or by two ways."""
+    """Return the links in the order in which a walk from the client meets them. Raises Fault if a
+    node can't be reached, or if links form a ring."""
     _refuse_rings(edges)
     reached = [CLIENT]
     links: list[Link] = []
@@ -157,7 +163,7 @@ def _from_client(edges: list[tuple[str, str, str]]) -> tuple[Link, ...]:
 
 
 def _refuse_rings(edges: list[tuple[str, str, str]]) -> None:
-    """The first link, as they are written, between nodes that are joined already."""
+    """Raise Fault for the first link between nodes that are connected already."""
     joined: dict[str, set[str]] = {}
     for one, two, place in edges:
         group = joined.setdefault(one, {one})
@@ -169,7 +175,11 @@ def _refuse_rings(edges: list[tuple[str, str, str]]) -> None:
 
 
 def _refuse_odd_nodes(graph: Graph, places: Mapping[str, str]) -> None:
-    """Nodes with a number of links that their kind can't have."""
+    """Raise Fault if a node has a number of links that its kind can't have, or if no router is
+    between client and server.
+
+    places: node -> its place in the text.
+    """
     for node in graph.nodes:
         count = sum(node in link for link in graph.links)
         if is_router(node) and count != 2:

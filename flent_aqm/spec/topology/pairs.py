@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings that a run can't have together with its topology."""
+"""Refuses settings that can't be combined with a topology."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from flent_aqm.spec.topology.topology import Topology, parse_topology
 
 
 def refuse_odd_pairs(scenario: Scenario) -> None:
-    """Raise ConfigError, with both keys, for a setting that scenario.path.topology leaves no place
-    for."""
+    """Raise ConfigError for a setting that can't be combined with the scenario's topology."""
     topology = parse_topology("topology", scenario.path.topology)
     for key, is_set in {
         "modem_…, link_…": scenario.path.modem_down_mbps is not None or scenario.replaces_modem,
@@ -35,6 +34,8 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
 
 
 def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
+    """Raise ConfigError for a setting of the router that can't be combined with subscribers, or
+    rates that don't fit their number and plan."""
     for key, needed in {"shaper": "htb", "tiers": 1, "burst_shaping": False,
                         "ingress": "lan"}.items():
         requested = getattr(scenario.router, key)

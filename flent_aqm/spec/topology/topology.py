@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The topologies that a run can ask for, beside the dumbbell that it has without asking.
+"""Parses the key `topology`: the network of a run. The default is the dumbbell.
 
     dumbbell               client - router - server
-    parking_lot:N          N bottlenecks one behind the other, with a host between any two
+    parking_lot:N          N bottlenecks in series, with a host between each two
     clients:N[+nat]        a home: N clients behind one router; +servers: a server for each
     subscribers:N[+…]      an access node: a class of HTB and a queue for each of N addresses
-    FILE.topology          links in a file of one's own, or the links themselves: graph.py
+    FILE.topology          links in a file, or the links themselves: graph.py
 
-Imported where a run asks for one: each module takes its time in the guest.
+Only runs with a topology import this module, because each import takes time in the guest.
 """
 
 from __future__ import annotations
@@ -28,34 +28,33 @@ SUFFIX = ".topology"
 
 @dataclass(frozen=True)
 class Topology:
-    """What a network consists of.
+    """The network of a run."""
 
-    text: as a scenario has it; subscribers: addresses behind the client, each with a queue of its
-    own; plan_…_mbps: what one of them may have at most, None for all of the rate; nat: the
-    router gives all that leaves it its own address.
-    """
-
+    # The value of the key, in canonical form.
     text: str
     graph: Graph
+    # Number of addresses behind the client, each with a queue of its own. 0: none.
     subscribers: int = 0
+    # Greatest rate of a subscriber, None for the whole rate.
     plan_down_mbps: float | None = None
     plan_up_mbps: float | None = None
+    # True: the router translates the source of packets that leave it to its own address.
     nat: bool = False
 
     @cached_property
     def other_names(self) -> Mapping[str, str]:
-        """Names that stand for the client among others of its kind."""
+        """Other names of the client among several clients or subscribers: client1, sub1."""
         names = {"client1": CLIENT} if "client2" in self.graph.nodes else {}
         return {**names, "sub1": CLIENT} if self.subscribers else names
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
-        """Hosts that flows can start from."""
+        """Names of all hosts that flows can start from."""
         return (*self.graph.hosts, *self.other_names,
                 *(f"sub{number}" for number in range(2, self.subscribers + 1)))
 
     def source(self, name: str) -> Source:
-        """Return how a tool is started on a host. Raises ConfigError for one that isn't there."""
+        """Return how a tool is started on a host. Raises ConfigError for an unknown host."""
         if name not in self.sources:
             hosts = self.sources
             listed = (", ".join(hosts) if len(hosts) <= 12 else
@@ -72,25 +71,28 @@ class Topology:
 
 @dataclass(frozen=True)
 class Source:
-    """A host as its tools are started: by words before the tool's own, or by a name for its
-    address that the tool binds to. Neither: the client."""
+    """How a tool is started on a host. Both fields are empty for the client."""
 
+    # Words before the tool's command line.
     command: tuple[str, ...] = ()
+    # Name of the address that the tool binds to.
     address: str = ""
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """A topology by name. counts: the least and the most of its number, and what it is without
-    one; words: what may follow with +, each with its bounds, None for a word without a value;
-    make: from number and words."""
+    """A named topology."""
 
+    # Function (number, words) -> graph.
     make: Callable[[int, Collection[str]], Graph]
+    # Least, greatest and default number. None for a topology without a number.
     counts: tuple[int, int, int] | None = None
+    # Words that may follow with + -> bounds of their value, None for a word without a value.
     words: Mapping[str, tuple[float, float] | None] = field(default_factory=dict)
 
 
 def _parking_lot(bottlenecks: int, _words: Collection[str]) -> Graph:
+    """Return the graph of so many routers in series, with hosts middle, middle2, … between them."""
     links = f"client - router, router - {'middle' if bottlenecks > 1 else 'server'}"
     for number in range(2, bottlenecks + 1):
         before = "middle" if number == 2 else f"middle{number - 1}"
@@ -100,6 +102,8 @@ def _parking_lot(bottlenecks: int, _words: Collection[str]) -> Graph:
 
 
 def _clients(count: int, words: Collection[str]) -> Graph:
+    """Return the graph of so many clients behind a router. With the word "servers", each client has
+    a server."""
     others = range(2, count + 1)
     beyond = ["router - server"]
     if "servers" in words:
@@ -109,6 +113,7 @@ def _clients(count: int, words: Collection[str]) -> Graph:
 
 
 def _one_router(_count: int, _words: Collection[str]) -> Graph:
+    """Return the graph of client, router and server."""
     return parse_links("client - router, router - server")
 
 
@@ -124,7 +129,8 @@ _NAMED = re.compile(r"(?P<name>[a-z_]+)(?::(?P<count>[^+]*))?(?P<words>(?:\+.*)?
 
 
 def parse_topology(key: str, value: object) -> Topology:
-    """Return the topology that a value asks for. Raises ConfigError that names the key."""
+    """Parse the value of the key: a named topology, a file, or links. Raises ConfigError that names
+    the key."""
     text = str(value).strip()
     try:
         if text.endswith(SUFFIX):
@@ -137,10 +143,12 @@ def parse_topology(key: str, value: object) -> Topology:
 
 
 def _of_links(graph: Graph) -> Topology:
+    """Return the topology of a graph, with its links as canonical text."""
     return Topology(", ".join(f"{near}-{far}" for near, far in graph.links), graph)
 
 
 def _named(key: str, text: str) -> Topology:
+    """Parse a named topology. Raises ConfigError."""
     match = _NAMED.fullmatch(text)
     if not match or match["name"] not in TOPOLOGIES:
         name = match["name"] if match else text
@@ -169,6 +177,8 @@ def _named(key: str, text: str) -> Topology:
 
 
 def _words(key: str, text: str, kind: _Kind, words_text: str) -> dict[str, float | None]:
+    """Parse the words behind the number of a named topology. Return word -> value, None for a word
+    without a value. Raises ConfigError."""
     words: dict[str, float | None] = {}
     for word in words_text.split("+")[1:]:
         name, equals, value = word.partition("=")
