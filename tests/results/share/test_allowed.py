@@ -198,7 +198,8 @@ def test_words_of_programs_are_common(text: str) -> None:
 
 def test_what_is_left_out_is_told_unless_it_was_empty() -> None:
     """By its key if that is a word of Flent's, else without it."""
-    metadata: dict[str, Any] = {"EGRESS_INFO": {"iface": "eth0"}, "GATEWAYS": [], "WIFI_DATA": None, "LENGTH": 10,
-                "nas7fink": "x"}
+    metadata: dict[str, Any] = {
+        "EGRESS_INFO": {"iface": "eth0"}, "GATEWAYS": [], "WIFI_DATA": None, "LENGTH": 10,
+        "nas7fink": "x"}
     assert allowed_metadata(metadata, Secrets(metadata)) == (
         {"LENGTH": 10}, {"EGRESS_INFO": "removed", "metadata, a key": "removed"})
