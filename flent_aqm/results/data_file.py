@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads a data file of Flent's, which may be anybody's: nothing in it is believed.
+"""Reads data files of Flent, which may come from anyone, so nothing in them is trusted.
 
-The one place where data files are unpacked. What comes out has the shape that
-docs/reference/data-format.md describes; whether the values make sense is for who uses them.
+Data files are unpacked only here. The result has the structure that docs/reference/data-format.md
+describes. Callers have to check whether values make sense.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from flent_aqm.results.reading.unpack import unpack_file, unpack_text
 from flent_aqm.results.share import stock_test
 
 SUFFIX = ".flent.gz"
-# All that Flent has ever given its files, but for those of netperf-wrapper, its first name.
+# All suffixes of Flent's data files. netperf-wrapper, as Flent was called first, had another one.
 SUFFIXES = (SUFFIX, ".flent", ".flent.bz2", ".flnt")
 NETPERF_WRAPPER_SUFFIX = ".json.gz"
-# Of what the tools of a run have printed, which a sweep writes beside its data file.
+# Suffix of the file with the output of a run's tools, which a sweep writes beside the data file.
 TOOLS_LOG_SUFFIX = ".debug.log.gz"
-# Flent's file format; it refuses newer ones itself.
+# Newest version of Flent's file format. Flent itself refuses newer files.
 NEWEST_VERSION = 4
 LONGEST_SERIES_NAME = 200
-# Of all metadata. A series has a thousand characters of it, the rest has ten thousand.
+# Limits of all metadata. A usual file has a thousand characters for each series, and ten thousand
+# of other metadata.
 MOST_METADATA_CHARACTERS = 2_000_000
 MOST_METADATA_VALUES = 100_000
 
@@ -42,29 +43,41 @@ Numbers = NDArray[numpy.float64]
 
 @dataclass(frozen=True)
 class DataFile:
-    """metadata (with SERIES_META by name of the series), raw_values (samples by name of
-    the series) and version of a data file; `whole` is all of it, as it was read."""
+    """A data file."""
 
     path: Path
+    # Version of Flent's file format.
     version: int
     metadata: dict[str, Any]
+    # Name of a series -> its entry in SERIES_META.
     series_meta: dict[str, dict[str, Any]]
+    # Name of a series -> its samples.
     raw_values: dict[str, list[dict[str, Any]]]
+    # All of the file's content.
     whole: dict[str, Any]
 
 
 def read_data_file(path: Path, within: Limits | None = None) -> DataFile:
-    """Read .flent.gz, .flent.bz2 or plain .flent. Raises BadResult in one line, with the path."""
+    """Read a file *.flent.gz, *.flent.bz2 or plain *.flent.
+
+    within: limits of size, by default those for files from anyone. Raises BadResult, in one line
+    with the path.
+    """
     allowed = within or limits()
     return _checked(lambda: unpack_file(path, allowed), path, allowed)
 
 
 def parse_data_file(text: bytes, path: Path) -> DataFile:
-    """Return the same of a plain one of our own that is in memory; path: what to call it."""
+    """Read an uncompressed data file of this package from memory. path: names the file in errors.
+    Raises BadResult."""
     return _checked(lambda: unpack_text(text, OWN), path, OWN)
 
 
 def _checked(unpack: Callable[[], bytearray], path: Path, within: Limits) -> DataFile:
+    """Unpack, parse and check a data file. Raises BadResult, in one line with the path.
+
+    unpack: returns the JSON text.
+    """
     try:
         text = unpack()
         try:
@@ -82,7 +95,8 @@ def _checked(unpack: Callable[[], bytearray], path: Path, within: Limits) -> Dat
 
 
 def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFile:
-    """Check the shape of a parsed file, and its times. Raises BadResult."""
+    """Check the structure and the times of a parsed file, and return it as a record. Raises
+    BadResult."""
     top = a_dict(whole, "the file")
     _refuse_output_of_tool(top)
     version = top.get("version", 1)
@@ -110,8 +124,15 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
 
 
 def refuse_odd_names(what: str, series: Collection[str], most: int, hint: str = "") -> None:
-    """Raise BadResult for more series than a plot or a metric can take, or for names of
-    theirs that no plot could show. hint: what to do about too many."""
+    """Raise BadResult if there are too many series for plots and metrics, or if a series' name is
+    too long or can't be printed.
+
+    Args:
+        what: names the part of the file in the message.
+        series: names of the series.
+        most: largest number of series.
+        hint: advice for a file with too many series.
+    """
     if len(series) > most:
         raise BadResult(f"{what} has {len(series):,} series, more than {most:,}{hint}")
     for name in series:
@@ -123,7 +144,7 @@ def refuse_odd_names(what: str, series: Collection[str], most: int, hint: str = 
 _MLABS = "it is JSON of M-Lab's NDT7 archive, "
 _IRTTS = "it is irtt's own JSON; run irtt by Flent: any test of latency does"
 _IPERF3S = "it is iperf3's own JSON; run iperf3 by Flent: flent iperf3_upload -H SERVER"
-# What tells the JSON of a tool, and what to say of it.
+# Keys by which the JSON of a tool is recognised, and the message for it.
 _OF_TOOLS = (
     ({"start", "intervals", "end"}, _IPERF3S),
     ({"round_trips", "stats"}, _IRTTS),
@@ -136,7 +157,7 @@ _LINES = ("it has a JSON object on each line, as ndt7-client prints, or an archi
 
 
 def _refuse_output_of_tool(top: dict[str, Any]) -> None:
-    """Raise BadResult for JSON that a tool printed, with what reads it."""
+    """Raise BadResult if the file is JSON that a tool printed, with advice on how to read it."""
     if "metadata" not in top:
         for keys, why in _OF_TOOLS:
             if keys <= top.keys():
@@ -144,11 +165,12 @@ def _refuse_output_of_tool(top: dict[str, Any]) -> None:
 
 
 def _refuse_too_much(metadata: dict[str, Any]) -> None:
+    """Raise BadResult if the metadata have too many values or too much text."""
     characters, values = 0, 1
     pending: list[Any] = [metadata]
     while pending:
         one = pending.pop()
-        # Raw values, which stood there in version 1, are no metadata.
+        # Raw values are in the metadata in version 1, but don't count.
         inner = one if isinstance(one, list) else [
             *one, *(value for key, value in one.items() if key != "RAW_VALUES")]
         values += len(inner)
@@ -160,14 +182,14 @@ def _refuse_too_much(metadata: dict[str, Any]) -> None:
 
 
 def a_dict(value: Any, what: str) -> dict[str, Any]:
-    """Return the value, if it is an object. Raises BadResult."""
+    """Return the value if it is a JSON object. Raises BadResult. what: names it in the message."""
     if not isinstance(value, dict):
         raise BadResult(f"{what} is {_kind(value)}, not an object")
     return cast(dict[str, Any], value)
 
 
 def a_number(value: Any) -> float | None:
-    """Return the value as a float where it is a finite number, else None."""
+    """Return the value as a float if it is a finite number, else None."""
     if type(value) not in (int, float):
         return None
     try:
@@ -178,7 +200,8 @@ def a_number(value: Any) -> float | None:
 
 
 def numbers(values: Sequence[Any], what: str) -> Numbers:
-    """Return the values as an array, if all are finite numbers. Raises BadResult."""
+    """Return the values as an array if all are finite numbers. Raises BadResult. what: names them
+    in the message."""
     strange = set(map(type, values)) - {float, int}
     if strange:
         raise BadResult(f"{what} has a value that is not a number "
@@ -193,4 +216,5 @@ def numbers(values: Sequence[Any], what: str) -> Numbers:
 
 
 def _kind(value: Any) -> str:
+    """Return the type of a value as text for a message."""
     return "missing" if value is None else f"of type {type(value).__name__}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs in groups by their settings: the one place that decides which runs are one line.
+"""Groups runs by their settings: decides which runs share a line.
 
-Runs that differ in any setting are never one group unless somebody asked for that, and then
-pooled_over() tells in what they differ.
+Runs that differ in a setting are never grouped unless the user requests it. Then pooled_over()
+returns the settings in which they differ.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ AQM = "aqm"
 RATE = "rate_mbps"
 SHAPER_RATE = "shaper_mbps"
 TITLE = "title"
-# By these, in this order, runs are told apart; by any other setting after them.
+# Settings by which runs are distinguished, in this order. Other settings follow.
 KNOWN = ("test", AQM, RATE, SHAPER_RATE, "burst_shaping", "cross_traffic", "base_delay_ms",
          "router_model", "testbed", "kernel")
-# What goes without saying.
+# Values of settings that files don't record if they have them.
 UNTOLD: Mapping[str, Setting] = {"kernel": STOCK}
-# Differs between runs that repeat each other, or is said by others.
+# Settings by which runs are never distinguished: they differ between repetitions, or follow from
+# other settings.
 NEVER = ("seed", "batch", TITLE, "rate_up_mbps", "rate_down_mbps", "modem_up_mbps",
          "modem_down_mbps", "start_jitter_ms",
          "cross_jitter_ms")
@@ -45,17 +46,18 @@ ALIASES = {"rate": RATE, "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps
 
 
 def parse_keys(text: str) -> tuple[str, ...]:
-    """Return names of settings, separated by commas; short names become whole."""
+    """Parse names of settings, separated by commas. Short names are replaced by the full ones."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     return tuple(ALIASES.get(name, name) for name in names)
 
 
 def factors(runs: Sequence[Settings], beyond: Sequence[str] = ()) -> list[str]:
-    """Return settings that tell all different runs apart, the most telling first, beyond given
-    ones.
+    """Return the settings that distinguish all runs which are different, in the order of KNOWN.
 
-    A setting that says no more than those before it is left out. Files of tests that know no
-    settings differ by their titles.
+    A setting that distinguishes no more runs than those before it is left out. Files without
+    settings are distinguished by their titles.
+
+    beyond: settings that are used anyway, which are not returned.
     """
     names = list(beyond)
     added = []
@@ -74,20 +76,22 @@ def factors(runs: Sequence[Settings], beyond: Sequence[str] = ()) -> list[str]:
 
 
 def _names(runs: Sequence[Settings]) -> Iterable[str]:
+    """Return the names of all settings, the known ones first."""
     return dict.fromkeys((*KNOWN, *(name for run in runs for name in run)))
 
 
 def pooled_over(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
-    """In what runs of one group differ when they are grouped by the settings in used."""
+    """Return the settings in which runs of one group differ, if runs are grouped by the settings in
+    `used`."""
     return [name for name in factors(runs, used) if name != TITLE]
 
 
 def along_with(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
-    """Return the settings that differ only together with those in used: groups of runs differ in
-    them too, so what tells the groups apart may be their doing.
+    """Return the settings that differ only together with those in `used`, so that a difference
+    between groups may be their effect.
 
-    A queue's own parameters and the upload's queue are left out, and so is what only some of the
-    runs know.
+    Parameters of a queue and the upload's queue are left out, as well as settings that only some
+    runs record.
     """
     apart = {*used, *pooled_over(runs, used), *NEVER}
     return [name for name in _names(runs) if name not in apart and not name.startswith(_OF_QUEUES)
@@ -95,9 +99,12 @@ def along_with(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
 
 
 def alike_in(runs: Sequence[Settings], compared: Sequence[str], beyond: Sequence[str]) -> list[str]:
-    """Return the settings, beyond given ones, that runs have to share for being alike in all but
-    those compared. A queue's own parameters belong to it, unless runs of one queue differ in
-    them."""
+    """Return the settings that runs must share to differ only in the settings in `compared`.
+
+    A queue's parameters count as a part of the queue, unless runs of one queue differ in them.
+
+    beyond: settings that runs share anyway, which are not returned.
+    """
     shared = factors(runs, (*beyond, *compared))
     apart = len({_values(run, [*beyond, *shared]) for run in runs})
     for name in _names(runs):
@@ -112,8 +119,11 @@ def alike_in(runs: Sequence[Settings], compared: Sequence[str], beyond: Sequence
 
 def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[str] = ()
              ) -> tuple[tuple[str, ...], list[str]]:
-    """Return the settings to group by where some are asked for: those, and all others in which
-    runs differ, but for those in pool ("all" for any). Also what the groups then pool."""
+    """Return the settings by which to group: the requested ones, and all others in which runs
+    differ. Also return the settings that are then pooled.
+
+    pool: settings that are not added, or "all" to add none.
+    """
     if "all" in pool:
         return tuple(requested), pooled_over(runs, requested)
     rest = [name for name in factors(runs, requested) if name not in pool and name != TITLE]
@@ -125,7 +135,7 @@ def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[
 
 
 def check_keys(runs: Sequence[Settings], names: Sequence[str]) -> None:
-    """Refuse settings that no run has. Raises ConfigError that lists the known ones."""
+    """Raise ConfigError, with the known settings, if no run has one of the settings."""
     present = sorted({name for settings in runs for name in settings})
     for name in names:
         if name not in present:
@@ -135,8 +145,11 @@ def check_keys(runs: Sequence[Settings], names: Sequence[str]) -> None:
 
 def grouped(items: Iterable[tuple[Settings, Item]], keys: Sequence[str]
             ) -> dict[tuple[Setting, ...], list[Item]]:
-    """Items by their settings' values, in order: numbers by size. A run that lacks a setting
-    has "" there. Raises ConfigError for a setting that no run has."""
+    """Group items by the values of settings, sorted, numbers by size. A run without a setting has
+    the value "". Raises ConfigError if no run has one of the settings.
+
+    items: (settings of a run, item).
+    """
     everything = list(items)
     check_keys([settings for settings, _ in everything], keys)
     groups = collect([(_values(settings, keys), item) for settings, item in everything],
@@ -146,7 +159,7 @@ def grouped(items: Iterable[tuple[Settings, Item]], keys: Sequence[str]
 
 
 def collect(members: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Members by key, in the order in which keys are first met."""
+    """Group members by a key, in the order in which the keys occur first."""
     groups: dict[Key, list[Item]] = {}
     for member in members:
         groups.setdefault(key(member), []).append(member)
@@ -154,26 +167,28 @@ def collect(members: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, li
 
 
 def shown(value: Setting) -> str:
-    """Return a setting as text."""
+    """Return the value of a setting as text."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, (int, float)) else harmless(value)
 
 
 def harmless(text: str) -> str:
-    """Return text out of a data file, without what a terminal would obey, and not too long."""
+    """Return text from a data file without control characters, cut to LONGEST_SHOWN characters."""
     return plain(text[:LONGEST_SHOWN])
 
 
 def setting(settings: Settings, name: str) -> Setting | None:
-    """Return a run's setting; None where it doesn't tell, and nothing goes without saying."""
+    """Return a run's value of a setting. None if it records none and UNTOLD has no default."""
     return settings.get(name, UNTOLD.get(name))
 
 
 def _values(settings: Settings, keys: Sequence[str]) -> tuple[Setting, ...]:
+    """Return the values of settings, "" for a missing one."""
     return tuple("" if (value := setting(settings, key)) is None else value for key in keys)
 
 
 def _order(value: Setting) -> tuple[bool, float, str]:
+    """Return the sort key of a value: numbers first, by size."""
     number = isinstance(value, (int, float))
     return (not number, float(value) if number else 0.0, str(value))

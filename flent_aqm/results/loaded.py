@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A data file's results as Flent holds them, but for samples, which become Flent's when it asks.
+"""Holds a data file's results as Flent does, but converts samples only if Flent needs them.
 
-Flent makes an object of its own of each sample. flent-gui opens files in other processes, and
-its window, which looks at no sample, would spend most of its time on taking them over: between
-processes a series is one piece of bytes.
+Flent makes an object of its own of each sample. flent-gui opens files in other processes, and its
+window doesn't use samples, but would spend most of its time on receiving them. Therefore a series
+is sent between processes as one piece of bytes.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ Samples = dict[str, list[dict[str, Any]]]
 
 
 class LoadedResults(ResultSet):  # type: ignore[misc]
-    """Result set of a file of Flent's newest version."""
+    """Flent's result set of a file in Flent's newest format."""
 
     _plain: dict[str, list[dict[str, Any]] | bytes] | None
     _flents: dict[str, Any]
 
     def keep(self, samples: Samples) -> None:
-        """Take the file's samples, by series."""
+        """Store the file's samples, by series."""
         self._plain = dict(samples)
 
     def plain_samples(self) -> Samples:
-        """Return the samples by series, to be read."""
+        """Return the samples by series as plain dicts, which must not be changed."""
         if self._plain is None:
             return {name: list(map(dict, samples)) for name, samples in self._flents.items()}
         samples = {name: marshal.loads(series) if isinstance(series, bytes) else series
@@ -38,9 +38,10 @@ class LoadedResults(ResultSet):  # type: ignore[misc]
     def __len__(self) -> int:
         return len(self._flents if self._plain is None else self._plain)
 
-    # What Flent's own methods use.
+    # Used by Flent's own methods.
     @property
     def _raw_values(self) -> dict[str, Any]:
+        """Samples as Flent's objects, converted at the first access."""
         if self._plain is not None:
             self._raw_values = {
                 name: [SeparatorDict(sample, sep="::") for sample in samples]

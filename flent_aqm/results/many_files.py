@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Something done to each of many data files: one at a time in memory, on all cores."""
+"""Applies a function to each of many data files, on all processor cores. Each process holds one
+file in memory."""
 
 from __future__ import annotations
 
@@ -29,16 +30,19 @@ from flent_aqm.results.status import NAME as STATUS
 
 Result = TypeVar("Result")
 
-# What tells whether a file is one of data, and zlib's word for gzip.
+# Bytes at the beginning by which a data file is recognised, and zlib's window size for gzip.
 _BEGINNING_BYTES, _WITH_GZIP_HEADER = 1 << 16, 31
 # Starting processes takes longer than reading fewer files than this.
 FEWEST_FOR_PROCESSES = 16
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
-    """Return the paths, with folders replaced by the data files in them and below. Each file once,
-    folders in order of names; without what a sweep leaves beside data files, which `*` matches.
-    Raises ConfigError for what isn't there."""
+    """Return the paths, with folders replaced by the data files in and below them, sorted by name.
+    Each file is returned once.
+
+    Logs and other files that a sweep writes beside data files are left out, because `*` of a shell
+    matches them. Raises ConfigError if a path does not exist, or a folder has no data files.
+    """
     files: dict[Path, None] = {}
     for path in paths:
         # os.path: Path.is_dir() and exists() raise where a folder above can't be looked into.
@@ -59,12 +63,13 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def _is_of_sweep(path: Path) -> bool:
-    """Whether it is a sweep's log, capture or state."""
+    """Return whether a file is a sweep's log, capture or status."""
     return path.name == STATUS or path.name.endswith(TOOLS_LOG_SUFFIX) or (
         path.suffix in (".log", ".pcap") and path.with_suffix(SUFFIX).exists())
 
 
 def _missing(path: Path) -> str:
+    """Return the reason why a path can't be used, "" if it exists."""
     try:
         os.lstat(path)
     except FileNotFoundError:
@@ -75,9 +80,11 @@ def _missing(path: Path) -> str:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Yield the data files in a folder and below; folders that go away or can't be read have none.
-    A symbolic link is left out with a line on standard error: in somebody's folder it may lead to
-    any file, and a file of the same folder is there already."""
+    """Yield the data files in and below a folder. Folders that can't be read are skipped.
+
+    Symbolic links are skipped with a line on standard error: in a folder from somebody else, one
+    may lead to any file.
+    """
     for place, _, names in os.walk(folder):
         for name in names:
             if name.endswith(SUFFIXES) and os.path.islink(os.path.join(place, name)):
@@ -91,7 +98,8 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _is_of_netperf_wrapper(path: Path) -> bool:
-    """Whether it begins like a data file, as other programs' files of that ending don't."""
+    """Return whether a file begins like a data file. Files of other programs have the same
+    suffix."""
     try:
         with open_regular(path) as file:
             text = zlib.decompressobj(_WITH_GZIP_HEADER).decompress(file.read(_BEGINNING_BYTES),
@@ -145,26 +153,28 @@ def counted_once(runs: Sequence[SampledRun]) -> tuple[list[SampledRun], str]:
 def each_run(
     files: Sequence[Path], work: Callable[[Run], Result], jobs: int | None = None
 ) -> Iterator[tuple[Path, Result | BadResult]]:
-    """Return what work gives for the run in each file, as each_file()."""
+    """Yield the result of `work` for the run in each file. See each_file()."""
     return each_file(files, partial(_of_run, work), jobs)
 
 
 def each_file(
     files: Sequence[Path], work: Callable[[DataFile], Result], jobs: int | None = None
 ) -> Iterator[tuple[Path, Result | BadResult]]:
-    """Yield what work gives for the content of each file, in the order of files; BadResult where a
-    file is damaged, or is one that work should have refused.
+    """Yield each file's path with the result of `work` for its content, in the order of the files.
+    The result is BadResult if the file is damaged, or if `work` raised an error.
 
-    work must be a function of a module, or partial() of one: it goes to other processes.
-    jobs: how many of them, by default one per core.
+    Args:
+        files: data files.
+        work: a function of a module, or partial() of one, because it is sent to other processes.
+        jobs: number of processes, None for one per core.
     """
     doing = partial(_one, work)
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(files) // 4)
     if len(files) < FEWEST_FOR_PROCESSES or jobs < 2:
         yield from _with_progress(files, map(doing, files))
         return
-    # A server that has imported all once is forked for each; forking ourselves could copy
-    # a thread's lock.
+    # Each process is forked from a server that has imported all modules. Forking this process could
+    # copy a thread's lock.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["flent_aqm.results.many_files", work_module(work)])
     with context.Pool(jobs) as pool:
@@ -174,24 +184,28 @@ def each_file(
 def _with_progress(
     files: Sequence[Path], results: Iterable[Result | BadResult]
 ) -> Iterator[tuple[Path, Result | BadResult]]:
+    """Yield each file with its result, and show the progress on a terminal."""
     return with_progress(zip(files, results, strict=True), len(files), "reading data files")
 
 
 def work_module(work: Callable[..., object]) -> str:
-    """Return the module that a function is from; of partial(_of_run, f), that of f."""
+    """Return the name of the module in which a function is defined. For partial(_of_run, f), that
+    of f."""
     while isinstance(work, partial):
         work = work.args[0] if work.func is _of_run else work.func
     return str(work.__module__)
 
 
 def _of_run(work: Callable[[Run], Result], data: DataFile) -> Result:
+    """Return the result of `work` for the run in a data file."""
     return work(as_run(data))
 
 
 def _one(work: Callable[[DataFile], Result], path: Path) -> Result | BadResult:
+    """Return the result of `work` for a file, or the error as a BadResult."""
     try:
         return work(read_data_file(path))
     except BadResult as error:
         return BadResult(str(error))
-    except Exception as error:  # the other files are as good as they were
+    except Exception as error:  # an error in one file must not affect the others
         return BadResult(f"{path}: {a_defect(error)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flent's result sets, read for plots of ours: once each, and its samples as plain dicts."""
+"""Reads Flent's result sets for this package's plots, each only once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 _MADE = "_flent_aqm_made"
-# Of a file of an older format: what it was before Flent changed it.
+# Attribute with the content of a file of an older format, before Flent changed it.
 _OLD = "_flent_aqm_old"
 
 
 def once(results: Any, name: str, make: Callable[[], Made]) -> Made:
-    """Return what make() gives, made for this result set when it is first asked for by this
-    name."""
+    """Return the result of make(), which is called only once for a result set and a name."""
     made = results.__dict__.setdefault(_MADE, {})
     if name not in made:
         made[name] = make()
@@ -27,15 +26,16 @@ def once(results: Any, name: str, make: Callable[[], Made]) -> Made:
 
 
 def samples_of(results: Any) -> dict[str, list[dict[str, Any]]]:
-    """Return the raw samples by series; of Flent's class, parts of them would be found by paths."""
-    if hasattr(results, "plain_samples"):  # loaded.py, which imports Flent
+    """Return the raw samples by series as plain dicts. Flent's own class for samples would take
+    keys for paths."""
+    if hasattr(results, "plain_samples"):  # LoadedResults; its module would import Flent
         return cast(dict[str, list[dict[str, Any]]], results.plain_samples())
     return {name: list(map(dict, samples)) for name, samples in results.raw_values.items()}
 
 
 def data_file_of(results: Any) -> DataFile:
-    """Return a result set as our metrics want it. Raises BadResult."""
-    # Here, as it needs numpy, which a run in the guest lacks.
+    """Return a result set as a DataFile, for this package's metrics. Raises BadResult."""
+    # Imported here, because it needs numpy, which a run in the guest lacks.
     from flent_aqm.results.data_file import as_data_file
 
     path = Path(results._loaded_from or results.meta("DATA_FILENAME"))
@@ -48,9 +48,15 @@ def data_file_of(results: Any) -> DataFile:
 
 
 def before_flent(whole: dict[str, Any], newest: int) -> dict[str, Any] | None:
-    """Return a copy of what our reader takes of a file of an older format, for keep_old(): Flent
-    changes the samples of such a file in place, and not all that have to be. None for the newest
-    format."""
+    """Return a copy of the parts of an older file that this package reads, for keep_old(). None for
+    the newest format.
+
+    Flent changes the samples of older files in place, but not all that have to be changed.
+
+    Args:
+        whole: content of the file.
+        newest: newest version of the format.
+    """
     if whole.get("version", 1) == newest:
         return None
     kept = {key: whole[key] for key in ("version", "raw_values", "results", "x_values")
@@ -60,6 +66,6 @@ def before_flent(whole: dict[str, Any], newest: int) -> dict[str, Any] | None:
 
 
 def keep_old(results: Any, old: dict[str, Any] | None) -> None:
-    """Keep with a result set what before_flent() gave."""
+    """Store the result of before_flent() in a result set."""
     if old is not None:
         results.__dict__[_OLD] = old

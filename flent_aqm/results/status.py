@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far a sweep has come, in a small file beside its data files: `sweep.json`.
+"""Reads and writes `sweep.json`, a file beside a sweep's data files with the sweep's status.
 
-A data file tells all of its run. What none can tell is here: how many runs there are to be,
-and why some have no data file.
+A data file describes its own run. sweep.json has what no data file can tell: how many runs are
+planned, and why some have no data file.
 """
 
 from __future__ import annotations
@@ -25,28 +25,38 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Status:
-    """command: words of the command that began it, as typed; planned: runs in all; before:
-    data files that were there when it began; began_s, ended_s: host's epoch seconds,
-    ended_s None while it goes on; failed: data file's name -> cause; batches: the batch files of
-    the sweep and of those before it that it resumed, each a path -> SHA-256 of its content."""
+    """Status of a sweep."""
 
+    # Words of the command line that began it.
     command: Sequence[str]
+    # Number of planned runs.
     planned: int
+    # Number of data files that existed when the sweep began.
     before: int
+    # Start and end in epoch seconds of the host. ended_s is None while the sweep is running.
     began_s: float
     ended_s: float | None = None
+    # Name of a data file -> cause of its run's failure.
     failed: Mapping[str, str] = field(default_factory=dict)
+    # For this sweep and each earlier one that it resumed: path of a batch file -> SHA-256.
     batches: Sequence[Mapping[str, str]] = ()
 
     def with_failed(self, name: str, cause: str) -> Status:
+        """Return the status with one more failed run. name: of its data file."""
         return replace(self, failed={**self.failed, name: cause})
 
     def ended(self) -> Status:
+        """Return the status of the sweep as ended now."""
         return replace(self, ended_s=time.time())
 
     def left_s(self, done: int, now_s: float) -> float | None:
-        """Return seconds until its end at the pace so far; None before the first run has ended,
-        and after the end. done: data files that are there now."""
+        """Return the seconds until the end of the sweep at its present pace. None before the first
+        run has ended, and after the sweep's end.
+
+        Args:
+            done: number of data files that exist now.
+            now_s: the time in epoch seconds.
+        """
         ended = done - self.before + len(self.failed)
         left = self.planned - done - len(self.failed)
         if self.ended_s is not None or ended < 1:
@@ -55,7 +65,8 @@ class Status:
 
 
 def write(folder: Path, status: Status) -> None:
-    """Put it into the folder, whole. A full disk doesn't end a sweep: then it stays away."""
+    """Write the status to the folder atomically. Errors are ignored, because a full disk must not
+    end a sweep."""
     with contextlib.suppress(OSError):
         write_text(folder / NAME, json.dumps({
             "schema": SCHEMA_VERSION, "command": list(status.command),
@@ -65,8 +76,8 @@ def write(folder: Path, status: Status) -> None:
 
 
 def read(folder: Path) -> Status | None:
-    """Return a folder's; None where there is none, or none that makes sense: it may be
-    anybody's."""
+    """Return the status of a folder's sweep. None if there is none, or if it is damaged: the file
+    may come from anyone."""
     path = folder / NAME
     try:
         if path.is_symlink():
@@ -89,7 +100,8 @@ def read(folder: Path) -> Status | None:
 
 
 def _batches(note: Any) -> tuple[dict[str, str], ...]:
-    """Return the batch files that a note names; none of what is no path with a hash."""
+    """Return the batch files in a sweep.json. Entries that are not a path with a hash are left
+    out."""
     if not isinstance(note, list):
         return ()
     read = ({path: digest for path, digest in files.items() if isinstance(digest, str)}
@@ -98,5 +110,5 @@ def _batches(note: Any) -> tuple[dict[str, str], ...]:
 
 
 def count_done(folder: Path) -> int:
-    """Data files in a folder."""
+    """Return the number of data files in a folder."""
     return sum(not path.name.startswith(".") for path in folder.glob(f"*{SUFFIX}"))

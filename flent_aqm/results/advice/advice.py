@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with a line and what to do, in words for people who know no queues.
+"""Says what is wrong with a line and what to do, for people who don't know queues.
 
-docs/home-line.md has the rules and their sources. Each sentence says what was measured, or a
-share of it; where runs can't carry advice there is none.
+docs/home-line.md has the rules and their sources. Each sentence contains what was measured, or a
+share of it. There is no advice if the runs don't allow any.
 """
 
 from __future__ import annotations
@@ -14,26 +14,29 @@ from statistics import median
 from flent_aqm.results.advice.measured import BOTH, Measured, Sqm, Tried
 from flent_aqm.results.metrics.flows import DIRECTIONS
 
-# What a load may add to a round trip: above it DSLReports' grade is B (dslreports.com/faq/17930).
+# Latency that a load may add. DSLReports' grade is B for more (dslreports.com/faq/17930).
 MOST_ADDED_MS = 30.0
-# ITU-T G.114 (05/2003): above the first one-way delay people in a call interrupt each other, above
-# the second it can't be held. The load's direction has all that it adds, and half of the idle trip.
+# ITU-T G.114 (05/2003): above a one-way delay of 150 ms people in a call interrupt each other,
+# above 400 ms a call is not possible. The one-way delay is half of the idle RTT, and all that the
+# load adds.
 _ONE_WAY_MS = ((400.0, "calls break"), (150.0, "people in calls talk over each other"))
 _SLIGHT = "games and calls suffer"
-# Of packets, from which on speech is lost: ITU-T G.1010 (11/2001), table I.1.
+# Share of lost packets above which words are lost: ITU-T G.1010 (11/2001), table I.1.
 MOST_LOST_PCT = 3.0
 _LOSSY = "words in calls get lost"
-# Of the measured throughput (openwrt.org, SQM), and the most of a line's rate, which varies.
+# Advised rate as a share of the measured throughput (openwrt.org, SQM), and its largest share of
+# the line's rate, because that rate varies.
 SQM_PCT, MOST_PCT = 90, 95
-# Throughput that differs by less is the same; between runs by more, the line's rate isn't one.
+# Throughput that differs by less than _SAME_SHARE is the same. If runs differ by more than
+# _STEADY_SHARE, the line has no constant rate.
 _SAME_SHARE, _STEADY_SHARE = 0.01, 0.1
 
-# Title of a condition -> what was compared in it.
+# Title of a condition -> configurations that were compared in it.
 Conditions = Mapping[str, Sequence[Tried]]
 
 
 def advise(conditions: Conditions) -> list[str]:
-    """Return sentences; none where no run can carry any."""
+    """Return sentences on what is wrong and what to do. Empty if no run allows advice."""
     cases = [(title, one, busy) for title, tried in conditions.items() for one in tried
              for busy in one.busy]
     if not cases:
@@ -49,29 +52,38 @@ def advise(conditions: Conditions) -> list[str]:
 
 
 def _is_good(one: Tried, busy: str) -> bool:
+    """Return whether latency and losses of a configuration are good while the line is busy.
+
+    busy: what keeps the line busy, such as "downloads".
+    """
     return _is_fast(one, busy) and not _is_lossy(one, busy)
 
 
 def _is_fast(one: Tried, busy: str) -> bool:
+    """Return whether all runs add less latency than MOST_ADDED_MS."""
     return all(run.added_ms(busy) < MOST_ADDED_MS for run in one.runs)
 
 
 def _is_lossy(one: Tried, busy: str) -> bool:
+    """Return whether a configuration loses so many packets that words in calls are lost."""
     return one.lost_pct(busy) >= MOST_LOST_PCT
 
 
 def _is_torn(one: Tried, busy: str) -> bool:
-    """Whether some runs add more than the limit and others don't."""
+    """Return whether some runs add more latency than MOST_ADDED_MS and others don't."""
     return not _is_fast(one, busy) and any(run.added_ms(busy) < MOST_ADDED_MS for run in one.runs)
 
 
 def _torn(one: Tried, busy: str) -> str:
+    """Return the sentence for runs that disagree."""
     added = [run.added_ms(busy) for run in one.runs]
     return (f"The runs with {one.name} disagree: busy {busy} added {_ms(min(added))} to "
             f"{_ms(max(added))}. Repeat them before you change anything.")
 
 
 def _fine(cases: Sequence[tuple[str, Tried, str]]) -> str:
+    """Return the sentence for a line that is good in all cases: (condition, configuration,
+    busy)."""
     most = max(one.added_ms(busy) for _, one, busy in cases)
     everywhere = "" if len({id(one) for _, one, _ in cases}) == 1 else " in any of these runs"
     busy = list(dict.fromkeys(busy for *_, busy in cases))
@@ -84,6 +96,14 @@ def _fine(cases: Sequence[tuple[str, Tried, str]]) -> str:
 
 
 def _fault(one: Tried, busy: str, title: str, several: bool) -> str:
+    """Return the sentence on what is wrong.
+
+    Args:
+        one: the worst configuration.
+        busy: what kept the line busy.
+        title: title of the condition, "" if there is only one.
+        several: there are other configurations, so that this one must be named.
+    """
     where = f" with {one.name}" if several else ""
     where += f" ({title})" if title else ""
     if math.isinf(one.added_ms(busy)):
@@ -96,13 +116,21 @@ def _fault(one: Tried, busy: str, title: str, several: bool) -> str:
 
 
 def _effect(runs: Sequence[Measured], busy: str) -> str:
-    """Return what people notice, by the one-way delay."""
+    """Return what people notice of a one-way delay."""
     one_way_ms = median(run.idle_ms / 2 + run.added_ms(busy) for run in runs)
     return next((effect for limit_ms, effect in _ONE_WAY_MS if one_way_ms > limit_ms), _SLIGHT)
 
 
 def _remedy(worst: Tried, busy: str, title: str, conditions: Conditions) -> str:
-    """Return what to do: the best that was measured; else SQM, where the router has none."""
+    """Return the sentence on what to do: the best configuration that was measured. If there is none
+    and the router has no SQM, SQM.
+
+    Args:
+        worst: the worst configuration.
+        busy: what kept the line busy.
+        title: title of its condition.
+        conditions: all conditions.
+    """
     good = _good(worst, conditions[title], conditions)
     if good:
         best = _best(good, worst)
@@ -138,8 +166,13 @@ def _remedy(worst: Tried, busy: str, title: str, conditions: Conditions) -> str:
 
 
 def _good(worst: Tried, here: Sequence[Tried], conditions: Conditions) -> list[Tried]:
-    """Return what is good in all that the worst was measured in; of them, what is good in all
-    conditions, and leaves room below the line's rate, if there is such."""
+    """Return configurations that are good in every direction in which the worst one was measured.
+
+    If there are any, only those that are good in all conditions are returned, and of these only
+    those that leave room below the line's rate.
+
+    here: configurations in the worst one's condition.
+    """
     good = [one for one in here if set(one.busy) >= set(worst.busy)
             and all(_is_good(one, busy) for busy in one.busy)]
     for is_better in (
@@ -151,29 +184,33 @@ def _good(worst: Tried, here: Sequence[Tried], conditions: Conditions) -> list[T
 
 
 def _best(good: Sequence[Tried], worst: Tried) -> Tried:
-    """Return the fastest; of those that are as fast, the one that adds least."""
+    """Return the fastest configuration. Of those that are equally fast, return the one that adds
+    the least latency."""
     return min(_as_fast(good, worst), key=_added_ms)
 
 
 def _as_fast(good: Sequence[Tried], worst: Tried) -> list[Tried]:
+    """Return the configurations whose throughput is as high as the fastest one's."""
     least = min(_cost(one, worst) for one in good)
     return [one for one in good if _cost(one, worst) <= least + _SAME_SHARE]
 
 
 def _added_ms(one: Tried) -> float:
-    """Return what the load adds, in tenths, as nobody notices less."""
+    """Return the latency that the load adds, rounded to 0.1 ms. Nobody notices less."""
     return round(max(map(one.added_ms, one.busy)), 1)
 
 
 def _cost(one: Tried, worst: Tried) -> float:
-    """Return the largest share of throughput that is lost in a direction."""
+    """Return the largest share of throughput that a configuration loses in a direction, compared
+    with the worst one."""
     shares = [1 - own / its for way in DIRECTIONS
               if (own := one.mbps(way)) is not None and (its := worst.mbps(way))]
     return max(0.0, *shares) if shares else 0.0
 
 
 def _setting(best: Tried, good: Sequence[Tried], worst: Tried) -> str:
-    """Return what to use; of queues that do as well as each other, all."""
+    """Return the beginning of the sentence on what to use. It names all queues that do equally
+    well."""
     if best.sqm is not None:
         return f"Set SQM to {_sqm(best.sqm)}"
     return "Use " + " or ".join(one.name for one in _as_fast(good, worst)
@@ -181,6 +218,7 @@ def _setting(best: Tried, good: Sequence[Tried], worst: Tried) -> str:
 
 
 def _sqm(one: Sqm) -> str:
+    """Return rates and queue of an SQM configuration as text."""
     shares = {round(100 * own / its, 1) for own, its in (
         (one.down_mbps, one.modem_down_mbps), (one.up_mbps, one.modem_up_mbps))}
     of_line = (f" ({shares.pop():g} % of {one.modem_down_mbps:g}/{one.modem_up_mbps:g})"
@@ -189,9 +227,9 @@ def _sqm(one: Sqm) -> str:
 
 
 def _rates(one: Tried) -> list[float]:
-    """Return the measured throughput down and up; none where a direction is missing, where both
-    shared their time and so slowed each other, or where the runs differ by more than those of a
-    line of one rate."""
+    """Return the measured throughput down and up in Mbit/s. Empty if a direction is missing, if
+    both directions were measured at the same time and so slowed each other, or if the runs differ
+    too much."""
     medians_mbps: list[float] = []
     if BOTH in one.busy:
         return medians_mbps
@@ -204,9 +242,10 @@ def _rates(one: Tried) -> list[float]:
 
 
 def _ms(value: float) -> str:
+    """Return a latency with its unit as text."""
     return f"{_two(value)} ms" if math.isfinite(value) else "more than could be measured"
 
 
 def _two(value: float) -> str:
-    """Return a number in two digits, without an exponent."""
+    """Return a number with two digits, without an exponent."""
     return f"{float(f'{value:.2g}'):g}" if value < 1e5 else f"{value:.0f}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What advice rests on: how much latency a busy line adds, by run and by what was compared."""
+"""Extracts from runs the measurements for advice: the latency that a busy line adds."""
 
 from __future__ import annotations
 
@@ -17,40 +17,45 @@ from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.throughput import total_mbps
 
-# With fewer probes on either side, a median is the accident of a few packets.
+# With fewer probes, idle or under load, the median depends on a few packets.
 FEWEST_PROBES = 10
-# A probe that stood still for a larger share of the time says nothing of the line.
+# A probe that was stopped for a larger share of the time does not describe the line.
 MOST_STILL = 0.1
 BOTH = "downloads and uploads"
 _BUSY = {"download": "downloads", "upload": "uploads"}
-# Queues that let latency grow until they are full; with any other the router manages latency.
+# Queues that let latency grow until they are full. With any other queue, the router limits latency.
 _UNMANAGED = ("no_aqm", "bfifo")
-# With any of these, a line's rate is not one that a share could be taken of.
+# With any of these settings, the line has no constant rate of which a share can be advised.
 _VARYING = ("link_down_trace", "link_up_trace", "link_down_access", "link_up_access",
             "link_outages_s", "wifi_rates_mbps", "wifi_ap")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One run. idle_ms: median round trip of the idle line; loaded_ms: median while it was busy,
-    by what kept it busy; infinite where that is a lost probe; mbps: throughput by direction;
-    lost_pct: probes lost while it was busy, in percent, less those of the idle line; empty where
-    the probe tells none, and loss_unknown says why."""
+    """Measurements of one run."""
 
+    # Median RTT of the idle line.
     idle_ms: float
+    # What kept the line busy ("downloads", …) -> median RTT, infinite if it is a lost probe.
     loaded_ms: Mapping[str, float]
+    # Direction -> throughput.
     mbps: Mapping[str, float]
+    # What kept the line busy -> share of lost probes, less that of the idle line. Empty if the
+    # probe can't tell losses.
     lost_pct: Mapping[str, float] = field(default_factory=dict)
+    # The reason why losses are not known, "" if they are.
     loss_unknown: str = ""
 
     def added_ms(self, busy: str) -> float:
-        """Return what the load added to the median round trip."""
+        """Return the latency in ms that the load added to the median RTT. busy: what kept the line
+        busy."""
         return self.loaded_ms[busy] - self.idle_ms
 
 
 @dataclass(frozen=True)
 class Sqm:
-    """A shaper in front of a line. down_mbps, up_mbps: its rates; modem_…: the line's."""
+    """A shaper in front of a line. down_mbps, up_mbps: its rates. modem_down_mbps, modem_up_mbps:
+    the line's."""
 
     queue: str
     down_mbps: float
@@ -60,45 +65,50 @@ class Sqm:
 
     @property
     def share_pct(self) -> float:
-        """Return the larger share of the line's rate in percent."""
+        """Rate of the shaper in percent of the line's rate, in the direction in which it is
+        larger."""
         return 100 * max(self.down_mbps / self.modem_down_mbps, self.up_mbps / self.modem_up_mbps)
 
 
 @dataclass(frozen=True)
 class Tried:
-    """Runs that repeat each other, by the name that users know. managed: whether the router
-    limits latency, None where nothing tells; fixed_rate: whether the line has one rate, so that
-    a share of it can be advised."""
+    """Runs of one configuration, which repeat each other."""
 
+    # Name of the configuration for users.
     name: str
     runs: Sequence[Measured]
+    # Whether the router limits latency, None if it is not known.
     managed: bool | None = None
     sqm: Sqm | None = None
+    # Whether the line has a constant rate, of which a share can be advised.
     fixed_rate: bool = True
 
     @property
     def busy(self) -> list[str]:
-        """Return what kept the line busy, in all runs."""
+        """What kept the line busy in all runs: "downloads", "uploads", or both at the same time."""
         return [one for one in (*_BUSY.values(), BOTH)
                 if all(one in run.loaded_ms for run in self.runs)]
 
     def added_ms(self, busy: str) -> float:
-        """Return the median over runs."""
+        """Return the median over runs of the latency in ms that the load added. busy: what kept the
+        line busy."""
         return median(run.added_ms(busy) for run in self.runs)
 
     def lost_pct(self, busy: str) -> float:
-        """Return the median over runs."""
+        """Return the median over runs of the share of lost probes in percent, beyond the idle
+        line's."""
         return median(run.lost_pct.get(busy, 0.0) for run in self.runs)
 
     def mbps(self, direction: str) -> float | None:
-        """Return the median over runs; None where one doesn't tell."""
+        """Return the median over runs of the throughput in a direction. None if a run doesn't have
+        it."""
         values = [run.mbps[direction] for run in self.runs if direction in run.mbps]
         return median(values) if len(values) == len(self.runs) else None
 
 
 def measured(run: Run) -> Measured | None:
-    """Return what a run says of its line; None where it has too few probes, idle or under load, or
-    where its probe stood still for a good part of either."""
+    """Return a run's measurements. None if it has too few probes, idle or under load, or if its
+    probe was stopped for a large share of either."""
     try:
         idle = run.idle()
     except NotAvailable:
@@ -114,7 +124,13 @@ def measured(run: Run) -> Measured | None:
 
 def of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, float]
                ) -> Measured | None:
-    """Return the same of probes that have been chosen; loaded: by what kept the line busy."""
+    """Return measurements from chosen probes. None as in measured().
+
+    Args:
+        idle: probes of the idle line.
+        loaded: what kept the line busy -> probes under that load.
+        mbps: direction -> throughput.
+    """
     enough = min(one.rtt_ms.size for one in (idle, *loaded.values())) >= FEWEST_PROBES
     idle_ms = of_any(idle.rtt_ms, 50) if enough else math.inf
     if not loaded or not math.isfinite(idle_ms) or any(map(
@@ -127,18 +143,19 @@ def of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, 
 
 
 def stood_still(samples: Samples) -> bool:
-    """Return whether the probe stood still for so much of a phase that its round trips say
-    nothing of it."""
+    """Return whether the probe was stopped for so much of a phase that its RTTs don't describe the
+    phase."""
     return samples.still_s > MOST_STILL * samples.length_s
 
 
 def _lost_pct(samples: Samples) -> float:
+    """Return the share of lost probes in percent."""
     return float(100 * numpy.isinf(samples.rtt_ms).mean())
 
 
 def throughput(run: Run) -> dict[str, float]:
-    """Return Mbit/s by direction, of those that the run tells; with cross traffic, what all flows
-    carried together: how they divide the line is no cost."""
+    """Return the throughput in Mbit/s by direction. Directions without one are left out. With cross
+    traffic, it is that of all flows together, because sharing the line is no loss."""
     by_direction = {}
     for direction in DIRECTIONS:
         try:
@@ -149,8 +166,8 @@ def throughput(run: Run) -> dict[str, float]:
 
 
 def loads(run: Run) -> dict[str, str | None]:
-    """Return what kept the line busy -> direction of run.loaded(). Two directions that share most
-    of their time can't be told apart."""
+    """Return what kept the line busy -> direction for run.loaded(). If both directions overlap for
+    most of their time, they can't be distinguished, and the direction is None."""
     windows = {way: window for way in DIRECTIONS
                if (window := span([one for one in run.speed_test if one.direction == way]))}
     if len(windows) == 2:
@@ -162,7 +179,12 @@ def loads(run: Run) -> dict[str, str | None]:
 
 
 def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | None]]) -> Tried | None:
-    """Return runs of one configuration, with their settings; None where one can't be judged."""
+    """Return the runs of one configuration. None if a run has no measurements.
+
+    Args:
+        name: name of the configuration for users.
+        runs: settings and measurements of each run.
+    """
     complete = [one for _, one in runs if one is not None]
     if not runs or len(complete) < len(runs):
         return None
@@ -180,5 +202,6 @@ def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | None
 
 
 def _number(settings: Mapping[str, Setting], name: str) -> float:
+    """Return a setting that is a finite number, else 0."""
     value = settings.get(name)
     return float(value) if isinstance(value, (int, float)) and numpy.isfinite(value) else 0.0

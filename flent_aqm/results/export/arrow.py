@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Our columns as PyArrow's, and the files it writes, a part of the table at a time."""
+"""Converts tables to PyArrow, and writes them as files, a part of the table at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from flent_aqm.results.export.columns import (
 
 _TYPES = {TEXT: pyarrow.string(), NUMBER: pyarrow.float64(), WHOLE: pyarrow.int64(),
           SWITCH: pyarrow.bool_()}
-# Written at once: compression wants more than one run's row, memory less than all of them.
+# Rows that are written at once. Fewer would compress badly, and more would need more memory.
 ROWS_AT_ONCE = 20_000
 ROWS_IN_BATCH = 256
 
@@ -37,7 +37,8 @@ Write = Callable[[pyarrow.Table], object]
 
 
 def schema_of(columns: Sequence[Column]) -> pyarrow.Schema:
-    """Units and descriptions go along; only Parquet keeps them."""
+    """Return PyArrow's schema of columns. It contains units and descriptions, which only Parquet
+    keeps."""
     return pyarrow.schema(
         [pyarrow.field(column.name, _TYPES[column.kind],
                        metadata={"unit": column.unit, "description": column.description})
@@ -46,7 +47,8 @@ def schema_of(columns: Sequence[Column]) -> pyarrow.Schema:
 
 
 def as_batch(schema: pyarrow.Schema, rows: Sequence[Mapping[str, Cell]]) -> pyarrow.RecordBatch:
-    """Return rows by name of the column; a missing one is empty."""
+    """Return rows as a record batch. Each row maps names of columns to values. Missing values are
+    null."""
     return pyarrow.RecordBatch.from_arrays(
         [pyarrow.array([row.get(field.name) for row in rows], field.type) for field in schema],
         schema=schema)
@@ -54,16 +56,18 @@ def as_batch(schema: pyarrow.Schema, rows: Sequence[Mapping[str, Cell]]) -> pyar
 
 def batches(schema: pyarrow.Schema, rows: Iterable[Mapping[str, Cell]]
             ) -> Iterator[pyarrow.RecordBatch]:
-    """Rows, many at once: a batch costs as much for one as for a hundred."""
+    """Yield rows in batches of ROWS_IN_BATCH, because a batch of one row costs as much as one of a
+    hundred."""
     rows = iter(rows)
     while held := list(islice(rows, ROWS_IN_BATCH)):
         yield as_batch(schema, held)
 
 
 def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]) -> int:
-    """Write all parts in the format of the path's suffix; gives the count of rows.
+    """Write a table atomically in the format of the path's suffix, and return the number of rows.
+    Raises ConfigError if the suffix is unknown or the file can't be written.
 
-    It is there when it is whole, or not at all. Raises ConfigError.
+    parts: the batches of the table.
     """
     if path.suffix not in WRITERS:
         raise ConfigError(f"{path}: the suffix chooses the format; expected one of "
@@ -85,6 +89,7 @@ def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.Reco
 
 def _together(schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]
               ) -> Iterator[pyarrow.Table]:
+    """Yield batches joined to tables of about ROWS_AT_ONCE rows."""
     held: list[pyarrow.RecordBatch] = []
     for batch in parts:
         held.append(batch)
@@ -97,19 +102,21 @@ def _together(schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]
 
 @contextmanager
 def _parquet(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
+    """Context manager: write a Parquet file. Yields the function that writes a table."""
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
         yield writer.write_table
 
 
 @contextmanager
 def _csv(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
+    """Context manager: write a CSV file. Yields the function that writes a table."""
     with pyarrow.csv.CSVWriter(path, schema) as writer:
         yield lambda table: writer.write_table(_for_spreadsheets(table))
 
 
 def _for_spreadsheets(table: pyarrow.Table) -> pyarrow.Table:
-    """Return the table with no text that a spreadsheet takes for a formula. Each text is looked at
-    once: those of a series' samples are all the same."""
+    """Return the table without texts that a spreadsheet takes for formulas. Each different text is
+    converted once, because the samples of a series repeat the same texts."""
     for place, field in enumerate(table.schema):
         if field.type == pyarrow.string():
             coded = table.column(place).combine_chunks().dictionary_encode()
@@ -121,7 +128,8 @@ def _for_spreadsheets(table: pyarrow.Table) -> pyarrow.Table:
 
 @contextmanager
 def _json(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
-    """One array, an object a line; PyArrow reads JSON and doesn't write it."""
+    """Context manager: write a JSON array with an object per line. Yields the function that writes
+    a table. PyArrow can't write JSON."""
     with path.open("w", encoding="utf-8") as file:
         before = "[\n"
 

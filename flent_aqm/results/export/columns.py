@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Columns of exported tables, and how a value from a file becomes one.
+"""Defines the columns of exported tables, and converts values from files.
 
-A column is there in every export, whatever the files have, so that tables of different
-sweeps go together and a table can be written while files are read.
+Every export has all columns, whatever the files contain. So tables of different sweeps fit
+together, and a table can be written while files are being read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.spec.cross_traffic import KINDS
 from flent_aqm.spec.scenario import RECORDS
 
-# Goes up when a column goes or changes its meaning; new columns come without.
+# Increased when a column is removed or changes its meaning, but not for a new column.
 SCHEMA_VERSION = 1
 
 TEXT, NUMBER, WHOLE, SWITCH = "text", "number", "whole", "switch"
@@ -29,25 +29,31 @@ Cell = str | float | int | bool | None
 
 @dataclass(frozen=True)
 class Column:
-    """name; kind: TEXT, NUMBER, WHOLE or SWITCH; path: keys that lead to it in a data file's
-    metadata; unit; description: one line."""
+    """A column of an exported table."""
 
     name: str
+    # TEXT, NUMBER, WHOLE or SWITCH.
     kind: str
+    # Keys that lead to the value in a data file's metadata.
     path: tuple[str, ...]
     unit: str
+    # One line for users.
     description: str
 
 
 def _aqm(name: str, kind: str, unit: str, description: str, *path: str) -> Column:
+    """Return the column of a value in the object AQM. path: keys that lead to it, by default its
+    name."""
     return Column(name, kind, ("AQM", *(path or (name,))), unit, description)
 
 
-# Type of a key's field -> kind; all else is text. A switch with more words stays one.
+# Type of a setting's field -> kind of column. Other types are text. A switch that also accepts
+# words is still a switch.
 _KINDS = {"float": NUMBER, "int": WHOLE, "bool": SWITCH}
 
 
 def _settings() -> Iterator[Column]:
+    """Yield a column for each requested setting."""
     for record in RECORDS.values():
         for one in fields(record):
             row = record.rows()[one.name]
@@ -56,6 +62,7 @@ def _settings() -> Iterator[Column]:
 
 
 def _applied() -> Iterator[Column]:
+    """Yield the columns for settings that the router's kernel reported."""
     for way in ("down", "up"):
         for name, kind, unit in (
             ("shaper", TEXT, ""), ("qdisc", TEXT, ""), ("rate_mbps", NUMBER, "Mbit/s"),
@@ -67,7 +74,7 @@ def _applied() -> Iterator[Column]:
                        "after", "applied", way, name)
 
 
-# Of every row, from a data file's metadata.
+# Columns of every run, from a data file's metadata.
 RUN_COLUMNS: tuple[Column, ...] = (
     Column("test", TEXT, ("NAME",), "", "name of the test"),
     Column("title", TEXT, ("TITLE",), "", "the user's label"),
@@ -95,7 +102,7 @@ RUN_COLUMNS: tuple[Column, ...] = (
     _aqm("finished_at", TEXT, "UTC", "host's time, ISO 8601"),
     *_applied(),
 )
-# Whatever has no column of its own, as JSON.
+# Column with the metadata that have no column of their own, as JSON.
 METADATA_COLUMN = "metadata"
 METRIC_COLUMNS: tuple[Column, ...] = tuple(
     Column(metric.name, NUMBER, (), metric.unit, metric.description)
@@ -103,7 +110,7 @@ METRIC_COLUMNS: tuple[Column, ...] = tuple(
 
 
 def find(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    """Return the value at the end of a path of keys; None where it isn't there."""
+    """Return the value at the end of a path of keys, None if it doesn't exist."""
     value: Any = tree
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
@@ -111,9 +118,10 @@ def find(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 
 
 def as_cell(value: Any, kind: str) -> Cell:
-    """Return a value of a file as one of a column; None for one of another type."""
+    """Convert a value from a file for a column of this kind. Return None for a value of another
+    type."""
     if kind == SWITCH:
-        # A kind of cross traffic, or of ECN, is one that is on.
+        # If the value is a kind of cross traffic or ECN, the switch is on.
         return value if isinstance(value, bool) else str(value) in (*KINDS, ACCECN) or None
     if kind == NUMBER:
         return a_number(value)
@@ -125,10 +133,10 @@ def as_cell(value: Any, kind: str) -> Cell:
 
 
 def clean(text: str) -> str:
-    """Return text that every encoder takes: without halves of characters."""
+    """Return text that can be encoded, with lone surrogates replaced."""
     return text.encode("utf-8", "replace").decode()
 
 
 def as_json(value: Any) -> str:
-    """Return a value as one line, in ASCII."""
+    """Return a value as JSON in one line of ASCII."""
     return json.dumps(value, sort_keys=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A data file as one row: its arguments, its metadata, and every metric."""
+"""Exports a data file as one row: its settings, its metadata, and every metric."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ COLUMNS = (
     *METRIC_COLUMNS,
 )
 SCHEMA = schema_of(COLUMNS)
-# Under these keys, everything in the metadata has a column of its own.
+# Keys of the metadata that have a column of their own.
 _TOLD = {column.path[0] for column in RUN_COLUMNS if len(column.path) == 1}
 
 
 def run_row(data: DataFile) -> dict[str, Cell]:
-    """Return one row, by names of columns. Raises BadResult."""
+    """Return a data file's row, by names of columns. Raises BadResult."""
     metadata = data.metadata
     row: dict[str, Cell] = {"schema": SCHEMA_VERSION, "file": clean(str(data.path))}
     row |= {column.name: as_cell(find(metadata, column.path), column.kind)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A data file as a row per raw sample."""
+"""Exports a data file as one row per raw sample."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from flent_aqm.results.metrics.flows import span
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.reading.series import series_of
 
-# The fields of docs/reference/data-format.md, by unit.
+# Fields of docs/reference/data-format.md, by unit.
 _NUMBERS = {
     "s": ("t", "dur"),
     "of the series": ("val",),
@@ -70,16 +70,19 @@ SCHEMA = schema_of(COLUMNS)
 
 
 def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
-    """Return all samples of a file. Column by column: a row as an object takes twice the memory of
-    the sample itself."""
+    """Return all samples of a file as a record batch.
+
+    It is made column by column, because a row as an object takes twice the memory of the sample
+    itself.
+    """
     raw = _raw(data)
     series = list(raw)
     counts = [len(samples) for samples in raw.values()]
     samples = list(chain.from_iterable(raw.values()))
-    there: set[str] = set()  # most fields are of one tool
+    there: set[str] = set()  # fields that occur; most belong to one tool
     for sample in samples:
         there.update(sample)
-    # One array for all columns of a type that nothing is in.
+    # All empty columns of a type share one array.
     empty = {form: pyarrow.nulls(len(samples), form) for form in set(SCHEMA.types)}
     columns: dict[str, pyarrow.Array] = {
         "schema": pyarrow.repeat(pyarrow.scalar(SCHEMA_VERSION, pyarrow.int64()), len(samples)),
@@ -106,8 +109,8 @@ def _raw(data: DataFile) -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 
 def _phases(data: DataFile, sample_times_s: pyarrow.Array) -> pyarrow.Array:
-    """Return `idle` or `loaded` for each sample, null for others; all null where the file is no run
-    of which that can be told."""
+    """Return `idle` or `loaded` for each sample, null for samples of neither. All are null if the
+    file is not a run."""
     try:
         run = as_run(data)
     except BadResult:
@@ -121,6 +124,7 @@ def _phases(data: DataFile, sample_times_s: pyarrow.Array) -> pyarrow.Array:
 
 
 def _more(sample: Mapping[str, Any]) -> str | None:
+    """Return the fields of a sample that have no column, as JSON. None if there are none."""
     if sample.keys() <= _KNOWN:
         return None
     return as_json({key: value for key, value in sample.items() if key not in _KNOWN})
