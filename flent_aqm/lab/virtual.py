@@ -95,7 +95,7 @@ class Lab(RunEnvironment):
         self._fail_by_own_words(
             read_text(out / "kernel_log"),
             leak(read_text(out / "held"))
-            or memory_leak(read_text(out / "memory_before"), read_text(out / "memory_after")))
+            or ("" if self._kernel.has_kasan else memory_leak(read_text(out / "memory_after"))))
         return replace(outcome, models={
             model.name: model.report(self._scenario, read_text(out / model.name))
             for model in path_models(self._scenario) if model.script},

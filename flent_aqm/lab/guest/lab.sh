@@ -27,7 +27,6 @@ read -r psched </proc/net/psched
 
 # Schedules start together with the command.
 path_models begin
-[ -z "${OWN_KERNEL:-}" ] || cat /proc/meminfo >/run/lab/out/memory_before
 # Of an instrumented kernel: which code the run itself has used, not the start of the network.
 [ ! -w /proc/lab_coverage ] || echo 0 >/proc/lab_coverage
 run_command
