@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Cloudflare's AIM scores: points for streaming, gaming and calls.
 
-Source: cloudflare/speedtest 1.13, src/config/internalConfig.ts and src/Results/: latency
-and jitter are those of the idle link. Loaded latency is the median of the last 20 probes
-that are at least 400 ms apart; its increase is of the worse direction. Cloudflare's loss
-test runs apart from the load; here it is the probes' loss under load.
+Source: cloudflare/speedtest 1.13, src/config/internalConfig.ts and src/Results/. Latency and jitter
+are those of the idle link. Loaded latency is the median of the last 20 probes that are at least 400
+ms apart. Its increase is that of the worse direction. Cloudflare's loss test runs apart from the
+load. Here it is the probes' loss under load.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from flent_aqm.results.metrics.throughput import throughput_mbps
 
 LAST_PROBES = 20
 APART_S = 0.4
-# A probe every 400 ms is rarely sent after exactly that time.
+# Probes every 400 ms are rarely sent at exactly this distance.
 _SLACK_S = 0.005
 _LATENCY = ((10, 20, 50, 100, 500), (20, 10, 5, 0, -10, -20))
 _JITTER = ((10, 20, 100, 500), (10, 5, 0, -10, -20))
@@ -32,13 +32,14 @@ _CUTS = {"streaming": (15, 20, 40, 60), "gaming": (5, 15, 25, 30), "rtc": (5, 15
 
 
 def loaded_latency_ms(run: Run, direction: str) -> float:
-    """Return the median of the last 20 answered probes at least 400 ms apart. Raises
-    NotAvailable."""
+    """Return the median RTT in ms of the last 20 answered probes at least 400 ms apart, under the
+    load of a direction. Raises NotAvailable."""
     return float(numpy.median(thinned_ms(run.loaded(direction))[-LAST_PROBES:]))
 
 
 def thinned_ms(samples: Samples) -> Numbers:
-    """Latencies of answered probes at least 400 ms apart. Raises NotAvailable."""
+    """Return the RTTs of answered probes at least 400 ms apart. Raises NotAvailable if none was
+    answered."""
     answered = numpy.isfinite(samples.rtt_ms)
     sent_s, rtt_ms = samples.sent_s[answered], samples.rtt_ms[answered]
     if not sent_s.size:
@@ -51,43 +52,52 @@ def thinned_ms(samples: Samples) -> Numbers:
 
 
 def increase_ms(run: Run) -> float:
-    """Loaded latency of the worse direction less idle. Raises NotAvailable without both."""
+    """Return the loaded latency of the worse direction less the idle latency, in ms. Raises
+    NotAvailable without both directions."""
     return (max(loaded_latency_ms(run, "download"), loaded_latency_ms(run, "upload"))
             - idle_latency_ms(run))
 
 
 def idle_latency_ms(run: Run) -> float:
-    """Return the median of the probes before the load. Raises NotAvailable."""
+    """Return the median RTT of the probes before the load, in ms. Raises NotAvailable."""
     return float(numpy.median(run.idle().answered_ms))
 
 
 def streaming_points(run: Run) -> float:
-    """latency + loss + download + increase. Raises NotAvailable."""
+    """Return AIM's points for streaming: of latency, loss, download and increase. Raises
+    NotAvailable."""
     return points(idle_latency_ms(run), increase_ms(run), _loss(run),
                   download_mbps=throughput_mbps(run, "download"))
 
 
 def gaming_points(run: Run) -> float:
-    """latency + loss + increase. Raises NotAvailable."""
+    """Return AIM's points for gaming: of latency, loss and increase. Raises NotAvailable."""
     return points(idle_latency_ms(run), increase_ms(run), _loss(run))
 
 
 def rtc_points(run: Run) -> float:
-    """latency + jitter + loss + increase. Raises NotAvailable."""
+    """Return AIM's points for calls: of latency, jitter, loss and increase. Raises NotAvailable."""
     return points(idle_latency_ms(run), increase_ms(run), _loss(run),
                   jitter_ms=mean_difference_ms(run.idle()))
 
 
 def _loss(run: Run) -> float | None:
-    """Return the share of probes lost under load; None of a probe that tells no losses."""
+    """Return the share of probes lost under load, 0 to 1. None if the probe can't tell losses."""
     loaded = run.loaded()
     return None if loaded.loss_unknown else loss_pct(loaded) / 100
 
 
 def points(latency_ms: float, increase_ms: float, loss: float | None, *,
            download_mbps: float | None = None, jitter_ms: float | None = None) -> float:
-    """Return the sum of what is given, 0 at least. loss: a share; None where it was not measured,
-    which counts 0. download_mbps belongs to streaming alone, jitter_ms to calls alone."""
+    """Return the sum of the points for the given values, at least 0.
+
+    Args:
+        latency_ms: idle latency.
+        increase_ms: increase of latency under load.
+        loss: share of lost packets, 0 to 1. None if it was not measured, which counts 0 points.
+        download_mbps: given for streaming only.
+        jitter_ms: given for calls only.
+    """
     return max(0.0, step(latency_ms, *_LATENCY) + step(increase_ms, *_LATENCY)
                + (0 if loss is None else step(loss, *_LOSS))
                + (0 if download_mbps is None else step(download_mbps, *_MBPS))
@@ -95,6 +105,7 @@ def points(latency_ms: float, increase_ms: float, loss: float | None, *,
 
 
 def word(experience: str, points: float) -> str:
-    """bad, poor, average, good or great. experience: streaming, gaming or rtc."""
+    """Return AIM's word for points: bad, poor, average, good or great. experience: "streaming",
+    "gaming" or "rtc"."""
     return step(points, _CUTS[experience], WORDS)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Statistics between groups of runs, all of them by rank: latencies under load are not normally
-distributed, and a batch has few repetitions.
+"""Compares groups of runs by statistics on ranks.
 
-SciPy's statistics are imported where they are used, as that takes a second.
+Latencies under load are not normally distributed, and a batch has few repetitions. SciPy's
+statistics are imported where they are used, because the import takes a second.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.base.words import counted
 from flent_aqm.results.metrics.percentiles import of_any
 
-# An interval that holds the median less often isn't given.
+# Lowest confidence level of an interval that is returned.
 LEAST_LEVEL = 0.95
-# Kruskal and Wallis give exact tables for groups of up to five; below, chi-square is rough.
+# Kruskal and Wallis give exact tables for groups of up to five runs, for which the chi-square
+# approximation is rough.
 FEWEST_FOR_P = 6
-# What makes two groups of runs.
+# Conditions for two groups of runs, see two_groups().
 FEWEST_IN_GROUP, FAR_APART, LEAST_GAP_SHARE = 2, 4.0, 0.1
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Where the median of all runs that there could be lies, in level, a share of such intervals:
-    from one of the group's runs to another, which may be infinite, a lost probe."""
+    """Confidence interval of the median. An infinite end is a lost probe. level: confidence level,
+    such as 0.95."""
 
     low: float
     high: float
@@ -39,8 +40,8 @@ class Interval:
 
 @dataclass(frozen=True)
 class Summary:
-    """A group's runs: count, median, quartiles, and the interval of the median, None where there
-    are too few runs. Infinite is a lost probe."""
+    """Summary of the runs of a group. An infinite value is a lost probe. interval: confidence
+    interval of the median, None with too few runs."""
 
     count: int
     median: float
@@ -51,14 +52,14 @@ class Summary:
 
 @dataclass(frozen=True)
 class RankTest:
-    """Kruskal and Wallis' H, and how likely groups of one distribution are as different."""
+    """Result of Kruskal and Wallis' test: H, and the p-value."""
 
     statistic: float
     probability: float
 
 
 def summarise(values: Sequence[float]) -> Summary:
-    """Of one group's numbers. Raises NotAvailable without any."""
+    """Summarise the values of a group. Raises NotAvailable if there are none."""
     if not values:
         raise NotAvailable("the group has no run")
     array = numpy.asarray(values, dtype=float)
@@ -67,9 +68,9 @@ def summarise(values: Sequence[float]) -> Summary:
 
 
 def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
-    """Return whether groups differ at all. Source: W. Kruskal, W. Wallis, JASA 47, 1952; SciPy's.
+    """Test whether groups differ at all. Source: W. Kruskal, W. Wallis, JASA 47, 1952, as in SciPy.
 
-    Raises NotAvailable for fewer than two groups, or numbers that are all the same.
+    Raises NotAvailable if there are fewer than two groups, or if all values are the same.
     """
     filled = [group for group in groups if group]
     if len(filled) < 2:
@@ -83,9 +84,12 @@ def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
 
 
 def how_far_to_trust(tests: int, fewest: int) -> str:
-    """Return what to think of when reading p-values: how many there are, and of how few runs.
+    """Return a note on interpreting p-values: the Bonferroni limit if there are several, and a
+    warning if the groups are small.
 
-    tests: how many p-values stand together; fewest: runs of the smallest group.
+    Args:
+        tests: number of p-values shown together.
+        fewest: number of runs in the smallest group.
     """
     words = []
     if tests > 1:
@@ -98,11 +102,11 @@ def how_far_to_trust(tests: int, fewest: int) -> str:
 
 
 def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return how often a run of the first group has more than one of the second, less how often it
-    has less: -1 to 1, 0 when neither.
+    """Return Cliff's delta, -1 to 1: the share of pairs in which the first group's run has the
+    larger value, less the share in which it has the smaller one.
 
-    Source: N. Cliff, Psychological Bulletin 114, 1993; 2 U / (n m) - 1 with SciPy's U.
-    Raises NotAvailable for an empty group.
+    Source: N. Cliff, Psychological Bulletin 114, 1993. It is 2 U / (n m) - 1 with SciPy's U. Raises
+    NotAvailable if a group is empty.
     """
     if not first or not second:
         raise NotAvailable("a group has no run")
@@ -113,18 +117,22 @@ def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def cliffs_deltas(groups: Mapping[str, Sequence[float]]) -> dict[tuple[str, str], float]:
-    """Cliff's delta of each pair of groups that have runs."""
+    """Return Cliff's delta of each pair of groups that have runs."""
     filled = {name: group for name, group in groups.items() if group}
     return {(one, other): cliffs_delta(filled[one], filled[other])
             for one, other in combinations(filled, 2)}
 
 
 def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float:
-    """Eta squared of one factor: the sum of squares between its groups, of the whole.
+    """Return eta squared of a factor: the sum of squares between its groups as a share of the
+    total.
 
-    labels: the factor's value for each run. In a balanced batch the shares of several
-    factors add up to at most 1. Source: R. Fisher's analysis of variance. Raises
-    NotAvailable when all numbers are the same.
+    In a balanced batch the shares of several factors add up to at most 1. Source: R. Fisher's
+    analysis of variance. Raises NotAvailable if all values are the same, or if one is a lost probe.
+
+    Args:
+        values: value of each run.
+        labels: the factor's value for each run.
     """
     array = numpy.asarray(values, dtype=float)
     if not numpy.isfinite(array).all():
@@ -143,12 +151,11 @@ def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float
 
 
 def two_groups(values: Sequence[float]) -> tuple[Sequence[float], Sequence[float]] | None:
-    """Return the lower and the upper of two groups that the values of runs fall into, each in
-    order; None where they are one group, or fewer than two values would be one of the groups.
+    """Return the lower and the upper group if the values of runs fall into two groups, each sorted.
+    Return None if they don't, or if a group would have fewer than two values.
 
-    The groups are FAR_APART times as far from each other as the values of either are, and
-    LEAST_GAP_SHARE of their middle. A median of such runs is a value that depends on which group
-    had one run more.
+    The gap between the groups must be FAR_APART times the range of either group, and
+    LEAST_GAP_SHARE of its middle. The median of such runs depends on which group has one run more.
     """
     ordered = sorted(value for value in values if math.isfinite(value))
     if len(ordered) < 2 * FEWEST_IN_GROUP or len(ordered) < len(values):
@@ -165,12 +172,13 @@ def two_groups(values: Sequence[float]) -> tuple[Sequence[float], Sequence[float
 
 
 def median_interval(values: ArrayLike) -> Interval | None:
-    """Return the narrowest interval between two order statistics, equally far from both ends, that
-    holds the median in LEAST_LEVEL of all cases or more, whatever the distribution; None of fewer
-    than six values, as even their least and most hold it less often.
+    """Return the narrowest confidence interval of the median between two order statistics, equally
+    far from both ends, with a level of at least LEAST_LEVEL for any distribution. None for fewer
+    than six values, whose smallest and largest have a lower level.
 
-    Source: the sign test's, W. Thompson, Annals of Mathematical Statistics 7, 1936. The median lies
-    outside if fewer than k of n values fall on one side of it: binomial with a half.
+    Source: the sign test's interval, W. Thompson, Annals of Mathematical Statistics 7, 1936. The
+    median lies outside if fewer than k of n values are on one side of it, which is binomial with p
+    = 1/2.
     """
     ordered = numpy.sort(numpy.asarray(values, dtype=float))
     if (place_and_level := _place_and_level(ordered.size)) is None:
@@ -180,13 +188,13 @@ def median_interval(values: ArrayLike) -> Interval | None:
 
 
 def level_for(count: int) -> float | None:
-    """Return how often the interval of so many values holds the median; None for too few."""
+    """Return the confidence level of the median's interval for so many values, None for too few."""
     place_and_level = _place_and_level(count)
     return None if place_and_level is None else place_and_level[1]
 
 
 def interval_tells(testbeds: Iterable[object]) -> str:
-    """Return what an interval over runs of these testbeds tells, "" where that needs no word."""
+    """Return a note on what an interval over runs of these testbeds means, "" if none is needed."""
     if {*testbeds} != {"virtual"}:
         return ""
     return ("the lab's runs differ in their seeds alone: their interval tells how much random "
@@ -194,7 +202,8 @@ def interval_tells(testbeds: Iterable[object]) -> str:
 
 
 def _place_and_level(count: int) -> tuple[int, float] | None:
-    """Return from which place of the ordered values an interval begins, and its level."""
+    """Return the index in the sorted values at which the interval begins, and its confidence level.
+    None for too few values."""
     from scipy.stats import binom
 
     outside = 2 * binom.cdf(numpy.arange((count + 1) // 2), count, 0.5)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a probe's round-trip time went: the router's queue, processor and cards, elsewhere.
+"""Divides the RTT of probes into the parts queue, processor and cards of the router, and elsewhere.
 
-The lab's kernel knows for each probe, on its way there and back, when it came to the router
-and left each part of it; irtt knows the whole. What is missing between the two is elsewhere:
-the hosts' interrupt moderation, added base delay, a modem.
+For each probe and its reply, the lab's kernel records when it came to the router and left each part
+of it. irtt measures the RTT. The rest is elsewhere: the hosts' interrupt moderation, base delay, a
+modem.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers, numbers
 
 PROBES, PARTS = "Ping (ms) UDP irtt", "Probe parts"
-# Our name -> the kernel's parts of it, in the order of a packet's way.
+# Name of a part -> the kernel's names, in the order in which a packet passes them.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "queue": ("queue",),
     "processor": ("ring", "processor"),
@@ -29,32 +29,38 @@ ELSEWHERE = "elsewhere"
 
 @dataclass(frozen=True, eq=False)
 class DelayParts:
-    """Probes that came back: when they were sent, in epoch seconds, and the ms that each
-    spent in each of GROUPS and ELSEWHERE, both ways together."""
+    """Parts of the RTT of answered probes.
+
+    sent_s: when each probe was sent, in epoch seconds.
+    ms: part (of GROUPS, and ELSEWHERE) -> ms that each probe spent in it, in both directions
+    together.
+    """
 
     sent_s: Numbers
     ms: Mapping[str, Numbers]
 
     @property
     def whole_ms(self) -> Numbers:
-        """Round-trip times."""
+        """RTT of each probe."""
         whole: Numbers = sum(self.ms.values(), numpy.zeros(self.sent_s.size))
         return whole
 
     def subset(self, which: Any) -> DelayParts:
-        """Return those of the probes that a mask chooses."""
+        """Return the probes that a mask selects."""
         return DelayParts(self.sent_s[which], {name: ms[which] for name, ms in self.ms.items()})
 
     def means_ms(self) -> dict[str, float]:
-        """Return each part's mean; they add up to the mean round-trip time."""
+        """Return the mean of each part. They add up to the mean RTT."""
         return {name: float(ms.mean()) for name, ms in self.ms.items()}
 
 
 def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
-    """Return the parts of a run's probes, from its raw samples.
+    """Return the parts of the RTT of a run's probes.
 
-    A probe is known by irtt's number; one that was lost on its way has no round-trip time and
-    is left out. Raises NotAvailable in a run without a model of the router.
+    A probe and its reply are recognised by irtt's number. Lost probes are left out, because they
+    have no RTT. Raises NotAvailable if the run has no model of the router.
+
+    raw: series -> raw samples.
     """
     if not raw.get(PARTS):
         raise NotAvailable("the file doesn't tell where its probes spent their time, as the "
@@ -71,7 +77,7 @@ def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
     if not back:
         raise NotAvailable("no probe came back whose way through the router is known")
     rtt_ms = numbers([one["val"] for one in back], f"latency in {PROBES!r}")
-    # irtt's samples carry the time at which they were back.
+    # The time of irtt's samples is that of the reply.
     sent_s = numbers([one["t"] for one in back], f"time in {PROBES!r}") - rtt_ms / 1000
     ms = {name: numpy.array([spent[int(one["seq"])][name] for one in back]) for name in GROUPS}
     inside: Numbers = sum(ms.values(), numpy.zeros(rtt_ms.size))

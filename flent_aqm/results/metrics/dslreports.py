@@ -13,13 +13,14 @@ _CUTS, _GRADES = (5, 30, 60, 200, 400), ("A+", "A", "B", "C", "D", "F")
 
 
 def rise_ms(run: Run) -> float:
-    """Return the mean rise of latency over idle, the mean of both directions. Raises
-    NotAvailable."""
+    """Return the mean latency under load less the mean idle latency, in ms. It is the mean of both
+    directions. Raises NotAvailable."""
     idle_ms = float(run.idle().answered_ms.mean())
     ways = [float(run.loaded(way).answered_ms.mean()) for way in ("download", "upload")]
     return sum(ways) / 2 - idle_ms
 
 
 def grade(rise: float) -> str:
-    """Of a rise in ms: A+ below 5, A 30, B 60, C 200, D 400, else F."""
+    """Return the grade for a rise in ms: A+ below 5, A below 30, B below 60, C below 200, D below
+    400, else F."""
     return step(rise, _CUTS, _GRADES)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Round trips of the load's own packets, as the capture on the client has them: what a queue does
-to the flow that fills it. Probes see what it does to others.
+"""RTTs of the load's own packets, from the capture on the client.
 
-Source: measure/parsers/round_trips.py. A percentile is the mean over connections of each one's.
+They show the effect of a queue on the flow that fills it. Probes show the effect on other flows.
+Source: measure/parsers/round_trips.py. A percentile is the mean of each connection's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ STATISTICS = {"min": 0, "median": 50, "p90": 90, "p95": 95, "p99": 99, "max": 10
 
 
 def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
-    """Return a statistic of all flows of a direction. Raises NotAvailable."""
+    """Return a statistic of the RTTs in ms of all flows in a direction.
+
+    statistic: a key of STATISTICS. Raises NotAvailable without a capture, or with too few samples.
+    """
     trips = [flow.trips for flow in run.way(direction) if flow.trips is not None]
     if not trips:
         raise NotAvailable(f"no capture has round trips of the flows of {direction}; give the test "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The flows that load the link in a run: throughput, TCP's state, what the tool says."""
+"""Reads the flows that load the link: throughput, TCP's state, and the tool's own results."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from flent_aqm.results.data_file import Numbers, a_number, numbers
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.series import Kind, Series
 
-# Runners whose series are a speed test's own throughput, or cross traffic; those with Reverse
-# and Part in their names, of nuttcp and of iperf 2 are of older files.
+# Runners whose series are the throughput of a speed test or of cross traffic. Those with Reverse
+# and Part in their names, and those of nuttcp and iperf 2, occur in older files only.
 SPEED_TESTS = ("AqmNdt7Runner", "AqmIperf3Runner", "AqmIperf3ReverseRunner", "AqmNetperfRunner",
                "AqmSpeedtestRunner", "AqmSpeedtestPartRunner", "AqmNuttcpRunner",
                "AqmIperf2Runner")
-# What looks like a flow and isn't: one sees the others' packets, one sets the router's rate.
+# Runners whose series have the unit of a flow but are none: one captures packets, one sets the
+# router's rate.
 OBSERVERS = ("AqmCaptureRunner", "AqmRatesRunner")
-# Series that load the link beside the test.
+# Part of the names of series of cross traffic.
 CROSS_TRAFFIC = "cross"
 DIRECTIONS = ("download", "upload")
 LONGEST_HOST = 80
 PERCENTS = 101
-# Fewer intervals than these, or intervals so many times longer than asked for, don't tell when a
-# flow ran, if they cover less than half of the expected time.
+# With fewer intervals, or intervals so many times longer than requested, the time of a flow is not
+# known, if they cover less than half of the expected time.
 FEWEST_INTERVALS, LONG_INTERVAL = 3, 4.0
-# A tool's mean has two digits behind the point: below this one it tells no time.
+# Lowest mean of a tool from which the duration can be computed: it has two decimal places.
 LEAST_MEAN_MBPS, MUCH_LONGER = 0.1, 2.0
-# Of these fields of a sample that has them, all numbers, times are in ms.
+# Fields of samples with TCP's state. Times are in ms.
 TCP_FIELDS = ("tcp_rtt", "tcp_min_rtt", "tcp_rtt_var", "tcp_cwnd", "tcp_cwnd_bytes",
               "retransmits", "bytes_acked", "bytes_sent", "bytes_retrans", "bytes_received")
-# And of these, of cross traffic, what people notice: times in ms, segment_mbps in Mbit/s.
+# Fields of samples of cross traffic with effects that people notice. Times are in ms.
 NOTICED_FIELDS = ("frame_lost", "frame_ms", "segment_mbps", "stalled_ms", "page_ms")
 
 
@@ -49,64 +50,68 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Trips:
-    """Round trips of a flow's own packets, as the capture has them: of how many connections and
-    packets, and the percentiles from 0 to 100, each the mean over connections."""
+    """RTTs of a flow's own packets from the capture."""
 
+    # Number of connections, and of packets with an RTT.
     connections: int
     samples: int
+    # The percentiles 0 to 100, each the mean over connections.
     percentiles_ms: Numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """One flow, or several that a tool counts as one.
-
-    direction: "download", "upload", or "" where its name doesn't tell. is_cross: it is
-    cross traffic. start_s, end_s: of the transfer, in epoch seconds. mean_mbps: as the
-    tool reports it, else from the samples; None without both. packets, lost_packets: of UDP, as
-    the tool's receiver counts them; None where it doesn't tell. at_s, mbps, length_s:
-    throughput of intervals that end at at_s. tcp: TCP's state by field name; noticed: what
-    people notice, likewise. ndt7, speedtest: the tool's own words, see
-    docs/reference/data-format.md; empty for other tools. trips: None without a capture.
-    control: the sender's congestion control, "" where its tool doesn't tell. has_own_window,
-    has_own_mean: the tool itself tells start_s and end_s, or mean_mbps; else they are those of its
-    samples. is_expected: its
-    samples don't tell when it ran, and start_s and end_s are those that the test asked for.
-    """
+    """A flow, or several flows that a tool counts as one."""
 
     name: str
+    # Name of the class that ran the tool.
     runner: str
+    # "download", "upload", or "" if the name doesn't contain it.
     direction: str
+    # True for cross traffic.
     is_cross: bool
+    # Start and end of the transfer, in epoch seconds.
     start_s: float
     end_s: float
+    # As the tool reports it, else computed from the samples. None without both.
     mean_mbps: float | None
+    # End of each interval in epoch seconds, its throughput, and its length.
     at_s: Numbers
     mbps: Numbers
     length_s: Numbers
+    # Field of TCP_FIELDS -> values over time.
     tcp: Mapping[str, Points]
+    # Field of NOTICED_FIELDS -> values over time.
     noticed: Mapping[str, Points]
+    # The tool's own results, see docs/reference/data-format.md. Empty for other tools.
     ndt7: Mapping[str, Any]
     speedtest: Mapping[str, Any]
+    # Name of the host from which the flow starts, "" if it is not recorded.
     host: str = ""
+    # UDP packets, and lost ones, as the tool's receiver counts them. None if it doesn't.
     packets: float | None = None
     lost_packets: float | None = None
+    # RTTs of the flow's packets, None without a capture.
     trips: Trips | None = None
+    # The sender's congestion control, "" if the tool doesn't report it.
     control: str = ""
+    # Whether the tool reports start_s and end_s, and mean_mbps. Else they are those of its samples.
     has_own_window: bool = True
     has_own_mean: bool = True
+    # Whether start_s and end_s are those that the test requested, because the samples don't tell
+    # them.
     is_expected: bool = False
 
 
 def is_flow(series: Series) -> bool:
-    """Return whether a series is the throughput of a flow, even one of which the tool gave no
-    data."""
+    """Return whether a series is the throughput of a flow, even if the tool gave no data."""
     return (series.meta.get("RUNNER") in SPEED_TESTS
             or (series.kind is Kind.THROUGHPUT and series.meta.get("RUNNER") not in OBSERVERS))
 
 
 def read_flow(series: Series) -> Flow | None:
-    """Return a flow, or None where nothing tells when it was. Raises BadResult."""
+    """Return the flow of a series, None if its time is not known. Raises BadResult if values are
+    impossible."""
     name, meta, samples = series.name, series.meta, series.samples
     rates = [one for one in samples if one.get("val") is not None]
     at_s = numbers([one.get("t") for one in rates], f"time in {name!r}")
@@ -114,7 +119,7 @@ def read_flow(series: Series) -> Flow | None:
     length_s = numbers([a_number(one.get("dur")) or 0.0 for one in rates],
                        f"interval in {name!r}")
     if at_s.size > 1 and not length_s.any():
-        # iperf's lines tell when an interval ended, not when it began.
+        # iperf's lines have the end of each interval, but not its beginning.
         between_s = numpy.diff(at_s)
         length_s = numpy.maximum(numpy.concatenate(([numpy.median(between_s)], between_s)), 0.0)
     start_s, end_s = a_number(meta.get("LOAD_START")), a_number(meta.get("LOAD_END"))
@@ -122,7 +127,7 @@ def read_flow(series: Series) -> Flow | None:
     if start_s is None or end_s is None:
         if not at_s.size:
             return None
-        # Stock tests don't tell: from the start of the first interval to the end of the last.
+        # Flent's own tests don't record it. It is taken from the first interval to the last.
         start_s, end_s = float((at_s - length_s).min()), float(at_s.max())
     if end_s < start_s:
         raise BadResult(f"{name!r} ends before it starts")
@@ -151,14 +156,18 @@ def read_flow(series: Series) -> Flow | None:
 
 
 def with_expected_window(flow: Flow, expected: Window, step_s: float) -> Flow:
-    """Return the flow; where its samples can't tell when it ran, with the window that was expected
-    in place of theirs.
+    """Return the flow with the expected start and end, if its samples don't tell when it ran.
+    Otherwise return it unchanged.
 
-    A tool that gives an interval whenever data came tells little of a flow that hardly got through.
-    Its samples cover less than half of the expected time, and are a few or long ones, or the
-    tool's mean over its whole time is far below theirs. Tools of ours tell their load's time
-    themselves.
-    step_s: how often samples were asked for.
+    A tool that reports an interval whenever data came gives little information on a flow that
+    hardly got through. Then its samples cover less than half of the expected time, and are few or
+    long, or the tool's mean over its whole time is far below theirs. Tools of this package record
+    the time of their load themselves.
+
+    Args:
+        flow: the flow.
+        expected: time of the load that the test requested.
+        step_s: requested interval of samples.
     """
     if flow.has_own_window or not expected.length_s > 0:
         return flow
@@ -169,8 +178,8 @@ def with_expected_window(flow: Flow, expected: Window, step_s: float) -> Flow:
     sparse = flow.at_s.size < FEWEST_INTERVALS or bool(
         numpy.median(flow.length_s) > LONG_INTERVAL * step_s)
     if flow.mean_mbps is not None and flow.mean_mbps >= LEAST_MEAN_MBPS:
-        # The tool's mean is over all of its time. Of uploads the intervals are what went into the
-        # sender's buffer, which is more than arrived, but not for most of a run.
+        # The tool's mean is over its whole time. The intervals of uploads count data that went into
+        # the sender's buffer. This is more than arrived, but not for most of a run.
         sparse |= carried_mbit / flow.mean_mbps > MUCH_LONGER * (flow.end_s - flow.start_s)
     if not sparse:
         return flow
@@ -181,6 +190,7 @@ def with_expected_window(flow: Flow, expected: Window, step_s: float) -> Flow:
 
 
 def _trips(name: str, value: Any) -> Trips | None:
+    """Return the RTTs in the metadata of a series. Raises BadResult if they are damaged."""
     if value is None:
         return None
     about = _object(value)
@@ -194,6 +204,7 @@ def _trips(name: str, value: Any) -> Trips | None:
 
 
 def _mean(reported: float | None, mbps: Numbers, length_s: Numbers) -> float | None:
+    """Return the mean throughput: as reported, else computed from the intervals."""
     if reported is not None:
         return reported
     if not length_s.sum() > 0:
@@ -202,17 +213,19 @@ def _mean(reported: float | None, mbps: Numbers, length_s: Numbers) -> float | N
 
 
 def _points(name: str, field: str, samples: Sequence[Mapping[str, Any]]) -> Points:
+    """Return a field's values over time. Samples without the field are left out."""
     present = [one for one in samples if one.get(field) is not None]
     return Points(numbers([one.get("t") for one in present], f"time in {name!r}"),
                   numbers([one[field] for one in present], f"{field} in {name!r}"))
 
 
 def _object(value: Any) -> Mapping[str, Any]:
+    """Return the value if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def span(flows: Sequence[Flow]) -> Window | None:
-    """Return from the first flow's start to the last one's end; None without flows."""
+    """Return the time from the first flow's start to the last one's end. None without flows."""
     if not flows:
         return None
     return Window(min(flow.start_s for flow in flows), max(flow.end_s for flow in flows))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each host got, of runs whose flows start from hosts that they name."""
+"""Throughput of each host, for runs whose flows name the hosts from which they start."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from flent_aqm.results.metrics.throughput import jain
 
 
 def by_host_mbps(run: Run, direction: str) -> dict[str, float]:
-    """Return what the flows of each host carried together, in Mbit/s, in the time in which all
-    flows of that direction ran. Raises NotAvailable with fewer than two hosts."""
+    """Return the throughput of each host's flows together in Mbit/s, while all flows of that
+    direction ran. Raises NotAvailable with fewer than two hosts."""
     flows = run.way(direction)
     if len({flow.host for flow in flows if flow.host}) < 2:
         raise NotAvailable(f"the flows of {direction} don't name two hosts or more")
@@ -24,15 +24,15 @@ def by_host_mbps(run: Run, direction: str) -> dict[str, float]:
 
 
 def fairness(run: Run, direction: str) -> float:
-    """Jain's index over hosts in place of flows. Raises NotAvailable."""
+    """Return Jain's index over hosts. Raises NotAvailable."""
     return jain(list(by_host_mbps(run, direction).values()))
 
 
 def least_mbps(run: Run, direction: str) -> float:
-    """Of the host that got least. Raises NotAvailable."""
+    """Return the throughput of the host that got least, in Mbit/s. Raises NotAvailable."""
     return min(by_host_mbps(run, direction).values())
 
 
 def most_mbps(run: Run, direction: str) -> float:
-    """Of the host that got most. Raises NotAvailable."""
+    """Return the throughput of the host that got most, in Mbit/s. Raises NotAvailable."""
     return max(by_host_mbps(run, direction).values())

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much latency differs from one probe to the next.
+"""Jitter: the difference in latency between successive probes.
 
-Neighbours are those among the probes that came back: a lost one between two doesn't make
-jitter smaller, nor larger.
+Only answered probes count. A lost probe between two others makes jitter neither smaller nor larger.
 """
 
 from __future__ import annotations
@@ -15,15 +14,17 @@ from flent_aqm.results.metrics.run import Samples
 
 
 def mean_difference_ms(samples: Samples) -> float:
-    """Return the mean of absolute differences. Source: what Cloudflare's speed test calls
-    jitter."""
+    """Return the mean absolute difference between successive RTTs, in ms. Source: Cloudflare's
+    speed test calls this jitter. Raises NotAvailable."""
     return float(_differences_ms(samples).mean())
 
 
 def smoothed_ms(samples: Samples) -> float:
-    """J += (|D| - J) / 16 from one pair to the next, its last value.
+    """Return the last value of the smoothed jitter in ms: J += (|D| - J) / 16 for each pair of
+    probes.
 
-    Source: RFC 3550, 6.4.1 and A.8; there of one-way transit times, here of round trips.
+    Source: RFC 3550, 6.4.1 and A.8, there for one-way transit times, here for RTTs. Raises
+    NotAvailable.
     """
     jitter_ms = 0.0
     for difference_ms in _differences_ms(samples).tolist():
@@ -32,6 +33,8 @@ def smoothed_ms(samples: Samples) -> float:
 
 
 def _differences_ms(samples: Samples) -> Numbers:
+    """Return the absolute differences between successive RTTs, in ms. Raises NotAvailable with
+    fewer than two answered probes, or if the file has interpolated steps only."""
     if samples.of_steps:
         raise NotAvailable("the file has Flent's interpolated steps only, which are smoother than "
                            "the probes were")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the packets of scalable congestion controls were where DualPI2 treats them as such.
+"""Checks that packets of scalable congestion controls were in the L queue of DualPI2.
 
-Source: RFC 9332: by ECT(1), or CE. A control that falls back, or that sends ECT(0) as Linux' DCTCP
-does, is served as a classic one, and nothing in throughput or latency says so by itself.
+Source: RFC 9332: the queue is chosen by ECT(1) or CE. A congestion control that falls back, or that
+sends ECT(0) as Linux' DCTCP does, is served as a classic one. Neither throughput nor latency shows
+this.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from flent_aqm.results.data_file import a_number
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.run import Run
 
-# Beginnings of their names: those of Linux and of RFC 9331's trees.
+# Beginnings of the names of scalable congestion controls in Linux and in kernels for RFC 9331.
 SCALABLE = ("dctcp", "prague")
 _IN_C, _IN_L = "pkts-in-c", "pkts-in-l"
 
 
 def not_in_l(run: Run) -> list[str]:
-    """Return a line for each direction whose scalable flows had no packet in the L queue."""
+    """Return a warning for each direction with scalable flows but without a packet in the L
+    queue."""
     lines = []
     for way in DIRECTIONS:
         controls = sorted({flow.control for flow in run.flows if flow.direction == way
@@ -31,7 +33,7 @@ def not_in_l(run: Run) -> list[str]:
 
 
 def _grown(run: Run, way: str, name: str) -> float:
-    """Return how much a counter grew in the run; -1 for a queue without it."""
+    """Return the increase of a queue's counter during the run, -1 if the queue doesn't have it."""
     before, after = (run.counters(moment, way).get("qdisc") for moment in ("before", "after"))
     if not isinstance(before, dict) or not isinstance(after, dict) or name not in after:
         return -1.0

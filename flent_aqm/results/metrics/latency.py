@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Statistics of raw latency probes, idle or under load.
 
-Source: common practice. Percentiles count a lost probe as slower than any that came back;
-means, minimum and maximum can't, and are those of the probes that came back.
+Source: common practice. Percentiles count a lost probe as slower than any other. Mean, minimum and
+maximum can't, and are those of the answered probes.
 """
 
 from __future__ import annotations
@@ -26,20 +26,22 @@ STATISTICS: dict[str, Callable[[Samples], float]] = {
 
 
 def idle_ms(run: Run, statistic: str) -> float:
-    """Return a statistic of round-trip times before the load. Raises NotAvailable."""
+    """Return a statistic of the RTTs before the load, in ms. statistic: a key of STATISTICS. Raises
+    NotAvailable."""
     return STATISTICS[statistic](run.idle())
 
 
 def loaded_ms(run: Run, statistic: str) -> float:
-    """Return a statistic of round-trip times under load. Raises NotAvailable."""
+    """Return a statistic of the RTTs under load, in ms. statistic: a key of STATISTICS. Raises
+    NotAvailable."""
     return STATISTICS[statistic](run.loaded())
 
 
 def increase_ms(run: Run, statistic: str) -> float:
-    """Latency under load: statistic(loaded) - statistic(idle).
+    """Return the increase of latency under load in ms: the statistic under load less the idle one.
 
-    Source: no standard; so the statistic is part of the name. Raises NotAvailable, and
-    LostProbe where that of the load is one.
+    There is no standard, so the statistic is part of the metric's name. Raises NotAvailable, and
+    LostProbe if the statistic under load is a lost probe.
     """
     try:
         before_ms = idle_ms(run, statistic)

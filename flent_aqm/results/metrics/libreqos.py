@@ -2,12 +2,12 @@
 """LibreQoS' grade of buffer bloat, for a single user.
 
 Source: LibreQoE/bufferbloat_test at commit 4bb15b5 (June 2025): client/results.js and
-client/shared/gradeCalculations.js for what is computed. Its grades' limits are those of its
-README, of the test's page "Bufferbloat & QoO Test" and of gradeCalculations.js; a settings
-file of that commit still has the older 25, 50, 75 and 100 ms.
+client/shared/gradeCalculations.js for the formulas. The limits of its grades are those of its
+README, of the test's page "Bufferbloat & QoO Test" and of gradeCalculations.js. A settings file of
+that commit still has the older limits of 25, 50, 75 and 100 ms.
 
-Phases are graded apart: download, upload, and both at once, each where the test has it. In the
-total each phase weighs alike, and a slow idle link bounds it.
+Each phase of a test has a grade: download, upload, and both at once. All phases have the same
+weight in the total, which can't be better than the grade of the idle link.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _POINT_CUTS = (1.5, 2.5, 3.5, 4.5, 5.5)
 
 
 def phase_rise_ms(run: Run, phase: str) -> float:
-    """Return the mean of a phase less the lower quartile of idle. phase: one of PHASES. Raises
-    NotAvailable, also where the test has no such phase."""
+    """Return the mean latency in a phase less the lower quartile of the idle latency, in ms. phase:
+    one of PHASES. Raises NotAvailable, also if the test has no such phase."""
     rises_ms = _rises_ms(run)
     if phase not in rises_ms:
         raise NotAvailable("the test never loads both directions at once" if phase == BOTH
@@ -43,33 +43,37 @@ def phase_rise_ms(run: Run, phase: str) -> float:
 
 
 def rise_ms(run: Run) -> float:
-    """Return the mean of the phases' rises; each weighs alike. Raises NotAvailable."""
+    """Return the mean of the phases' rises in ms, with equal weights. Raises NotAvailable."""
     return fmean(_rises_ms(run).values())
 
 
 def total_points(run: Run) -> float:
-    """Return the total: mean of the phases' grades as numbers, 6 for A+ to 1 for F, but no more
-    than that of the idle link. Raises NotAvailable."""
+    """Return the total: the mean of the phases' grades as numbers, from 6 for A+ to 1 for F, but
+    not more than the idle link's. Raises NotAvailable."""
     phases = fmean(_POINTS[grade(rise)] for rise in _rises_ms(run).values())
     return min(phases, _POINTS[step(_idle_ms(run), _IDLE_CUTS, _GRADES)])
 
 
 def grade(rise: float) -> str:
-    """Of a rise in ms: A+ below 5, A 30, B 60, C 200, D 400, else F."""
+    """Return the grade for a rise in ms: A+ below 5, A below 30, B below 60, C below 200, D below
+    400, else F."""
     return step(rise, _CUTS, _GRADES)
 
 
 def total_grade(points: float) -> str:
-    """Of a total: A+ from 5.5 points, A 4.5, B 3.5, C 2.5, D 1.5, else F."""
+    """Return the grade for a total: A+ from 5.5 points, A from 4.5, B from 3.5, C from 2.5, D from
+    1.5, else F."""
     return step(points, _POINT_CUTS, _GRADES[::-1])
 
 
 def _idle_ms(run: Run) -> float:
+    """Return the lower quartile of the idle RTTs in ms. Raises NotAvailable."""
     return of_answered(run.idle().answered_ms, 25)
 
 
 def _rises_ms(run: Run) -> Mapping[str, float]:
-    """Phase -> rise, of the phases that lasted 1 s and had an answer."""
+    """Return phase -> rise in ms, for phases of at least 1 s with an answered probe. Raises
+    NotAvailable if there is none."""
     probes = run.loaded()
     loading = {}
     for way in DIRECTIONS:

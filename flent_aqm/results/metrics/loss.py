@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Share of packets that were lost: of the probes, and of the UDP flows that load the link."""
+"""Shares of lost packets: of the probes, and of the UDP flows that load the link."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from flent_aqm.results.metrics.run import Run, Samples
 
 
 def loss_pct(samples: Samples) -> float:
-    """Lost probes of those sent, in percent. Source: RFC 7680 calls it the loss ratio, there
-    one way; a probe here is lost when it or its reply was. Raises NotAvailable of a probe that
-    tells no losses."""
+    """Return the share of lost probes in percent. A probe is lost if it or its reply was.
+
+    Source: RFC 7680 calls this the loss ratio, for one direction. Raises NotAvailable if the probe
+    can't tell losses.
+    """
     if samples.loss_unknown:
         raise NotAvailable(samples.loss_unknown)
     return float(numpy.isinf(samples.rtt_ms).mean()) * 100
 
 
 def udp_loss_pct(run: Run, direction: str) -> float:
-    """Return the share in % of the packets of the test's UDP flows in a direction that their
-    receiver missed, by their numbers. Source: RFC 7680, one way. Raises NotAvailable."""
+    """Return the share in % of a direction's UDP packets that the receiver missed, by their
+    numbers. Source: RFC 7680, one way. Raises NotAvailable."""
     counts = [(flow.packets, flow.lost_packets) for flow in run.way(direction)
               if flow.packets is not None and flow.lost_packets is not None]
     if not counts:

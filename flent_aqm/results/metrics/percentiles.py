@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one percentile of this package, and its rule for lost probes: each is slower than any
-that came back.
+"""Computes percentiles, in which a lost probe is slower than any other.
 
-So a percentile may be a lost probe, and then has no number; a distribution with losses ends
-below 1. Where a formula of others leaves lost probes out, of_answered() says so by its name.
+A percentile may therefore be a lost probe, which has no number, and a distribution with losses ends
+below 1. For formulas of others that leave lost probes out, there is of_answered().
 """
 
 from __future__ import annotations
@@ -16,17 +15,19 @@ from numpy.typing import ArrayLike
 from flent_aqm.base.errors import LostProbe, NotAvailable
 from flent_aqm.results.data_file import Numbers
 
-# A percentile is given only with this many samples beyond it: with fewer, it is
-# the accident of one or two packets.
+# A percentile needs so many samples beyond it. With fewer, it would depend on one or two packets.
 SAMPLES_BEYOND = 10
 
 
 def percentile(samples: ArrayLike, percent: float) -> float:
-    """Return the percentile of samples, in their unit, by linear interpolation.
+    """Return a percentile of samples, in their unit, by linear interpolation.
 
-    percent: 0 to 100. An infinite sample is a lost probe, worse than any other. Raises
-    NotAvailable when fewer than 10 samples lie beyond the percentile, on its nearer side,
-    in round numbers; so p99 wants some 1000 samples. Raises LostProbe when it is one.
+    Args:
+        samples: values, infinite for a lost probe, which is worse than any other.
+        percent: 0 to 100.
+
+    Raises NotAvailable if fewer than 10 samples lie beyond the percentile on its nearer side. p99,
+    for example, needs about 1000 samples. Raises LostProbe if the percentile is a lost probe.
     """
     value = percentile_or_lost(samples, percent)
     if math.isinf(value):
@@ -35,7 +36,8 @@ def percentile(samples: ArrayLike, percent: float) -> float:
 
 
 def percentile_or_lost(samples: ArrayLike, percent: float) -> float:
-    """As percentile(), but infinite when the percentile is a lost probe."""
+    """Return percentile(), but infinity if the percentile is a lost probe. Raises NotAvailable with
+    too few samples."""
     values = numpy.sort(numpy.asarray(samples, dtype=float))
     beyond = samples_beyond(values.size, percent)
     if beyond < SAMPLES_BEYOND:
@@ -46,16 +48,16 @@ def percentile_or_lost(samples: ArrayLike, percent: float) -> float:
 
 
 def samples_beyond(count: int, percent: float) -> int:
-    """Return how many of count samples lie beyond a percentile, on its nearer side: rounded, as 10
-    s of a probe every 10 ms give 999 samples as often as 1000."""
+    """Return how many of `count` samples lie beyond a percentile on its nearer side. The number is
+    rounded, because 10 s of probes every 10 ms give 999 samples as often as 1000."""
     return round(min(percent, 100 - percent) / 100 * count)
 
 
 def of_sorted(ordered: Numbers, percent: float) -> float:
-    """Return the percentile of one or more sorted samples, however few; infinite when it is
-    lost."""
-    # numpy.percentile() gives the same and takes ten times as long; most runs want it 30 times.
-    # Of the sample behind it only where it lies between two: that one may be lost.
+    """Return a percentile of sorted samples, however few, but at least one. Infinite if it is a
+    lost probe."""
+    # numpy.percentile() gives the same but takes ten times as long, and most runs need it 30 times.
+    # The next sample, which may be lost, only counts if the percentile lies between two samples.
     place = (ordered.size - 1) * (percent / 100)
     lower = math.floor(place)
     low, high = float(ordered[lower]), float(ordered[math.ceil(place)])
@@ -66,17 +68,17 @@ def of_sorted(ordered: Numbers, percent: float) -> float:
 
 
 def of_any(samples: ArrayLike, percent: float) -> float:
-    """Return the percentile of one or more samples, however few: what a picture draws; infinite
-    when it is a lost probe."""
+    """Return a percentile of samples, however few, but at least one, for pictures. Infinite if it
+    is a lost probe."""
     return of_sorted(numpy.sort(numpy.asarray(samples, dtype=float)), percent)
 
 
 def of_answered(answered: Numbers, percent: float) -> float:
-    """Return the percentile of probes that came back, for formulas that know no others."""
+    """Return a percentile of answered probes, for formulas that don't count lost ones."""
     return of_any(answered, percent)
 
 
 def lost_reason(samples: ArrayLike, percent: float) -> str:
-    """Return why a percentile has no number: how many of the probes were lost."""
+    """Return the text on why a percentile has no number: the share of lost probes."""
     lost = numpy.isinf(numpy.asarray(samples, dtype=float)).mean() * 100
     return f"{lost:.3g} % of the probes were lost, and the {percent:g}th percentile is one of them"

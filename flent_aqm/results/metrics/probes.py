@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Latency probes of a run: when each was sent, its round-trip time, and which were lost.
 
-Tools differ in how they tell losses:
+Tools differ in how they report losses:
 
 - irtt says of each probe whether it was lost. The time of a lost probe is that of sending, of
   others that of the reply.
@@ -29,15 +29,16 @@ from flent_aqm.results.data_file import Numbers, a_number, numbers
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.series import Series, Tool
 
-# No real series comes near: what says otherwise is damaged, or made to fill our memory.
+# Larger series are refused: they are damaged, or made to exhaust the memory.
 MAX_PROBES = 5_000_000
-# Probes that only a gap tells of, in all series of a file: a day of ping without an answer.
+# Largest number of lost probes that are known only from gaps, in all series of a file. It is that
+# of a day of ping without an answer.
 MAX_LOST = 500_000
-# A series that ends this long before the run, and this many probes, has stalled.
+# A series has stalled if it ends this long before the run, and this many probes.
 STALL_S = 1.0
 STALL_PROBES = 5
-# An interval of netperf's that is so many times longer than usual has a stall in it, unless its
-# round trips are as long. Flent leaves such intervals out of its steps.
+# An interval of netperf that is so many times longer than usual contains a stall, unless its RTT is
+# as long. Flent leaves such intervals out of its steps.
 UNUSUAL = 10
 _EXPLAINED_BY_TRIPS = 3
 LEAST_TRANSACTION, LONGEST_TRIP_MS = 0.9, 20_000.0
@@ -45,48 +46,47 @@ LEAST_TRANSACTION, LONGEST_TRIP_MS = 0.9, 20_000.0
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """One latency series.
-
-    sent_s: when each probe was sent, in epoch seconds, ascending, the lost ones too; of netperf's,
-    the start of each interval. rtt_ms: round-trip times; infinite where the probe was lost.
-    loss_unknown: why the series tells no losses, "" where it does. still: spans of time, in
-    epoch seconds, in which the tool stood still, and told nothing. of_steps: whether the
-    round-trip times are Flent's interpolated steps, in place of raw samples.
-    """
+    """A latency series."""
 
     name: str
     tool: Tool
+    # When each probe was sent, also a lost one, in epoch seconds, ascending. For netperf, the start
+    # of each interval.
     sent_s: Numbers
+    # Infinite if the probe was lost.
     rtt_ms: Numbers
+    # Reason why losses are not known, "" if they are.
     loss_unknown: str = ""
+    # Times in which the tool was stopped and measured nothing.
     still: Sequence[Window] = ()
+    # Whether the RTTs are Flent's interpolated steps, not raw samples.
     of_steps: bool = False
 
     @property
     def lost(self) -> NDArray[numpy.bool_]:
-        """Return a mask of the probes that were lost."""
+        """Mask of the probes that were lost."""
         return numpy.isinf(self.rtt_ms)
 
     @cached_property
     def spacing_ms(self) -> float:
-        """Median time between two probes; infinite with fewer than two."""
+        """Median time between two probes, infinite with fewer than two."""
         gaps_s = numpy.diff(self.sent_s)
         return float(numpy.median(gaps_s)) * 1000 if gaps_s.size else numpy.inf
 
     @cached_property
     def start_s(self) -> float:
-        """Return when the first probe was sent, in epoch seconds."""
+        """Time when the first probe was sent, in epoch seconds."""
         return min([float(self.sent_s[0]), *(one.start_s for one in self.still)])
 
     def still_in_s(self, window: Window) -> float:
-        """Return for how many seconds of a window the tool stood still."""
+        """Return for how many seconds of a window the tool was stopped."""
         return sum(max(0.0, min(one.end_s, window.end_s) - max(one.start_s, window.start_s))
                    for one in self.still)
 
     @cached_property
     def stopped_after_s(self) -> float | None:
-        """Return after how many seconds of its run the tool stood still for the rest of it; None
-        where it went on to the end."""
+        """Seconds after the start at which the tool stopped for the rest of the run. None if it
+        went on to the end."""
         last = self.still[-1] if self.still else None
         if last is None or last.end_s <= float(self.sent_s[-1]):
             return None
@@ -94,8 +94,8 @@ class Probe:
 
 
 def read_probe(series: Series) -> Probe | None:
-    """Return the probe in a latency series, without losses at its end; None where no probe came
-    back. Raises BadResult."""
+    """Return the probe in a latency series, without losses at its end. None if no probe was
+    answered. Raises BadResult if values are impossible."""
     name, tool, samples = series.name, series.tool, series.samples
     assert tool is not None  # of latency series
     answered = [one for one in samples if one.get("val") is not None]
@@ -125,14 +125,18 @@ def read_probe(series: Series) -> Probe | None:
 
 
 def until(probe: Probe, end_s: float) -> Probe:
-    """Return the probe with what it missed between its last sample and the run's end, in epoch s:
-    lost probes of a ping, for other tools the time in which they stood still."""
+    """Return the probe with the time between its last sample and the end of the run: for ping,
+    probes in it are lost. For other tools, they were stopped.
+
+    end_s: end of the run in epoch seconds.
+    """
     if probe.tool is Tool.IRTT:
-        return probe  # tells its losses itself, to the last
+        return probe  # irtt reports all losses itself
     spacing_s = probe.spacing_ms / 1000
     last_s = float(probe.sent_s[-1])
     if probe.tool.is_request_response:
-        # Of the last interval the start is known; it is as long as others, or as its round trip.
+        # Only the start of the last interval is known. It is taken to be as long as the others, or
+        # as its RTT.
         length_s = max(float(probe.rtt_ms[-1]) / 1000, spacing_s if spacing_s < STALL_S else 0.0)
         last_s = max([last_s + length_s, *(one.end_s for one in probe.still)])
     if not end_s - last_s > max(STALL_S, STALL_PROBES * spacing_s):
@@ -143,7 +147,8 @@ def until(probe: Probe, end_s: float) -> Probe:
 
 
 def _merged(probe: Probe, lost_s: Numbers) -> Probe:
-    """Return the probe with lost ones among the others, in the order of sending."""
+    """Return the probe with lost ones added, in the order of sending. lost_s: when they were sent,
+    in epoch seconds."""
     sent_s = numpy.concatenate((probe.sent_s, lost_s))
     order = numpy.argsort(sent_s, kind="stable")
     whole = numpy.concatenate((probe.rtt_ms, numpy.full(lost_s.size, numpy.inf)))
@@ -152,7 +157,16 @@ def _merged(probe: Probe, lost_s: Numbers) -> Probe:
 
 def _request_response(name: str, tool: Tool, answered: Sequence[Mapping[str, Any]],
                       end_s: Numbers, rtt_ms: Numbers) -> Probe | None:
-    """Return netperf's intervals without those in which it stood still."""
+    """Return netperf's intervals without those in which it was stopped. None if it was stopped in
+    all of them.
+
+    Args:
+        name: name of the series.
+        tool: netperf's test.
+        answered: samples with an RTT.
+        end_s: end of each interval in epoch seconds.
+        rtt_ms: mean RTT in each interval.
+    """
     order = numpy.argsort(end_s, kind="stable")
     end_s, rtt_ms = end_s[order], rtt_ms[order]
     lasted_s = numbers([a_number(one.get("dur")) or 0.0 for one in answered],
@@ -161,14 +175,16 @@ def _request_response(name: str, tool: Tool, answered: Sequence[Mapping[str, Any
     usual_s = float(numpy.median(lasted_s))
     still = lasted_s > max(UNUSUAL * usual_s, STALL_S)
     explained = lasted_s * 1000 < _EXPLAINED_BY_TRIPS * rtt_ms
-    # One interval is as usual as itself: its round trips alone tell.
+    # With few intervals there is no usual length. Only the RTTs tell whether it is a stall.
     still = still | (lasted_s > STALL_S) if lasted_s.size < STALL_PROBES else still
     still &= ~explained
-    # Less than a transaction, or one that took longer than any queue holds a packet.
+    # The interval is shorter than a transaction, or a transaction took longer than a queue can
+    # delay a packet.
     still |= (lasted_s > STALL_S) & (lasted_s * 1000 < LEAST_TRANSACTION * rtt_ms)
     still |= rtt_ms > LONGEST_TRIP_MS
     if lasted_s.size > 1:
-        # What came last may be one packet that came back, or the end of waiting for it.
+        # A long last interval may end with a single answered packet, or with the end of waiting for
+        # it.
         still[-1] |= bool(lasted_s[-1] > max(UNUSUAL * usual_s, STALL_S))
     spans = [Window(float(start_s[at]), float(end_s[at])) for at in numpy.flatnonzero(still)]
     gaps_s = start_s[1:] - end_s[:-1]
@@ -184,8 +200,9 @@ def _request_response(name: str, tool: Tool, answered: Sequence[Mapping[str, Any
 
 def _numbered(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Numbers,
               rtt_ms: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Return sending times and latencies without duplicates, and when lost probes were sent."""
-    # The number in an ICMP packet has 16 bits, and ping's starts again.
+    """Return sending times and RTTs of numbered probes without duplicates, and the sending times of
+    lost ones. Raises BadResult if the numbers are impossible."""
+    # The number in an ICMP packet has 16 bits, after which ping starts again.
     number = numpy.unwrap(numbers([one["seq"] for one in answered], f"number in {name!r}"),
                           period=65536)
     number, first = numpy.unique(numpy.round(number), return_index=True)
@@ -197,10 +214,12 @@ def _numbered(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Numbers,
 
 
 def _every(spacing_s: float, start_s: float, end_s: float) -> Numbers:
+    """Return times at regular distances. Raises BadResult if there would be too many."""
     _refuse_gap(end_s - start_s, spacing_s)
     return numpy.arange(start_s, end_s, spacing_s)
 
 
 def _refuse_gap(gap_s: float, spacing_s: float) -> None:
+    """Raise BadResult if a gap would have too many lost probes."""
     if not spacing_s > 0 or gap_s / spacing_s > MAX_LOST:
         raise BadResult(f"a gap of {gap_s:.0f} s in probes {spacing_s * 1000:g} ms apart")

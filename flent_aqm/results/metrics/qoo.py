@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Quality of Outcome: how well the network does for one application, 0 to 100.
+"""Quality of Outcome (QoO): how well the network serves an application, 0 to 100.
 
-Source: draft-ietf-ippm-qoo. The score is the least of latency's, loss' and throughput's.
-Requirements are an application's; here they are those of the draft's worked example.
+Source: draft-ietf-ippm-qoo. The score is the lowest of those for latency, loss and throughput. Each
+application has its requirements. Here they are those of the draft's worked example.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from flent_aqm.results.metrics.throughput import throughput_mbps
 
 @dataclass(frozen=True)
 class Requirements:
-    """Per percentile: latency in ms of optimal performance and of an unusable network; the
-    same of loss in percent; and the throughput that is needed in each direction tested."""
+    """Requirements of an application."""
 
+    # Percentile -> latency for optimal performance, and of an unusable network.
     latency_ms: Mapping[float, tuple[float, float]]
+    # Loss for optimal performance, and of an unusable network.
     loss_pct: tuple[float, float]
+    # Needed in each direction that the test loads.
     throughput_mbps: float
 
 
@@ -32,7 +34,7 @@ EXAMPLE_P99 = Requirements({99: (200, 500)}, (1, 5), 4)
 
 
 def qoo(run: Run, requirements: Requirements = EXAMPLE) -> float:
-    """Return the score of a run. Raises NotAvailable."""
+    """Return the QoO score of a run. Raises NotAvailable."""
     samples = run.loaded()
     latency_ms = {percent: percentile_or_lost(samples.rtt_ms, percent)
                   for percent in requirements.latency_ms}
@@ -43,7 +45,14 @@ def qoo(run: Run, requirements: Requirements = EXAMPLE) -> float:
 
 def score(needs: Requirements, latency_ms: Mapping[float, float], loss: float,
           mbps: float) -> float:
-    """Return the score of what was measured: latency in ms by percentile, loss in percent."""
+    """Return the QoO score, 0 to 100, of measured values.
+
+    Args:
+        needs: requirements of the application.
+        latency_ms: percentile -> latency.
+        loss: lost packets in percent.
+        mbps: throughput in the slower direction.
+    """
     parts = [_share(latency_ms[percent], *needs.latency_ms[percent])
              for percent in needs.latency_ms]
     enough = 1.0 if mbps >= needs.throughput_mbps else 0.0
@@ -51,4 +60,5 @@ def score(needs: Requirements, latency_ms: Mapping[float, float], loss: float,
 
 
 def _share(measured: float, optimal: float, unusable: float) -> float:
+    """Return the position of a value between unusable (0) and optimal (1)."""
     return min(max(1 - (measured - optimal) / (unusable - optimal), 0.0), 1.0)

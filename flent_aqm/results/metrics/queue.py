@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the router's queue did in a run: the kernel's counters after it, less before, of the queue
-below the shaper (tc(8), `tc -s -j qdisc`); and what stood in all of a device's queues while its
+"""Measures the router's queue: drops, marks, backlog and delay.
+
+Drops and marks are the kernel's counters of the queue below the shaper (tc(8), `tc -s -j qdisc`),
+after the run less before. Backlog and delay are those of all of a device's queues, while its
 direction was loaded (queue_samples.py).
 """
 
@@ -24,30 +26,30 @@ STATISTICS: dict[str, Callable[[Numbers], float]] = {
     "max": lambda values: float(values.max()),
 }
 
-# How queues call packets that they marked (ECN) in place of dropping them. One that has two
-# sorts counts them apart: those above CoDel's ce_threshold, and at DualPI2's step.
+# Queues' names for packets that they marked (ECN) instead of dropping them. Some queues count two
+# kinds separately: those above CoDel's ce_threshold, and those at DualPI2's step.
 _MARKS = ("ecn_mark", "ecn-mark", "ce_mark", "step-mark", "marked")
 
 
 def drops(run: Run, direction: str) -> float:
-    """Return packets dropped. Raises NotAvailable."""
+    """Return the number of packets dropped. Raises NotAvailable."""
     return _difference(run, direction, "drops")
 
 
 def marks(run: Run, direction: str) -> float:
-    """Return packets marked, of all sorts and of all of CAKE's tins. Raises NotAvailable, also for
-    queues that never mark."""
+    """Return the number of packets marked, of all kinds and in all of CAKE's tins. Raises
+    NotAvailable, also if the queue never marks."""
     before, after = (_marks(run, moment, direction) for moment in ("before", "after"))
     return after - before
 
 
 def requeues(run: Run, direction: str) -> float:
-    """Return packets that the device below refused at first. Raises NotAvailable."""
+    """Return the number of packets that the device refused at first. Raises NotAvailable."""
     return _difference(run, direction, "requeues")
 
 
 def drop_pct(run: Run, direction: str) -> float:
-    """Return packets dropped of those that came, in percent. Raises NotAvailable."""
+    """Return the share of packets dropped, in percent. Raises NotAvailable."""
     dropped, sent = drops(run, direction), _difference(run, direction, "packets")
     if not dropped + sent > 0:
         raise NotAvailable("no packet went through the queue")
@@ -55,24 +57,26 @@ def drop_pct(run: Run, direction: str) -> float:
 
 
 def backlog_bytes(run: Run, direction: str) -> float:
-    """Return bytes that still stood in the queue when the run was over. Raises NotAvailable."""
+    """Return the bytes in the queue at the end of the run. Raises NotAvailable."""
     return _counter(run, "after", direction, "backlog")
 
 
 def delay_ms(run: Run, direction: str, statistic: str) -> float:
-    """Return a statistic of the queue's delay under load. Raises NotAvailable."""
+    """Return a statistic of the queue's delay under load, in ms. statistic: a key of STATISTICS.
+    Raises NotAvailable."""
     queue, loaded = _sampled(run, direction)
     return STATISTICS[statistic](queue.delay_ms[loaded])
 
 
 def standing_bytes(run: Run, direction: str, statistic: str) -> float:
-    """Return a statistic of what stood in the queue under load. Raises NotAvailable."""
+    """Return a statistic of the backlog under load, in bytes. statistic: a key of STATISTICS.
+    Raises NotAvailable."""
     queue, loaded = _sampled(run, direction)
     return STATISTICS[statistic](queue.backlog_bytes[loaded])
 
 
 def _sampled(run: Run, direction: str) -> tuple[Queue, NDArray[numpy.bool_]]:
-    """Return a direction's queue, and which samples were taken while it was loaded."""
+    """Return a direction's queue, and the mask of samples taken under load. Raises NotAvailable."""
     window, queue = span(run.way(direction)), run.queues.get(direction)
     if queue is None:
         raise NotAvailable("the router's queues were not sampled in this run")
@@ -84,11 +88,13 @@ def _sampled(run: Run, direction: str) -> tuple[Queue, NDArray[numpy.bool_]]:
 
 
 def _difference(run: Run, direction: str, name: str) -> float:
+    """Return the increase of a counter during the run. Raises NotAvailable."""
     return (_counter(run, "after", direction, name)
             - _counter(run, "before", direction, name))
 
 
 def _counter(run: Run, moment: str, direction: str, name: str) -> float:
+    """Return a counter of the queue. moment: "before" or "after". Raises NotAvailable."""
     counters = run.counters(moment, direction).get("qdisc")
     value = a_number(counters.get(name)) if isinstance(counters, dict) else None
     if value is None:
@@ -97,8 +103,9 @@ def _counter(run: Run, moment: str, direction: str, name: str) -> float:
 
 
 def _marks(run: Run, moment: str, direction: str) -> float:
+    """Return the number of marks at a moment, "before" or "after" the run. Raises NotAvailable."""
     counters = run.counters(moment, direction)
-    queues = counters.get("queues")  # of a device that has several
+    queues = counters.get("queues")  # exists if the device has several
     places = [place for place in (counters.get("qdisc"), *(
         queues.values() if isinstance(queues, dict) else ())) if isinstance(place, dict)]
     for place in tuple(places):
