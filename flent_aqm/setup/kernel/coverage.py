@@ -69,7 +69,7 @@ class Change:
 
     # Path in the kernel's source.
     path: str
-    # Numbers of new lines, and of the lines around removed ones.
+    # Numbers of new lines, and of the nearest lines of code around removed lines.
     lines: tuple[int, ...]
     # Text of the whole file.
     text: str
@@ -140,8 +140,8 @@ def _text(content: bytes) -> str:
 
 
 def changed_lines(old: str, new: str) -> tuple[int, ...]:
-    """Return the numbers of the lines in `new` that differ from `old`, and of the lines before and
-    after each place where lines were removed."""
+    """Return the numbers of the lines in `new` that differ from `old`. For each place where lines
+    were removed, these include the nearest lines of code before and after it."""
     before, after = old.splitlines(), new.splitlines()
     lines: set[int] = set()
     for what, _, _, first, last in difflib.SequenceMatcher(
