@@ -110,9 +110,9 @@ CHECK = Check(
     source="RFC 5681; RFC 9438, section 4.3; Appenzeller, Keslassy and McKeown, Sizing Router "
            "Buffers, 2004, section 2",
     set_up=f"One flow of iperf3 through a drop-tail queue with {DELAY_MS} ms of added delay; the "
-           "receiver's goodput over 25 s, from 10 s on for Reno and 20 s for Cubic. Paced: the client has `fq`, "
-           "`gso_max_segs` 1 and no interrupt moderation, so that packets come one by one, as in "
-           "the model. In bursts: all at its default.",
+           "receiver's goodput over 25 s, from 10 s on for Reno and 20 s for Cubic. Paced: the "
+           "client has `fq`, `gso_max_segs` 1 and no interrupt moderation, so that packets come "
+           "one by one, as in the model. In bursts: all at its default.",
     tolerance="Paced, 3 percentage points: some six halvings are counted, and Linux's window at a "
               "loss is what is in flight. In bursts, at most as much: bursts can only need more "
               "buffer.",

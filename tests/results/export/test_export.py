@@ -167,5 +167,5 @@ def test_columns_are_all_in_the_documentation() -> None:
     text = "".join((ROOT / "docs" / "reference" / page).read_text()
                    for page in ("data-format.md", "keys.md"))
     columns = {*runs.SCHEMA.names, *samples.SCHEMA.names} - {
-        *METRICS, "aqm_parameters", "up_aqm_parameters"}
+        *METRICS, "aqm_parameters", "up_aqm_parameters", "shaper_parameters"}
     assert [name for name in sorted(columns) if f"`{name}`" not in text] == []
