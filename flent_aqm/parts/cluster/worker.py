@@ -16,7 +16,10 @@ def worker_class() -> Any:
     stock: Any = load_distributed().Worker
 
     class Worker(stock):  # type: ignore[misc]
+        """Dask's Worker, which serves HTTP only on request."""
+
         def start_http_server(self, *arguments: Any, **options: Any) -> None:
+            """Start Dask's HTTP server, but only if the worker was created with `dashboard`."""
             # Dask's class listens for HTTP on a port of its choice even without a dashboard.
             if self._dashboard:
                 super().start_http_server(*arguments, **options)

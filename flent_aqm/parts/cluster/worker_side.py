@@ -39,6 +39,7 @@ class _Watched(VirtualTestbed):
         self._sweep = sweep
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
+        """Create the lab for a run, and record it under the sweep's identifier."""
         lab = super().place(scenario, run)
         with _lock:
             _labs.setdefault(self._sweep, set()).add(lab)

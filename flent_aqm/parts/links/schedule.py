@@ -66,7 +66,7 @@ class Schedule:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """The steps as records, for reading single ones."""
+        """The steps as records, in order of time."""
         return tuple(map(self._step, range(len(self.table))))
 
     def _step(self, index: int) -> Step:
@@ -179,8 +179,8 @@ def unrolled(schedule: Schedule, length_ns: int) -> Schedule:
 
 
 def split(schedule: Schedule, times_ns: Iterable[int]) -> Schedule:
-    """Return the same schedule with a step beginning at each of these times. Steps that are there
-    already stay as they are."""
+    """Return the schedule with a step beginning at each of these times. Its behaviour stays the
+    same."""
     there = schedule.table["at_ns"]
     times = numpy.array(times_ns if isinstance(times_ns, range) else list(times_ns), "i8")
     inside = (times > 0) & (times < (schedule.period_ns or times + 1))
@@ -250,8 +250,8 @@ def _whole_bytes(granted: Sequence[float]) -> list[int]:
 
 
 def unplayable(schedule: Schedule, *, place: str = "") -> str:
-    """Return a message that says why TCP starves on this link, "" if it doesn't: nothing ever
-    passes, or nothing passes for longer than TCP_GIVES_UP_S.
+    """Return the reason why TCP starves on this link, "" if it doesn't. Reasons are that nothing
+    ever passes, or that nothing passes for longer than TCP_GIVES_UP_S.
 
     place: path of the trace file and a colon, put before the message.
     """

@@ -70,8 +70,8 @@ class Models(Record):
             "{testbed} the router is real: leave router_model out")
 
     def not_with_topology(self) -> dict[str, bool]:
-        """Return which of these keys ask for cards. Only the network of client, router and server
-        has a place for cards, topologies have none."""
+        """Return key -> whether its model has cards. Such models need the network of client, router
+        and server, and can't be combined with a topology."""
         return {"client_model": parse_router_model(self.client_model).has_cards,
                 "server_model": parse_router_model(self.server_model).has_cards,
                 "router_model (with cards)": self.router_has_cards}

@@ -99,11 +99,11 @@ class RouterModel:
                 + frame_bytes * (self.rx_byte_ns + self.tx_byte_ns))
 
     def card(self, device: str, core: int, seed: int) -> str:
-        """Return one device's line for /sys/module/lab_router/parameters/card.
+        """Return the line for a device in /sys/module/lab_router/parameters/card.
 
         Args:
             device: the network device.
-            core: number of the port, which is that of its core if there are enough cores.
+            core: number of the port. With one core, all ports share it.
             seed: seed of the random numbers of other work.
         """
         line_mbps = (device == "up" and self.line_up_mbps) or self.line_mbps

@@ -154,6 +154,7 @@ def _spread(value: Callable[[Way], float | None]
     value: function that returns the quantity of a direction.
     """
     def of(readings: Sequence[Reading]) -> Score | None:
+        """Return the score of repeatability. None without a cell with several seeds."""
         cells: dict[tuple[str, str], list[float]] = defaultdict(list)
         for one in readings:
             own = [name for name in DIRECTIONS if value(one.ways[name]) is not None]
@@ -171,6 +172,7 @@ def _ratio(true_ms: Callable[[Way], float | None]
     """Return the function for the score of shown / true latency. `true_ms` returns the true
     latency."""
     def of(readings: Sequence[Reading]) -> Score | None:
+        """Return the score of shown / true latency. None if no reading has both."""
         return _median((
             (way.shown_ms / true, f"{one.words}, {name}") for way, one, name in _ways(readings)
             if way.shown_ms is not None and (true := true_ms(way))), 1)
@@ -223,6 +225,8 @@ def _wrong(says_good: Callable[[Reading], bool | None], *, good: bool
     """Return the function for a score of wrong verdicts: the share of bad lines that are called
     good (if `good`), or of good lines that are called bad."""
     def of(readings: Sequence[Reading]) -> Score | None:
+        """Return the score of wrong verdicts. None if the test never judges, or no line is bad (or
+        good)."""
         if all(says_good(one) is None for one in readings):
             return None
         return _share(((says_good(one) is good, one.words) for one in readings
@@ -269,6 +273,7 @@ def _cost(value: Callable[[Reading], float | None]
     """Return the function for the score of a run's cost, without runs beside a bulk flow. `value`
     returns the cost of a reading."""
     def of(readings: Sequence[Reading]) -> Score | None:
+        """Return the score of the readings' costs. None without any."""
         return _median(((number, one.words) for one in readings
                         if not one.beside and (number := value(one)) is not None), 0)
     return of

@@ -33,8 +33,8 @@ EARLIER = "earlier"
 def own_folder(output: Path, label: str, file: Path) -> Path:
     """Return the folder for runs of the user's own test, with a copy of its file in it.
 
-    If the file has changed, runs of its earlier version are moved to a folder beside, and a message
-    says so. Raises ConfigError if a file can't be written.
+    If the file has changed, runs of its earlier version are moved to the folder EARLIER, and a
+    message says so. Raises ConfigError if a file can't be written.
     """
     folder = output / f"own-{re.sub(r'[^A-Za-z0-9_-]+', '-', label)[:60]}"
     kept, text = folder / "tool.py", file.read_bytes()

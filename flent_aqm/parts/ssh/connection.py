@@ -116,7 +116,7 @@ class Connection:
             raise TestbedError(f"{self.testbed}: {last}") from None
 
     def keep_alive(self, token: str) -> None:
-        """From now on send the token to the host's watchdog every BEAT_S, in a thread."""
+        """Start a thread that sends the token to the host's watchdog every BEAT_S seconds."""
         self._token = token
         self._beats = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
         self._beats.start()

@@ -45,7 +45,7 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
 
     Raises an AqmError if the router can't be reached or queried.
     """
-    Scenario.from_settings({"testbed": testbed})  # refuses what is no testbed
+    Scenario.from_settings({"testbed": testbed})  # raises if the address is wrong
     addresses = {}
     if server:
         addresses["server"] = address_of(server)

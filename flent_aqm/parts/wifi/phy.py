@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.model_words import parse_words
 
-# Bytes of a frame beside its IP packet: MPDU delimiter 4, QoS MAC header 26, LLC and SNAP 8, FCS 4.
-# The whole frame is padded to a multiple of four bytes.
+# Bytes of a frame in addition to its IP packet: MPDU delimiter 4, QoS MAC header 26, LLC and SNAP
+# 8, FCS 4. The whole frame is padded to a multiple of four bytes.
 FRAME_BYTES = 42
 _PADDED_TO = 4
 # A compressed block acknowledgement, sent as OFDM: preamble and signal 20 us, then
@@ -62,8 +62,8 @@ class Phy:
         return self.preamble_us + frames * on_air_bytes(packet_bytes) * 8 / rate_mbps
 
     def overhead_us(self, rate_mbps: float) -> float:
-        """Return the time in us that an aggregate takes on the channel beside its data, if no other
-        station
+        """Return the time in us that an aggregate takes on the channel in addition to its data, if
+        no other station
         contends: AIFS, a mean backoff of half the window, SIFS and acknowledgement."""
         return (self.aifs_us + self.slot_us * self.cw_min / 2 + self.sifs_us
                 + ack_us(rate_mbps))

@@ -120,7 +120,7 @@ class Attachment:
 class Look:
     """Look of a queue in plots."""
 
-    # Of the form #rrggbb.
+    # Colour in the form #rrggbb.
     colour: str
     # Marker, line style and hatch as matplotlib names them.
     marker: str

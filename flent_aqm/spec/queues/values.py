@@ -45,6 +45,7 @@ def whole(text: str) -> int:
 def count_to(most: int) -> Reader:
     """Return a reader of whole numbers from 1 to `most`."""
     def read(text: str) -> int:
+        """Return a whole number from 1 to `most`. Raises ConfigError."""
         if not re.fullmatch(r"\d{1,10}", text) or not 1 <= int(text) <= most:
             raise ConfigError(f"expected 1 to {most}")
         return int(text)
@@ -54,6 +55,7 @@ def count_to(most: int) -> Reader:
 def power_of_two(most: int) -> Reader:
     """Return a reader of powers of two from 1 to `most`."""
     def read(text: str) -> int:
+        """Return a power of two from 1 to `most`. Raises ConfigError."""
         if not re.fullmatch(r"\d{1,10}", text) or int(text) > most or int(text).bit_count() != 1:
             raise ConfigError(f"expected a power of two, up to {most}")
         return int(text)
@@ -272,6 +274,7 @@ def rate_bytes_per_s(text: str) -> int:
 def between(low: int, high: int) -> Reader:
     """Return a reader of whole numbers from `low` to `high`."""
     def read(text: str) -> int:
+        """Return a whole number from `low` to `high`. Raises ConfigError."""
         if not re.fullmatch(r"\d{1,10}", text) or not low <= int(text) <= high:
             raise ConfigError(f"expected a whole number from {low} to {high}")
         return int(text)

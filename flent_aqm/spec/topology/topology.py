@@ -71,7 +71,8 @@ class Topology:
 
 @dataclass(frozen=True)
 class Source:
-    """How a tool is started on a host. Both fields are empty for the client."""
+    """The way to start a tool on a host: a prefix of its command, or an address to bind to. Both
+    are empty for the client."""
 
     # Words before the tool's command line.
     command: tuple[str, ...] = ()

@@ -147,6 +147,8 @@ class _Lab:
         error.
         """
         def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[MeasuredResult]]:
+            """Measure these models, each in a lab of its own. Return model -> result in each
+            setting."""
             with (ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool,
                   _console().status(f"lab: {len(models)} models")):
                 try:

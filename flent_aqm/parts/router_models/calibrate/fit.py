@@ -11,7 +11,7 @@ from itertools import product
 from flent_aqm.parts.router_models.calibrate.points import MeasuredResult, Measurements, Setting
 
 # Standard deviation of a measurement: relative for goodput, rise of latency and packets per second.
-# That of a rise is at least LEAST_RISE_SD_MS.
+# The standard deviation of a rise is at least LEAST_RISE_SD_MS.
 GOODPUT_SD, RISE_SD, LEAST_RISE_SD_MS, PACKETS_SD = 0.01, 0.15, 0.03, 0.02
 # Models whose sum of squares exceeds the best model's by at most this value are as plausible: the
 # 95 % interval of a chi-square with one degree of freedom, for one parameter.
@@ -128,6 +128,8 @@ def fit(measurements: Measurements, parameters: Sequence[Parameter], simulate: S
     result = Fit(parameters, measurements, next(iter(table)), table)
 
     def least(models: Iterable[Values]) -> Values:
+        """Return the model with the least misfit. Of equal ones, return the first in order of
+        values."""
         return min(models, key=lambda values: (round(result.misfit(values), 3), values))
 
     best = least(table)
@@ -178,6 +180,8 @@ def _around(parameters: Sequence[Parameter], best: Values, steps: Sequence[float
     """Return the neighbours of a model: a step up and down along each parameter, and opposite steps
     along each pair of parameters, which may compensate each other."""
     def move(place: int, values: Values, sign: int) -> Values:
+        """Return the model `values` with the parameter at index `place` moved one step up or
+        down."""
         one, step = parameters[place], steps[place]
         by = step ** sign if one.geometric else sign * step
         return (*values[:place], one.moved(values[place], by), *values[place + 1:])

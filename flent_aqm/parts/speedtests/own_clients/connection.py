@@ -239,18 +239,22 @@ class Connection(ABC, asyncio.Protocol):
     # The methods below are called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport, and prepare the limit of unsent bytes."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         stop_at_once(transport)
         self.limit = UnsentLimit(transport.get_extra_info("socket"))
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Let all requests that are under way fail."""
         self.fail(str(exc or "the server closed it"))
 
     def pause_writing(self) -> None:
+        """Stop sending: asyncio's write buffer is full."""
         self.paused = True
 
     def resume_writing(self) -> None:
+        """Go on sending: asyncio's write buffer has room again."""
         self.paused = False
         if not self.transport.is_closing():
             self.fill()

@@ -38,11 +38,13 @@ class Http1Connection(Connection):
         self._wake: WakeAt
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport, and prepare wake-ups for long responses."""
         super().connection_made(transport)
         self._wake = WakeAt(self.transport)
 
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
+        """Send a request, see Connection.request(). The previous response has to be complete."""
         assert self._request is None or self._request.future.done(), "one request at a time"
         self._request = requested = PendingRequest(method, size, count)
         headers = [("host", self.server.name), ("user-agent", _AGENT),
@@ -63,6 +65,7 @@ class Http1Connection(Connection):
         return requested.future
 
     def fill(self) -> None:
+        """Send further bytes of the upload, as many as the kernel takes."""
         requested = self._request
         if requested is None:
             return
@@ -92,6 +95,8 @@ class Http1Connection(Connection):
             self._taken -= gone
 
     def data_received(self, data: bytes) -> None:
+        """Parse bytes of the response. Abort the connection if they aren't HTTP/1.1, or if no
+        request was sent."""
         requested = self._request
         if requested is None:
             self.transport.abort()  # a response without a request
@@ -143,5 +148,6 @@ class Http1Connection(Connection):
         requested.finish(now_s)
 
     def fail(self, why: str) -> None:
+        """Let the request that is under way fail with the reason `why`."""
         if self._request is not None:
             self._request.fail(self.broken(why))

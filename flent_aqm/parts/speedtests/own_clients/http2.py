@@ -39,6 +39,7 @@ class Http2Connection(Connection):
         self._wake: WakeAt
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport, and send HTTP/2's preface with settings for bulk transfers."""
         super().connection_made(transport)
         self._wake = WakeAt(self.transport)
         settings_for_bulk(self._http)
@@ -46,6 +47,7 @@ class Http2Connection(Connection):
 
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
+        """Send a request on a new stream, see Connection.request()."""
         stream = PendingRequest(method, size, count)
         if self.transport.is_closing():
             stream.fail(self.broken("the server closed it"))
@@ -65,6 +67,8 @@ class Http2Connection(Connection):
         return stream.future
 
     def fill(self) -> None:
+        """Send further bytes of all uploads in turn, as many as the kernel and flow control
+        take."""
         sent = True
         while sent and not self.paused and not self.transport.is_closing():
             sent = False
@@ -88,6 +92,8 @@ class Http2Connection(Connection):
                     stream.count(size)
 
     def data_received(self, data: bytes) -> None:
+        """Count bulk data without h2, and hand all other bytes to h2. Abort the connection on a
+        protocol error."""
         try:
             for number, piece in self._inbound.split(data):
                 if not number:
@@ -136,6 +142,7 @@ class Http2Connection(Connection):
             self.transport.write(data)
 
     def fail(self, why: str) -> None:
+        """Let all requests that are under way fail with the reason `why`."""
         for stream in self._streams.values():
             stream.fail(self.broken(why))
         self._streams.clear()

@@ -39,6 +39,7 @@ class Http3Connection(Connection):
         self._end: Bulk | None = None
 
     async def open(self) -> None:
+        """Connect over QUIC, without a check of the certificate. Raises BadResult if that fails."""
         sock = socket.socket(self.server.family, socket.SOCK_DGRAM)
         sock.setblocking(False)
         requested = configuration(client=True)
@@ -60,6 +61,7 @@ class Http3Connection(Connection):
         self.tcp_ms = (time.monotonic() - began_s) * 1000
 
     def abort(self) -> None:
+        """Close the connection at once. Requests that are under way fail."""
         self._ended = "it was ended"
         if self._end is not None:
             self._end.end()
@@ -70,6 +72,7 @@ class Http3Connection(Connection):
 
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
+        """Send a request on a new stream, see Connection.request()."""
         assert self._end is not None
         stream = PendingRequest(method, size, count)
         if self._ended:
@@ -110,6 +113,8 @@ class Http3Connection(Connection):
                 self._streams.pop(http_event.stream_id).finish(now_s)
 
     def fail(self, why: str) -> None:
+        """Let all requests that are under way fail with the reason `why`, and refuse further
+        ones."""
         self._ended = self._ended or why
         for stream in self._streams.values():
             stream.fail(self.broken(why))
@@ -127,4 +132,5 @@ class _End(Bulk):
         self._connection = connection
 
     def quic_event_received(self, event: QuicEvent) -> None:
+        """Hand the event to the connection."""
         self._connection.see(event)

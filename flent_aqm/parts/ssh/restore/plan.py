@@ -213,6 +213,7 @@ def _time(kept: Callable[[int], Expected]) -> Callable[[str], str]:
     kernel shows for a number of us.
     """
     def write(text: str) -> str:
+        """Convert a shown time. A text of another form is returned as it is."""
         shown = text.removesuffix("us")
         if not text.endswith("us") or not shown.isdecimal():
             return text
@@ -242,6 +243,7 @@ def _pairs(flags: Sequence[str] = (), **values: Writer) -> Callable[[Words], Wor
 def _codel(**more: Writer) -> Callable[[Words], Words | None]:
     """Return a function that converts CoDel's options, and those in `more`."""
     def options(words: Words) -> Words | None:
+        """Convert CoDel's options. None if one is unknown."""
         output = _options(words, {"limit": _packets, "target": _codel_time,
                                   "interval": _codel_time, "ce_threshold": _codel_time, **more},
                           ["ecn"])
