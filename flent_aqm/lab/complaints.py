@@ -38,8 +38,8 @@ _MOST_PLACES = 2000
 _MOST_LINES = 150
 # Most characters of a complaint.
 LONGEST = 400
-# Memory in KiB that a kernel has for itself after a run, which counts as a leak.
-# A run with 32 flows at 900 Mbit/s leaves 6 MiB.
+# Unreclaimable memory of the kernel in KiB, after a run, that counts as a leak. A run with 32 flows
+# at 900 Mbit/s leaves 6 MiB.
 LEAK_KB = 11 << 10
 
 
@@ -91,13 +91,13 @@ def leak(held: str) -> str:
 
 
 def memory_leak(meminfo: str) -> str:
-    """Return how much memory a kernel still has for itself after a run, as a sentence on a leak, ""
-    where it is no more than a run leaves.
+    """Return a complaint about unreclaimable memory that the kernel still uses after a run, "" if
+    it is less than LEAK_KB or unknown.
 
-    Only the end is looked at: a program more before the run would change its samples.
+    It isn't compared with the memory before the run, because reading that would need another
+    program, which would change the samples.
 
-    Args:
-        meminfo: content of /proc/meminfo when all traffic had long ended.
+    meminfo: content of /proc/meminfo when all traffic had long ended.
     """
     match = re.search(r"^SUnreclaim:\s+(\d{1,12}) kB$", meminfo, re.MULTILINE)
     if match is None or int(match[1]) < LEAK_KB:
