@@ -67,7 +67,7 @@ class Order:
 
 
 def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
-    """Compare the order of tests on the page with that in other cards.
+    """Compare the order of tests on the page with that in other cards, on the cells that all have.
 
     name: name of the other cards' folder.
 

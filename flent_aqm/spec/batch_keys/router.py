@@ -241,8 +241,8 @@ class Router(Record):
                               "off", "tiers")
 
     def _refuse_single_queue(self, key_: str, name: str, behind_ssh: bool) -> None:
-        """Raise ConfigError if an AQM for devices with several queues is requested with a shaper,
-        an IFB device, or a single queue.
+        """Raise ConfigError if an AQM for devices with several queues can't work: there is a shaper
+        above it, the IFB device, or a single queue.
 
         key_: key of the AQM.
         name: the AQM.

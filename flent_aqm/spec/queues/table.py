@@ -90,8 +90,8 @@ def _sfq(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> 
 
 
 def _cake_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """Return CAKE's report: the kernel reports the sum of tc's words for a framing. While it
-    estimates the rate, it reports its estimate."""
+    """Return CAKE's report: overhead, mpu and link layer are the sum of tc's words for a framing.
+    The bandwidth is the place's rate if CAKE shapes, otherwise "unlimited"."""
     framing = CAKE_OVERHEAD.framing(requested.get("overhead", 0))
     raw = framing.raw or "overhead" not in requested
     link_layer = requested.get("linklayer") or framing.link_layer or "noatm"

@@ -128,7 +128,7 @@ def read_links(path: str) -> Graph:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield line, text and column of each link, without comments and blank parts."""
+    """Yield line number, text and column of each link, without comments and blank parts."""
     for number, line in enumerate(text.splitlines(), 1):
         column = 1
         for part in line.partition("#")[0].split(","):

@@ -76,8 +76,8 @@ Node = tuple[str, str, Words]
 
 
 def _qdisc(device: str, line: str, burst: Burst) -> Node | None:
-    """Return the queue that a line of tc shows. None if the kernel creates it by itself. Raises
-    TestbedError if it can't be recreated."""
+    """Return handle, parent's handle and tc's arguments of the queue that a line of tc shows. None
+    if the kernel creates it by itself. Raises TestbedError if it can't be recreated."""
     words = _words(device, line)
     match words:
         case ["qdisc", _, "0:", *_]:
@@ -105,8 +105,8 @@ def _qdisc(device: str, line: str, burst: Burst) -> Node | None:
 
 
 def _class(device: str, line: str, burst: Burst) -> Node | None:
-    """Return the class that a line of tc shows. None if the kernel creates it with its queue.
-    Raises TestbedError if it can't be recreated."""
+    """Return handle, parent's handle and tc's arguments of the class that a line of tc shows. None
+    if the kernel creates it with its queue. Raises TestbedError if it can't be recreated."""
     words = _words(device, line)
     match words:
         case ["class", kind, *_] if kind in _OWN_CLASSES:

@@ -61,7 +61,8 @@ class RouterState:
 
 
 def parse_state(text: str) -> RouterState:
-    """Parse the output of state.sh. Raises ParseError that quotes the line."""
+    """Parse the output of state.sh. Raises ParseError if a line has another form, or if there is no
+    device."""
     links: list[str] = []
     devices: dict[str, Device] = {}
     device: Device | None = None
