@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Round trips per minute under load, estimated from a run's own samples.
+"""Estimates round trips per minute (RPM) under load from a run's own samples.
 
 Sources: draft-ietf-ippm-responsiveness-09 (formula, classes, trimming, intervals of 5 s), and
 goresponsiveness at commit 3439542 (rpm/calculations.go, utilities/math.go; its defaults in
 constants/constants.go: intervals of 1 s, tmp = 5).
 
-A responsiveness test opens HTTP/2 connections and measures on them. A run has not done
-that, so this is an estimate: foreign times (new connections beside the load) are those of
-the latency probe, one round trip each, in place of TCP's and HTTP's; self times (requests
-on the loading connections) are TCP_INFO's smoothed round-trip times of the loading flows.
-Both are of the last four intervals in which the flows that end last ran. What TLS and servers
-add is missing, and a buffer in the sender's kernel is, too.
+A responsiveness test opens HTTP/2 connections and measures on them. A run has not done so, and
+therefore this is an estimate. Foreign times (new connections beside the load) are those of the
+latency probe, one RTT each, instead of TCP's and HTTP's. Self times (requests on the loading
+connections) are TCP_INFO's smoothed RTTs of the loading flows. Both are from the last four
+intervals in which the flows that end last ran. The times that TLS, servers and a buffer in the
+sender's kernel add are missing.
 """
 
 from __future__ import annotations
@@ -24,40 +24,42 @@ from flent_aqm.results.metrics.steps import step
 from flent_aqm.results.metrics.trimmed import trimmed_mean
 from flent_aqm.results.metrics.window import Window
 
-# MAD of both sources, and their interval durations.
+# Number of intervals (MAD) of both sources, and their durations.
 INTERVALS = 4
 IETF_INTERVAL_S, GO_INTERVAL_S = 5.0, 1.0
-# The draft's trimming leaves out the slowest 5 %; the program keeps no more than the fastest.
+# The draft leaves out the slowest 5 %. The program keeps only the fastest 5 %.
 IETF_LEFT_OUT, GO_KEPT = 0.05, 0.05
 FEWEST_SAMPLES = 10
 _CUTS, _CLASSES = (300, 1000, 6000), ("poor", "fair", "good", "excellent")
 
 
 def ietf_rpm(foreign_ms: float, self_ms: float) -> float:
-    """(60000 / foreign + 60000 / self) / 2, of times in ms."""
+    """Return the draft's RPM from times in ms: (60000 / foreign + 60000 / self) / 2."""
     return (60_000 / _positive(foreign_ms) + 60_000 / _positive(self_ms)) / 2
 
 
 def goresponsiveness_rpm(foreign_ms: float, self_ms: float) -> float:
-    """60 / ((self + foreign) / 2), of times in seconds there and in ms here."""
+    """Return goresponsiveness' RPM from times in ms: 60000 / ((self + foreign) / 2)."""
     return 60_000 / _positive((foreign_ms + self_ms) / 2)
 
 
 def rpm_class(rpm: float) -> str:
-    """Return the draft's word: poor below 300, fair below 1000, good below 6000, else excellent."""
+    """Return the draft's word for an RPM: poor below 300, fair below 1000, good below 6000, else
+    excellent."""
     return step(rpm, _CUTS, _CLASSES)
 
 
 def ietf_mean_ms(samples_ms: Numbers) -> float:
-    """Return the draft's one-sided trimmed mean: without the slowest 5 %."""
+    """Return the draft's one-sided trimmed mean: without the slowest 5 % of the samples."""
     return trimmed_mean(samples_ms, highest=IETF_LEFT_OUT)
 
 
 def go_mean_ms(samples_ms: Numbers) -> float:
-    """Return goresponsiveness' trimmed mean as its default has it: of the fastest 5 %.
+    """Return goresponsiveness' trimmed mean with its default settings: of the fastest 5 % of the
+    samples.
 
-    Source: TrimBy() keeps `tmp` percent of the sorted samples, and tmp is 5 where the draft
-    says 95. Raises NotAvailable with fewer than 20, of which it would keep none.
+    Source: TrimBy() keeps `tmp` percent of the sorted samples, and tmp is 5 where the draft says
+    95. Raises NotAvailable with fewer than 20 samples, of which it would keep none.
     """
     kept = int(GO_KEPT * samples_ms.size)
     if not kept:
@@ -67,12 +69,16 @@ def go_mean_ms(samples_ms: Numbers) -> float:
 
 
 def p90_ms(samples_ms: Numbers) -> float:
-    """Return the sample at 90 % of the sorted ones, as goresponsiveness picks it."""
+    """Return the sample at 90 % of the sorted samples, as goresponsiveness does."""
     return float(numpy.sort(samples_ms)[int(0.9 * samples_ms.size)])
 
 
 def foreign_ms(run: Run, interval_s: float) -> Numbers:
-    """Answered probes of the last four intervals under load. Raises NotAvailable."""
+    """Return the RTTs of answered probes in the last four intervals under load. Raises
+    NotAvailable.
+
+    interval_s: duration of an interval.
+    """
     late = last_intervals(run, interval_s)
     probes = run.loaded()
     inside = late.holds_behind_start(probes.sent_s) & numpy.isfinite(probes.rtt_ms)
@@ -80,8 +86,11 @@ def foreign_ms(run: Run, interval_s: float) -> Numbers:
 
 
 def self_ms(run: Run, interval_s: float) -> Numbers:
-    """TCP_INFO's round-trip times in the same time, of all loading flows together. Raises
-    NotAvailable."""
+    """Return TCP_INFO's RTTs of all loading flows in the last four intervals under load. Raises
+    NotAvailable.
+
+    interval_s: duration of an interval.
+    """
     late = last_intervals(run, interval_s)
     rtts_ms = [rtt.values[late.holds_behind_start(rtt.at_s)]
                for flow in run.speed_test if (rtt := flow.tcp.get("tcp_rtt")) is not None]
@@ -91,8 +100,11 @@ def self_ms(run: Run, interval_s: float) -> Numbers:
 
 
 def last_intervals(run: Run, interval_s: float) -> Window:
-    """Return the last four intervals under load; fewer where the flows that end last started
-    later, as NDT7's upload does. Raises NotAvailable."""
+    """Return the time of the last four intervals under load. There are fewer if the flows that end
+    last started later, as NDT7's upload does. Raises NotAvailable without load.
+
+    interval_s: duration of an interval.
+    """
     if run.load_window is None:
         raise NotAvailable("the test doesn't load the link")
     end_s = run.load_window.end_s
@@ -101,34 +113,41 @@ def last_intervals(run: Run, interval_s: float) -> Window:
 
 
 def foreign_rpm(run: Run) -> float:
-    """60000 / TM(foreign), the draft's Foreign. Raises NotAvailable."""
+    """Return the draft's Foreign: 60000 / trimmed mean of foreign times. Raises NotAvailable."""
     return 60_000 / _positive(ietf_mean_ms(foreign_ms(run, IETF_INTERVAL_S)))
 
 
 def loaded_rpm(run: Run) -> float:
-    """60000 / TM(self), the draft's Loaded. Raises NotAvailable."""
+    """Return the draft's Loaded: 60000 / trimmed mean of self times. Raises NotAvailable."""
     return 60_000 / _positive(ietf_mean_ms(self_ms(run, IETF_INTERVAL_S)))
 
 
 def ietf_estimate(run: Run) -> float:
-    """Return the draft's RPM. Raises NotAvailable."""
+    """Return the draft's RPM of a run. Raises NotAvailable."""
     return ietf_rpm(ietf_mean_ms(foreign_ms(run, IETF_INTERVAL_S)),
                     ietf_mean_ms(self_ms(run, IETF_INTERVAL_S)))
 
 
 def goresponsiveness_estimate(run: Run) -> float:
-    """Return goresponsiveness' RPM of trimmed means. Raises NotAvailable."""
+    """Return goresponsiveness' RPM of a run, from trimmed means. Raises NotAvailable."""
     return goresponsiveness_rpm(go_mean_ms(foreign_ms(run, GO_INTERVAL_S)),
                                 go_mean_ms(self_ms(run, GO_INTERVAL_S)))
 
 
 def goresponsiveness_p90_estimate(run: Run) -> float:
-    """Return goresponsiveness' RPM of 90th percentiles. Raises NotAvailable."""
+    """Return goresponsiveness' RPM of a run, from 90th percentiles. Raises NotAvailable."""
     return goresponsiveness_rpm(p90_ms(foreign_ms(run, GO_INTERVAL_S)),
                                 p90_ms(self_ms(run, GO_INTERVAL_S)))
 
 
 def _enough(samples_ms: Numbers, what: str, late: Window) -> Numbers:
+    """Return the samples. Raises NotAvailable if there are too few.
+
+    Args:
+        samples_ms: RTTs.
+        what: name of the samples in the message.
+        late: their time.
+    """
     if samples_ms.size < FEWEST_SAMPLES:
         raise NotAvailable(f"the last {late.length_s:.3g} s under load have "
                            f"{samples_ms.size} {what}, and {FEWEST_SAMPLES} are needed")
@@ -136,6 +155,7 @@ def _enough(samples_ms: Numbers, what: str, late: Window) -> Numbers:
 
 
 def _positive(milliseconds: float) -> float:
+    """Return a time. Raises NotAvailable if it is not above 0."""
     if not milliseconds > 0:
         raise NotAvailable("round trips took no time")
     return milliseconds

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One run, as all metrics, plots and reports see it: raw samples in arrays.
+"""Reads a run from a data file for metrics, plots and reports: raw samples as arrays.
 
-Neither Flent nor matplotlib is needed. Our tests and Flent's own are read alike.
+Neither Flent nor matplotlib is needed. Tests of this package and Flent's own are read in the same
+way.
 """
 
 from __future__ import annotations
@@ -28,31 +29,33 @@ from flent_aqm.results.reading.limits import limits
 from flent_aqm.results.reading.series import Kind, Tool, series_of
 from flent_aqm.results.reading.times import refuse_lasting
 
-# Settings of a run, and characters of each: what plots and tables can show.
+# Largest number of a run's settings, and of characters of each, for plots and tables.
 MOST_SETTINGS = 200
 LONGEST_WORDS = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Probes of one phase of a run, as Probe has them: a lost one's rtt_ms is infinite.
+    """Probes of one phase of a run."""
 
-    length_s: of the phase. spacing_ms: median time between two probes. loss_unknown: why the probe
-    tells no losses, "" where it does. still_s: seconds of the phase in which it stood still.
-    of_steps: they are Flent's interpolated steps.
-    """
-
+    # When each probe was sent, in epoch seconds.
     sent_s: Numbers
+    # Infinite for a lost probe.
     rtt_ms: Numbers
+    # Duration of the phase.
     length_s: float
+    # Median time between two probes of the series.
     spacing_ms: float
+    # Reason why losses are not known, "" if they are.
     loss_unknown: str = ""
+    # Time of the phase in which the tool was stopped.
     still_s: float = 0.0
+    # Whether the RTTs are Flent's interpolated steps, not raw samples.
     of_steps: bool = False
 
     @property
     def answered_ms(self) -> Numbers:
-        """Latencies of those that came back. Raises NotAvailable without any."""
+        """RTTs of the answered probes in ms. Raises NotAvailable if there are none."""
         answered = self.rtt_ms[numpy.isfinite(self.rtt_ms)]
         if not answered.size:
             raise NotAvailable("none of the probes came back")
@@ -61,43 +64,45 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A data file's content.
-
-    test, title: Flent's NAME and TITLE. probes: latency series, the best first. flows:
-    what loads the link. aqm: the object AQM of docs/reference/data-format.md, empty in files of
-    other origin. settings: what runs are grouped by, name -> value. queues: the router's, by
-    direction, where they were sampled. failures: why series of the test have no samples, by the
-    series' name; silent: the same of latency series alone.
-    """
+    """The run in a data file."""
 
     path: Path
+    # Flent's NAME and TITLE.
     test: str
     title: str
+    # Latency series, the best first.
     probes: Sequence[Probe]
+    # Flows of the test and of cross traffic.
     flows: Sequence[Flow]
+    # The object AQM of docs/reference/data-format.md, empty in files of other origin.
     aqm: Mapping[str, Any]
+    # Settings by which runs are grouped.
     settings: Mapping[str, Setting]
+    # Direction -> the router's queue. Empty if the queues were not sampled.
     queues: Mapping[str, Queue] = field(default_factory=dict)
+    # Series of the test without samples -> the reason.
     failures: Mapping[str, str] = field(default_factory=dict)
+    # Latency series without samples -> the reason.
     silent: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def speed_test(self) -> Sequence[Flow]:
-        """The flows of the test, without cross traffic."""
+        """Flows of the test, without cross traffic."""
         return [flow for flow in self.flows if not flow.is_cross]
 
     @property
     def probe(self) -> Probe:
-        """The latency series that metrics use. Raises NotAvailable."""
+        """The latency series from which metrics are computed. Raises NotAvailable if there is
+        none."""
         if not self.probes:
             raise NotAvailable(_first(self.silent) or "the run has no latency series")
         return self.probes[0]
 
     @property
     def notes(self) -> Sequence[str]:
-        """Return what a reader has to know of how this run's numbers came about, a line each: the
-        probe if it did not measure all the time, interpolated steps, a load whose time is assumed,
-        tools without data."""
+        """Lines on how the run was measured, as far as a reader must know it: a probe that did not
+        measure all the time, interpolated steps, a load whose time is assumed, tools without
+        data."""
         lines = []
         if self.probes:
             lines += _notes_of_probe(self.probe)
@@ -114,14 +119,14 @@ class Run:
         return [*lines, *failed.values()]
 
     def way(self, direction: str) -> Sequence[Flow]:
-        """Return the test's flows in a direction. Raises NotAvailable without any."""
+        """Return the test's flows in a direction. Raises NotAvailable if there are none."""
         flows = [flow for flow in self.speed_test if flow.direction == direction]
         if not flows:
             raise NotAvailable(self._why_no_flow(direction))
         return flows
 
     def _why_no_flow(self, direction: str | None = None) -> str:
-        """Return why the file has no flow in a direction, or none at all."""
+        """Return the reason why the file has no flow in a direction, or no flow at all for None."""
         failed = {name: why for name, why in self.failures.items()
                   if direction is None or direction in name.lower()}
         if failed:
@@ -134,20 +139,23 @@ class Run:
         return f"the test has no {direction}"
 
     def sharing(self, direction: str) -> Sequence[Flow]:
-        """Return all flows in a direction of the test, cross traffic too: what shares the link.
-        Raises NotAvailable where the test has no flow in it."""
+        """Return all flows in a direction, including cross traffic. Raises NotAvailable if the test
+        has no flow in it."""
         self.way(direction)
         return [flow for flow in self.flows if flow.direction == direction]
 
     @cached_property
     def load_window(self) -> Window | None:
-        """From the start of the test's first flow to the end of its last; None: no load."""
+        """Time from the start of the test's first flow to the end of its last one. None without
+        load."""
         return span(self.speed_test)
 
     def loaded(self, direction: str | None = None, probe: Probe | None = None) -> Samples:
-        """Probes sent while the test loaded the link, in one direction or at all.
+        """Return the probes sent while the test loaded the link. Raises NotAvailable.
 
-        Raises NotAvailable.
+        Args:
+            direction: "download" or "upload", None for both.
+            probe: the latency series, None for the best one.
         """
         if probe is None:
             return self._phases(direction)
@@ -157,8 +165,11 @@ class Run:
         return _samples(probe, window, window.holds(probe.sent_s), "under load")
 
     def idle(self, probe: Probe | None = None) -> Samples:
-        """Probes that were back before the first flow started, cross traffic included; all
-        of them in a test without load. Raises NotAvailable."""
+        """Return the probes answered before the first flow started, including cross traffic, or all
+        probes in a test without load. Raises NotAvailable.
+
+        probe: the latency series, None for the best one.
+        """
         if probe is None:
             return self._phases(IDLE)
         load = span(self.flows)
@@ -170,16 +181,19 @@ class Run:
 
     @cached_property
     def _phases(self) -> Callable[[str | None], Samples]:
-        """The phases of the best probe: metrics ask for each some ten times."""
+        """Function that returns the best probe's samples of a phase. It is cached, because metrics
+        need each phase about ten times."""
         return cache(lambda phase: self.idle(self.probe) if phase == IDLE
                      else self.loaded(phase, self.probe))
 
     def applied(self, direction: str) -> Mapping[str, Any]:
-        """Return what the router's kernel reported of a direction after the run; may be empty."""
+        """Return the settings of a direction that the router's kernel reported after the run. May
+        be empty."""
         return _inside(self.aqm, "after", "applied", _DEVICE[direction])
 
     def counters(self, moment: str, direction: str) -> Mapping[str, Any]:
-        """Return the kernel's counters of a direction, moment "before" or "after"; may be empty."""
+        """Return the kernel's counters of a direction. moment: "before" or "after". May be
+        empty."""
         return _inside(self.aqm, moment, "counters", _DEVICE[direction])
 
 
@@ -190,12 +204,13 @@ MOST_NAMED = 3
 
 
 def load_run(path: Path) -> Run:
-    """Read a data file. Raises BadResult, in one line with the path."""
+    """Read the run in a data file. Raises BadResult, in one line with the path."""
     return as_run(read_data_file(path))
 
 
 def as_run(data: DataFile) -> Run:
-    """Return the run in a data file that has been read. Raises BadResult, with the path."""
+    """Return the run in a data file that has been read. Raises BadResult, in one line with the
+    path."""
     try:
         return _as_run(data)
     except BadResult as error:
@@ -203,11 +218,12 @@ def as_run(data: DataFile) -> Run:
 
 
 def _as_run(data: DataFile) -> Run:
+    """Return the run in a data file that has been read. Raises BadResult."""
     probes: list[Probe] = []
     flows: list[Flow] = []
     failures: dict[str, str] = {}
     silent: dict[str, str] = {}
-    lost = 0  # that no sample tells of
+    lost = 0  # lost probes that are known only from gaps
     for name, series in series_of(data).items():
         if series.kind is Kind.LATENCY and not series.failure:
             if probe := read_probe(series):
@@ -226,7 +242,7 @@ def _as_run(data: DataFile) -> Run:
     ends_s = [time_s for one in probes for time_s in one.sent_s[[0, -1]]]
     ends_s += [time_s for flow in flows for time_s in (flow.start_s, flow.end_s)]
     if ends_s:
-        # A series that isn't read here may have the clock of another machine.
+        # Only series that are read here count. Others may have the clock of another machine.
         refuse_lasting(float(max(ends_s) - min(ends_s)), "its flows and probes take", limits())
     if probes:
         flows = _with_expected_windows(flows, probes, data.metadata)
@@ -256,24 +272,25 @@ def _as_run(data: DataFile) -> Run:
 
 
 def _worse(probe: Probe) -> tuple[bool, int, float]:
-    """Return what probes are sorted by, the best first: those that tell losses, then by tool; of
-    request/response, the one that ran longest."""
+    """Return the sort key of probes, the best first: those with known losses, then in the order of
+    tools, then those that were stopped for the shortest time."""
     return (bool(probe.loss_unknown), _TOOL_ORDER.index(probe.tool),
             sum(one.length_s for one in probe.still))
 
 
 def probe_kind(probe: Probe) -> str:
-    """Return what a probe is of, as a setting that runs are grouped by."""
+    """Return the kind of a probe as a setting by which runs are grouped: its tool."""
     return f"{probe.tool.value}, steps" if probe.of_steps else probe.tool.value
 
 
 def probe_line(probe: Probe) -> str:
-    """Return the name, tool and spacing of a probe, for people."""
+    """Return the name, tool and spacing of a probe as text."""
     every = "" if numpy.isinf(probe.spacing_ms) else f", every {probe.spacing_ms:.3g} ms"
     return f"{plain(probe.name)} ({probe_kind(probe)}{every})"
 
 
 def _notes_of_probe(probe: Probe) -> list[str]:
+    """Return a line if the probe did not measure all the time, or has interpolated steps."""
     if probe.of_steps:
         return [("the file has no raw samples: all numbers are of Flent's interpolated steps, "
                 f"{probe.spacing_ms:.3g} ms apart")]
@@ -289,16 +306,16 @@ def _notes_of_probe(probe: Probe) -> list[str]:
 
 def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
                            metadata: Mapping[str, Any]) -> list[Flow]:
-    """Return the flows; of those whose samples are too few to tell when they ran, with the time
-    that LENGTH and DELAY give the load."""
+    """Return the flows. Those whose samples are too few to tell when they ran get the time of the
+    load from LENGTH and DELAY."""
     length_s, total_s = (a_number(metadata.get(key)) for key in ("LENGTH", "TOTAL_LENGTH"))
     if not length_s:
         return list(flows)
     delay_s = a_number(metadata.get("DELAY"))
-    if delay_s is None:  # stock Flent doesn't record it, and waits as long before as after
+    if delay_s is None:  # Flent itself doesn't record it. The waits before and after are equal
         delay_s = max(0.0, ((total_s or length_s) - length_s) / 2)
-    # Probes begin with the run, and a file may claim any length: nothing is known beyond what was
-    # measured.
+    # Probes begin with the run. A file may claim any length, so the load ends with the last
+    # measurement at the latest.
     last_s = max([float(probe.sent_s[-1]) for probe in probes] + [flow.end_s for flow in flows])
     start_s = min(min(probe.start_s for probe in probes) + delay_s, last_s)
     expected = Window(start_s, min(start_s + length_s, last_s))
@@ -307,21 +324,28 @@ def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
 
 
 def _names(names: Iterable[str]) -> str:
+    """Return the first names of a list as text, with the number of the others."""
     first = [repr(plain(name)) for name in names]
     return ", ".join(first[:MOST_NAMED]) + (
         f" and {len(first) - MOST_NAMED} more" if len(first) > MOST_NAMED else "")
 
 
 def _first(reasons: Mapping[str, str]) -> str:
+    """Return the first reason."""
     return next(iter(reasons.values()), "")
 
 
 def _refuse_lost(probes: int) -> None:
+    """Raise BadResult if too many lost probes are known only from gaps."""
     if probes > MAX_LOST:
         raise BadResult(f"its latency series lack more than {MAX_LOST:,} probes")
 
 
 def _end_s(probes: Sequence[Probe], flows: Sequence[Flow], length_s: float | None) -> float:
+    """Return the end of the run in epoch seconds.
+
+    length_s: duration of the run as planned, None if it is not known.
+    """
     last_s = max([float(one.sent_s[-1]) for one in probes]
                  + [span.end_s for one in probes for span in one.still]
                  + [flow.end_s for flow in flows])
@@ -332,6 +356,14 @@ def _end_s(probes: Sequence[Probe], flows: Sequence[Flow], length_s: float | Non
 
 
 def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: str) -> Samples:
+    """Return the probes that a mask selects. Raises NotAvailable if there are none.
+
+    Args:
+        probe: the latency series.
+        window: time of the phase.
+        inside: mask of its probes.
+        when: name of the phase in the message.
+    """
     if not inside.any():
         raise NotAvailable(f"no probe was sent {when}")
     return Samples(probe.sent_s[inside], probe.rtt_ms[inside], window.length_s, probe.spacing_ms,
@@ -339,6 +371,7 @@ def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: s
 
 
 def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
+    """Return the settings by which runs are grouped, from a file's metadata."""
     settings = settings_of(
         _words(metadata.get("NAME", "")), _words(metadata.get("TITLE") or ""),
         _words(metadata.get("BATCH_NAME") or ""), _shown_settings(metadata, "TEST_PARAMETERS"),
@@ -352,17 +385,19 @@ def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
 
 
 def _shown_settings(metadata: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    """Return settings as labels, tables and terminals can show them."""
+    """Return settings in a form that labels, tables and terminals can show. keys: path to them in
+    the metadata."""
     return {_words(key): _words(value) if isinstance(value, str) else value
             for key, value in islice(_inside(metadata, *keys).items(), MOST_SETTINGS)}
 
 
 def _words(value: Any) -> str:
-    """Return text that labels, tables and terminals can show."""
+    """Return text in a form that labels, tables and terminals can show."""
     return plain(str(value)[:LONGEST_WORDS])
 
 
 def _inside(tree: Any, *keys: str) -> Mapping[str, Any]:
+    """Return the object under a path of keys, an empty one if there is none."""
     for key in keys:
         tree = tree.get(key) if isinstance(tree, dict) else None
     return tree if isinstance(tree, dict) else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The few numbers of a run that a sweep's table shows."""
+"""Computes the few values of a run that a sweep's table shows."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ NAMES = {"download_mbps": "throughput_download_mbps", "upload_mbps": "throughput
 
 @dataclass(frozen=True)
 class Scores:
-    """By the names and rules of METRICS: throughput by direction, the sum of the test's flows,
-    the probes' round-trip times under load, and those of the load's own packets, of the direction
-    where they take longer; total_…: what all flows of a direction carried together where the test
-    shares the line with cross traffic; warnings: why the run may not be what it was meant to be;
-    router_warnings: what on its router would hide the queue."""
+    """Values of a run for a sweep's table. They follow the names and rules of METRICS."""
 
+    # Sum of the test's flows.
     download_mbps: Value
     upload_mbps: Value
+    # RTTs of probes under load.
     latency_median_ms: Value
     latency_p99_ms: Value
+    # Median RTT of the load's own packets, in the direction in which it is longer.
     flow_rtt_ms: Value = NOT_TOLD
+    # Reasons why the run may not be as intended.
     warnings: Sequence[str] = ()
+    # Throughput of all flows, if the test shares the line with cross traffic.
     total_download_mbps: Value = NOT_SHARED
     total_upload_mbps: Value = NOT_SHARED
+    # Conditions on the router that hide the effect of the queue.
     router_warnings: Sequence[str] = ()
 
 

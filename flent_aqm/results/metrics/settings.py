@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A run's settings by name: what runs are told apart and grouped by."""
+"""Collects a run's settings, by which runs are distinguished and grouped."""
 
 from __future__ import annotations
 
@@ -8,17 +8,26 @@ from typing import Any
 
 Setting = str | float | bool
 
-# Of what was asked of the testbed: the parameters of its queues, each a setting.
+# Requested parameters of queues -> prefix of the settings that they become.
 _PARAMETERS = {"aqm_parameters": "aqm_", "up_aqm_parameters": "up_aqm_",
                "shaper_parameters": "shaper_"}
 
 
 def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any],
                 requested: Mapping[str, Any]) -> dict[str, Setting]:
-    """Return settings of a run; parameters: of the test; requested: of the testbed, as Scenario
-    has them, which go before. A queue's parameters become aqm_NAME and up_aqm_NAME, and
-    `rate_mbps` is the link's rate where both ways have the same, else both: the modem's, where
-    there is one, and `shaper_mbps` then the shaper's, or "off"."""
+    """Return the settings of a run.
+
+    A queue's parameters become aqm_NAME and up_aqm_NAME. `rate_mbps` is the link's rate if both
+    directions have the same, else text with both. With a modem it is the modem's, and `shaper_mbps`
+    is the shaper's or "off".
+
+    Args:
+        test: name of the test.
+        title: the user's title.
+        batch: name of the batch.
+        parameters: of the test.
+        requested: settings of the testbed, by the names of Scenario. They take precedence.
+    """
     settings: dict[str, Setting] = {"test": test, "title": title, "batch": batch}
     queues = {f"{prefix}{name}": value for key, prefix in _PARAMETERS.items()
               if isinstance(requested.get(key), dict) for name, value in requested[key].items()}
@@ -37,7 +46,8 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
 
 
 def _both(settings: Mapping[str, Setting], name: str) -> Setting | None:
-    """Return the rate of both ways; None where one isn't told."""
+    """Return the rate of both directions, None if one is missing. name: of the setting, with {} for
+    the direction."""
     down, up = settings.get(name.format("down")), settings.get(name.format("up"))
     if down is None or up is None:
         return None
@@ -45,5 +55,5 @@ def _both(settings: Mapping[str, Setting], name: str) -> Setting | None:
 
 
 def _short(rate: Setting) -> str:
-    """Return 600 for 600.0."""
+    """Return a rate as text, 600 for 600.0."""
     return str(rate).removesuffix(".0")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What flows carried in one span of time, such as that in which all of them ran.
+"""Computes the throughput of flows in the same time, such as that in which all of them ran.
 
-Flows that start or end at other times have means that can't be compared, nor added: each is
-over its own time. All numbers that set flows side by side take their bytes from here.
+Means of flows that start or end at different times can neither be compared nor added. Everything
+that compares flows takes their throughput from here.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.window import Window
 
-# With less in common, start and end are all that would be compared.
+# In a shorter common time, only starts and ends of flows would be compared.
 SHORTEST_S = 1.0
-# A flow that ran for this share of a span, and hardly beyond it, has its tool's own mean.
+# If a flow ran for this share of the time, and hardly longer, the tool's own mean is used.
 SAME_TIME = 0.95
 
 
 def shared_window(flows: Sequence[Flow]) -> Window:
-    """Return the time in which all flows ran. Raises NotAvailable where it is shorter than 1 s."""
+    """Return the time in which all flows ran. Raises NotAvailable if it is shorter than 1 s."""
     spans = [flow_window(flow) for flow in flows]
     start_s, end_s = max(one.start_s for one in spans), min(one.end_s for one in spans)
     if end_s - start_s < SHORTEST_S:
@@ -35,9 +35,8 @@ def shared_window(flows: Sequence[Flow]) -> Window:
 
 
 def flow_window(flow: Flow) -> Window:
-    """Return the time from the start of a flow's first interval to the end of its last; of a flow
-    whose intervals don't tell, the time that it was meant to run. Raises NotAvailable without
-    intervals."""
+    """Return the time from a flow's first interval to its last one, or the requested time if the
+    intervals don't tell it. Raises NotAvailable without intervals."""
     if not flow.at_s.size:
         raise NotAvailable(f"the throughput of {flow.name!r} over time is not known")
     if flow.is_expected:
@@ -46,12 +45,11 @@ def flow_window(flow: Flow) -> Window:
 
 
 def mean_mbps(flow: Flow, window: Window) -> float:
-    """Return what a flow carried in a span of time, over its length, in Mbit/s; 0 while it didn't
-    run.
+    """Return a flow's mean throughput in a window, in Mbit/s. It counts as 0 while it didn't run.
 
-    Where that is all of the flow's own time, it is what the tool reports: of some uploads the
-    intervals are what the sender wrote to its socket, and only the mean is the receiver's.
-    Raises NotAvailable without intervals, or where the span has no length.
+    If the flow ran for the whole window and hardly longer, its tool's mean is returned: for some
+    uploads the intervals count what the sender wrote to its socket, and only the mean is the
+    receiver's. Raises NotAvailable without intervals, or if the window has no length.
     """
     if not window.length_s > 0:
         raise NotAvailable("the load had no length")
@@ -64,13 +62,16 @@ def mean_mbps(flow: Flow, window: Window) -> float:
 
 
 def carried_mbit(flow: Flow, at_s: NDArray[Any]) -> Numbers:
-    """Megabits that a flow had carried at each of some times: evenly within an interval, none
-    between two of them."""
+    """Return how many megabits a flow had transferred at each time, by interpolation within its
+    intervals. Raises NotAvailable without intervals.
+
+    at_s: times in epoch seconds.
+    """
     if not flow.at_s.size:
         raise NotAvailable(f"the throughput of {flow.name!r} over time is not known")
     order = numpy.argsort(flow.at_s, kind="stable")
     ends_s = flow.at_s[order]
-    # Intervals can't overlap: one that would begins where the last one ended.
+    # If intervals overlap, the later one is taken to begin at the end of the earlier one.
     starts_s = numpy.maximum(ends_s - flow.length_s[order],
                              numpy.concatenate([[-numpy.inf], ends_s[:-1]]))
     megabits = numpy.cumsum(flow.mbps[order] * flow.length_s[order])

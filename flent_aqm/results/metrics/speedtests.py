@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What speed tests that ran told their users; the estimates of the same name are of a run's probe.
+"""Results that speed tests showed their users.
 
-Source: the file's SPEEDTEST objects, which the runners of measure/runners write; AIM's tables
-are in aim.py.
+Metrics of the same names without a client are estimates from a run's probe. Source: the SPEEDTEST
+objects in the file, which the runners of measure/runners write. AIM's tables are in aim.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from flent_aqm.results.metrics.run import Run
 
 
 def reported(run: Run, client: str, name: str) -> float:
-    """Return a number of a client. Raises NotAvailable."""
+    """Return a value that a speed test's client reported. Raises NotAvailable.
+
+    Args:
+        run: the run.
+        client: name of the speed test.
+        name: name of the value.
+    """
     reports = [one.get("numbers") for one in (flow.speedtest for flow in run.speed_test)
                if one.get("client") == client]
     if not reports:
@@ -27,8 +33,11 @@ def reported(run: Run, client: str, name: str) -> float:
 
 
 def cloudflare_points(run: Run, experience: str) -> float:
-    """AIM's points by Cloudflare's own numbers, without loss, which it didn't measure. Raises
-    NotAvailable."""
+    """Return AIM's points from the values that Cloudflare's client reported, without loss, which it
+    doesn't measure. Raises NotAvailable.
+
+    experience: "streaming", "gaming" or "rtc".
+    """
     latency_ms = reported(run, "cloudflare", "latency_ms")
     increase_ms = max(reported(run, "cloudflare", f"loaded_latency_{way}_ms")
                       for way in ("download", "upload")) - latency_ms

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Thresholds that turn a number into a grade or points."""
+"""Converts numbers to grades or points by thresholds."""
 
 from __future__ import annotations
 
@@ -11,5 +11,6 @@ Result = TypeVar("Result")
 
 
 def step(value: float, cuts: Sequence[float], results: Sequence[Result]) -> Result:
-    """Return the result for value: results[0] below the first cut, results[1] from there, ..."""
+    """Return the result for a value: results[0] below the first threshold in `cuts`, results[1]
+    from it on, and so on."""
     return results[bisect_right(cuts, value)]

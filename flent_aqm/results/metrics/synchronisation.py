@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether flows lose throughput together: what a queue that drops many of them at once does.
+"""Measures whether flows lose throughput at the same time, as a queue causes that drops packets of
+many.
 
 Own definition. RFC 7567, section 1, and Zhang and Clark (1990) describe the effect.
 """
@@ -18,22 +19,21 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.shared_time import carried_mbit, flow_window
 from flent_aqm.results.metrics.window import ROUNDING_S
 
-# Longer than netperf's intervals and shorter than what TCP needs to grow back.
+# Length of a step: longer than netperf's intervals, and shorter than the time in which TCP
+# recovers.
 STEP_S = 0.25
-# Throughput grows from nothing at first, in all flows at once; and correlations of few steps
-# are chance.
+# At first the throughput of all flows grows from zero. Correlations of few steps would be chance.
 START_UP_S = 2.0
 FEWEST_STEPS = 20
 
 
 def synchronisation(run: Run, direction: str) -> float:
-    """Return the mean correlation (Pearson's) of the throughput drops of any two flows in a
-    direction, cross traffic too: 1 where all fall at the same time and alike, about 0 where each
-    falls by itself.
+    """Return the mean correlation (Pearson's) between the drops in throughput of any two flows in a
+    direction, including cross traffic. It is 1 if all flows drop at the same time and by the same
+    amount, and about 0 if they drop independently.
 
-    A flow's drop from one step of STEP_S to the next is what it lost, 0 where it gained.
-    Steps are those in which all flows run, without the first START_UP_S. Raises
-    NotAvailable.
+    A flow's drop is its loss of throughput from one step of STEP_S to the next, 0 if it gained.
+    Steps are those in which all flows run, without the first START_UP_S. Raises NotAvailable.
     """
     flows = run.sharing(direction)
     if len(flows) < 2:
@@ -42,8 +42,8 @@ def synchronisation(run: Run, direction: str) -> float:
 
 
 def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
-    """Return the mean throughput of each flow (rows) in steps that all flows have (columns).
-    Raises NotAvailable where there are fewer than FEWEST_STEPS."""
+    """Return the mean throughput in Mbit/s of each flow (rows) in the steps in which all run
+    (columns). Raises NotAvailable with fewer than FEWEST_STEPS."""
     if any(flow.at_s.size < FEWEST_STEPS for flow in flows):
         raise NotAvailable("a flow's throughput over time is not known")
     spans = [flow_window(flow) for flow in flows]
@@ -56,8 +56,11 @@ def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
 
 
 def drop_correlation(rates: NDArray[Any]) -> float:
-    """Of flows (rows) over time (columns): the mean over all pairs that both lose something
-    at some time and differ over time. Raises NotAvailable without such a pair."""
+    """Return the mean correlation between drops of all pairs of flows. Flows that don't drop are
+    left out. Raises NotAvailable if fewer than two are left.
+
+    rates: throughput of flows (rows) over time (columns).
+    """
     drops = numpy.maximum(-numpy.diff(rates, axis=1), 0.0)
     # Rates differ by rounding where nothing happens.
     drops = drops[numpy.ptp(drops, axis=1) > 1e-9 * max(float(numpy.abs(rates).max()), 1e-300)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All metrics by name: what `score`, `assert`, plots, reports and export share."""
+"""Defines all metrics by name, for `score`, `assert`, plots, reports and export."""
 
 from __future__ import annotations
 
@@ -37,20 +37,23 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.tools.table import SPEED_TESTS
 
 LOWER, HIGHER, NEITHER = "lower", "higher", "neither"
-# TCP_INFO has whole microseconds, and 1 for all that is shorter.
+# Resolution of TCP_INFO: shorter times are reported as 1 us.
 KERNEL_LEAST_MS = 0.001
-# How labels begin, by how names do.
+# Beginning of a metric's name -> beginning of its label.
 _LABELS = {"latency_loaded_": "latency under load, ", "latency_idle_": "idle latency, ",
            "latency_increase_": "latency added by load, ", "jitter_loaded": "jitter under load",
            "loss_loaded": "loss under load", "total_": "total throughput, "}
-# In a table, where a percentile is a lost probe.
+# Shown in tables for a percentile that is a lost probe.
 LOST = "lost"
 
 
 @dataclass(frozen=True)
 class Unavailable:
-    """In place of a number: "not available, because ...". lost: it is a percentile of which
-    a lost probe is known, which is worse than any number."""
+    """Replaces a value that is not available.
+
+    because: the reason.
+    lost: it is a percentile that is a lost probe, which is worse than any number.
+    """
 
     because: str
     lost: bool = False
@@ -58,26 +61,27 @@ class Unavailable:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number of a run.
-
-    unit: "ms", "Mbit/s", "%", "RPM", "1/min", "points", "packets", "bytes", or "" for a
-    mere number. better: "lower", "higher" or "neither". description: one line. word: what
-    its source calls a value, such as a grade; None where it has no words. source: where
-    the formula comes from. least: the smallest that its source can tell, None for any.
-    """
+    """A value that can be computed for a run."""
 
     name: str
+    # Computes the value. Raises NotAvailable.
     function: Callable[[Run], float]
+    # "ms", "Mbit/s", "%", "RPM", "1/min", "points", "packets", "bytes", or "" for a mere number.
     unit: str
+    # "lower", "higher" or "neither".
     better: str
+    # One line for users.
     description: str
+    # Source of the formula.
     source: str
+    # Returns the source's word for a value, such as a grade. None if it has no words.
     word: Callable[[float], str] | None = None
+    # Smallest value that the source can report, None for any.
     least: float | None = None
 
     @property
     def label(self) -> str:
-        """Return the name for an axis, without the unit: "latency under load, p99"."""
+        """Name for an axis, without the unit: "latency under load, p99"."""
         name = self.name
         for suffix in ("_ms", "_mbps", "_pct", "_bytes"):
             name = name.removesuffix(suffix)
@@ -87,14 +91,14 @@ class Metric:
         return name.replace("p99_9", "p99.9").replace("_", " ")
 
     def of(self, run: Run) -> float | Unavailable:
-        """Return the number of a run: finite, or why there is none."""
+        """Return the value for a run, or the reason why there is none."""
         try:
             return self.function(run)
         except NotAvailable as error:
             return Unavailable(str(error), isinstance(error, LostProbe))
 
     def text(self, value: float | Unavailable) -> str:
-        """Return a value as people read it, without its unit; a dash for none."""
+        """Return a value as text without its unit, "-" if there is none."""
         if isinstance(value, Unavailable):
             return LOST if value.lost else "-"
         number = digits(value)
@@ -103,16 +107,15 @@ class Metric:
         return f"{self.word(value)} {number}" if self.word else number
 
     def text_with_unit(self, value: float) -> str:
-        """Return a value as it stands where no heading tells its unit: "95.6 Mbit/s", "B (47.1
-        ms)"."""
+        """Return a value as text with its unit: "95.6 Mbit/s", "B (47.1 ms)"."""
         number = replace(self, word=None).text(value)
         text = f"{number} {self.unit}" if self.unit else number
         return f"{self.word(value)} ({text})" if self.word else text
 
 
 def digits(value: float) -> str:
-    """Return a number as tables have it: 2811, 119.5, 95.60, 1.05, and below 1 two digits that say
-    something: 0.24, 0.0012. Infinite is a lost probe."""
+    """Return a number as text for tables: 2811, 119.5, 95.60, 1.05, and below 1 with two
+    significant digits: 0.24, 0.0012. Infinity, a lost probe, is LOST."""
     if math.isinf(value):
         return LOST
     size = abs(value)
@@ -122,16 +125,16 @@ def digits(value: float) -> str:
 
 
 def ranked(value: float | Unavailable) -> float | None:
-    """Return what a value counts as where runs are ranked: infinite for a lost probe, which is
-    slower than any; None for a run that doesn't tell."""
+    """Return the number by which a value is ranked: infinity for a lost probe, which is slower than
+    any other. None if the value is not available."""
     if isinstance(value, Unavailable):
         return math.inf if value.lost else None
     return value
 
 
 def middle(numbers: Sequence[float | Unavailable]) -> float | Unavailable:
-    """Return the median over runs. Lost probes count as slower than any; runs that don't tell are
-    left out, and are the reason where none does."""
+    """Return the median over runs. Lost probes count as slower than any other. Runs without a value
+    are left out. If no run has a value, return the first reason."""
     ranks = sorted(value for one in numbers if (value := ranked(one)) is not None)
     if not ranks:
         return Unavailable(next((one.because for one in numbers if isinstance(one, Unavailable)),
@@ -144,7 +147,7 @@ def middle(numbers: Sequence[float | Unavailable]) -> float | Unavailable:
 
 
 def values(run: Run) -> dict[str, float | Unavailable]:
-    """Return every metric of a run."""
+    """Return every metric of a run, by name."""
     return {name: metric.of(run) for name, metric in METRICS.items()}
 
 
@@ -159,6 +162,7 @@ _GO = "goresponsiveness 3439542, rpm/calculations.go"
 
 
 def _latency() -> Iterator[Metric]:
+    """Yield metrics of latency, idle and under load."""
     for statistic, name in _STATISTIC_NAMES.items():
         yield Metric(f"latency_loaded_{statistic}_ms", partial(latency.loaded_ms,
                      statistic=statistic), "ms", LOWER,
@@ -174,6 +178,7 @@ def _latency() -> Iterator[Metric]:
 
 
 def _flows_own() -> Iterator[Metric]:
+    """Yield metrics of the load's own packets, and of the queue's delay and backlog."""
     for way in DIRECTIONS:
         for statistic in flow_rtt.STATISTICS:
             yield Metric(f"flow_rtt_{way}_{statistic}_ms", partial(
@@ -193,6 +198,7 @@ def _flows_own() -> Iterator[Metric]:
 
 
 def _steadiness() -> Iterator[Metric]:
+    """Yield metrics of jitter, loss and glitches."""
     yield Metric("jitter_loaded_ms", lambda run: jitter.mean_difference_ms(run.loaded()),
                  "ms", LOWER, "mean difference of neighbouring probes under load", _AIM)
     yield Metric("jitter_idle_ms", lambda run: jitter.mean_difference_ms(run.idle()),
@@ -220,6 +226,7 @@ def _steadiness() -> Iterator[Metric]:
 
 
 def _throughput() -> Iterator[Metric]:
+    """Yield metrics of throughput, utilisation and fairness."""
     for way in DIRECTIONS:
         yield Metric(f"throughput_{way}_mbps", partial(throughput.throughput_mbps,
                      direction=way), "Mbit/s", HIGHER,
@@ -250,6 +257,7 @@ def _throughput() -> Iterator[Metric]:
 
 
 def _speed_tests() -> Iterator[Metric]:
+    """Yield metrics of NDT7, and latency as Ookla's Speedtest shows it."""
     for way in DIRECTIONS:
         for field, unit, better, what in (
             ("throughput_mbps", "Mbit/s", HIGHER, "throughput"),
@@ -273,7 +281,7 @@ def _speed_tests() -> Iterator[Metric]:
 
 
 def _live() -> Iterator[Metric]:
-    """Yield what clients that ran said themselves."""
+    """Yield the metrics that speed tests' clients report themselves."""
     for client, about in SPEED_TESTS.items():
         for number in about.numbers:
             yield Metric(about.metric(number.name),
@@ -287,12 +295,13 @@ def _live() -> Iterator[Metric]:
                      partial(aim.word, experience))
 
 
-# What a client's maker calls a value.
+# (client, unit) -> function that returns the client's word for a value.
 _WORDS: Mapping[tuple[str, str], Callable[[float], str]] = {
     ("responsiveness", "RPM"): rpm.rpm_class}
 
 
 def _scores() -> Iterator[Metric]:
+    """Yield scores and grades that are computed from a run's samples."""
     for name, function, what, source in (
         ("rpm_ietf_estimate", rpm.ietf_estimate, "the IETF's formula", _RPM),
         ("rpm_foreign_estimate", rpm.foreign_rpm, "its part of new connections", _RPM),
@@ -334,6 +343,7 @@ def _scores() -> Iterator[Metric]:
 
 
 def _cross_traffic() -> Iterator[Metric]:
+    """Yield metrics of cross traffic: calls, video, web pages."""
     for way in DIRECTIONS:
         yield Metric(f"call_lost_frames_{way}_pct", partial(cross.lost_frames_pct, direction=way),
                      "%", LOWER, f"frames of the call's {way} of which a packet was lost", _OURS)
@@ -351,6 +361,7 @@ def _cross_traffic() -> Iterator[Metric]:
 
 
 def _queue() -> Iterator[Metric]:
+    """Yield metrics from the counters of the router's queue."""
     for way in DIRECTIONS:
         for name, function, unit, better, description in (
             ("drops", queue.drops, "packets", NEITHER, "dropped"),

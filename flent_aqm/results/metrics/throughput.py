@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the flows carried."""
+"""Throughput, utilisation and fairness of flows."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from flent_aqm.results.metrics.window import Window
 from flent_aqm.spec.queues.table import CAKE_OVERHEAD
 from flent_aqm.spec.queues.values import Framing
 
-# A full-sized IPv4 packet with TCP's time stamps: payload, with IP's header, with Ethernet's.
+# Sizes of a full-sized IPv4 packet with TCP's time stamps: its payload, the packet, and its
+# Ethernet frame.
 PAYLOAD_BYTES, IP_BYTES, FRAME_BYTES = 1448, 1500, 1514
-# What most shapers let TCP carry of their rate.
+# Share of most shapers' rate that TCP can carry.
 PAYLOAD_SHARE = PAYLOAD_BYTES / FRAME_BYTES
 _RATE = {"download": "rate_down_mbps", "upload": "rate_up_mbps"}
 
 
 def throughput_mbps(run: Run, direction: str) -> float:
-    """Return the sum over the test's flows in a direction of what their tool reports as the mean
-    of the whole test; of flows that come and go, of what they carried while there was any, over
-    that time. Raises NotAvailable."""
+    """Return the sum of the throughput of the test's flows in a direction, in Mbit/s.
+
+    It is the mean that the tool reports for the whole test. For flows that come and go, it is their
+    mean over the time in which any of them ran. Raises NotAvailable.
+    """
     flows = run.way(direction)
     means = [flow.mean_mbps for flow in flows if flow.mean_mbps is not None]
     if len(means) < len(flows):
@@ -37,14 +40,15 @@ def throughput_mbps(run: Run, direction: str) -> float:
 
 
 def _while_any_ran(flows: Sequence[Flow]) -> Window:
-    """From the start of the first flow to the end of the last one."""
+    """Return the time from the start of the first flow to the end of the last one."""
     spans = [flow_window(flow) for flow in flows]
     return Window(min(one.start_s for one in spans), max(one.end_s for one in spans))
 
 
 def total_mbps(run: Run, direction: str) -> float:
-    """Return what all flows in a direction carried together while the test loaded it, cross traffic
-    included: what a queue that shares a line may cost. Raises NotAvailable."""
+    """Return the throughput of all flows in a direction together, including cross traffic, while
+    the test loaded it, in Mbit/s. This is what a queue may cost if the line is shared. Raises
+    NotAvailable."""
     flows = run.sharing(direction)
     own = run.way(direction)
     if len(flows) == len(own):
@@ -54,17 +58,17 @@ def total_mbps(run: Run, direction: str) -> float:
 
 
 def shares_line(settings: Mapping[str, object]) -> bool:
-    """Return whether a run's flows share the line with cross traffic. Then the throughput of the
-    test alone tells how the line was divided, and not what the queue cost."""
+    """Return whether a run's flows share the line with cross traffic. Then the test's own
+    throughput shows how the line was divided, and not the cost of the queue."""
     value = settings.get("cross_traffic")
     return value not in (None, "") and switch(value) is not False
 
 
 def utilisation_pct(run: Run, direction: str) -> float:
-    """Return what all flows in a direction, cross traffic too, carried while the test loaded it,
-    of what the rate lets full-sized TCP packets carry.
+    """Return the throughput of all flows in a direction, including cross traffic, while the test
+    loaded it, in percent of the one that full-sized TCP packets can have at the link's rate.
 
-    Source: arithmetic; see payload_share(). Raises NotAvailable.
+    Source: arithmetic, see payload_share(). Raises NotAvailable.
     """
     flows = run.sharing(direction)
     rate_mbps = link_rate_mbps(run, direction)
@@ -74,11 +78,11 @@ def utilisation_pct(run: Run, direction: str) -> float:
 
 
 def link_rate_mbps(run: Run, direction: str) -> float:
-    """Return the rate of the one link that all flows share. Raises NotAvailable where there is none
-    such."""
+    """Return the rate in Mbit/s of the link that all flows share. Raises NotAvailable if there is
+    no single link or rate."""
     rate = _RATE[direction]
     if run.settings.get("shaper") == "none":
-        # rate_mbps shapes nothing then, and a modem, if any, has the rate.
+        # Nothing is shaped to rate_mbps. A modem, if any, has the rate of the link.
         rate = rate.replace("rate_", "modem_")
         if not a_number(run.settings.get(rate)):
             raise NotAvailable("shaper=none: nothing in the run has the rate of rate_mbps")
@@ -94,11 +98,12 @@ def link_rate_mbps(run: Run, direction: str) -> float:
 
 
 def payload_share(run: Run, direction: str) -> float:
-    """TCP's payload in a full-sized IPv4 packet, of the bytes that the shaper counts for it.
+    """Return TCP's payload in a full-sized IPv4 packet, as a share of the bytes that the shaper
+    counts for it.
 
     HTB, TBF and CAKE count 1514 bytes: the packet with its Ethernet header. HTB and TBF add an
-    overhead to these. CAKE that was given an overhead counts the packet without that header and the
-    overhead. All of them can reckon in cells of ATM, and CAKE in PTM's code. Sources: Linux
+    overhead to these. CAKE with an overhead counts the packet without that header, and the
+    overhead. All of them can count cells of ATM, and CAKE also PTM's code. Sources: Linux
     net/sched/sch_cake.c, cake_calc_overhead(), and include/net/sch_generic.h, psched_l2t_ns().
     """
     requested = run.aqm.get("requested")
@@ -110,7 +115,7 @@ def payload_share(run: Run, direction: str) -> float:
         options = requested.get("shaper_parameters")
     if not isinstance(options, dict) or not options.keys() & {"overhead", "mpu", "linklayer"}:
         return PAYLOAD_SHARE
-    # HTB's overhead is a number, which CAKE's reader takes as well
+    # HTB's overhead is a number, which CAKE's parser accepts, too.
     framing = _framing(options.get("overhead"))
     if framing is None:
         return PAYLOAD_SHARE
@@ -128,8 +133,8 @@ def payload_share(run: Run, direction: str) -> float:
 
 
 def _framing(overhead: object) -> Framing | None:
-    """Return what an overhead stands for, a number of bytes or CAKE's words, None for other text of
-    a file."""
+    """Return the framing for an overhead, which is a number of bytes or CAKE's keywords. None for
+    other text."""
     number = a_number(_as_number(overhead)) if overhead is not None else 0.0
     if number is not None:
         return Framing(round(number))
@@ -140,9 +145,9 @@ def _framing(overhead: object) -> Framing | None:
 
 
 def fairness(run: Run, direction: str) -> float:
-    """Jain's index over what all flows in a direction, cross traffic too, carried in the time
-    in which all of them ran: (sum x)^2 / (n sum x^2), 1 when all get the same, 1/n when one
-    gets all.
+    """Return Jain's index over the throughput of all flows in a direction, including cross traffic,
+    while all of them ran: (sum x)^2 / (n sum x^2). It is 1 if all flows have the same throughput,
+    and 1/n if one has all.
 
     Source: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. Raises NotAvailable.
     """
@@ -154,7 +159,7 @@ def fairness(run: Run, direction: str) -> float:
 
 
 def jain(rates: Sequence[float]) -> float:
-    """Jain's index of two or more rates. Raises NotAvailable when all are 0."""
+    """Return Jain's index of two or more rates. Raises NotAvailable if all are 0."""
     squares = sum(rate * rate for rate in rates)
     if not squares > 0:
         raise NotAvailable("no flow transferred any data")
@@ -162,7 +167,8 @@ def jain(rates: Sequence[float]) -> float:
 
 
 def _as_number(value: object) -> object:
-    """A file may have a parameter as text."""
+    """Return text as a number, None if it is not one, because a file may have a parameter as text.
+    Other values are returned unchanged."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:

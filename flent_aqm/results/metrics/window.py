@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A span of a run's time."""
+"""A window: a span of a run's time."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-# Times of the epoch are floats 0.24 µs apart. In virtual time many events happen at round times, so
-# also exactly at the edge of a window: an edge is compared with this much room.
+# Tolerance for times at the edge of a window. Epoch seconds are floats with a resolution of 0.24
+# µs, and in virtual time many events happen at round times, also exactly at an edge.
 ROUNDING_S = 1e-6
 
 
 @dataclass(frozen=True)
 class Window:
-    """From start_s to end_s, in seconds of the epoch."""
+    """Time from start_s to end_s, in epoch seconds."""
 
     start_s: float
     end_s: float
 
     @property
     def length_s(self) -> float:
+        """Duration in s."""
         return self.end_s - self.start_s
 
     def holds(self, at_s: NDArray[Any]) -> NDArray[Any]:
-        """Return a mask of times, in seconds of the epoch: those from its start to its end."""
+        """Return a mask of the times from the window's start to its end, both included. at_s: times
+        in epoch seconds."""
         inside: NDArray[Any] = (at_s >= self.start_s) & (at_s <= self.end_s)
         return inside
 
     def holds_behind_start(self, at_s: NDArray[Any]) -> NDArray[Any]:
-        """Return a mask of times: those behind its start, up to its end, whichever way times on
-        the edges were rounded."""
+        """Return a mask of the times after the window's start, up to and including its end, in
+        spite of rounding. at_s: times in epoch seconds."""
         inside: NDArray[Any] = ((at_s > self.start_s + ROUNDING_S)
                                 & (at_s <= self.end_s + ROUNDING_S))
         return inside
