@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of anybody's: how much of them is read, and how their words are shown."""
+"""Reads files that may come from anyone: limits of size, and text that is safe to show."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A data file, perhaps of a stranger, made fit for Flent, or refused.
+"""Prepares a data file, perhaps from a stranger, for Flent, or refuses it.
 
-Flent makes settings of all metadata, executes the test definition that NAME leads to, and
-draws the title as a formula where it has dollars in it.
+Flent makes settings of all metadata, executes the test definition with the name NAME, and draws a
+title with dollar signs as a formula.
 """
 
 from __future__ import annotations
@@ -19,43 +19,47 @@ from flent_aqm.results.data_file import DataFile, a_number, read_data_file, refu
 from flent_aqm.results.reading.limits import limits
 from flent_aqm.results.reading.times import LENGTHS
 
-# A definition makes a runner of each.
+# Largest number of streams, for each of which a definition makes a runner.
 MOST_STREAMS = 1000
 LONGEST_NAME = 100
 LONGEST_PARAMETER = 10_000
-# Of Flent's results, which has a series for each field of a sample.
+# Largest number of series in Flent's results, which have one for each field of a sample.
 MOST_RESULTS = 10_000
 MOST_STEPS = 1_000_000  # Flent itself makes no more
-# In files of version 1, of which Flent makes a sample each.
+# Largest number of results in files of version 1. Flent makes a sample of each.
 MOST_OLD_RESULTS = 200_000
-# Of a stranger's file, all series together: Flent takes 2 to 4 microseconds for each. Ten
-# minutes of four probes every 10 ms are 240,000 samples.
+# Limits for a stranger's file, of all series together. Flent takes 2 to 4 microseconds for each.
+# Ten minutes of four probes every 10 ms are 240,000 samples.
 MOST_SAMPLES = 400_000
 MOST_VALUES = 400_000
-# What a runner says of a series as a whole, and Flent's summary prints.
+# Key of a series' mean as its runner reports it, which Flent's summary prints.
 _MEAN = "MEAN_VALUE"
-# What a measured value is at most, of any unit; no axis can be drawn beyond.
+# Larger values, in any unit, can't have been measured. No axis could be drawn for them.
 BEYOND_ALL_MEASURE = 1e18
 _NUMBER_OR_GAP = {int, float, type(None)}
-# A name that no format, path, spreadsheet or log takes for something else.
+# A name that has no other meaning in a format string, path, spreadsheet or log.
 _NAME = re.compile(r"\w[\w+=,@~. -]*")
-# Test parameters of which a definition makes so many runners.
+# Names of test parameters that are numbers of runners.
 _COUNTS = re.compile("streams|runners|uploads|downloads")
-# Settings by name that a loaded file may have, besides those that Flent records.
+# Names of settings that a loaded file may have besides those that Flent records.
 _ALSO_METADATA = ("REMOTE_METADATA",)
-# What stands in plots, and how much of it: drawing takes time by the letter.
+# Metadata that plots show, and how many characters, each of which takes time to draw.
 _DRAWN = ("TITLE", "HOST", "LOCAL_HOST")
 _LONGEST_DRAWN = 200
-# Flent by itself draws them whole: for a million letters it needs minutes, and 700 MB.
+# Longest of these texts in a shared file. Flent alone draws them whole, and needs minutes and 700
+# MB for a million characters.
 _LONGEST_SHARED = 1000
 
 
 def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict[str, Any]:
-    """Return the content of a file as Flent's unserialise() wants it.
+    """Return the content of a file in the form that Flent's unserialise() needs. Raises BadResult.
 
-    recorded: names of settings that Flent stores; settings: any Settings of Flent's, for
-    what else it takes for a setting or a method of its own: that is left out. Raises
-    BadResult.
+    Metadata that Flent would take for a setting or a method of its own are left out.
+
+    Args:
+        path: the file.
+        recorded: names of settings that Flent stores.
+        settings: any Settings object of Flent.
     """
     data = _read(path, recorded, settings)
     _complete(data)
@@ -66,8 +70,8 @@ def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict
 
 
 def read_to_share(path: Path) -> DataFile:
-    """Return a file as it is, with what Flent asks of any. Raises BadResult for one that Flent
-    can't use."""
+    """Read a file that is to be shared, and add the metadata that Flent needs. Raises BadResult if
+    Flent can't use it."""
     from flent.resultset import RECORDED_SETTINGS
     from flent.settings import new
 
@@ -83,6 +87,8 @@ def read_to_share(path: Path) -> DataFile:
 
 
 def _read(path: Path, recorded: Collection[str], settings: Any) -> DataFile:
+    """Read a file and check it for Flent. Metadata that Flent would take for other settings are
+    removed. Raises BadResult."""
     data = read_data_file(path)
     try:
         _refuse_harmful(data)
@@ -95,6 +101,7 @@ def _read(path: Path, recorded: Collection[str], settings: Any) -> DataFile:
 
 
 def _refuse_harmful(data: DataFile) -> None:
+    """Raise BadResult if Flent could not load the file, or would take too long."""
     metadata = data.metadata
     name = metadata.get("NAME")
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
@@ -129,7 +136,9 @@ def _refuse_harmful(data: DataFile) -> None:
 
 
 def _refuse_many(data: DataFile) -> None:
-    """More than Flent shows in about a second, but for files that the user trusts."""
+    """Raise BadResult if the file has more than MOST_SAMPLES samples or MOST_VALUES values, which
+    Flent would need more than about a second to show. Files that the user trusts (environment
+    variable) are exempt."""
     hint = limits().hint
     if not hint:
         return
@@ -142,6 +151,7 @@ def _refuse_many(data: DataFile) -> None:
 
 
 def _refuse_parameter(key: str, value: Any) -> None:
+    """Raise BadResult if a test parameter is not text or a number, or is too large."""
     if isinstance(value, (dict, list)):
         raise BadResult(f"its test parameter {key[:40]!r} is {str(value)[:40]!r}; expected text "
                         "or a number")
@@ -154,7 +164,8 @@ def _refuse_parameter(key: str, value: Any) -> None:
 
 
 def _count(value: Any) -> float:
-    """Return what a definition's int() makes of it: +1000 and 1_000 are numbers, too."""
+    """Return the number that int() in a definition makes of a value, 0 if it makes none. +1000 and
+    1_000 are numbers, too."""
     try:
         return int(value)
     except (TypeError, ValueError):
@@ -162,12 +173,13 @@ def _count(value: Any) -> float:
 
 
 def _refuse_results(whole: dict[str, Any]) -> None:
+    """Raise BadResult if x_values or results have another structure than Flent's."""
     x_values, results = whole.get("x_values"), whole.get("results")
     if not (isinstance(x_values, list) and _numbers_or_gaps(x_values)
             and isinstance(results, dict)) or len(x_values) > MOST_STEPS:
         raise BadResult("its x_values or results have another structure than Flent's")
     if not results:
-        raise BadResult("it has no results")  # Flent's summary asks for the longest of their names
+        raise BadResult("it has no results")  # Flent's summary fails without any
     refuse_odd_names("results", results, MOST_RESULTS)
     for series, values in results.items():
         if not isinstance(values, list) or len(values) != len(x_values) \
@@ -179,13 +191,15 @@ def _refuse_results(whole: dict[str, Any]) -> None:
 
 
 def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
+    """Raise BadResult if samples of a series have impossible values, or values of different
+    types."""
     for key in ("t", "val"):
         values = [sample.get(key) for sample in samples]
         if not _numbers_or_gaps(values):
             wrong = next(value for value in values if not _numbers_or_gaps([value]))
             raise BadResult(f"a sample of {series[:40]!r} has {str(wrong)[:40]!r} for its {key}, "
                             "which can't have been measured")
-    # Without a look at each value by its key, where all are of one kind.
+    # Values are only checked by key if there are several types.
     if not _mixed(set(map(type, chain.from_iterable(map(dict.values, samples))))):
         return
     for key in dict.fromkeys(chain.from_iterable(samples)):
@@ -195,12 +209,13 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
 
 
 def _mixed(types: set[type]) -> bool:
-    """Whether there are numbers, of which Flent takes means, and what has none."""
+    """Return whether the types contain numbers, of which Flent computes means, and also others."""
     return bool(types & {int, float} and types & {str, list, dict})
 
 
 def _numbers_or_gaps(values: list[Any]) -> bool:
-    # Without a call for each: a window opens files with millions of them.
+    """Return whether all values are None or numbers of a possible size."""
+    # No function is called for each value, because flent-gui opens files with millions of them.
     if not set(map(type, values)) <= _NUMBER_OR_GAP:
         return False
     numbers = [value for value in values if value is not None]
@@ -209,7 +224,7 @@ def _numbers_or_gaps(values: list[Any]) -> bool:
 
 
 def _complete(data: DataFile) -> None:
-    """What Flent asks of any file's metadata."""
+    """Add metadata that Flent needs, if they are missing."""
     metadata = data.metadata
     for key in _DRAWN:
         if metadata.get(key) is None:
@@ -228,7 +243,7 @@ def _complete(data: DataFile) -> None:
 
 
 def _make_plain(tree: Any) -> None:
-    """Take out of all text in a tree what a terminal would obey, in place."""
+    """Remove control characters from all text in a tree, in place."""
     places = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree))
     for key, value in places:
         if isinstance(value, (dict, list)):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much a data file may take when it is read.
+"""Limits of the resources that reading a data file may take.
 
-A file's size on disk tells little: gzip makes a thousandth of what repeats, and two
-characters of JSON can become a hundred bytes of memory. So what is limited is what reading
-takes: bytes, members of the archive, memory, processor time.
+A file's size on disk tells little: gzip can compress repetitions to a thousandth, and two
+characters of JSON can become a hundred bytes of memory. Therefore the limits apply to bytes,
+members of the archive, memory and processor time.
 """
 
 from __future__ import annotations
@@ -13,40 +13,45 @@ from dataclasses import dataclass
 
 from flent_aqm.base import environment
 
-# Peak memory of orjson.loads(), measured with files of nothing but the one or the other:
-# its own tree and Python's objects, by the character that each comes with.
+# Peak memory of orjson.loads() in bytes for each of these characters: its own tree, and Python's
+# objects. It was measured with files that contain only one of them.
 BYTES_PER_OBJECT = {"{": 240, "[": 100, ",": 64}
 BYTES_PER_CHARACTER = 2
 
 
 @dataclass(frozen=True)
 class Limits:
-    """unpacked_bytes: of JSON. members: of a gzip or bzip2 file, which may be many one after
-    the other. memory_bytes: that parsing takes, by BYTES_PER_OBJECT. unpack_s: seconds of
-    processor time. series_s: what all series last together. series: how many there are. hint:
-    what to do about a file that is larger, or empty."""
+    """Limits for reading a data file."""
 
+    # Size of the JSON text.
     unpacked_bytes: int
+    # Members of a gzip or bzip2 file, which may have several in sequence.
     members: int
+    # Memory for parsing, by BYTES_PER_OBJECT.
     memory_bytes: int
+    # Processor time for unpacking.
     unpack_s: float
+    # Sum of the durations of all series.
     series_s: float
+    # Number of series.
     series: int
+    # Advice for a larger file, or "".
     hint: str = ""
 
 
 # Ten minutes of four irtt series at 10 ms are 60 MB of JSON. A text of one long string with
 # a single character beyond U+FFFF takes six times its size, 400 MB.
-# Flent's largest test, tcp_upload_1000, has 1,008 series; each takes a plot's line, and time of
+# Flent's largest test, tcp_upload_1000, has 1,008 series. Each needs a line of a plot, and time of
 # every metric.
 # Metrics of flows take 200 bytes for each second of each: 170 MB for these ten days, which are
 # a day of ten series.
 STRANGERS = Limits(64 << 20, 10_000, 360 << 20, 1.0, 10 * 86_400.0, 2_000,
                    f"; {environment.LARGE_FILES}=1 in the environment reads it, if you trust it")
-# What this machine has measured itself, or its user vouches for.
+# For files that this machine has made, or that the user trusts.
 OWN = Limits(256 << 20, 10_000, 4 << 30, 60.0, 200 * 86_400.0, 20_000)
 
 
 def limits() -> Limits:
-    """Return those for a file that a user names."""
+    """Return the limits for a file that the user names: OWN if the environment variable is set,
+    else STRANGERS."""
     return OWN if os.environ.get(environment.LARGE_FILES, "0") not in ("", "0") else STRANGERS

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From JSON to Python's objects, in which every number is finite and all text is whole.
+"""Parses JSON to Python objects with finite numbers and valid text.
 
-What comes out can be printed, written and computed with: no number is infinite or longer
-than a float, no text has half a character.
+The result can be printed, written and used in computations: no number is infinite or longer than a
+float, and no text has a lone surrogate.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import orjson
 
 from flent_aqm.base.errors import BadResult
 
-# Python's own parser takes several times as long; files that need it are exceptions.
+# Largest text for Python's own parser, which is several times slower. Few files need it.
 _SLOW_BYTES = 4 << 20
-# Of integers that orjson takes for such; it makes floats of longer ones.
+# Digits of the longest number that stays an integer, as in orjson. Longer ones become floats.
 _LONGEST_WHOLE = 18
 
 
 def parse(text: bytes | bytearray) -> Any:
-    """Return what the JSON says. Raises BadResult."""
-    # Else each of the first million lists is looked at ten times, and nothing is found.
+    """Parse a JSON text. Raises BadResult if it is damaged."""
+    # The garbage collector would examine each of the first million lists ten times, for nothing.
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -41,26 +41,29 @@ def parse(text: bytes | bytearray) -> Any:
 
 
 def _parse(text: bytes | bytearray) -> Any:
+    """Parse with orjson, or with Python's json if orjson refuses a small text."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
         if len(text) > _SLOW_BYTES:
             raise BadResult(f"damaged ({error})") from None
-        # It refuses a BOM, and halves of characters, which Flent writes where a title's
-        # bytes were no UTF-8.
+        # orjson refuses a BOM, and lone surrogates, which Flent writes if a title was not UTF-8.
         return _whole(json.loads(bytes(text), parse_constant=_refuse, parse_int=_int,
                                  parse_float=_float))
 
 
 def _refuse(name: str) -> NoReturn:
+    """Raise ValueError for NaN and Infinity."""
     raise ValueError(f"{name} is in the place of a number")
 
 
 def _int(digits: str) -> int | float:
+    """Return an integer, or a float if it has too many digits."""
     return int(digits) if len(digits) <= _LONGEST_WHOLE else _float(digits)
 
 
 def _float(digits: str) -> float:
+    """Return a float. Raises ValueError if it is not finite."""
     number = float(digits)
     if not math.isfinite(number):
         raise ValueError(f"{digits[:20]} is a number that is not finite")
@@ -68,7 +71,7 @@ def _float(digits: str) -> float:
 
 
 def _whole(tree: Any) -> Any:
-    """Return the same with ? for halves of characters."""
+    """Return a tree with lone surrogates in text replaced by "?"."""
     if isinstance(tree, str):
         return tree.encode("utf-8", "replace").decode()
     if isinstance(tree, list):

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The series of a data file of any format, in the units of the newest one.
+"""Reads the series of a data file of any format, in the units of the newest format.
 
-The one place that converts samples. Files of 2012 to 2017 (formats before 4, and netperf-wrapper's)
+Samples are converted only here. Files of 2012 to 2017 (formats before 4, and netperf-wrapper's)
 differ from today's:
-
-- netperf's request/response tests give transactions per second in place of ms.
+- netperf's request/response tests give transactions per second instead of ms.
 - The HTTP latency is in seconds, iperf's throughput in bit/s.
-- SERIES_META has no units, no RUNNER, or isn't there at all.
+- SERIES_META has no units, no RUNNER, or does not exist.
 - There are no raw samples, but only Flent's interpolated values at every step.
 
-Metrics, export, report and plots read series from here, so that all of them have the same numbers.
+Metrics, export, report and plots read series from here, so that all of them have the same values.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from flent_aqm.results.data_file import DataFile, a_number
 CONVERTED_VERSION = 4
 MS, MBPS = "ms", "Mbits/s"
 _TO_MBPS = {MBPS: 1.0, "bits/s": 1e-6}
-# Flent sets it where it made raw samples of interpolated steps.
+# Key of the metadata that Flent sets if it made raw samples of interpolated steps.
 _MADE_OF_STEPS = "FAKE_RAW_VALUES"
 LONGEST_REASON = 200
 
@@ -44,12 +43,12 @@ class Tool(Enum):
 
     @property
     def is_request_response(self) -> bool:
-        """Whether it has one packet on the way at a time, waits for it, and tells means."""
+        """Whether the tool sends the next packet when it has the reply, and reports means."""
         return self in (Tool.UDP_RR, Tool.TCP_RR)
 
 
 class Kind(Enum):
-    """What the samples of a series are."""
+    """Kind of a series' samples."""
 
     LATENCY = "latency"
     THROUGHPUT = "throughput"
@@ -58,20 +57,19 @@ class Kind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One series.
-
-    meta: of SERIES_META, with the units and the mean in ms or Mbit/s. samples: raw samples,
-    converted, or the steps, each with the step's length as `dur`. tool: of a latency series, else
-    None. of_steps: whether the samples are Flent's interpolated steps. failure: why a series of
-    latency or throughput has no samples, "" where it has some.
-    """
+    """A series."""
 
     name: str
     kind: Kind
+    # Its entry in SERIES_META, with the unit and the mean in ms or Mbit/s.
     meta: Mapping[str, Any]
+    # Converted raw samples, or steps with their length as `dur`.
     samples: Sequence[Mapping[str, Any]]
+    # Tool of a latency series, None for others.
     tool: Tool | None = None
+    # Whether the samples are Flent's interpolated steps.
     of_steps: bool = False
+    # Reason why a series of latency or throughput has no samples, "" if it has some.
     failure: str = field(default="")
 
 
@@ -79,15 +77,15 @@ _TOOLS = {
     "AqmIrttRunner": Tool.IRTT, "IrttRunner": Tool.IRTT, "NetperfDemoRunner": Tool.UDP_RR,
     "AqmPingRunner": Tool.PING, "PingRunner": Tool.PING,
 }
-# Which tool it uses it decides for each run: its samples tell.
+# This runner chooses its tool for each run. The samples show which.
 _DELEGATING = "UdpRttRunner"
-# Fields that irtt's samples alone have, and those of netperf.
+# Fields that only irtt's samples have, and the one of netperf's.
 _OF_IRTT, _OF_NETPERF = ("owd_up", "ipdv", "lost"), "dur"
-# Made by Flent of other series; files before 2016 don't name their runners.
+# Runners of series that Flent computes from others. Files before 2016 don't name runners.
 _COMPUTING = ("AverageRunner", "SmoothAverageRunner", "SumRunner", "DiffMinRunner",
               "FairnessRunner", "NullRunner")
 _COMPUTED_NAME = re.compile(r"\b(avg|average|sum|totals?|fairness)\b", re.IGNORECASE)
-# One field of the samples of another series.
+# Name of a series that is a field of another series' samples.
 _FIELD_NAME = re.compile(r"::tcp_\w+$")
 _LATENCY_NAME = "Ping"
 _THROUGHPUT_NAME = re.compile(r"(TCP|UDP|QUIC)\b|.*(download|upload)", re.IGNORECASE)
@@ -95,9 +93,11 @@ _HTTP_LATENCY = "HTTP latency"
 
 
 def series_of(data: DataFile) -> dict[str, Series]:
-    """Return the measured series of a file by name, in the order of its SERIES_META; without
-    what Flent computed of others. Where the file has raw samples of nothing, the series are its
-    steps."""
+    """Return the measured series of a file by name, in the order of its SERIES_META.
+
+    Series that Flent computed from others are left out. If the file has no raw samples, the series
+    consist of its steps.
+    """
     raw, of_steps = data.raw_values, bool(data.metadata.get(_MADE_OF_STEPS))
     if not any(raw.values()):
         raw, of_steps = _steps(data), True
@@ -108,7 +108,7 @@ def series_of(data: DataFile) -> dict[str, Series]:
 
 
 def unit_of(name: str, meta: Mapping[str, Any]) -> str:
-    """Return the unit of a series: as its metadata has it, else by its kind; "" if unknown."""
+    """Return the unit of a series, from its metadata, else by its name, "" if it is not known."""
     units = meta.get("UNITS")
     if isinstance(units, str) and units:
         return units
@@ -119,6 +119,7 @@ def unit_of(name: str, meta: Mapping[str, Any]) -> str:
 
 def _is_computed(name: str, meta: Mapping[str, Any], samples: Sequence[Any], of_steps: bool
                  ) -> bool:
+    """Return whether Flent computed a series from others."""
     if meta.get("RUNNER") in _COMPUTING or _FIELD_NAME.search(name):
         return True
     return bool(_COMPUTED_NAME.search(name)) and (of_steps or not samples)
@@ -126,6 +127,15 @@ def _is_computed(name: str, meta: Mapping[str, Any], samples: Sequence[Any], of_
 
 def _read(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]], version: int,
           of_steps: bool) -> Series:
+    """Return a series in the units of format 4.
+
+    Args:
+        name: of the series.
+        meta: its entry in SERIES_META.
+        samples: its samples in the file.
+        version: version of the file's format.
+        of_steps: the samples are interpolated steps.
+    """
     kind = _kind(name, meta, samples)
     tool = _tool(name, meta, () if of_steps else samples) if kind is Kind.LATENCY else None
     if kind is Kind.LATENCY and tool is None:
@@ -147,6 +157,7 @@ def _read(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any
 
 
 def _kind(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> Kind:
+    """Return the kind of a series, by its unit, else by its samples and name."""
     units = meta.get("UNITS")
     if units == MS:
         return Kind.LATENCY
@@ -159,8 +170,8 @@ def _kind(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any
 
 def _tool(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
           ) -> Tool | None:
-    """Return the tool of a latency series; None for latencies that no probe measured, such as
-    those of web pages."""
+    """Return the tool of a latency series, None if no probe measured it, such as the time of web
+    pages."""
     runner = meta.get("RUNNER")
     if runner not in (None, _DELEGATING, "NetperfDemoRunner"):
         return _TOOLS.get(str(runner))
@@ -184,29 +195,32 @@ def _converted(name: str, kind: Kind, samples: Sequence[Mapping[str, Any]]
 
 
 def _per_transaction(sample: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a sample of transactions per second with the time of one, in ms, as its value; with
-    none where there was no transaction."""
+    """Return a sample of transactions per second with the time of a transaction in ms as its value,
+    None if there was no transaction."""
     rate = a_number(sample.get("val"))
     if rate is None or rate < 0:
-        return sample  # damaged, which whoever uses it says
+        return sample  # damaged; an error is raised where the sample is used
     return {**sample, "val": 1000 / rate if rate and math.isfinite(1000 / rate) else None}
 
 
 def _factor_to_mbps(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]],
                     version: int) -> float:
+    """Return the factor from a throughput series' unit to Mbit/s."""
     units = meta.get("UNITS")
     if not units and version < CONVERTED_VERSION and name.startswith("UDP "):
-        # iperf's, whose samples have no interval.
+        # A series of iperf, whose samples have no interval.
         return _TO_MBPS["bits/s"]
     return _TO_MBPS.get(str(units), 1.0)
 
 
 def _scaled(sample: Mapping[str, Any], factor: float) -> Mapping[str, Any]:
+    """Return a sample with its value multiplied by a factor."""
     value = a_number(sample.get("val"))
     return sample if value is None else {**sample, "val": value * factor}
 
 
 def _failure(name: str, meta: Mapping[str, Any]) -> str:
+    """Return the reason why a series has no samples."""
     errors = meta.get("ERROR")
     if isinstance(errors, list) and errors:
         return f"{plain(name)}: {plain(str(errors[0])[:LONGEST_REASON])}"
@@ -214,7 +228,7 @@ def _failure(name: str, meta: Mapping[str, Any]) -> str:
 
 
 def _steps(data: DataFile) -> dict[str, list[dict[str, Any]]]:
-    """Return the interpolated values by series, as samples; gaps are left out."""
+    """Return the interpolated values of each series as samples, without gaps."""
     steps, results = data.whole.get("x_values"), data.whole.get("results")
     if not isinstance(steps, list) or not isinstance(results, dict):
         return {}
@@ -228,7 +242,7 @@ def _steps(data: DataFile) -> dict[str, list[dict[str, Any]]]:
 
 
 def _began_s(metadata: Mapping[str, Any]) -> float:
-    """Return when the run began, in epoch seconds; 0 where the file doesn't tell."""
+    """Return the start of the run in epoch seconds, 0 if the file doesn't record it."""
     for key in ("T0", "TIME"):
         try:
             began = datetime.fromisoformat(str(metadata[key]).replace("Z", "+00:00"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Times in a data file: of our age, and no more of them than runs last.
+"""Checks times in a data file: they must be of this age, and series must not last too long.
 
-Metrics and plots cut time into steps, so what they take depends on how long a series lasts, not
-on how many samples it has: all of them rely on this limit, and have none of their own.
+Metrics and plots divide time into steps, so their costs depend on the duration of a series and not
+on its number of samples. They rely on the limit here.
 """
 
 from __future__ import annotations
@@ -16,19 +16,25 @@ from numpy.typing import NDArray
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.reading.limits import Limits
 
-# The year 2286. Floats are 2 microseconds apart there; far beyond it they would be hours.
+# The year 2286. Floats have a resolution of 2 microseconds there. Much later it would be hours.
 LATEST_S = 1e10
-# Of metadata, in seconds: the least, the most.
+# Key of the metadata -> smallest and largest value in seconds.
 LENGTHS = {"LENGTH": (0.0, 1e8), "TOTAL_LENGTH": (0.0, 1e8), "DELAY": (0.0, 1e8),
            "STEP_SIZE": (1e-6, 1e8)}
-# In a series' metadata: when it loaded the link.
+# Keys of a series' metadata: start and end of its load.
 WINDOW = ("LOAD_START", "LOAD_END")
 
 
 def refuse_odd_times(top: Mapping[str, Any], series_meta: Mapping[str, Mapping[str, Any]],
                      raw: Mapping[str, Sequence[Mapping[str, Any]]], within: Limits) -> None:
-    """Check all times of a file. Raises BadResult for one that is none of our age, or for series
-    that last longer than `within` allows, all together."""
+    """Raise BadResult if a time is not of this age, or if series last too long.
+
+    Args:
+        top: content of the file.
+        series_meta: name of a series -> its metadata.
+        raw: name of a series -> raw samples.
+        within: limits, of which series_s is used.
+    """
     _refuse_lengths(top["metadata"])
     lasting_s = 0.0
     for name in dict.fromkeys([*raw, *series_meta]):
@@ -40,13 +46,15 @@ def refuse_odd_times(top: Mapping[str, Any], series_meta: Mapping[str, Mapping[s
 
 
 def refuse_lasting(lasting_s: float, what: str, within: Limits) -> None:
-    """Raise BadResult for a time that is longer than runs of a file may last together."""
+    """Raise BadResult if a duration is longer than all series of a file may last. what: names it in
+    the message."""
     if lasting_s > within.series_s:
         raise BadResult(f"{what} {lasting_s:,.0f} s, more than {within.series_s:,.0f} s"
                         f"{within.hint}")
 
 
 def _refuse_lengths(metadata: Mapping[str, Any]) -> None:
+    """Raise BadResult if a duration in the metadata is impossible."""
     for key, (least, most) in LENGTHS.items():
         seconds = metadata.get(key)
         if isinstance(seconds, int | float) and not least <= seconds <= most:
@@ -55,8 +63,8 @@ def _refuse_lengths(metadata: Mapping[str, Any]) -> None:
 
 
 def _lasts_s(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> float:
-    """From the first of a series' times to its last. A sample's interval, or what it says that
-    a packet took, came before its time."""
+    """Return the time from a series' first sample to its last, in s. A sample's interval or RTT
+    lies before its time."""
     times = _times(name, [*(one.get("t") for one in samples), *(meta.get(key) for key in WINDOW)])
     before = _times(name, (one["dur"] for one in samples if "dur" in one))
     lasts_s = _extent(times) + _largest(before)
@@ -67,8 +75,14 @@ def _lasts_s(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, 
 
 def _times(name: str, values: Iterator[Any] | Collection[Any], unit_s: float = 1.0
            ) -> NDArray[numpy.float64]:
-    """Return those of the values that are numbers, in seconds; others are no times, which whoever
-    uses them says."""
+    """Return those values that are numbers, in s. Raises BadResult if one is not of this age.
+
+    Args:
+        name: of the series, for the message.
+        values: times, in units of `unit_s`. Values that are not numbers are left out, and refused
+            where they are used.
+        unit_s: unit of the values.
+    """
     try:
         times = numpy.array([one for one in values if type(one) in (int, float)], float) * unit_s
     except OverflowError:
@@ -81,8 +95,10 @@ def _times(name: str, values: Iterator[Any] | Collection[Any], unit_s: float = 1
 
 
 def _extent(times: NDArray[numpy.float64]) -> float:
+    """Return the difference between the latest and the earliest time."""
     return float(times.max() - times.min()) if times.size else 0.0
 
 
 def _largest(times: NDArray[numpy.float64]) -> float:
+    """Return the largest absolute value."""
     return float(numpy.abs(times).max()) if times.size else 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a path to the bytes of a data file: regular files alone, and no more than is allowed."""
+"""Reads and unpacks a data file: regular files only, and not more than is allowed."""
 
 from __future__ import annotations
 
@@ -18,37 +18,43 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.base.regular_file import open_regular
 from flent_aqm.results.reading.limits import BYTES_PER_CHARACTER, BYTES_PER_OBJECT, Limits
 
-# zlib's word for it.
+# zlib's window size for a gzip header.
 _WITH_GZIP_HEADER = 31
-# What is read and unpacked at a time: what follows a member is copied, so not much.
+# Sizes in which data are read and unpacked. They are small, because the data after a member are
+# copied.
 _PACKED_BYTES, _UNPACKED_BYTES = 1 << 15, 1 << 20
-# Tapes and tar pad with some kB; a sparse file may have any number.
+# Largest number of zeros after an archive. Tapes and tar pad with some kB, but a sparse file may
+# have any number.
 _PADDING_BYTES = 1 << 20
 
 
 def unpack_file(path: Path, limits: Limits) -> bytearray:
-    """Return the JSON text of .gz, .bz2, .flnt (bzip2) or any other file, as it stands.
+    """Return the JSON text of a .gz, .bz2 or .flnt (bzip2) file, or the content of any other file.
 
-    Raises BadResult where it goes beyond the limits or isn't what its name says; OSError, also
-    for what is no regular file.
+    Raises BadResult if it exceeds the limits or is damaged. Raises OSError, also if it is not a
+    regular file.
     """
     with open_regular(path) as file:
         return unpack_member(file, path.name, limits)
 
 
 def unpack_member(file: IO[bytes], name: str, limits: Limits) -> bytearray:
-    """Return the text of an open file, by its name's ending. Raises BadResult."""
+    """Return the text of an open file, unpacked according to the suffix of its name. Raises
+    BadResult."""
     return _read(file, _KINDS.get(os.path.splitext(name)[1]), limits)
 
 
 def unpack_text(text: bytes, limits: Limits) -> bytearray:
-    """Return the same of JSON text that is in memory. Raises BadResult."""
+    """Return a JSON text in memory, if it is within the limits. Raises BadResult."""
     return _read(BytesIO(text), None, limits)
 
 
 class _Member(Protocol):
-    """One member of an archive: unpack() gives what becomes of some packed bytes, up to
-    _UNPACKED_BYTES; with none it gives what is left over. `ended` with all that follows."""
+    """A member of an archive.
+
+    unpack() returns up to _UNPACKED_BYTES of unpacked data. Without new packed bytes, it returns
+    data that it still has. `ended` is the data after the member, None before its end.
+    """
 
     def unpack(self, packed: bytes) -> bytes: ...
 
@@ -57,6 +63,8 @@ class _Member(Protocol):
 
 
 class _Gzip:
+    """A member of a gzip file."""
+
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_WITH_GZIP_HEADER)
 
@@ -69,6 +77,8 @@ class _Gzip:
 
 
 class _Bzip2:
+    """A member of a bzip2 file."""
+
     def __init__(self) -> None:
         self._member = bz2.BZ2Decompressor()
 
@@ -80,12 +90,14 @@ class _Bzip2:
         return self._member.unused_data if self._member.eof else None
 
 
-# .tgz: M-Lab's archives
+# .tgz is the suffix of M-Lab's archives.
 _KINDS: dict[str, Callable[[], _Member]] = {
     ".gz": _Gzip, ".tgz": _Gzip, ".bz2": _Bzip2, ".flnt": _Bzip2}
 
 
 def _read(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits) -> bytearray:
+    """Return the unpacked text of a file. kind: makes a member of the archive, None for a plain
+    file. Raises BadResult."""
     text = _Text(limits)
     if kind is None:
         while part := file.read(_UNPACKED_BYTES):
@@ -104,7 +116,8 @@ def _read(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits) -
 
 
 def _member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> bytes:
-    """Unpack one member; gives what follows it, less zeros, which some tools pad with."""
+    """Unpack a member of an archive to `text`, and return the packed data after it, without zeros,
+    with which some tools pad. Raises BadResult."""
     ended = None
     while ended is None:
         try:
@@ -114,7 +127,7 @@ def _member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> byt
         text.add(part)
         ended = member.ended
         packed = b""
-        # Something unpacked may mean that there is more to come of what was read.
+        # If something was unpacked, more may follow from the same input. Otherwise, read more.
         if ended is None and not part:
             packed = file.read(_PACKED_BYTES)
             if not packed:
@@ -130,7 +143,8 @@ def _member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> byt
 
 
 class _Text:
-    """What has been unpacked, and what parsing it would take. Raises BadResult beyond limits."""
+    """Collects unpacked text, and counts the memory that parsing will take. Raises BadResult beyond
+    the limits."""
 
     def __init__(self, limits: Limits) -> None:
         self.content = bytearray()
@@ -139,6 +153,7 @@ class _Text:
         self._began_s = time.thread_time()
 
     def add(self, part: bytes) -> None:
+        """Add a part of the text. Raises BadResult beyond the limits."""
         self.content += part
         limits = self._limits
         if len(self.content) > limits.unpacked_bytes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The truth of a condition, with the numbers of one run or the medians of a group."""
+"""Evaluates a condition with the values of one run, or the medians of a group."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ Values = Mapping[Leaf, float | Unavailable]
 
 
 def truth(node: Node, values: Values) -> bool:
-    """Return whether the condition holds. Raises NotAvailable where that hangs on a number that
-    isn't known: "or" is content with one true side, "and" with one false."""
+    """Return whether the condition holds.
+
+    Raises NotAvailable if the result depends on a value that is not known. A true side is enough
+    for "or", and a false side for "and".
+    """
     if isinstance(node, Comparison):
         return compare(node.sign, number(node.left, values), number(node.right, values))
     assert isinstance(node, Logic)  # parse() has checked the kinds
@@ -35,7 +38,7 @@ def truth(node: Node, values: Values) -> bool:
 
 
 def number(node: Node, values: Values) -> float:
-    """Return a number's value in ms, Mbit/s, % or without unit. Raises NotAvailable."""
+    """Return the value of an expression in ms, Mbit/s, % or without a unit. Raises NotAvailable."""
     if isinstance(node, Number):
         return node.value
     if isinstance(node, Leaf):
@@ -55,11 +58,12 @@ def number(node: Node, values: Values) -> float:
 
 
 def medians(runs: Sequence[Values]) -> dict[Leaf, float | Unavailable]:
-    """Of each leaf over the runs; not available when it isn't in one of them."""
+    """Return the median over runs of each leaf. It is not available if a run doesn't have it."""
     return {leaf: _median([run[leaf] for run in runs]) for leaf in runs[0]}
 
 
 def _median(values: Sequence[float | Unavailable]) -> float | Unavailable:
+    """Return the median over runs, or the reason why a run has no value."""
     silent = [one for one in values if isinstance(one, Unavailable) and not one.lost]
     if silent:
         of = "" if len(values) == 1 else f" (in {len(silent)} of {len(values)} runs)"

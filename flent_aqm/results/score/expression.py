@@ -42,14 +42,14 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 
 
 class Truth(Enum):
-    """The kind of a condition."""
+    """Kind of a condition, as Kind is for numbers."""
 
     TRUTH = "a condition"
 
 
 @dataclass(frozen=True)
 class Number:
-    """A literal, in ms, Mbit/s or %, or without a unit."""
+    """A number in the text, in ms, Mbit/s or %, or without a unit."""
 
     value: float
     kind: Kind
@@ -57,7 +57,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Two numbers and one of + - * /. scale: what a product with shares is divided by."""
+    """An operation + - * / on two numbers. scale: divisor of a product with percentages."""
 
     sign: str
     left: Node
@@ -68,7 +68,7 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two numbers and a comparison."""
+    """A comparison of two numbers."""
 
     sign: str
     left: Node
@@ -78,7 +78,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Logic:
-    """Conditions under "and", "or" or, one alone, "not"."""
+    """Conditions combined by "and" or "or", or a single one negated by "not"."""
 
     word: str
     parts: tuple[Node, ...]
@@ -90,14 +90,19 @@ Node = Number | Leaf | Arithmetic | Comparison | Logic
 
 @dataclass(frozen=True)
 class _Token:
+    """A token of the text."""
+
     text: str
+    # "number", "name" or "sign".
     kind: str
+    # Unit of a number, "" if it has none.
     unit: str
+    # Index of its first character.
     at: int
 
 
 def parse(text: str) -> Node:
-    """Return the condition. Raises ConfigError, with the place, for what is no condition."""
+    """Parse a condition. Raises ConfigError, with the place, if the text is not a condition."""
     if len(text) > LONGEST:
         raise ConfigError(f"the expression has {len(text)} characters; at most {LONGEST}")
     parser = _Parser(text, list(_tokens(text)))
@@ -111,16 +116,17 @@ def parse(text: str) -> Node:
 
 
 def leaves(node: Node) -> list[Leaf]:
-    """Return what has to be known of a run, each once, in order."""
+    """Return the metrics and functions of traces that a condition uses, each once, in order."""
     return list(dict.fromkeys(_leaves(node)))
 
 
 def compare(sign: str, left: float, right: float) -> bool:
-    """Return one comparison."""
+    """Return whether a comparison holds. sign: such as "<="."""
     return _COMPARISONS[sign](left, right)
 
 
 def _leaves(node: Node) -> Iterator[Leaf]:
+    """Yield the metrics and functions of traces that an expression uses."""
     if isinstance(node, Leaf):
         yield node
     elif isinstance(node, Logic):
@@ -132,6 +138,7 @@ def _leaves(node: Node) -> Iterator[Leaf]:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
+    """Yield the tokens of a text. Raises ConfigError for unexpected characters."""
     at, end = 0, len(text.rstrip())
     while at < end:
         match = _TOKEN.match(text, at)
@@ -144,6 +151,8 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 class _Parser:
+    """Recursive-descent parser. Each method parses the rule of the grammar with its name."""
+
     def __init__(self, text: str, tokens: Sequence[_Token]) -> None:
         self.text = text
         self.tokens = tokens
@@ -152,14 +161,17 @@ class _Parser:
 
     @property
     def token(self) -> _Token | None:
+        """The next token, None at the end."""
         return self.tokens[self.place] if self.place < len(self.tokens) else None
 
     def mistake(self, why: str) -> ConfigError:
+        """Return an error at the next token. why: the reason."""
         token = self.token
         seen = f"found {token.text!r} (character {token.at + 1})" if token else "it ends"
         return ConfigError(f"{self.text!r}: {why}, but {seen}")
 
     def accept(self, *texts: str) -> str | None:
+        """Skip the next token if it is one of these texts, and return it. Return None otherwise."""
         token = self.token
         if token is None or token.kind == "number" or token.text not in texts:
             return None
@@ -179,6 +191,7 @@ class _Parser:
         return self.logic("and", self.negation)
 
     def logic(self, word: str, part: Callable[[], Node]) -> Node:
+        """Parse parts that are joined by a word. part: parses one."""
         parts = [part()]
         while self.accept(word):
             parts.append(part())
@@ -194,6 +207,7 @@ class _Parser:
         return self.truths("not", [node]) if odd else node
 
     def truths(self, word: str, parts: list[Node]) -> Logic:
+        """Join conditions by a word. Raises ConfigError if one is a number."""
         for part in parts:
             if part.kind is not Truth.TRUTH:
                 raise ConfigError(f"{self.text!r}: {word!r} needs conditions, and one side is "
@@ -213,6 +227,7 @@ class _Parser:
         return comparisons[0] if len(comparisons) == 1 else Logic("and", tuple(comparisons))
 
     def same_kind(self, sign: str, left: Node, right: Node) -> Kind:
+        """Return the kind of two numbers. Raises ConfigError if they have different kinds."""
         if not isinstance(left.kind, Kind) or left.kind is not right.kind:
             hint = ("; give the number a unit, as in 20ms, 5Mbit/s or 1%"
                     if Kind.NUMBER in (left.kind, right.kind) else "")
@@ -234,6 +249,7 @@ class _Parser:
         return node
 
     def scaled(self, sign: str, left: Node, right: Node) -> Arithmetic:
+        """Return a product or quotient. Raises ConfigError if the kinds don't fit."""
         one, other = left.kind, right.kind
         if isinstance(one, Kind) and isinstance(other, Kind):
             if other is Kind.NUMBER:
@@ -242,7 +258,7 @@ class _Parser:
                 return Arithmetic(sign, left, right, Kind.NUMBER)
             if sign == "*" and one is Kind.NUMBER:
                 return Arithmetic(sign, left, right, other)
-            # 90% * 50Mbit/s, and the other way round
+            # 90% * 50Mbit/s, or 50Mbit/s * 90%
             if sign == "*" and Kind.SHARE in (one, other):
                 return Arithmetic(sign, left, right, other if one is Kind.SHARE else one, 100.0)
         raise ConfigError(f"{self.text!r}: {one.value} {sign} {other.value} makes no sense")
@@ -273,6 +289,7 @@ class _Parser:
         raise self.mistake("expected a number or a name")
 
     def called(self, token: _Token) -> Leaf:
+        """Parse the argument of a function, whose name is the token. Raises ConfigError."""
         argument = self.token
         if argument is None or argument.kind == "sign":
             raise self.mistake(f"expected the argument of {token.text}")

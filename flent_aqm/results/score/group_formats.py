@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups of runs as JSON or CSV: a row for each group and metric."""
+"""Writes statistics of groups of runs as JSON or CSV, with a row for each group and metric."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.score.shown import ScoredFile, groups_of, numbers_of
 
 Number = float | None
-# interval_level: the probability with which the interval has the median. A lost percentile is
-# infinite and stands empty; `lost` counts those runs.
+# Statistics of a row. interval_level: confidence level of the median's interval. A value that is a
+# lost probe is left empty, and `lost` counts such runs.
 NUMBERS = ("runs", "values", "lost", "median", "lower_quartile", "upper_quartile", "interval_low",
            "interval_high", "interval_level")
 
 
 def _rows(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequence[str],
           names: Sequence[str]) -> Iterator[tuple[dict[str, str], str, dict[str, Number]]]:
-    """Yield the settings of a group, a metric, and its numbers over the group's runs."""
+    """Yield the settings of a group, a metric, and its statistics over the group's runs."""
     keys, _, groups = groups_of(scored, requested, pool)
     for name in names:
         for key, members in groups.items():
@@ -34,6 +34,12 @@ def _rows(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequence
 
 
 def _numbers(runs: int, values: Sequence[float]) -> dict[str, Number]:
+    """Return the statistics of a group.
+
+    Args:
+        runs: number of runs in the group.
+        values: the metric of those runs that have it.
+    """
     numbers: dict[str, Number] = dict.fromkeys(NUMBERS)
     numbers |= {"runs": runs, "values": len(values), "lost": sum(map(math.isinf, values))}
     if values:
@@ -49,12 +55,14 @@ def _numbers(runs: int, values: Sequence[float]) -> dict[str, Number]:
 
 
 def _finite(value: float) -> Number:
+    """Return a number, or None if it is infinite."""
     return value if math.isfinite(value) else None
 
 
 def groups_json(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                 pool: Sequence[str], names: Sequence[str]) -> None:
-    """Write a list of objects; null where there is no number."""
+    """Write a JSON list of objects, with null for a missing value. requested, pool: as for
+    groups_of()."""
     json.dump([{"settings": settings, "metric": name, "unit": METRICS[name].unit, **numbers}
                for settings, name, numbers in _rows(scored, requested, pool, names)],
               console.file, indent=1, allow_nan=False)
@@ -63,7 +71,8 @@ def groups_json(console: Console, scored: Sequence[ScoredFile], requested: Seque
 
 def groups_csv(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                pool: Sequence[str], names: Sequence[str]) -> None:
-    """Write a line for each group and metric; empty where there is no number."""
+    """Write CSV with a line for each group and metric, empty for a missing value. requested, pool:
+    as for groups_of()."""
     lines = csv.writer(console.file, lineterminator="\n")
     for place, (settings, name, numbers) in enumerate(_rows(scored, requested, pool, names)):
         if not place:

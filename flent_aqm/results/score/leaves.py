@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an assertion can ask a run: metrics by name, and functions of raw traces."""
+"""Defines the values that a condition can use: metrics by name, and functions of raw traces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flent_aqm.results.metrics.table import METRICS, Unavailable
 
 
 class Kind(Enum):
-    """What a number is of; ms, Mbit/s and % are the units inside."""
+    """Kind of a number. Values are in ms, Mbit/s or %."""
 
     TIME = "a time"
     RATE = "a rate"
@@ -35,16 +35,20 @@ UNITS = {Kind.TIME: " ms", Kind.RATE: " Mbit/s", Kind.SHARE: " %", Kind.NUMBER: 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A name, or a call with its argument: a trace, or a threshold in ms."""
+    """A value of a run that a condition uses: a metric, or a function of a trace or of a
+    threshold."""
 
+    # Its text in the condition.
     text: str
     kind: Kind
+    # Name of the metric or function.
     function: str
+    # Name of the trace, "" for others.
     trace: str = ""
     threshold_ms: float = 0.0
 
     def of(self, run: Run) -> float | Unavailable:
-        """Return its number for a run."""
+        """Return the value for a run, or the reason why there is none."""
         try:
             if self.trace:
                 return _of_trace(self, run)
@@ -56,6 +60,8 @@ class Leaf:
 
 
 def _rates(run: Run, direction: str) -> Numbers:
+    """Return the throughput of a direction's single flow over time, in Mbit/s. Raises NotAvailable
+    if there are several flows."""
     flows = run.way(direction)
     if len(flows) > 1:
         raise NotAvailable(f"{len(flows)} flows of {direction} have no intervals in common")
@@ -63,13 +69,14 @@ def _rates(run: Run, direction: str) -> Numbers:
 
 
 def _tcp_rtt(run: Run) -> Numbers:
+    """Return TCP_INFO's RTTs of all loading flows, in ms. Raises NotAvailable."""
     rtts_ms = [flow.tcp["tcp_rtt"].values for flow in run.speed_test if "tcp_rtt" in flow.tcp]
     if not rtts_ms:
         raise NotAvailable("the file has no TCP_INFO of the loading flows")
     return numpy.concatenate(rtts_ms)
 
 
-# Probes, with the lost ones.
+# Traces of latency, including lost probes.
 LATENCIES: dict[str, Callable[[Run], Samples]] = {
     "latency_loaded": lambda run: run.loaded(),
     "latency_idle": lambda run: run.idle(),
@@ -103,7 +110,7 @@ FUNCTIONS = ("p50 to p99.9", *STATISTICS, *OF_LATENCIES, *GLITCHES)
 
 
 def name_leaf(name: str) -> Leaf:
-    """Return a metric by name. Raises ConfigError."""
+    """Return the leaf of a metric. Raises ConfigError if the name is unknown."""
     if name in METRICS:
         return Leaf(name, _KINDS.get(METRICS[name].unit, Kind.NUMBER), name)
     if name in TRACES:
@@ -116,8 +123,16 @@ def name_leaf(name: str) -> Leaf:
 
 
 def call(function: str, argument: str, number: float | None, kind: Kind) -> Leaf:
-    """Return a function of a trace, or of a threshold: then number is its value. Raises
-    ConfigError."""
+    """Return the leaf of a function.
+
+    Args:
+        function: name of the function.
+        argument: name of a trace, or text of a threshold.
+        number: value of the threshold, None for a trace.
+        kind: kind of the threshold.
+
+    Raises ConfigError if function or argument is unknown, or if they don't fit.
+    """
     if function in GLITCHES:
         if number is None or kind is not Kind.TIME:
             raise ConfigError(f"{function} needs a threshold with a unit, "
@@ -141,6 +156,7 @@ def call(function: str, argument: str, number: float | None, kind: Kind) -> Leaf
 
 
 def _of_trace(leaf: Leaf, run: Run) -> float:
+    """Return the value of a function of a trace for a run. Raises NotAvailable."""
     if leaf.function in OF_LATENCIES:
         return OF_LATENCIES[leaf.function][1](LATENCIES[leaf.trace](run))
     values = (LATENCIES[leaf.trace](run).rtt_ms if leaf.trace in LATENCIES
@@ -153,6 +169,7 @@ def _of_trace(leaf: Leaf, run: Run) -> float:
 
 
 def _answered(values: Numbers) -> Numbers:
+    """Return the finite values. Raises NotAvailable if there are none."""
     finite = values[numpy.isfinite(values)]
     if not finite.size:
         raise NotAvailable("there is no sample")

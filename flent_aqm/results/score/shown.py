@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scores as tables, JSON and CSV."""
+"""Prints scores as tables, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -57,34 +57,37 @@ from flent_aqm.results.metrics.throughput import shares_line
 
 Value = float | Unavailable
 
-# Characters in a line: of a file; below which there is no room for what metrics are.
+# Characters in a line of a file. Width of a terminal below which descriptions of metrics have no
+# room.
 NO_TERMINAL, NARROW = 250, 110
 
 
 @dataclass(frozen=True)
 class ScoredFile:
-    """A file's settings and metrics by name. samples: a hash of all its samples, "" where nobody
-    asked. probe: the latency series that metrics are of, with its tool, "" without one. notes:
-    what a reader has to know of how the numbers came about, a line each."""
+    """Settings and metrics of a data file."""
 
     path: Path
     settings: Mapping[str, Setting]
     values: Mapping[str, Value]
+    # SHA-256 of all its samples, "" if it was not computed.
     samples: str = ""
+    # Name and tool of the latency series from which metrics are computed, "" without one.
     probe: str = ""
+    # Lines on how the run was measured.
     notes: Sequence[str] = ()
     # The router's counters after the run, by names such as `up qdisc drops`, for `verdict`.
     counters: Mapping[str, float] = field(default_factory=dict)
 
 
 def score(run: Run) -> ScoredFile:
-    """Return what other processes send back: a run's settings, and every metric."""
+    """Return a run's settings and every metric. Called in other processes."""
     return ScoredFile(run.path, run.settings, values(run), recorded_samples(run.aqm),
                       probe=probe_line(run.probe) if run.probes else "", notes=tuple(run.notes))
 
 
 def wide_console() -> Console:
-    """Return standard output; a file has room for whole tables."""
+    """Return the console of standard output. If it is a file, lines are long enough for whole
+    tables."""
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, NO_TERMINAL)
@@ -92,6 +95,8 @@ def wide_console() -> Console:
 
 
 def _table(*headings: str, left: int = 1, narrow: bool = False) -> Table:
+    """Return an empty table. left: number of columns that are aligned to the left. narrow: columns
+    are close together."""
     table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=narrow)
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="left" if place < left else "right", no_wrap=True,
@@ -100,7 +105,8 @@ def _table(*headings: str, left: int = 1, narrow: bool = False) -> Table:
 
 
 def show_list(console: Console) -> None:
-    """All metrics: name, unit, which way is better, what it is."""
+    """Print all metrics with their unit, whether lower or higher is better, description and
+    source."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("metric", "unit", "better", "what it is", "source"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "metric")
@@ -110,12 +116,13 @@ def show_list(console: Console) -> None:
 
 
 def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
-    """One file: a metric a line, with the reasons of those that are missing. More: a line each."""
+    """Print metrics as a table. For one file, each metric has a line, with the reason if it is
+    missing. For several files, each file has a line."""
     if len(scored) == 1:
         _show_one(console, scored[0], names)
         return
     labels = _labels([one.path for one in scored])
-    if console.is_terminal:  # names of files are longer than what tells them apart
+    if console.is_terminal:  # settings are shorter than file names
         labels = _words_of_settings(scored) or labels
 
     def table(shown: Sequence[str]) -> Table:
@@ -133,8 +140,7 @@ def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[s
 
 
 def _say_of_what(console: Console, scored: Sequence[ScoredFile]) -> None:
-    """Print which probes latencies are of where files differ in it, and how many files have
-    notes."""
+    """Print which probes measured latency, if files differ in it, and how many files have notes."""
     kinds = Counter(str(one.settings["probe"]) for one in scored if "probe" in one.settings)
     if len(kinds) > 1:
         told = "; ".join(f"{plain(kind)} in {counted(files, 'file')}"
@@ -150,12 +156,16 @@ def _say_of_what(console: Console, scored: Sequence[ScoredFile]) -> None:
 
 def _parts(console: Console, table: Callable[[Sequence[str]], Table], names: Sequence[str]
            ) -> Iterator[Sequence[str]]:
-    """Yield the metrics of as many tables as it takes for each to fit."""
+    """Yield lists of metrics, each of which fits into a table of the console's width.
+
+    table: makes the table of a list of metrics.
+    """
     labels = _width(console, table(()))
     part: list[str] = []
     room = console.width - labels
     for name in names:
-        # A column is as wide in any table, and each is measured once: that takes long.
+        # A column has the same width in any table. Each is measured only once, because it takes
+        # long.
         width = _width(console, table((name,))) - labels
         if part and width > room:
             yield part
@@ -167,16 +177,19 @@ def _parts(console: Console, table: Callable[[Sequence[str]], Table], names: Seq
 
 
 def _fits(console: Console, table: Table) -> bool:
+    """Return whether a table fits the console."""
     return _width(console, table) <= console.width
 
 
 def _width(console: Console, table: Table) -> int:
+    """Return the width of a table in characters."""
     wide = console.options.update(width=10_000)
     return console.measure(table, options=wide).maximum
 
 
 def _words_of_settings(scored: Sequence[ScoredFile]) -> list[str]:
-    """Return the settings that tell files apart; none where they don't tell all."""
+    """Return for each file the settings in which files differ. Empty if they don't distinguish all
+    files."""
     settings = [one.settings for one in scored]
     names = factors(settings)
     words = [" ".join(shown(one.get(name, "-")) for name in names) for one in settings]
@@ -184,6 +197,7 @@ def _words_of_settings(scored: Sequence[ScoredFile]) -> list[str]:
 
 
 def _show_one(console: Console, one: ScoredFile, names: Sequence[str]) -> None:
+    """Print the metrics of one file, a line each."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
@@ -202,7 +216,7 @@ def _show_one(console: Console, one: ScoredFile, names: Sequence[str]) -> None:
 
 
 def _say_of_one(console: Console, one: ScoredFile) -> None:
-    """Print the probe that a file's latencies are of, and its notes."""
+    """Print the probe from which a file's latencies are, and its notes."""
     if one.probe:
         console.print(Text(f"\nLatency is that of {one.probe}."))
     for note in one.notes:
@@ -210,7 +224,8 @@ def _say_of_one(console: Console, one: ScoredFile) -> None:
 
 
 def _show_one_narrow(console: Console, table: Table, one: ScoredFile, names: Sequence[str]) -> None:
-    """What there is; then what there isn't, by its reason."""
+    """Print the metrics of one file on a narrow terminal: those with a value, then the missing ones
+    by reason."""
     missing: dict[str, list[str]] = {}
     for name in names:
         value = one.values[name]
@@ -225,9 +240,8 @@ def _show_one_narrow(console: Console, table: Table, one: ScoredFile, names: Seq
 
 
 def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
-    """Write a list of objects: file, settings, the probe that latencies are of, notes, metrics
-    (null where not available), the metrics' words such as grades, and the reasons of missing
-    ones."""
+    """Write a JSON list with an object for each file: path, settings, probe, notes, metrics (null
+    if not available), the metrics' words such as grades, and the reasons for missing values."""
     json.dump([{
         "file": str(one.path),
         "settings": one.settings,
@@ -243,7 +257,7 @@ def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[st
 
 
 def show_csv(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
-    """A line per file: its name, settings, metrics; empty where not available."""
+    """Write CSV with a line for each file: path, settings, metrics, empty if not available."""
     settings = sorted({name for one in scored for name in one.settings})
     lines = csv.writer(console.file, lineterminator="\n")
     lines.writerow(["file", *map(for_spreadsheet, settings), *names])
@@ -255,6 +269,7 @@ def show_csv(console: Console, scored: Sequence[ScoredFile], names: Sequence[str
 
 
 def _cell(value: Setting) -> Setting:
+    """Return a setting in a form that a spreadsheet doesn't take for a formula."""
     return for_spreadsheet(value) if isinstance(value, str) else value
 
 
@@ -267,11 +282,15 @@ Groups = Mapping[tuple[Setting, ...], Sequence[ScoredFile]]
 
 def groups_of(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequence[str]
               ) -> tuple[Sequence[str], Sequence[str], Groups]:
-    """Return the settings by which runs are grouped, those that groups are pooled over, and the
-    groups.
+    """Group files by their settings. Return the settings by which they are grouped, those over
+    which groups are pooled, and the groups.
 
-    requested: settings to group by; others in which runs differ are added, unless pool names them
-    or is "all". Raises ConfigError for a setting that no run has.
+    Args:
+        scored: the files.
+        requested: settings to group by. Others in which runs differ are added.
+        pool: settings that are not added, or "all" to add none.
+
+    Raises ConfigError if no run has one of the settings.
     """
     settings = [one.settings for one in scored]
     check_keys(settings, [*requested, *(one for one in pool if one != "all")])
@@ -280,7 +299,7 @@ def groups_of(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequ
 
 
 def numbers_of(members: Sequence[ScoredFile], name: str) -> list[float]:
-    """Return a metric of those of some runs that have it."""
+    """Return a metric's values of those runs that have it. A lost probe is infinite."""
     return [value for one in members if (value := ranked(one.values[name])) is not None]
 
 
@@ -289,8 +308,8 @@ _GROUP_COLUMNS = ("median", "quartiles", "interval of\nthe median")
 
 def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                 pool: Sequence[str], names: Sequence[str]) -> None:
-    """Per metric: each group's median, quartiles and interval, and what tells groups apart.
-    requested, pool: see groups_of()."""
+    """Print for each metric the groups' median, quartiles and interval, and how groups differ.
+    requested, pool: as for groups_of()."""
     keys, pooled, groups = groups_of(scored, requested, pool)
     if pooled:
         console.print(Text(f"A line is pooled over {', '.join(map(harmless, pooled))}."))
@@ -303,7 +322,7 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
         console.print(f"\n[bold]{name}[/] {metric.unit}: {escape(metric.description)}")
         lines = [([*map(escape, map(shown, key)), _runs(len(values), len(groups[key]))],
                   _cells(metric, values)) for key, values in numbers.items()]
-        # Where there is no room, first the quartiles go, then the interval.
+        # If there is no room, the quartiles are left out first, then the interval.
         for columns in (_GROUP_COLUMNS, _GROUP_COLUMNS[::2], _GROUP_COLUMNS[:1]):
             table = _table(*(key.replace("_", "\n") for key in keys), "runs", *columns,
                            left=len(keys), narrow=console.width < NARROW)
@@ -339,12 +358,12 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
 
 
 def _runs(having: int, all_runs: int) -> str:
-    """Return how many runs a line is of: "5", or "4 of 5" where others have no value."""
+    """Return the number of runs of a line: "5", or "4 of 5" if one has no value."""
     return str(all_runs) if having == all_runs else f"{having} of {all_runs}"
 
 
 def _cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:
-    """One run has a number, but no distribution."""
+    """Return median, quartiles and interval as text, "-" if there are too few values."""
     if not values:
         return "-", "-", "-"
     summary: Summary = summarise(values)
@@ -356,15 +375,20 @@ def _cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:
 
 
 def _balanced(numbers: Mapping[tuple[Setting, ...], Sequence[float]]) -> bool:
-    """Return whether every combination of the settings' values has equally many numbers."""
+    """Return whether every combination of the settings' values has the same number of values."""
     combinations = math.prod(len(set(values)) for values in zip(*numbers, strict=True))
     return len(numbers) == combinations and len({*map(len, numbers.values())}) == 1
 
 
 def _nothing(numbers: Mapping[tuple[Setting, ...], Sequence[float]], reason: str,
              repeated: bool) -> str:
-    """Return why groups can't be compared. reason: why a run has no number; repeated: whether
-    any group has several runs."""
+    """Return the reason why groups can't be compared.
+
+    Args:
+        numbers: group -> values.
+        reason: why a run has no value.
+        repeated: a group has several runs.
+    """
     if not any(numbers.values()):
         return f"no comparison, because no run has a value: {reason}"
     if repeated:
@@ -375,8 +399,14 @@ def _nothing(numbers: Mapping[tuple[Setting, ...], Sequence[float]], reason: str
 
 def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequence[float]],
                  nothing: str) -> Sequence[str]:
-    """Of the values of the first setting, where all others are the same; and each setting's
-    share of the whole variance. nothing: what is said where no group has two values."""
+    """Return lines that compare the values of the first setting, for each combination of the other
+    settings, and each setting's share of the variance.
+
+    Args:
+        keys: settings of the groups.
+        numbers: values of these settings -> values of the metric.
+        nothing: the line if no group has two values.
+    """
     alike = collect(numbers, lambda key: key[1:])
     lines: list[str] = []
     tests, fewest = 0, len(max(numbers.values(), key=len, default=()))
@@ -384,7 +414,7 @@ def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequ
         groups = {shown(key[0]): numbers[key] for key in members if numbers[key]}
         where = "".join(f", {name} {shown(value)}"
                         for name, value in zip(keys[1:], rest, strict=True))
-        # Each with one run: their order is all that is known, and the table has it.
+        # With one run in each group, only their order is known, which the table shows.
         if max(map(len, groups.values()), default=0) < 2:
             continue
         try:
@@ -419,17 +449,18 @@ def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequ
 
 
 def _word(name: str, value: Value) -> str:
+    """Return a metric's word for a value, such as a grade, or ""."""
     word = METRICS[name].word
     return word(value) if word and not isinstance(value, Unavailable) else ""
 
 
 def _heading(metric: Metric) -> str:
-    """Return the name in lines that are short enough for a column."""
+    """Return a metric's name in lines that are short enough for a column."""
     return "\n".join(textwrap.wrap(metric.name.replace("_", " "), 10))
 
 
 def _labels(paths: Sequence[Path]) -> list[str]:
-    """File names without the words that all of them begin with."""
+    """Return file names without the words with which all of them begin."""
     words = [plain(path).removesuffix(SUFFIX).split("-") for path in paths]
     same = 0
     while all(len(one) > same + 1 and one[:same + 1] == words[0][:same + 1] for one in words):
