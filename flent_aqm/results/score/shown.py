@@ -69,7 +69,7 @@ class ScoredFile:
     path: Path
     settings: Mapping[str, Setting]
     values: Mapping[str, Value]
-    # SHA-256 of all its samples, "" if it was not computed.
+    # Hash of all its samples in its metadata, "" if there is none.
     samples: str = ""
     # Name and tool of the latency series from which metrics are computed, "" without one.
     probe: str = ""

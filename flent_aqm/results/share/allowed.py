@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The metadata that a shared data file keeps: an allow-list of keys, with the form of each value.
+"""Defines the metadata that a shared data file keeps: an allow-list of keys, with the form of each
+value.
 
-All else is left out, whatever it is called: a new kind of secret needs no new pattern. Only TITLE,
-NOTE and the batch's name and title are free text, in which patterns replace what they know
-(secrets.py), and which the user is asked to read.
+Everything else is left out, whatever its name, so a new kind of secret needs no new pattern. Only
+TITLE, NOTE and the batch's name and title are free text. Known patterns of secrets in them are
+replaced (secrets.py), and the user is asked to read them.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from flent_aqm.results.share.secrets import Secrets, is_address
 from flent_aqm.results.share.vocabulary import is_common
 from flent_aqm.spec.flent_settings import LAB_HOSTS
 
-# Stands for a value that decides a run, so that `replay` refuses instead of making another run.
+# Replaces a value that determines the run, so that `replay` refuses the file and doesn't make
+# another run.
 GONE = "removed"
-# Removed from text that isn't kept.
+# Reported for a value that is not kept.
 LEFT_OUT = "removed"
 ERROR_LEFT_OUT = "the tool's error text was removed"
 
@@ -37,8 +39,7 @@ _NUMERIC_PART = re.compile(r"v?\d{1,5}(\.\d{1,5}){0,2}")
 _NUMBERS = re.compile(r"-?\d{1,12}(\.\d{1,12})?(e[+-]\d\d?)?(\s+-?\d{1,12}(\.\d{1,12})?)*|")
 _DEVICE = re.compile(r"(down|up|lo|eth|en[ops]|wlan|wl|br-?|lan|wan|ppp|pppoe-|vlan|ifb|veth|tun|"
                      r"wg|bond|sfp|usb|wwan|dsl)[0-9.]{0,6}((p|s|f|d)\d{1,3}|lan|wan){0,3}")
-# Test parameters of such a name are accounts, or what opens them; also where their value is a
-# number.
+# Names of test parameters that are accounts or secrets, even if their value is a number.
 _PRIVATE_NAME = re.compile(r"pass|secret|token|user|auth|login|hmac|cred|api_?key|command",
                            re.IGNORECASE)
 _SSH = "ssh://"
@@ -46,22 +47,28 @@ _NUMBER_TYPES = (int, float, bool, type(None))
 
 _CLIENTS = (CRATE, MLAB)
 Kind = Callable[["_Reader", Any, str], Any]
-# In place of a value that the shared file doesn't have.
+# Returned for a value that the shared file must not have.
 NOTHING = object()
 
 
 class _Reader:
-    """Copies values of one data file, as far as they are allowed. removed: place -> why."""
+    """Copies allowed values of a data file. Each method copies one kind of value, and returns
+    NOTHING if it is not allowed.
+
+    removed: place of a value in the metadata -> what was removed or replaced.
+    """
 
     def __init__(self, secrets: Secrets) -> None:
         self.secrets = secrets
         self.removed: dict[str, str] = {}
 
     def _leave_out(self, place: str) -> Any:
+        """Record that a value is left out, and return NOTHING."""
         self.removed[place] = LEFT_OUT
         return NOTHING
 
     def number(self, value: Any, place: str) -> Any:
+        """Copy a number, or text that is a number."""
         if type(value) in _NUMBER_TYPES:
             return value
         if isinstance(value, str) and _NUMBERS.fullmatch(value) \
@@ -70,7 +77,7 @@ class _Reader:
         return self._leave_out(place)
 
     def free(self, value: Any, place: str) -> Any:
-        """Text of the user's."""
+        """Copy text of the user with known secrets replaced."""
         if not isinstance(value, str):
             return self.number(value, place)
         clean, kinds = self.secrets.clean(value)
@@ -79,7 +86,7 @@ class _Reader:
         return clean
 
     def plain(self, value: Any, place: str) -> Any:
-        """A number, or a text of words that programs write."""
+        """Copy a number, or text of words that programs write."""
         if not isinstance(value, str):
             return self.number(value, place)
         if any(form.fullmatch(value) for form in (_HANDLE, _PSCHED)):
@@ -92,6 +99,8 @@ class _Reader:
         return clean
 
     def version(self, value: Any, place: str) -> Any:
+        """Copy a version. If it has other parts than usual ones, only its leading number is
+        copied."""
         if not isinstance(value, str) or not value:
             return self.number(value, place)
         _clean, kinds = self.secrets.clean(value)
@@ -102,28 +111,33 @@ class _Reader:
         return NOTHING if number is None or kinds else number[0]
 
     def hash(self, value: Any, place: str) -> Any:
+        """Copy a hash in hexadecimal digits."""
         return self._form(_HASH, value, place)
 
     def time(self, value: Any, place: str) -> Any:
+        """Copy a date and time."""
         return self._form(_TIME, value, place)
 
     def uuid(self, value: Any, place: str) -> Any:
+        """Copy a UUID with known secrets replaced."""
         value = self._form(_UUID, value, place)
         return self.free(value, place) if isinstance(value, str) else value
 
     def _form(self, form: re.Pattern[str], value: Any, place: str) -> Any:
+        """Copy text that matches a pattern, or a number."""
         if isinstance(value, str) and not form.fullmatch(value):
             return self._leave_out(place)
         return value if isinstance(value, str) else self.number(value, place)
 
     def device(self, value: Any, place: str) -> Any:
-        """A network device; a name that somebody gave it is replaced."""
+        """Copy the name of a network device. A name that somebody invented is replaced."""
         if not isinstance(value, str) or _DEVICE.fullmatch(value) or value == "":
             return value if isinstance(value, str) else self.number(value, place)
         self.removed[place] = "device"
         return "device"
 
     def host(self, value: Any, place: str) -> Any:
+        """Copy a host's name or address. All but those of the lab are replaced."""
         if not isinstance(value, str):
             return self.number(value, place)
         if value in (*LAB_HOSTS, "localhost", ""):
@@ -136,7 +150,7 @@ class _Reader:
         return clean
 
     def hosts(self, value: Any, place: str) -> Any:
-        """A list of hosts, or hosts in a text."""
+        """Copy a list of hosts, or hosts in a text."""
         if isinstance(value, list):
             return [self.host(one, f"{place}.{number}") for number, one in enumerate(value)
                     if isinstance(one, str)]
@@ -147,6 +161,7 @@ class _Reader:
                        for number, part in enumerate(parts))
 
     def testbed(self, value: Any, place: str) -> Any:
+        """Copy a testbed. The address of a router is replaced."""
         if isinstance(value, str) and value.startswith(_SSH):
             clean = f"{_SSH}root@router"
             if clean != value:
@@ -155,17 +170,19 @@ class _Reader:
         return value if value in ("virtual", "netns", "") else self._instead(value, place)
 
     def _instead(self, value: Any, place: str) -> Any:
+        """Copy a number or text of common words. Return GONE for others."""
         kept = self.plain(value, place)
         return GONE if kept is NOTHING else kept
 
     def decides(self, value: Any, place: str) -> Any:
-        """A value that decides the run: its place is kept."""
+        """Copy a value that determines the run. If it is not allowed, it is replaced by GONE."""
         if isinstance(value, (dict, list)):
             return self.tree(value, place)
         return self._instead(value, place)
 
     def tree(self, value: Any, place: str) -> Any:
-        """Anything that programs report, with words of theirs alone in keys and texts."""
+        """Copy a value that programs report. Keys and texts must consist of words that programs
+        write."""
         if isinstance(value, list):
             kept = [self.tree(one, f"{place}.{number}") for number, one in enumerate(value)]
             return [one for one in kept if one is not NOTHING]
@@ -175,7 +192,14 @@ class _Reader:
 
     def mapping(self, value: Any, place: str, known: Mapping[str, Kind], others: Kind | None
                 ) -> Any:
-        """An object with known keys, and with others of common words if these have a kind."""
+        """Copy an object.
+
+        Args:
+            value: the object.
+            place: its place in the metadata.
+            known: key -> method that copies its value.
+            others: method for other keys of common words, None to leave them out.
+        """
         if not isinstance(value, dict):
             return self.number(value, place)
         kept: dict[str, Any] = {}
@@ -190,7 +214,7 @@ class _Reader:
                 where = f"{place}.{key}" if place else key
             if kind is None:
                 if one not in (None, "", {}, []):
-                    # An unknown key may itself tell of somebody.
+                    # An unknown key may itself reveal a machine or a person.
                     self.removed[where if is_common(key) else f"{place or 'metadata'}, a key"] = \
                         LEFT_OUT
                 continue
@@ -200,13 +224,15 @@ class _Reader:
         return kept
 
     def nothing(self, value: Any, place: str) -> Any:
+        """Leave out a value. It is reported unless it is empty."""
         return NOTHING if value in (None, "", {}, []) else self._leave_out(place)
 
     def unsaid(self, value: Any, place: str) -> Any:
-        """What no longer holds of the shared file."""
+        """Leave out a value that is not true of the shared file, without a report."""
         return NOTHING
 
     def parameters(self, value: Any, place: str) -> Any:
+        """Copy test parameters."""
         if not isinstance(value, dict):
             return self.number(value, place)
         kinds: dict[str, Kind] = {}
@@ -218,13 +244,16 @@ class _Reader:
         return self.mapping(value, place, kinds, _Reader.plain)
 
     def settings(self, value: Any, place: str) -> Any:
+        """Copy Flent's settings."""
         return self.mapping(value, place, _SETTINGS, _Reader.decides)
 
     def requested(self, value: Any, place: str) -> Any:
+        """Copy requested settings of the testbed."""
         return self.mapping(value, place, _REQUESTED, _Reader.decides)
 
     def command(self, value: Any, place: str) -> Any:
-        """A command line whose program has no folder."""
+        """Copy a tool's command line. It is left out if it has a secret. The program's folder is
+        removed if it has words that programs don't write."""
         if not isinstance(value, str):
             return self._leave_out(place)
         program, _, rest = value.partition(" ")
@@ -235,12 +264,14 @@ class _Reader:
         return value if is_common(program) and not self.secrets.clean(program)[1] else clean
 
     def errors(self, value: Any, place: str) -> Any:
+        """Replace the errors of a tool by ERROR_LEFT_OUT."""
         if not isinstance(value, list) or not value:
             return NOTHING
         self.removed[place] = LEFT_OUT
         return [ERROR_LEFT_OUT]
 
     def series_meta(self, value: Any, place: str) -> Any:
+        """Copy the metadata of series. Hosts in the names of series are replaced."""
         if not isinstance(value, dict):
             return {}
         kept: dict[str, Any] = {}
@@ -253,40 +284,47 @@ class _Reader:
         return kept
 
     def aqm(self, value: Any, place: str) -> Any:
+        """Copy the object AQM."""
         return self.mapping(value, place, _AQM, None)
 
     def run(self, value: Any, place: str) -> Any:
+        """Copy the object AQM.run."""
         return self.mapping(value, place, {
             "test": _Reader.decides, "settings": _Reader.settings,
             "commands": _Reader.decides}, None)
 
     def kernel(self, value: Any, place: str) -> Any:
+        """Copy version, hash and name of the lab's kernel."""
         return self.mapping(value, place, {
             "version": _Reader.version, "hash": _Reader.hash, "name": _Reader.decides}, None)
 
     def tools(self, value: Any, place: str) -> Any:
+        """Copy versions of tools."""
         return self.mapping(value, place, {}, _Reader.version)
 
     def ndt7(self, value: Any, place: str) -> Any:
+        """Copy results of NDT7."""
         return self.mapping(value, place, _NDT7, _Reader.tree)
 
     def runner(self, value: Any, place: str) -> Any:
-        """Name of a class."""
+        """Copy the name of a runner's class."""
         if isinstance(value, str) and value.isalnum() \
                 and is_common(re.sub("(?<=[a-z0-9])(?=[A-Z])", " ", value)):
             return value
         return self.plain(value, place)
 
     def test_id(self, value: Any, place: str) -> Any:
-        """The NDT7 server's name for a test, which begins with that of its client."""
+        """Copy the NDT7 server's name for a test if it begins with the name of one of the lab's
+        hosts."""
         host = str(value).partition("_")[0]
         return value if host in LAB_HOSTS and _TEST_ID.fullmatch(value) else NOTHING
 
     def client(self, value: Any, place: str) -> Any:
+        """Copy the name of the NDT7 client."""
         return value if value in _CLIENTS else self.plain(value, place)
 
     def client_summary(self, value: Any, place: str) -> Any:
-        """What the NDT7 client printed at the end of its test."""
+        """Copy the summary that the NDT7 client printed at the end of its test."""
         numbers = dict.fromkeys(("LatencyMs", "RetransmissionPct", "ThroughputMbps"),
                                 _Reader.number)
 
@@ -318,7 +356,7 @@ _REQUESTED: Mapping[str, Kind] = {
 _SETTINGS: Mapping[str, Kind] = {
     "HOSTS": _Reader.hosts, "CONTROL_HOST": _Reader.hosts, "TEST_PARAMETERS": _Reader.parameters,
     "LOCAL_BIND": _Reader.nothing, "CONTROL_LOCAL_BIND": _Reader.nothing}
-# The UUID names the machine.
+# uuid contains the name of the machine.
 _NDT7: Mapping[str, Kind] = {
     "uuid": _Reader.test_id, "client": _Reader.client,
     "summary_of_client": _Reader.client_summary}
@@ -346,16 +384,15 @@ _METADATA: Mapping[str, Kind] = {
     "SYSCTLS": _Reader.tree, "TEST_PARAMETERS": _Reader.parameters,
     "SERIES_META": _Reader.series_meta, "AQM": _Reader.aqm, "DATA_FILENAME": _Reader.unsaid}
 
-# The keys of metadata that a shared file may have.
+# Keys of metadata that a shared file may have.
 SHARED_METADATA = frozenset(_METADATA)
-# Entries of a series that it has only where they tell of nobody.
+# Entries of a series that it has only if they reveal nobody.
 NOT_ALWAYS_SHARED = ("SERIES_META.*.COMMAND", "SERIES_META.*.NDT7.uuid")
 
 
 def allowed_metadata(metadata: Mapping[str, Any], secrets: Secrets
                      ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return what may be shared of a data file's metadata, and what was removed or replaced: the
-    place -> what of it."""
+    """Return the metadata that may be shared, and what was removed or replaced: place -> kind."""
     reader = _Reader(secrets)
     kept = reader.mapping(dict(metadata), "", _METADATA, None)
     return kept, reader.removed
@@ -363,7 +400,11 @@ def allowed_metadata(metadata: Mapping[str, Any], secrets: Secrets
 
 def allowed_samples(samples: list[dict[str, Any]], name: str, secrets: Secrets
                     ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Return the same of a series' samples: numbers under keys that programs write."""
+    """Return the samples of a series that may be shared, and what was removed or replaced: place ->
+    kind. They have numbers under keys that programs write.
+
+    name: of the series.
+    """
     keys: set[str] = set()
     kinds: set[type] = set()
     for sample in samples:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A batch file to publish: without its comments, and without what tells of machines, networks and
+"""Cleans a batch file for publication: removes comments, and data on machines, networks and
 people."""
 
 from __future__ import annotations
@@ -20,24 +20,30 @@ _HOST_KEY = re.compile(r"hosts?$|local_bind$|^remote_metadata$")
 _FOLDER_KEY = re.compile(r"(?:path|dir|folder|file)$")
 _TESTBED_KEY = re.compile(r"testbed$")
 _ROUTER = "ssh://root@router"
-# Keys whose values are the user's own words, or commands.
+# Keys whose values are free text of the user, or commands.
 _FREE_KEYS = frozenset(("exec", "title", "note", "batch_title", "filename_extra", "description"))
 
 
 @dataclass(frozen=True)
 class CleanBatch:
-    """text: the batch file to publish; changed: a line for each line of the original that was
-    removed or changed."""
+    """A cleaned batch file.
+
+    text: its text.
+    changed: for each line that was removed or changed, a line for the user.
+    """
 
     text: str
     changed: list[str]
 
 
 def clean_batch(name: str, text: str) -> CleanBatch:
-    """Return a batch file that can be published. Raises BadResult with the number of the first line
-    that would still tell of somebody. name: of the file, for messages."""
+    """Return a batch file that can be published. name: of the file, for messages.
+
+    Raises BadResult with the number of the first line that would still reveal a machine or a
+    person.
+    """
     secrets = Secrets({"batch": text})
-    # Hosts that a key names are looked for in all lines, also in those before it.
+    # Hosts in values of such keys are replaced in all lines, also in earlier ones.
     for line in text.splitlines():
         match = _ASSIGNMENT.fullmatch(line)
         if match and _HOST_KEY.search(match[2]):
@@ -66,13 +72,14 @@ def clean_batch(name: str, text: str) -> CleanBatch:
 
 
 def _clean_line(line: str, secrets: Secrets) -> str:
+    """Return a line of a batch file with secrets replaced."""
     match = _ASSIGNMENT.fullmatch(line)
-    if match is None:  # a section, or a value that goes on
+    if match is None:  # a section, or the continuation of a value
         return secrets.clean(line)[0]
     indent, key, sign, value = match.groups()
     clean = _kind_of(key)(value, secrets)
     if clean == value and key.lower() not in _FREE_KEYS:
-        # With the key, as in password = X.
+        # The key may show that the value is a secret, as in password = X.
         whole = f"{key}{sign}{value}"
         clean_whole = secrets.clean(whole)[0]
         if clean_whole != whole:
@@ -81,6 +88,7 @@ def _clean_line(line: str, secrets: Secrets) -> str:
 
 
 def _kind_of(key: str) -> Callable[[str, Secrets], str]:
+    """Return the function that cleans the value of a key."""
     key = key.lower()
     if _TESTBED_KEY.search(key):
         return lambda value, secrets: _ROUTER if value.startswith("ssh:") else secrets.clean(
@@ -93,17 +101,20 @@ def _kind_of(key: str) -> Callable[[str, Secrets], str]:
 
 
 def _hosts(value: str, secrets: Secrets) -> str:
+    """Return a list of hosts with names and addresses replaced."""
     return "".join(_host(part, secrets) if number % 2 == 0 else part
                    for number, part in enumerate(re.split(r"([,;\s]+)", value)))
 
 
 def _host(word: str, secrets: Secrets) -> str:
+    """Return a host with its name or address replaced."""
     clean, kinds = secrets.clean(word)
     return clean if kinds or is_common(clean) else secrets.stand_in_for(word)
 
 
 def _folder(value: str, secrets: Secrets) -> str:
-    """The last part of a path in somebody's folders; a path in the batch's own folder stays."""
+    """Return the last part of a path in the user's folders. A path relative to the batch file is
+    kept."""
     clean = secrets.clean(value)[0]
     if not re.match(r"[/\\~]|[A-Za-z]:", value):
         return clean
@@ -112,7 +123,8 @@ def _folder(value: str, secrets: Secrets) -> str:
 
 
 def lines_that_tell(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number of each line of a text that tells of a machine or a person, and what."""
+    """Yield (number, text) for each line that reveals a machine or a person. The text is the
+    revealing part."""
     for number, line in enumerate(text.splitlines(), 1):
         left = left_over((), (), [line])
         if left:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether Flent without this package opens shared files: by having it do so."""
+"""Checks that Flent can open shared files without this package, by running it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 from flent_aqm.base import environment
 from flent_aqm.spec.definitions import SUFFIX
 
-# Loading it, and a plot of a large file, on a slow machine.
+# Time limits on a slow machine: for starting Flent, and for plotting a large file.
 START_S, FILE_S = 60, 30
-# Processor time beyond a file's, for a call that doesn't return.
+# Additional processor time before a call that doesn't return is ended, in s.
 GRACE_S = 3
 
 
 def is_of_flent(test: object) -> bool:
-    """Return whether Flent has a test of that name, without this package."""
+    """Return whether Flent has a test of that name without this package."""
     spec = find_spec("flent")
     assert spec is not None, "Flent is a requirement of this package"
     return isinstance(test, str) and any(
@@ -30,7 +30,7 @@ def is_of_flent(test: object) -> bool:
 
 
 def open_all(files: Sequence[Path]) -> Mapping[Path, str]:
-    """File -> why Flent can't open it, of those that it can't."""
+    """Return the files that Flent can't open, each with the reason."""
     if not files:
         return {}
     argv = [sys.executable, "-P", "-m", "flent_aqm.results.share.open_in_flent",

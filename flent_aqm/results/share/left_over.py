@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a file to be shared still tells of a machine or a person.
+"""Checks whether a file to be shared still reveals a machine or a person.
 
-The last look, by other means than what cleaned it: no pattern is shared with it. Words are taken
-apart and handed to parsers of addresses and URLs, so that a hole in a pattern is seen here.
+This is the last check. It shares no pattern with the code that cleans files, so that a gap in a
+pattern is found. Words are split and passed to parsers of addresses and URLs.
 """
 
 from __future__ import annotations
@@ -23,8 +23,14 @@ _MAC_DIGITS = 12
 
 
 def left_over(removed: Iterable[str], users: Collection[str], tree: Any) -> str:
-    """Return the first text of those removed, address, card, or user that still stands somewhere;
-    empty without any. users: names of people, looked for in paths."""
+    """Return the first text in `tree` that must not be shared, "" if there is none: a removed text,
+    an address, a hardware address, or a user.
+
+    Args:
+        removed: texts that were removed.
+        users: names of people, which are searched for in paths.
+        tree: content of the file.
+    """
     gone = sorted(one.lower() for one in removed)
     names = {one.lower() for one in users}
     for text in texts(tree):
@@ -35,7 +41,8 @@ def left_over(removed: Iterable[str], users: Collection[str], tree: Any) -> str:
 
 
 def _standing(gone: Iterable[str], text: str) -> str:
-    """As a plain text, not as a part of a longer word."""
+    """Return the first of the removed texts that occurs in a text, but not within a longer word. ""
+    if none does."""
     for one in gone:
         place = text.find(one)
         while place >= 0:
@@ -47,6 +54,8 @@ def _standing(gone: Iterable[str], text: str) -> str:
 
 
 def _telling(text: str, users: Collection[str]) -> Iterator[str]:
+    """Yield addresses, hardware addresses, credentials in URLs, and users in paths that a text
+    contains."""
     for word in _runs(text, _ALNUM | set("._-:[]%")):
         yield from _ipv4_in(word)
         yield from _card(word)
@@ -65,7 +74,7 @@ def _telling(text: str, users: Collection[str]) -> Iterator[str]:
 
 
 def _runs(text: str, of: Collection[str]) -> Iterator[str]:
-    """Yield the longest parts of a text that have these characters alone."""
+    """Yield the longest parts of a text that consist of these characters."""
     start = None
     for place, character in enumerate(text):
         if character in of:
@@ -78,9 +87,9 @@ def _runs(text: str, of: Collection[str]) -> Iterator[str]:
 
 
 def _ipv4_in(word: str) -> Iterator[str]:
-    """Four numbers with one character between them; other than dots make a host's name of them
-    only beside letters."""
-    # Numbers and what is between them, in turn.
+    """Yield IPv4 addresses in a word: four numbers with dots between them, or beside letters, with
+    dashes or underscores."""
+    # Numbers and the characters between them, alternately.
     parts = ["".join(same) for _, same in groupby(word, str.isdigit)]
     for place in range(len(parts) - 6):
         numbers, between = parts[place:place + 7:2], set(parts[place + 1:place + 6:2])
@@ -89,7 +98,7 @@ def _ipv4_in(word: str) -> Iterator[str]:
         separator, = between
         before = parts[place - 1] if place else ""
         after = parts[place + 7] if place + 7 < len(parts) else ""
-        # A longer row is a version or a date.
+        # A longer sequence is a version or a date.
         if separator not in (".", "-", "_") or (before == separator and place > 1) \
                 or (after == separator and len(parts) > place + 8):
             continue
@@ -99,7 +108,7 @@ def _ipv4_in(word: str) -> Iterator[str]:
 
 
 def _card(word: str) -> Iterator[str]:
-    """Twelve digits of a card's address, however they are held apart."""
+    """Yield the word if it is a hardware address of twelve digits, with any separators."""
     word = word.strip("[]:._-%")
     if word.lower().startswith(_CARD_NAMES) and _is_card(word[3:]):
         yield word
@@ -114,11 +123,12 @@ def _card(word: str) -> Iterator[str]:
 
 
 def _is_card(digits: str) -> bool:
+    """Return whether a text is twelve hexadecimal digits, not all 0."""
     return len(digits) == _MAC_DIGITS and _HEX.issuperset(digits) and digits.strip("0") != ""
 
 
 def _ipv6_at_the_start(word: str) -> Iterator[str]:
-    """Without what a sentence puts behind it."""
+    """Yield the IPv6 address at the start of a word. Punctuation may follow."""
     for one in (word, word[:-1], word.rstrip(":.")):
         if ":" in one and _tells(one):
             yield one
@@ -126,16 +136,18 @@ def _ipv6_at_the_start(word: str) -> Iterator[str]:
 
 
 def _of_url(word: str) -> Iterator[str]:
+    """Yield user, password and host of a URL with credentials."""
     try:
         parts = urlsplit(word.strip("'\"<>()[],;"))
         credentials = [one for one in (parts.username, parts.password) if one]
     except ValueError:
-        return  # no program takes it for a URL either
+        return  # not a URL
     if credentials and (credentials[0] not in NOBODY or len(credentials) > 1):
         yield parts.netloc
 
 
 def _tells(word: str) -> bool:
+    """Return whether a word is an IP address that reveals a machine."""
     try:
         address = ipaddress.ip_address(word)
     except ValueError:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Opens data files in Flent as it comes, and draws the plot that each shows first.
+"""Opens data files in stock Flent, and draws the plot that each shows first.
 
-A program of its own, run with FLENT_AQM_DISABLE=1; its arguments are the grace of a call that
-doesn't return, in s, and the files' names. It prints a line of JSON for each: null, or why Flent
-can't. Each is opened in a process of its own: what ends that leaves the others alone, and the
-kernel's limit of processor time, which counts ticks, adds up no errors.
+A program of its own, run with FLENT_AQM_DISABLE=1. Its arguments are the additional time in s for a
+call that doesn't return, and the files. For each file it prints a line of JSON: null, or the reason
+why Flent can't open it. Each file is opened in a process of its own, so that a crash does not
+affect the others, and the kernel's limit of processor time applies to each.
 """
 
 from __future__ import annotations
@@ -19,17 +19,16 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-PLOT = "plot.png"  # which is never written
-# Processor time that Flent may take for a file: twice as long as it takes to start on this
-# machine, of which usual plots take half, and for large files more, by what it reads in a
-# second.
+PLOT = "plot.png"  # name of a file that is never written
+# Processor time that Flent may take for a file: twice its start-up time on this machine, of which
+# usual plots take half. Large files may take more, by the bytes that Flent reads per second.
 LEAST_S = 1.0
 STARTS = 2
 BYTES_PER_S = 10e6
 
 
 def main() -> None:
-    """For each file a line."""
+    """Print a line for each file on the command line."""
     from flent import formatters, plotters, resultset, settings  # noqa: F401
 
     plotters.init_matplotlib(PLOT, False, False)
@@ -37,7 +36,7 @@ def main() -> None:
     limit_s = max(LEAST_S, STARTS * time.process_time())
     grace_s = int(sys.argv[1])
     for path in sys.argv[2:]:
-        # gzip keeps what it unpacks to at its end.
+        # The end of a gzip file has the size of the unpacked data.
         unpacked = int.from_bytes(Path(path).read_bytes()[-4:], "little")
         child = os.fork()
         if not child:
@@ -47,13 +46,20 @@ def main() -> None:
 
 
 def _tell(path: str, file_s: float, grace_s: int) -> NoReturn:
-    """Open a file, print the line, end this process."""
+    """Open a file, print the line, and end this process.
+
+    Args:
+        path: the file.
+        file_s: processor time that it may take.
+        grace_s: additional time before the kernel kills the process.
+    """
     signal.setitimer(signal.ITIMER_PROF, file_s)
-    # Drawing a long text is one call that no handler interrupts: there the kernel ends it.
+    # Drawing a long text is a single call, which no signal handler can interrupt. The kernel ends
+    # it.
     resource.setrlimit(resource.RLIMIT_CPU, (int(file_s) + grace_s, resource.RLIM_INFINITY))
     try:
         _open(path)
-    except Exception as error:  # whatever Flent stumbles over
+    except Exception as error:  # Flent may raise any error
         fault: str | None = f"{type(error).__name__}: {error}"
     else:
         fault = None
@@ -63,10 +69,13 @@ def _tell(path: str, file_s: float, grace_s: int) -> NoReturn:
 
 
 def _late(*args: object) -> NoReturn:
+    """Signal handler: raise TimeoutError."""
     raise TimeoutError("Flent takes longer to open it than any file of its size should")
 
 
 def _open(path: str) -> None:
+    """Open a file as Flent does, and draw its first plot. Raises whatever Flent raises, and
+    ValueError if the plot is empty."""
     from flent import formatters, plotters, resultset
     from flent.settings import new
 
@@ -81,7 +90,7 @@ def _open(path: str) -> None:
     plotter = plotters.new(settings, results=[results])
     plotter.init()
     plotter.plot([results])
-    # As its save(), without the layout, which draws all several times.
+    # Like its save(), but without the layout, which would draw everything several times.
     plotter._annotate_plot(False)
     plotter.figure.savefig(io.BytesIO(), dpi=30)
     drawn = [line for axis in plotter.figure.axes for line in axis.get_lines()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Forms of what tells of machines and people: addresses, hardware addresses, users."""
+"""Regular expressions for data that reveal machines and people: addresses, users, passwords."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ _HEX = "[0-9A-F]"
 _QUAD = r"(?:\d{1,3}\.){3}\d{1,3}"
 
 IPV4 = re.compile(rf"(?<![\d.]){_QUAD}(?!\.?\d)")
-# With a port behind it, as tcpdump prints: five numbers, of which the last is no part of a version.
+# An IPv4 address with a port after a fifth dot, as tcpdump prints it.
 IPV4_AND_PORT = re.compile(rf"(?<![\d.])({_QUAD})(?=\.(?:\d{{2,5}}|\d(?=\s*[>:]))"
                            r"(?![.\d]))")
-# The same with zeros in front: 192.168.001.007.
+# An IPv4 address with leading zeros: 192.168.001.007.
 PADDED_IPV4 = re.compile(r"(?<![\d.])(?=[\d.]*\b0\d)(?:\d{3}\.){3}\d{3}(?![.\d])")
 IPV4_REVERSE = re.compile(r"(?<![\d.])((?:\d{1,3}\.){1,3})(?=in-addr\.arpa)", re.IGNORECASE)
-# As the kernel's files in /proc/net have addresses, and as C does: with a port, with 0x, and
-# without anything if it is an address of a private network, in one of the orders of its bytes.
+# Addresses as in the kernel's files in /proc/net, and as in C: with a port, with 0x, or without
+# either if it is an address of a private network in either byte order.
 HEX_ENDPOINT = re.compile(rf"{START}(?:{_HEX}{{32}}|{_HEX}{{8}})(?=:{_HEX}{{4}}{END})",
                           re.IGNORECASE)
 HEX_IPV6 = re.compile(rf"{START}{_HEX}{{32}}{END}", re.IGNORECASE)
 HEX_IPV4 = re.compile(rf"(?:(?<=0x)|{START}){_HEX}{{8}}{END}", re.IGNORECASE)
 DECIMAL_IPV4 = re.compile(r"(?<![\w.])\d{9,10}(?![\w.])")
-# It may end in ::, or have a prefix's length behind it.
+# It may end in ::, or be followed by the length of a prefix.
 IPV6 = re.compile(rf"{START}{_HEX}{{0,4}}:[0-9A-F:]{{0,40}}:(?:{_QUAD}|{_HEX}{{1,4}})?{END}",
                   re.IGNORECASE)
-# As names of hosts have them: ip-10-1-2-3.example, 10-1-2-3.nip.io. Not in the middle of more
-# numbers, which are dates and lists.
+# Addresses in names of hosts: ip-10-1-2-3.example, 10-1-2-3.nip.io. Not between more numbers, which
+# are dates and lists.
 DASHED_IPV4 = re.compile(r"(?<![\d])(?<!\d[-_])(\d{1,3})([-_])(\d{1,3})\2(\d{1,3})\2(\d{1,3})"
                          r"(?!\d)(?![-_]\d)")
-# What such a quadruple has to have on one of its sides to be one.
+# Text that must be on one side of such an address.
 NAME_BEFORE = re.compile(r"[A-Za-z][._-]?$")
 NAME_BEHIND = re.compile(r"[._-][A-Za-z]")
 # fe80--1s4.ipv6-literal.net
 IPV6_LITERAL = re.compile(r"([0-9A-F-]{2,45})(s\w{1,15})?(?=\.ipv6-literal\.net)", re.IGNORECASE)
-# Nibbles, the last first.
+# Hexadecimal digits in reverse order.
 IPV6_REVERSE = re.compile(rf"{START}((?:{_HEX}\.){{8,32}})(?=ip6\.arpa)", re.IGNORECASE)
 
 _PAIR, _LETTER = f"{_HEX}{{2}}", r"(?=[0-9.:\s-]*[A-F])"
@@ -43,15 +43,15 @@ MAC = re.compile(
     # Six pairs, or eight of an EUI-64; of one digit, as some systems print them.
     rf"{START}(?:{_PAIR}(?P<a>[:_-]){_PAIR}(?:(?P=a){_PAIR}){{4}}(?:(?P=a){_PAIR}){{0,2}}"
     rf"|{_HEX}{{1,2}}:(?:{_HEX}{{1,2}}:){{4}}{_HEX}{{1,2}}"
-    # With dots or blanks numbers alone are a version or a list.
+    # With dots or blanks there must be a letter: numbers are a version or a list.
     rf"|{_LETTER}{_PAIR}(?P<b>[. ]){_PAIR}(?:(?P=b){_PAIR}){{4}}(?:(?P=b){_PAIR}){{0,2}}"
-    # Three times four digits as Cisco prints them, or Huawei; twice six as HP.
+    # Three times four digits as Cisco and Huawei print them, or twice six as HP does.
     rf"|{_HEX}{{4}}\.{_HEX}{{4}}\.{_HEX}{{4}}"
     rf"|(?<![0-9A-F][-:])(?:{_LETTER}{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}"
     rf"|{_HEX}{{4}}:{_HEX}{{4}}:{_HEX}{{4}}|{_LETTER}{_HEX}{{6}}[-:.]{_HEX}{{6}}))"
     rf"{END}(?![:-]{_HEX}{{1,4}}(?:[:-]|\b))"
-    # In names of devices, such as enx525400abcdef; without anything between, which is no end of a
-    # UUID and no time.
+    # In names of devices, such as enx525400abcdef. Without separators, if it is not the end of a
+    # UUID, and not a time.
     rf"|(?<=enx|wlx|wwx|slx){_HEX}{{12}}{END}|(?<=0x){_HEX}{{12}}{END}"
     rf"|{START}{_HEX}{{6}}fffe{_HEX}{{6}}{END}"
     rf"|{START}(?<![0-9A-Fa-f]{{4}}-[0-9A-Fa-f]{{4}}-)(?!20\d\d[01]\d[0-3]\d[0-2]\d[0-5]\d)"
@@ -61,26 +61,26 @@ MAC_IN_UUID = re.compile(rf"({START}{_HEX}{{8}}-{_HEX}{{4}}-1{_HEX}{{3}}-[89AB]{
                          rf"({_HEX}{{12}}){END}", re.IGNORECASE)
 
 SSH = re.compile(r"\bssh://(?!root@router(?![\w.:-]))[^\s'\",;]+")
-# User and password before a URL's host, and values that go with such names in its query.
+# User and password before a URL's host, and values in its query.
 IN_URL = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]{0,30}://)([^\s/?#'\"<>]*)@")
 IN_QUERY = re.compile(
     r"([?&#](?:\w[\w.-]{0,60})=)([^&;#\s'\"<>]+)(?=[&;#\s'\"<>]|$)", re.IGNORECASE)
-# Of what is called by an address, or by a name that ends like a domain.
+# user@ before an address, or before a name that ends like a domain.
 USER_AT = re.compile(
     rf"(?<![\w.+/:-])([\w.+-]{{1,64}})"
     rf"@(?=\[|{_QUAD}|[\w-]{{1,64}}(?:\.[\w-]{{1,64}}){{0,9}}\.[a-z]{{2}})", re.IGNORECASE)
-# Without a domain: jonas@nas7. Who is harmless on both sides is a device or a flow.
+# user@host without a domain: jonas@nas7.
 USER_AT_NAME = re.compile(
     r"(?<![\w.+/:-])([A-Za-z][\w.+-]{0,63})@([A-Za-z][\w-]{0,63})(?![\w.-]*@)")
 ENCODED_AT = re.compile(r"([\w.+-]{1,64})%40([\w.-]{1,100})", re.IGNORECASE)
-# Also as URLs, JSON, systemd and shells write a slash.
+# A slash, also as URLs, JSON, systemd and shells encode it.
 _SLASH = r"(?:[/\\]{1,2}|\\/|%2F|%5C|%252F|\\x2f|\\u002f|&#x?2f;|&#47;)"
 USER_FOLDER = re.compile(
     rf"((?:{_SLASH}(?:home|homes|users|people|students|staff|mail|u|media){_SLASH}|(?<![\w.~)}}])~))"
     r"((?:(?!%2F|%5C|%252F|&#)[^/\\\s:;,'\"<>|&])+)", re.IGNORECASE)
 SYSTEMD_FOLDER = re.compile(r"(?<![A-Za-z0-9])(home-)([A-Za-z][\w.]*)(?=-|\.mount|\.slice)")
 USER_VARIABLE = re.compile(r"\b((?:USER|LOGNAME|USERNAME|SUDO_USER)=)([^\s;,'\"]+)")
-# Names of accounts, where programs take or print them.
+# Names of accounts in options and output of programs.
 USER_OPTION = re.compile(
     r"(\b(?:ssh|scp|sftp|slogin|rsync|mosh|ssh-copy-id)\b[^|;\n]{0,200}?\s-l[ =]?"
     r"|\bsudo\s+-u[ =]?|\bsu\s+(?:-\s+|-l\s+)?|(?:^|\s)--(?:user(?:name)?|login|owner)[ =]"
@@ -90,7 +90,7 @@ USER_OPTION = re.compile(
 # The owner and the group in a list of files, and the account in a list of rights.
 FILE_OWNER = re.compile(
     r"((?:^|(?<=\n))[bcdlps-][rwxsStT-]{9}[.+]?\s+\d+\s+|(?:^|(?<=\n))(?=\S+\s+ALL=))([\w.-]+)")
-# Numbers that a device or a telephone has.
+# Numbers of devices and telephones.
 DEVICE_NUMBER = re.compile(
     r"(\b(?:imei|imsi|iccid|serial(?: ?(?:number|no|nr)\.?)?|s/n|asset tag)\s*[:=#]?\s*)"
     r"(?!removed\b)([\w-]*\d[\w-]*)|(?<![\w.])(\+)(\d{1,3}(?:[ /()-]{0,2}\d{2,5}){2,5})(?![\w.])",
@@ -109,8 +109,8 @@ _SECRET = (
 _VALUE = r"""(?P<secret>"[^"]*"|'[^']*'|(?!removed\b)[^\s,;&|'"<>]+)"""
 _SCHEME = r"(?:(?:bearer|basic|digest|token|negotiate|apikey)\s+)?"
 _SIGN = r"[\"']?\s*(?::=|=>|[:=])\s*"
-# What opens an account, where it is given to a program, to a server, or in a sentence. In each the
-# group `secret` is what is replaced.
+# Passwords, tokens and other credentials in command lines, messages to servers, and sentences. The
+# group `secret` of each pattern is replaced.
 CREDENTIALS = tuple(re.compile(text, re.IGNORECASE | re.DOTALL) for text in (
     r"(?P<secret>-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|$))",
     r"\b(?:set-)?cookie2?:\s*(?P<secret>[^'\"\n]+)",
@@ -129,7 +129,7 @@ CREDENTIALS = tuple(re.compile(text, re.IGNORECASE | re.DOTALL) for text in (
     rf"\b(?:mysql\w*|mariadb\w*)\b[^|;\n]*?\s-p{_VALUE}",
     rf"\b(?:mosquitto_\w+|ipmitool|snmp\w+|nmcli)\b[^|;\n]*?\s-[PAXc]\s*{_VALUE}",
     rf"\bwpa_passphrase\s+\S+\s+{_VALUE}",
-    # Forms that issuers give their tokens.
+    # Forms of tokens of known issuers.
     r"(?P<secret>\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?)",
     (r"(?P<secret>\b(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{10,}|AKIA[0-9A-Z]{12,}|"
      r"xox[abeprs]-[\w-]{8,}|sk-[\w-]{16,}|sk_(?:live|test)_\w+|AIza[\w-]{20,}|hf_\w{16,}|"
@@ -138,13 +138,12 @@ CREDENTIALS = tuple(re.compile(text, re.IGNORECASE | re.DOTALL) for text in (
     r"(?P<secret>\$(?:[1-9]\w?|argon2\w*|2[aby]|y|apr1)\$[./\w$=,+-]{8,})",
     r"\bSHA256:(?P<secret>[A-Za-z0-9+/]{43}=?)",
 ))
-# Long and of all three kinds of characters: chance made it.
+# Long text with digits, upper-case and lower-case letters, which is probably random.
 RANDOM_TEXT = re.compile(
     r"(?<![\w+/=.-])(?=[A-Za-z0-9+/=]*[0-9])(?=[A-Za-z0-9+/=]*[A-Z])(?=[A-Za-z0-9+/=]*[a-z])"
     r"[A-Za-z0-9+/]{20,}={0,2}(?![\w+/=.-])")
 
-# Where programs print the name of a host that they can't reach, or want it. In each the group
-# `host` is the name.
+# Names of hosts in messages and options of programs. The group `host` of each pattern is the name.
 _HOST = r"(?P<host>[A-Za-z0-9_][\w.-]*)"
 HOSTS_IN_MESSAGES = tuple(re.compile(text, re.IGNORECASE) for text in (
     (rf"(?<![\w.-]){_HOST}: (?:(?:host|network|destination)[\w ]* (?:unreachable|down)|"
@@ -166,7 +165,7 @@ HOSTS_IN_MESSAGES = tuple(re.compile(text, re.IGNORECASE) for text in (
     rf"(?<![\\\w])\\\\{_HOST}(?=\\)", rf"\b\w+@{_HOST}:[~/]",
     r"\b(?P<host>[\w-]+)\.(?:local|lan|home|fritz\.box|internal|localdomain)\b",
 ))
-# A domain's name. Two labels need a known top-level domain, as files have suffixes.
+# A domain's name. Two labels need a known top-level domain, because file names look alike.
 _TOP = (
     "com|net|org|info|biz|edu|gov|mil|int|io|dev|app|cloud|online|site|xyz|tech|local|lan|home|"
     "box|internal|intranet|corp|localdomain|domain|private|arpa|example|test|invalid|onion|me|tv|"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What in a data file tells of machines, networks and people, and what to put in its place.
+"""Finds data in a data file that reveal machines, networks and people, and replaces them.
 
-Each thing gets a name of its own that is the same wherever it stands, so that a series
-which is named after a host, and the parameter that asks for it, still say the same.
+Each thing has one replacement, wherever it occurs. So a series that is named after a host, and the
+test parameter that names the host, still agree.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ DOCUMENTATION = [ipaddress.ip_network(text) for text in (
     "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32",
     # of test equipment, and of the lab (RFC 2544)
     "198.18.0.0/15")]
-# In one data file; each is looked for in every text.
+# Largest number of hosts in a data file. Each is searched for in every text.
 MOST_HOSTS = 200
-# A host of such a name tells of nobody; and series of tests are called so.
+# Names of hosts that reveal nobody. Some also are words in names of series.
 COMMON = frozenset((
     *LAB_HOSTS, "localhost", "host", "gateway", "www", "test", "ping", "udp", "tcp", "icmp", "irtt",
     "download", "upload", "totals", "netperf", "netserver", "iperf", "iperf3", "ndt7", "flent",
@@ -37,13 +37,13 @@ COMMON = frozenset((
 
 _SSH_HOST = re.compile(r"ssh://(?:[^@/]*@)?([A-Za-z][\w.-]*)(?::\d+)?/?")
 _URL_HOST = re.compile(r"\b[a-z][a-z0-9+]*://(?:[^\s/@]*@)?([A-Za-z][\w.-]*)")
-# Ends of names of files, which look like names of domains with three parts.
+# Suffixes of file names, which look like names of domains with three parts.
 _FILE_NAMES = re.compile(
     r"\.(?:gz|py|sh|conf|batch|json|log|pcap|txt|md|html?|csv|png|svg|xz|bz2|zip|deb|so|c|h|inc|flent|"
     r"patch|yaml|toml|cfg|exe|service|slice|mount|parquet)$", re.IGNORECASE)
 REPLACED = "removed"
 _WORD_OF_NAME = re.compile(r"(\s+|::)")
-# A user of such a name is nobody.
+# Names of users that reveal nobody.
 NOBODY = frozenset(("user", "root", "nobody", "shared", "public", "guest", "default",
                     "sudo", "adm", "wheel", "users", "netdev", "plugdev", "docker", "audio"))
 _MOST_USERS = 100
@@ -51,14 +51,15 @@ _FIRST_PERSON = 1000
 
 
 class Secrets:
-    """Of one data file. removed: what was found and is replaced, text by text."""
+    """The secrets of one data file, with their replacements. removed: texts that were found and
+    replaced."""
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
         self._stand_ins: dict[str, str] = {}
         self._taken: set[str] = set()
         self._addresses: list[str] = []
         self.removed: set[str] = set()
-        # What nothing was found in: keys and messages repeat.
+        # Texts without secrets. They are kept, because keys and messages repeat.
         self._harmless: set[str] = set()
         names: dict[str, None] = {}
         for text in texts(metadata):
@@ -70,15 +71,16 @@ class Secrets:
             raise BadResult(f"it names more than {MOST_HOSTS} hosts")
         self._names = [one for name in names if (one := _Name.of(name))]
         self.users = users(metadata)
-        # Wherever a folder is called after one.
+        # Folders that have the name of a user.
         self._users = re.compile(
             rf"([/\\~])({'|'.join(map(re.escape, sorted(self.users)))})(?=[/\\\s:;,'\"]|$)"
             if self.users else r"(?!)()()")
 
     def clean(self, text: str, *, apart: bool = False) -> tuple[str, str]:
-        """Return the text without what tells of somebody, and the kinds that were in it.
+        """Return the text with secrets replaced, and the kinds of secrets that were in it, "" if
+        none.
 
-        apart: in it, as in names of files, any other character may stand for a dot.
+        apart: any other character may replace a dot of an address, as in file names.
         """
         if text in self._harmless and not apart:
             return text, ""
@@ -86,7 +88,7 @@ class Secrets:
         steps: list[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]] = [
             *(("password or token", pattern, self._credential) for pattern in patterns.CREDENTIALS),
             ("name of a network", patterns.NETWORK, self._behind),
-            # Of the form that settings want.
+            # Replaced by an address in the form that settings require.
             ("router's address", patterns.SSH, lambda match: self._gone(match,
                                                                          "ssh://root@router")),
             ("user or password", patterns.IN_URL, self._in_url),
@@ -122,6 +124,8 @@ class Secrets:
 
     def _addresses_and_cards(self, lowered: str) -> list[
             tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]]:
+        """Return the patterns of addresses: kind, pattern and function that replaces a match.
+        lowered: the text in lower case."""
         return [("hardware address", patterns.MAC_IN_UUID, self._mac_in_uuid),
                 ("hardware address", patterns.MAC, self._mac),
                 *([("address", patterns.IPV6_LITERAL, self._literal)]
@@ -141,7 +145,7 @@ class Secrets:
                 ("address", patterns.DECIMAL_IPV4, self._decimal)]
 
     def _credential(self, match: re.Match[str]) -> str:
-        """Replace what opens an account, in its place between all else."""
+        """Return the match with its secret replaced."""
         secret = match["secret"].strip("'\"")
         if not secret or secret == REPLACED or is_stand_in_of_router(secret):
             return match[0]
@@ -150,6 +154,7 @@ class Secrets:
         return whole[:start - begin] + REPLACED + whole[end - begin:]
 
     def _behind(self, match: re.Match[str]) -> str:
+        """Return the match with its second group replaced."""
         value = match[2].strip("'\"")
         if not value or value == REPLACED or re.fullmatch(r"\d{1,3}", value):
             return match[0]
@@ -157,6 +162,7 @@ class Secrets:
         return match[1] + REPLACED
 
     def _account(self, match: re.Match[str]) -> str:
+        """Return the match with the name of an account replaced."""
         name = match[2].strip("'\"")
         if name in NOBODY or name in (REPLACED, "s", "the", "a"):
             return match[0]
@@ -164,34 +170,40 @@ class Secrets:
         return f"{match[1]}user"
 
     def _device_number(self, match: re.Match[str]) -> str:
+        """Return the match with the number of a device replaced."""
         before, number = (match[1], match[2]) if match[1] else (match[3], match[4])
         self.removed.add(number)
         return f"{before if match[1] else ''}{REPLACED}"
 
     def _encoded_at(self, match: re.Match[str]) -> str:
+        """Return the replacement for user%40host."""
         if match[1] in NOBODY and is_common(match[2]):
             return match[0]
         self.removed.add(match[0])
         return "user%40host"
 
     def _user_at_name(self, match: re.Match[str]) -> str:
+        """Return the replacement for user@host without a domain."""
         if match[1] in NOBODY or (is_common(match[1]) and is_common(match[2])):
             return match[0]
         self.removed.add(match[0])
         return f"user@{match[2] if is_common(match[2]) else self.stand_in_for(match[2])}"
 
     def _domain(self, match: re.Match[str]) -> str:
+        """Return the replacement for the name of a domain."""
         if not is_domain(match[0]):
             return match[0]
         return self.stand_in_for(match[0])
 
     def _random(self, match: re.Match[str]) -> str:
+        """Return the replacement for random text."""
         if is_common(match[0]):
             return match[0]
         self.removed.add(match[0])
         return REPLACED
 
     def _padded(self, match: re.Match[str]) -> str:
+        """Return the replacement for an IPv4 address with leading zeros."""
         word = ".".join(str(int(part)) for part in match[0].split("."))
         if not is_address(word) or tells_of_nobody(word):
             return match[0]
@@ -199,6 +211,7 @@ class Secrets:
         return self._stand_in(word)
 
     def _reverse_ipv4(self, match: re.Match[str]) -> str:
+        """Return the replacement for an IPv4 address before in-addr.arpa."""
         parts = [part for part in match[1].split(".") if part]
         if all(part == "0" for part in parts):
             return match[0]
@@ -206,12 +219,14 @@ class Secrets:
         return "0." * len(parts)
 
     def _zeros(self, match: re.Match[str]) -> str:
+        """Return zeros in place of hexadecimal digits."""
         if not match[0].strip("0"):
             return match[0]
         return self._gone(match, "0" * len(match[0]))
 
     def _hex(self, match: re.Match[str]) -> str:
-        """Eight hexadecimal digits, behind 0x or if they are a private address."""
+        """Return zeros in place of eight hexadecimal digits, if they follow 0x or are a private
+        address."""
         value = int(match[0], 16)
         turned = int.from_bytes(value.to_bytes(4, "little"))
         of_c = match.string[max(match.start() - 2, 0):match.start()].lower() == "0x"
@@ -221,15 +236,16 @@ class Secrets:
         return match[0]
 
     def _decimal(self, match: re.Match[str]) -> str:
+        """Return zeros in place of a decimal number that is a private address."""
         value = int(match[0])
         return self._zeros(match) if value < 1 << 32 and _is_private(value) else match[0]
 
     def is_stand_in(self, text: str) -> bool:
-        """Return whether a text stands for something that was replaced."""
+        """Return whether a text is the replacement for something."""
         return text in self._stand_ins.values()
 
     def stand_in_for(self, name: str) -> str:
-        """Return what stands for the name of a host, wherever it is."""
+        """Return the replacement for the name of a host, which is always the same."""
         key = _same(name.lower().strip("."))
         self.removed.add(name.lower())
         if key not in self._stand_ins:
@@ -238,27 +254,30 @@ class Secrets:
         return self._stand_ins[key]
 
     def learn(self, name: str) -> None:
-        """Have a host's name replaced wherever it stands from now on."""
+        """Replace a host's name in all texts that are cleaned from now on."""
         if len(self._names) < MOST_HOSTS and (one := _Name.of(name)):
             self._names.append(one)
             self._harmless.clear()
 
     def series_name(self, name: str) -> str:
-        """Return a series' name without the words that neither Flent nor this package writes."""
+        """Return a series' name with those words replaced that neither Flent nor this package
+        writes."""
         clean, _kinds = self.clean(name)
         words = _WORD_OF_NAME.split(clean)
         return "".join(word if is_common(word) else self._stand_in_word(word) for word in words)
 
     def _stand_in_word(self, word: str) -> str:
+        """Return the replacement for a word of a series' name."""
         inner = word.strip("()[],;")
         self.learn(inner)
         start = word.index(inner) if inner else 0
         return word[:start] + self.stand_in_for(inner) + word[start + len(inner):]
 
     def _host(self, name: _Name, match: re.Match[str]) -> str:
+        """Return the replacement for a form of a host's name."""
         text = match[2].lower()
         self.removed.add(text)
-        # Another host of the same domain, or a form of the same name.
+        # The match may be another host of the same domain, or another form of the name.
         key = name.first if _same(text).startswith(_same(name.first)) else _same(text)
         if key not in self._stand_ins:
             hosts = sum(one.startswith("host") for one in self._stand_ins.values())
@@ -266,10 +285,12 @@ class Secrets:
         return f"user@{self._stand_ins[key]}" if match[1] else self._stand_ins[key]
 
     def _gone(self, match: re.Match[str], by: str) -> str:
+        """Record a match as removed, and return its replacement `by`."""
         self.removed.add(match[0])
         return by
 
     def _mac(self, match: re.Match[str]) -> str:
+        """Return the replacement for a hardware address."""
         text = match[0]
         digits = re.sub("[^0-9A-Fa-f]", "", text)
         if not digits.strip("0"):
@@ -278,30 +299,35 @@ class Secrets:
         return self._gone(match, between.join(["00"] * 6) if between else "0" * 12)
 
     def _mac_in_uuid(self, match: re.Match[str]) -> str:
+        """Return the replacement for a UUID that contains a hardware address."""
         self.removed.add(match[2])
         return match[1] + "0" * 12
 
     def _in_url(self, match: re.Match[str]) -> str:
+        """Return the replacement for user and password in a URL."""
         if match[2] in NOBODY:
             return match[0]
         self.removed.add(f"{match[2]}@")
         return f"{match[1]}user@"
 
     def _user_at(self, match: re.Match[str]) -> str:
+        """Return the replacement for user@."""
         if match[1] in NOBODY:
             return match[0]
         self.removed.add(match[0])
         return "user@"
 
     def _user(self, match: re.Match[str]) -> str:
+        """Return the match with the name of a user replaced."""
         if match[2] in NOBODY:
             return match[0]
         self.removed.add(match[0])
         return f"{match[1]}user"
 
     def _address(self, match: re.Match[str]) -> str:
+        """Return the replacement for an address."""
         text = match[0]
-        # A colon behind it may be the sentence's.
+        # A colon after it may be punctuation.
         word = next((one for one in (text, text[:-1], text.rstrip(":")) if is_address(one)), "")
         if not word or tells_of_nobody(word):
             return text
@@ -309,7 +335,7 @@ class Secrets:
         return self._stand_in(word) + text[len(word):]
 
     def _dashed(self, match: re.Match[str]) -> str:
-        """An IPv4 address with dashes, as part of a name."""
+        """Return the replacement for an IPv4 address with dashes, which is part of a name."""
         whole, (start, end) = match.string, match.span()
         named = (patterns.NAME_BEFORE.search(whole[max(start - 2, 0):start])
                  or patterns.NAME_BEHIND.match(whole[end:end + 2]))
@@ -320,6 +346,7 @@ class Secrets:
         return self._stand_in(word).replace(".", match[2])
 
     def _literal(self, match: re.Match[str]) -> str:
+        """Return the replacement for an address before .ipv6-literal.net."""
         word = match[1].replace("-", ":")
         if not is_address(word) or tells_of_nobody(word):
             return match[0]
@@ -327,6 +354,7 @@ class Secrets:
         return self._stand_in(word).replace(":", "-")
 
     def _reverse(self, match: re.Match[str]) -> str:
+        """Return the replacement for an IPv6 address before ip6.arpa."""
         digits = match[1].replace(".", "")[::-1].ljust(32, "0")
         word = ":".join(digits[place:place + 4] for place in range(0, 32, 4))
         if tells_of_nobody(word):
@@ -337,13 +365,15 @@ class Secrets:
 
     @property
     def gone(self) -> set[str]:
-        """What must not stand anywhere any more."""
+        """Texts that must not occur in the shared file."""
         return self.removed - set(self._stand_ins.values())
 
     def _seen_address(self, match: re.Match[str]) -> str:
+        """Return the replacement for an address with other separators."""
         return self._stand_ins[str(ipaddress.ip_address(re.sub("[._:-]", ".", match[0])))]
 
     def _stand_in(self, word: str) -> str:
+        """Return the replacement for an address: one that is reserved for documentation."""
         address = ipaddress.ip_address(word)
         if str(address) not in self._stand_ins:
             if address.version == 4:
@@ -360,8 +390,12 @@ class Secrets:
 
 @dataclass(frozen=True)
 class _Name:
-    """A host's name. first: its first part; marks: one of them is in each text that has it;
-    pattern: all its forms: whole, without its domain, and other hosts of the domain."""
+    """A host's name.
+
+    first: its first part.
+    marks: texts of which each text with the name contains one.
+    pattern: all of its forms: whole, without its domain, and other hosts of the domain.
+    """
 
     first: str
     marks: tuple[str, ...]
@@ -369,7 +403,7 @@ class _Name:
 
     @classmethod
     def of(cls, name: str) -> _Name | None:
-        """Return None for what is no name, and for names that tell of nobody."""
+        """Return the record of a host's name. None if it is not a name, or if it reveals nobody."""
         name = name.strip(".").lower()
         if is_address(name) or not re.fullmatch(r"[a-z0-9_][a-z0-9_.-]{0,250}", name):
             return None
@@ -382,7 +416,7 @@ class _Name:
             forms.append(_loose(name))
             marks.append(_longest(name))
         if first not in COMMON and not first.isdigit() and not is_common(first):
-            # With any domain, as a resolver may have put one behind it.
+            # Any domain may follow, because a resolver may have added one.
             forms.append(_loose(first) + r"(?:\.[a-z0-9-]+)*")
             marks.append(_longest(first))
         if not forms:
@@ -392,7 +426,7 @@ class _Name:
 
 
 def _hosts_in(text: str) -> Iterator[str]:
-    """Yield the names of hosts in a text that stand where programs print or take them."""
+    """Yield the names of hosts in the messages and options of programs that a text contains."""
     for pattern in patterns.HOSTS_IN_MESSAGES:
         for match in pattern.finditer(text):
             name = match["host"].strip(".")
@@ -405,28 +439,31 @@ def _hosts_in(text: str) -> Iterator[str]:
 
 
 def is_domain(name: str) -> bool:
-    """Return whether it is no name of a file, and not all of it words of programs."""
+    """Return whether a name is that of a domain, not of a file, and does not consist of words of
+    programs."""
     return not (is_common(name) or _FILE_NAMES.search(name)) and not is_address(name)
 
 
 def is_stand_in_of_router(text: str) -> bool:
-    """Return whether it is the address that stands for any router's."""
+    """Return whether a text is the replacement for a router's address."""
     return text == "ssh://root@router"
 
 
 def _is_private(value: int) -> bool:
+    """Return whether a number is an IPv4 address of a private network."""
     address = ipaddress.ip_address(value)
     return address.is_private and not (address.is_loopback or address.is_reserved) \
         and value >> 24 != 0 and not tells_of_nobody(str(address))
 
 
 def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Yield names of the hosts that took part, from where Flent and this package keep them."""
+    """Yield the names of the hosts that took part, from the metadata in which Flent and this
+    package record them."""
     aqm = metadata.get("AQM")
     requested = aqm.get("requested") if isinstance(aqm, dict) else None
     requested = requested if isinstance(requested, dict) else {}
     for key in ("testbed", "server_testbed"):
-        # A router's name may stand elsewhere, too, such as in an error of ssh.
+        # A router's name may also occur elsewhere, such as in an error of ssh.
         match = _SSH_HOST.fullmatch(str(requested.get(key)))
         if match:
             yield match[1]
@@ -441,7 +478,7 @@ def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 def users(metadata: Mapping[str, Any]) -> set[str]:
-    """Return names of people that the file's own words give away, and those of this machine."""
+    """Return the names of people that the file's texts reveal, and the users of this machine."""
     environment = metadata.get("ENVIRONMENT")
     values = [environment.get(key) for key in ("USER", "LOGNAME", "HOME", "SUDO_USER")] \
         if isinstance(environment, dict) else []
@@ -457,7 +494,7 @@ def users(metadata: Mapping[str, Any]) -> set[str]:
 
 
 def texts(tree: Any) -> Iterator[str]:
-    """Yield every text in a tree, keys included; one that stands there often comes once."""
+    """Yield every text in a tree, including keys, each once."""
     seen: set[str] = set()
     pending: list[Any] = [tree]
     while pending:
@@ -474,7 +511,7 @@ def texts(tree: Any) -> Iterator[str]:
 
 
 def is_address(word: str) -> bool:
-    """Return whether it is an IP address."""
+    """Return whether a word is an IP address."""
     try:
         ipaddress.ip_address(word)
     except ValueError:
@@ -483,21 +520,24 @@ def is_address(word: str) -> bool:
 
 
 def tells_of_nobody(word: str) -> bool:
-    """Return whether an address is loopback, unspecified, or reserved for documentation or
-    for benchmarks."""
+    """Return whether an address reveals nobody: loopback, unspecified, or reserved for
+    documentation or benchmarks."""
     address = ipaddress.ip_address(word)
     return address.is_loopback or address.is_unspecified or any(
         address in network for network in DOCUMENTATION if network.version == address.version)
 
 
 def _same(name: str) -> str:
+    """Return a name with its separators replaced by dots."""
     return re.sub("[._-]", ".", name)
 
 
 def _longest(name: str) -> str:
+    """Return the longest part of a name."""
     return max(re.split("[._-]", name), key=len)
 
 
 def _loose(name: str) -> str:
-    """Return a pattern of the name with any of . - _ for each of them, as file names have."""
+    """Return a pattern of a name that accepts any of . - _ as separator, as file names have
+    them."""
     return "[._-]".join(map(re.escape, re.split("[._-]", name)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A data file of one of our tests in the form of one that every Flent has, and back.
+"""Converts a data file of this package's tests to one that every Flent can open, and back.
 
-Series that Flent's test names otherwise are renamed, and the test parameters that it makes
-its series from are added; the file says which, so that this package reads it as it was.
+Series to which Flent's test gives other names are renamed, and the test parameters from which it
+makes its series are added. The file records both, so that this package can restore it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 from flent_aqm.base.errors import BadResult
 from flent_aqm.spec.definitions import our_tests
 
-# In metadata: {name, stored_as, and where they apply series: {stored: own}, parameters: [name]}.
+# Key of the metadata with {name, stored_as, series: {stored: own}, parameters: [name]}. The last
+# two are optional.
 SHARED_TEST = "AQM_TEST"
 
 Object = dict[str, Any]
@@ -22,44 +23,52 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True)
 class StockTest:
-    """name: of Flent's test; series: own name -> Flent's; parameters: that its definition
-    needs."""
+    """The test of Flent whose form a data file gets."""
 
+    # Name of Flent's test.
     name: str
+    # Own name of a series -> Flent's.
     series: Mapping[str, str] = field(default_factory=dict)
+    # Test parameters that its definition needs.
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 def _speed_test(names: Sequence[str]) -> str:
+    """Return the name of Flent's test with the same directions."""
     way = {(True, True): "tcp_bidirectional", (True, False): "tcp_download",
            (False, True): "tcp_upload", (False, False): "ping"}
     return way["TCP download" in names, "TCP upload" in names]
 
 
 def _as_is(names: Sequence[str]) -> StockTest:
+    """Return Flent's test for series that already have its names."""
     return StockTest(_speed_test(names))
 
 
 def _quic(names: Sequence[str]) -> StockTest:
+    """Return Flent's test for quic_download."""
     return StockTest("tcp_download", {"QUIC download": "TCP download"})
 
 
 def _rrul(names: Sequence[str]) -> StockTest:
+    """Return Flent's test for rrul_compete."""
     return StockTest("rrul")
 
 
 def _numbered(way: str, names: Sequence[str]) -> StockTest:
-    """Return the streams of tcp_ndown or tcp_nup."""
+    """Return Flent's test tcp_ndown or tcp_nup with these series as its streams."""
     series = {name: f"TCP {way}::{number}" for number, name in enumerate(names, 1)}
     return StockTest("tcp_ndown" if way == "download" else "tcp_nup", series,
                   {f"{way}_streams": str(len(series))})
 
 
 def _competing(names: Sequence[str]) -> StockTest:
+    """Return Flent's test for tcp_compete."""
     return _numbered("download", [name for name in names if name.startswith("TCP download ")])
 
 
 def _flows(names: Sequence[str]) -> StockTest:
+    """Return Flent's test for aqm_flows: the streams of the direction that has more."""
     ways = {way: [name for name in names if name.startswith((f"TCP {way} ", f"UDP {way} "))]
             for way in ("download", "upload")}
     way = max(ways, key=lambda way: len(ways[way]))
@@ -67,7 +76,8 @@ def _flows(names: Sequence[str]) -> StockTest:
 
 
 def _pings(names: Sequence[str]) -> StockTest:
-    """The first host's ping is the test's; the others' are those of its ping_hosts."""
+    """Return Flent's test for ping_exp. The first host's ping is that of the test, the others are
+    in ping_hosts."""
     before = "Ping (ms) ICMP "
     hosts = [name.removeprefix(before) for name in names if name.startswith(before)]
     series = {f"{before}{host}": f"{before}{host} (extra)" for host in hosts[1:]}
@@ -76,14 +86,15 @@ def _pings(names: Sequence[str]) -> StockTest:
                   {"ping_hosts": ",".join(hosts[1:])} if hosts[1:] else {})
 
 
-# The others have Flent's names.
+# Series of the other tests have Flent's names.
 OWN_SERIES: Mapping[str, Callable[[Sequence[str]], StockTest]] = {
     "quic_download": _quic, "rrul_compete": _rrul, "tcp_compete": _competing, "aqm_flows": _flows,
     "ping_exp": _pings}
 
 
 def store(whole: Object) -> None:
-    """Give a file of one of our tests the form of Flent's test, in place."""
+    """Convert a file of this package's tests to the form of Flent's test, in place. Other files are
+    not changed."""
     metadata = whole["metadata"]
     name = metadata.get("NAME")
     if name not in our_tests():
@@ -102,7 +113,7 @@ def store(whole: Object) -> None:
 
 
 def restore(whole: Object, metadata: Object) -> None:
-    """Undo store(), in place. Raises BadResult for a file in which it makes no sense."""
+    """Undo store(), in place. Raises BadResult if the recorded names of series are not unique."""
     shared = metadata.pop(SHARED_TEST, None)
     if not isinstance(shared, dict) or shared.get("stored_as") != metadata.get("NAME") \
             or not isinstance(shared.get("name"), str):
@@ -121,7 +132,7 @@ def restore(whole: Object, metadata: Object) -> None:
 
 
 def _rename(whole: Object, names: Mapping[str, str]) -> None:
-    """Other names of series wherever they are keys; their order stays."""
+    """Rename series wherever they are keys. Their order is kept."""
     if not names:
         return
     for tree, key in ((whole, "raw_values"), (whole, "results"),
@@ -132,8 +143,9 @@ def _rename(whole: Object, names: Mapping[str, str]) -> None:
 
 
 def _renamed(name: str, names: Mapping[str, str]) -> str:
+    """Return the new name of a series."""
     if name in names:
         return names[name]
-    # A series of several values has in results one for each, such as NAME::down.
+    # A series with several values has one in the results for each, such as NAME::down.
     whole, parts, part = name.rpartition("::")
     return f"{names[whole]}::{part}" if parts and whole in names else name

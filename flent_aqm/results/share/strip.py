@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A data file's content without what tells of machines, networks and people, under the name of a
-test that every Flent has."""
+"""Removes data on machines, networks and people from a data file.
+
+The result has the name of a test that every Flent has.
+"""
 
 from __future__ import annotations
 
@@ -15,27 +17,30 @@ from flent_aqm.results.share.allowed import allowed_metadata, allowed_samples, u
 from flent_aqm.results.share.left_over import left_over
 from flent_aqm.results.share.secrets import Secrets
 
-# Forms of numbers that the last look would take for addresses; allowed.py has checked them.
+# Values that the last check would take for addresses. allowed.py has checked them.
 _TIMES = ("TIME", "T0", "BATCH_TIME", "NAME", "FLENT_VERSION", "KERNEL_RELEASE")
 _VERSIONS = ("tools", "kernel", "schema", "flent_aqm")
-# Series in one line of the output; the others are counted.
+# Largest number of lines on what was removed. Others are counted.
 _MOST_TOLD = 40
 
 
 @dataclass(frozen=True)
 class StrippedFile:
-    """whole: the content to share; name: of its file; removed: in a line each what was taken
-    out of it or changed."""
+    """A cleaned data file."""
 
+    # The content to share.
     whole: dict[str, Any]
+    # File name.
     name: str
+    # A line for each thing that was removed or changed.
     removed: list[str]
 
 
 def strip(data: DataFile) -> StrippedFile:
-    """Return what can be given to anybody. Raises BadResult if something would be left."""
+    """Return the content of a data file that can be given to anyone. Raises BadResult if a secret
+    would remain."""
     secrets = Secrets(data.metadata)
-    # First, as a name that is found here may stand in the metadata, too.
+    # Series are cleaned first, because a name found here may also occur in the metadata.
     changed: dict[str, str] = {}
     results = _renamed(data.whole.get("results", {}), "results", secrets, changed)
     raw_values: dict[str, Any] = {}
@@ -44,7 +49,7 @@ def strip(data: DataFile) -> StrippedFile:
         changed |= removed
     metadata, removed = allowed_metadata(data.metadata, secrets)
     stem, _, _ = data.path.name.partition(".flent")
-    # Whoever gets the file should be able to type its name.
+    # The file's name should be easy to type.
     stem = "".join(one if one.isprintable() else "_" for one in stem)
     clean, kinds = secrets.clean(stem, apart=True)
     if kinds:
@@ -62,6 +67,7 @@ def strip(data: DataFile) -> StrippedFile:
 
 
 def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
+    """Raise BadResult if a secret is left in the content or the name of the file."""
     aqm = whole["metadata"].get("AQM")
     checked = {**whole, "metadata": {
         key: value for key, value in whole["metadata"].items() if key not in _TIMES}}
@@ -75,7 +81,14 @@ def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
 
 def _renamed(series: Any, where: str, secrets: Secrets, changed: dict[str, str]
              ) -> Mapping[str, Any]:
-    """Return the same values under clean names."""
+    """Return the values of series under clean names.
+
+    Args:
+        series: name of a series -> value.
+        where: the part of the file.
+        secrets: the file's secrets.
+        changed: gets an entry for each changed name.
+    """
     if not isinstance(series, dict):
         return {}
     renamed: dict[str, Any] = {}

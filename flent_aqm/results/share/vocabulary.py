@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The words that Flent and this package write into data files.
+"""Collects the words that Flent and this package write into data files.
 
-A shared file keeps a key, a name of a series or a setting only if each of its words is a number or
-one of these words. A name that somebody gave to a machine, a network or an account is none of them.
+A shared file keeps a key, a series' name or a setting only if each of its words is a number or one
+of these. A name that somebody gave to a machine, a network or an account is not among them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DOCSTRING = re.compile(r'"""(?:.|\n)*?"""')
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 _TEXT = re.compile(r'"([^"\n]*)"|\'([^\'\n]*)\'')
 _WORD = re.compile(r"[A-Za-z0-9]+")
-# What kernels and tools write that stands in no source here: counters of qdiscs, parts of versions.
+# Words of kernels and tools that are in no source here: counters of qdiscs, parts of versions.
 _OF_TOOLS = frozenset((
     "arm", "aarch64", "amd64", "arm64", "x86", "x64", "generic", "cloud", "rt", "lowlatency",
     "utility", "libbpf", "iproute2", "ss", "maxpacket", "lastcount", "ldelay", "newpackets",
@@ -39,7 +39,8 @@ _UNITS = frozenset((
     "kbps", "mbps", "gbps", "p", "pps", "pkt", "hz", "min", "h"))
 _LONGEST_NUMBER = 9
 _NUMBER_AND_UNIT = re.compile(r"\d{1,9}([a-z]{1,4})")
-# A number of flows of a congestion control, as `2xcubic` or `1xudp8`; a word with its number.
+# A number of flows with a congestion control, such as `2xcubic` or `1xudp8`, and a word with its
+# number.
 _FLOWS = re.compile(r"\d{1,4}x(\d{1,6}|[a-z]+\d{0,4})")
 _NUMBERED = re.compile(
     r"(?:burst|cross|core|cpu|eth|wlan|udp|tcp|af|cs|dest|ifb|clients?|run|host|user|v|q|rate|lan|"
@@ -49,7 +50,8 @@ _HEXADECIMAL = re.compile(r"0x(?:[0-9a-f]{1,4}|0+)")
 
 @cache
 def vocabulary() -> frozenset[str]:
-    """Return the words of all texts in the sources of Flent and of this package, in lower case."""
+    """Return the words of all string literals, classes and fields in the sources of Flent and this
+    package, in lower case."""
     words = {*_OF_TOOLS, *(part for name in QUEUES for part in _WORD.findall(name))}
     for path in _sources():
         source = _COMMENT.sub("", _DOCSTRING.sub("", path.read_text("utf-8", errors="replace")))
@@ -60,16 +62,17 @@ def vocabulary() -> frozenset[str]:
     return frozenset(words)
 
 
-# Names of classes, as a series has its runner's, and of fields, of which keys are made.
+# Names of classes, which series have as runners, and of fields, from which keys are made.
 _CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 _FIELD = re.compile(r"^    ([a-z][a-z0-9_]{3,40}): ", re.MULTILINE)
 
 
 def _sources() -> Iterator[Path]:
+    """Yield the source files and test definitions of Flent and this package."""
     for package in ("flent", "flent_aqm"):
         spec = find_spec(package)
         for place in (spec.submodule_search_locations or ()) if spec else ():
-            # Patterns of secrets are no words for data files.
+            # Patterns of secrets are left out, because they are not words of data files.
             yield from (path for path in Path(place).rglob("*.py") if path.parent.name != "share")
             yield from Path(place).glob("tests/*.conf")
             yield from Path(place).glob("tests/*.inc")
@@ -85,6 +88,7 @@ def is_common(text: str) -> bool:
 
 @cache
 def _is_common_word(word: str) -> bool:
+    """Return whether a word is a number, or one that these programs write."""
     if len(word) == 1 or word in vocabulary():
         return True
     if word.isdigit():
