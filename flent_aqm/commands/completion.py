@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm completion`: prints a script for completion of commands, options and files in a
-shell."""
+"""`flent-aqm completion`: prints a script with which a shell completes command lines."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ def main(args: argparse.Namespace) -> int:
     damaged = 0
 
     def good(work: Callable[[DataFile], Result]) -> Iterator[Result]:
-        """Yield the result of `work` for each file that is not damaged, and print and count the
-        damaged ones."""
+        """Yield the result of `work` for each file that is not damaged. Print and count the damaged
+        files."""
         nonlocal damaged
         for _, result in each_file(files, work, args.jobs):
             if isinstance(result, BadResult):

@@ -43,7 +43,8 @@ Numbers = NDArray[numpy.float64]
 
 @dataclass(frozen=True)
 class DataFile:
-    """A data file."""
+    """A data file: its metadata, its raw samples by series, and all of its content as it was read
+    (`whole`)."""
 
     path: Path
     # Version of Flent's file format.

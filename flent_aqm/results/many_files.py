@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Applies a function to each of many data files, on all processor cores. Each process holds one
-file in memory."""
+"""Applies a function to each of many data files, on all processor cores.
+
+Each process holds one file in memory.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +112,7 @@ def _is_of_netperf_wrapper(path: Path) -> bool:
 
 
 class Sampled(Protocol):
-    """A run of a file. samples: a hash of its samples, "" where its file has none."""
+    """Interface of a run with a hash of its samples, "" if its file has none."""
 
     @property
     def path(self) -> Path: ...
@@ -126,15 +128,19 @@ SampledRun = TypeVar("SampledRun", bound=Sampled)
 
 
 def recorded_samples(aqm: Mapping[str, object]) -> str:
-    """Return the hash of the samples that the AQM object of a file's metadata has, "" for none."""
+    """Return the hash of a run's samples that its metadata has, "" if there is none. aqm: the
+    object AQM."""
     recorded = aqm.get("samples_sha256")
     return recorded if isinstance(recorded, str) else ""
 
 
 def counted_once(runs: Sequence[SampledRun]) -> tuple[list[SampledRun], str]:
-    """Return the runs without those that have samples and settings of an earlier one, and a line
-    about these, "" without any: copies of a file, and runs of the lab with one seed, are one run,
-    and would count as several in every interval."""
+    """Return the runs without repetitions of the same measurement, and a line about them, "" if
+    there are none.
+
+    Runs with the same samples and settings are one measurement, such as copies of a file, or runs
+    of the lab with the same seed. They would count several times in every interval.
+    """
     first: dict[object, SampledRun] = {}
     kept, copies = [], []
     for run in runs:

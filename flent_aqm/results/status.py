@@ -25,7 +25,8 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Status:
-    """Status of a sweep."""
+    """Status of a sweep: its command, planned and failed runs, start and end, and the hashes of its
+    batch files."""
 
     # Words of the command line that began it.
     command: Sequence[str]

@@ -31,7 +31,8 @@ Value = Setting
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that are drawn as one. key: the values of the grouping settings that they share."""
+    """Runs that are drawn together, such as in one line. key: the values of the grouping settings
+    that they share."""
 
     label: str
     look: Look

@@ -181,6 +181,7 @@ class SweepProgress:
         return str(datetime.timedelta(seconds=round(left_s))) if left_s else ""
 
     def _say(self, text: str) -> None:
+        """Print a line above the bar. The text may have Rich's markup."""
         self.console.print(text, soft_wrap=True)
 
 
@@ -193,6 +194,7 @@ class _LeftColumn(ProgressColumn):
         self._left = left
 
     def render(self, task: Task) -> Text:
+        """Return the time left, or dashes if it is not known. Called by Rich."""
         return Text(self._left() or "-:--:--", style="progress.remaining")
 
 

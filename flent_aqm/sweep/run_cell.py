@@ -18,7 +18,8 @@ from flent_aqm.sweep.run_output import RunOutput, make
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A finished run."""
+    """A run that succeeded: its cell, its scores, and its durations on the guest's clock (None in
+    real time) and on the host's clock."""
 
     cell: Cell
     scores: Scores

@@ -23,7 +23,7 @@ from flent_aqm.spec.needs import needs_of_run
 
 @dataclass(frozen=True)
 class RunOutput:
-    """Output of a run."""
+    """Output of a run as bytes: data file, log, capture, or the cause of its failure."""
 
     # The data file that Flent wrote, None if the run failed.
     data: bytes | None

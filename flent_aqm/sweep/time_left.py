@@ -25,7 +25,7 @@ _WEIGHT_OF_ALL = 1.0
 
 @dataclass
 class _Seen:
-    """Sums over runs that have ended."""
+    """Sums of the guessed and of the real durations of runs that have ended."""
 
     # Sum of the guesses, in units of _guess().
     guessed: float = 0.0

@@ -32,7 +32,9 @@ _VARYING = ("link_down_trace", "link_up_trace", "link_down_access", "link_up_acc
 
 @dataclass(frozen=True)
 class Measured:
-    """Measurements of one run."""
+    """Measurements of one run: RTT of the idle line, and RTT, throughput and losses under load.
+    Keys of loaded_ms and lost_pct are what kept the line busy, such as "downloads". Those of mbps
+    are directions."""
 
     # Median RTT of the idle line.
     idle_ms: float
@@ -72,7 +74,8 @@ class Sqm:
 
 @dataclass(frozen=True)
 class Tried:
-    """Runs of one configuration, which repeat each other."""
+    """Runs of one configuration of the line, which repeat each other, with what advice has to know
+    of its router."""
 
     # Name of the configuration for users.
     name: str

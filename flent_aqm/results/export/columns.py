@@ -29,7 +29,8 @@ Cell = str | float | int | bool | None
 
 @dataclass(frozen=True)
 class Column:
-    """A column of an exported table."""
+    """A column of an exported table. path: keys that lead to the value in a data file's
+    metadata."""
 
     name: str
     # TEXT, NUMBER, WHOLE or SWITCH.

@@ -50,7 +50,8 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Trips:
-    """RTTs of a flow's own packets from the capture."""
+    """RTTs of a flow's own packets from the capture: number of connections and packets, and the
+    percentiles 0 to 100, each the mean over connections."""
 
     # Number of connections, and of packets with an RTT.
     connections: int
@@ -61,7 +62,8 @@ class Trips:
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """A flow, or several flows that a tool counts as one."""
+    """A flow, or several flows that a tool counts as one: its time, its throughput over time, TCP's
+    state, and the tool's own results."""
 
     name: str
     # Name of the class that ran the tool.

@@ -46,7 +46,8 @@ LEAST_TRANSACTION, LONGEST_TRIP_MS = 0.9, 20_000.0
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A latency series."""
+    """A latency series: when each probe was sent, and its RTT, infinite if it was lost. still:
+    times in which the tool was stopped. loss_unknown: the reason why losses are not known."""
 
     name: str
     tool: Tool

@@ -18,7 +18,8 @@ from flent_aqm.results.metrics.throughput import throughput_mbps
 
 @dataclass(frozen=True)
 class Requirements:
-    """Requirements of an application."""
+    """Requirements of an application: latency by percentile and loss, each as (optimal, unusable),
+    and the throughput that it needs in each direction."""
 
     # Percentile -> latency for optimal performance, and of an unusable network.
     latency_ms: Mapping[float, tuple[float, float]]

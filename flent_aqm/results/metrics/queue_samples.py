@@ -25,7 +25,8 @@ Samples = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class Queue:
-    """Samples of a device's queues."""
+    """Samples of a device's queues over time: backlog, packets dropped and marked since the
+    previous sample, and bytes sent since the first sample."""
 
     # Time of each sample in epoch seconds.
     at_s: Numbers

@@ -36,7 +36,9 @@ LONGEST_WORDS = 200
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Probes of one phase of a run."""
+    """Probes of one phase of a run: when each was sent, and its RTT, infinite if it was lost.
+    still_s: time of the phase in which the tool was stopped. loss_unknown: the reason why losses
+    are not known."""
 
     # When each probe was sent, in epoch seconds.
     sent_s: Numbers
@@ -64,7 +66,8 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The run in a data file."""
+    """The run in a data file: its latency series, its flows, its settings, and the router's queues
+    and counters."""
 
     path: Path
     # Flent's NAME and TITLE.

@@ -23,7 +23,8 @@ NAMES = {"download_mbps": "throughput_download_mbps", "upload_mbps": "throughput
 
 @dataclass(frozen=True)
 class Scores:
-    """Values of a run for a sweep's table. They follow the names and rules of METRICS."""
+    """Values of a run for a sweep's table: throughput of the test, and of all flows if it shares
+    the line, RTTs of probes under load and of the load's own packets, and warnings."""
 
     # Sum of the test's flows.
     download_mbps: Value

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measures whether flows lose throughput at the same time, as a queue causes that drops packets of
-many.
+"""Measures whether flows lose throughput at the same time.
 
-Own definition. RFC 7567, section 1, and Zhang and Clark (1990) describe the effect.
+This is the effect of a queue that drops packets of many flows at once. Own definition. RFC 7567,
+section 1, and Zhang and Clark (1990) describe the effect.
 """
 
 from __future__ import annotations

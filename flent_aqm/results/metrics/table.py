@@ -61,7 +61,9 @@ class Unavailable:
 
 @dataclass(frozen=True)
 class Metric:
-    """A value that can be computed for a run."""
+    """A value that can be computed for a run, with its unit, description and source. word: returns
+    the source's word for a value, such as a grade. least: smallest value that the source can
+    report."""
 
     name: str
     # Computes the value. Raises NotAvailable.

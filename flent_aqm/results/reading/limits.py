@@ -21,7 +21,9 @@ BYTES_PER_CHARACTER = 2
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits for reading a data file."""
+    """Limits for reading a data file: unpacked size, members of the archive, memory for parsing,
+    processor time for unpacking, and number and total duration of series. hint: advice to the user
+    for a larger file."""
 
     # Size of the JSON text.
     unpacked_bytes: int

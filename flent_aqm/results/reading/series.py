@@ -57,7 +57,8 @@ class Kind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A series."""
+    """A series of a data file: raw samples, or Flent's interpolated steps, in ms or Mbit/s.
+    failure: the reason why it has no samples."""
 
     name: str
     kind: Kind

@@ -90,7 +90,7 @@ Node = Number | Leaf | Arithmetic | Comparison | Logic
 
 @dataclass(frozen=True)
 class _Token:
-    """A token of the text."""
+    """A number, name or sign of the text. at: index of its first character."""
 
     text: str
     # "number", "name" or "sign".
@@ -191,7 +191,7 @@ class _Parser:
         return self.logic("and", self.negation)
 
     def logic(self, word: str, part: Callable[[], Node]) -> Node:
-        """Parse parts that are joined by a word. part: parses one."""
+        """Parse parts that are joined by a word, "or" or "and". part: parses a single part."""
         parts = [part()]
         while self.accept(word):
             parts.append(part())

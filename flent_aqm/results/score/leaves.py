@@ -35,8 +35,8 @@ UNITS = {Kind.TIME: " ms", Kind.RATE: " Mbit/s", Kind.SHARE: " %", Kind.NUMBER: 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A value of a run that a condition uses: a metric, or a function of a trace or of a
-    threshold."""
+    """A value of a run that a condition uses: a metric, or a function of a trace or of a threshold.
+    text: as it is written in the condition."""
 
     # Its text in the condition.
     text: str

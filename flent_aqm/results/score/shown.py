@@ -64,7 +64,9 @@ NO_TERMINAL, NARROW = 250, 110
 
 @dataclass(frozen=True)
 class ScoredFile:
-    """Settings and metrics of a data file."""
+    """Settings and metrics of a data file. probe: name and tool of the latency series from which
+    metrics are computed.
+    notes: lines on how the run was measured."""
 
     path: Path
     settings: Mapping[str, Setting]

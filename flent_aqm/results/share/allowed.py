@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Defines the metadata that a shared data file keeps: an allow-list of keys, with the form of each
-value.
+"""Defines the metadata that a shared data file keeps: allowed keys, with the form of each value.
 
 Everything else is left out, whatever its name, so a new kind of secret needs no new pattern. Only
 TITLE, NOTE and the batch's name and title are free text. Known patterns of secrets in them are

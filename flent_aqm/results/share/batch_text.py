@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cleans a batch file for publication: removes comments, and data on machines, networks and
-people."""
+"""Cleans a batch file for publication.
+
+Removes comments, and data on machines, networks and people.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True)
 class StockTest:
-    """The test of Flent whose form a data file gets."""
+    """The test of Flent whose form a data file gets: its name, own name of a series -> Flent's, and
+    the test parameters that its definition needs."""
 
     # Name of Flent's test.
     name: str

@@ -26,7 +26,8 @@ _MOST_TOLD = 40
 
 @dataclass(frozen=True)
 class StrippedFile:
-    """A cleaned data file."""
+    """A cleaned data file: its content, its new file name, and a line for each thing that was
+    removed or changed."""
 
     # The content to share.
     whole: dict[str, Any]

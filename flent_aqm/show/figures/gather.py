@@ -30,7 +30,8 @@ BASE_DELAY = "base_delay_ms"
 
 @dataclass(frozen=True, eq=False)
 class FigureRow(Row):
-    """A run in the study's figures."""
+    """A run in the study's figures: by direction, throughput and latency as the tool reports them,
+    and captured throughput over time."""
 
     # Direction -> throughput that the tool reports.
     mbps: Mapping[str, float]

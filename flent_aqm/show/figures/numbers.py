@@ -23,7 +23,8 @@ Cell = str | int | float
 
 @dataclass
 class Table:
-    """Values of a figure."""
+    """Values of a figure, for its CSV file: columns, rows, the number of runs, and the cells
+    without a run."""
 
     # Names of the columns.
     columns: Sequence[str]

@@ -52,7 +52,8 @@ _MOST_SHARE_PCT = 125.0
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A run of a speed test."""
+    """A run of a speed test: its throughput as a share of the one that TCP can carry, the latency
+    that the test shows and the measured one, and its verdict."""
 
     path: Path
     settings: Mapping[str, Value]
@@ -85,6 +86,8 @@ def value_of(run: Run, name: str) -> float | None:
 
 
 def _text(run: Run, name: str, form: str) -> str:
+    """Return a metric of a run as text. form: format string for the number, or for the metric's
+    word."""
     value = METRICS[name].of(run)
     if isinstance(value, Unavailable):
         return DASH
@@ -93,6 +96,7 @@ def _text(run: Run, name: str, form: str) -> str:
 
 
 def _verdict(run: Run, shown: Shown) -> str:
+    """Return the verdict that a speed test's user sees."""
     parts = [_text(run, name, form) for name, form in shown.verdict]
     return shown.between.join(parts) or "a rate, no more"
 

@@ -17,7 +17,9 @@ AQMS = ("no_aqm", "codel", "sfq", "fq_codel")
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the study."""
+    """A figure of the study: its number, kind ("throughput", "latency", "instant" or "verdicts"),
+    title, and whether its runs have burst shaping and cross traffic. rates_mbps: rates of a figure
+    over time."""
 
     number: int
     # "throughput", "latency", "instant" (over time) or "verdicts".
@@ -59,7 +61,8 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class Grid:
-    """Rates and queues of all figures."""
+    """Rates and queues that all figures share. model: router model and testbed, as text for the
+    caption."""
 
     # Rates of all runs.
     rates_mbps: Sequence[float]
@@ -106,5 +109,5 @@ def of_least_delay(rows: Sequence[FigureRow]) -> list[FigureRow]:
 
 
 def nearest(rates_mbps: Sequence[float], wanted_mbps: float) -> float:
-    """Return the rate that is closest to the wanted one."""
+    """Return the rate that is closest to the wanted rate."""
     return min(rates_mbps, key=lambda rate: abs(rate - wanted_mbps))

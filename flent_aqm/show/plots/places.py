@@ -24,7 +24,8 @@ MOST_PLACES = 20
 
 @dataclass(frozen=True)
 class Places:
-    """Runs, arranged at places along an axis and side by side."""
+    """Runs, arranged at places along an axis and side by side. runs: (index of place, index of
+    side) -> runs."""
 
     # Settings along the axis.
     along: Sequence[str]

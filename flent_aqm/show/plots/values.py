@@ -20,7 +20,8 @@ DEFAULT_METRIC = "latency_loaded_p99_ms"
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity that plots compare."""
+    """A quantity that plots compare, such as latency: its names and unit on an axis, and `of`,
+    which returns the values of a run in a direction."""
 
     # Name on an axis, and a shorter one for narrow plots.
     label: str

@@ -22,7 +22,8 @@ MOST_TOLD = 12
 
 @dataclass(frozen=True)
 class Proof:
-    """The router's settings as requested and as its kernel reported them."""
+    """The router's settings as requested and as its kernel reported them, as text. fault: the
+    differences, "" if there is none."""
 
     # Queue and rate, by which proofs are sorted.
     aqm: str
@@ -37,7 +38,8 @@ class Proof:
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts of a run for the report's page."""
+    """Facts of a run for the report's page: heading -> value, the router's settings, and the run's
+    durations on the lab's and the host's clock."""
 
     # Heading on the page -> value.
     by_heading: Mapping[str, str]

@@ -42,7 +42,10 @@ LATENCIES: Mapping[float, str] = {
 
 @dataclass(frozen=True)
 class Line:
-    """A queue in a condition, with the values of each of its runs."""
+    """A queue in a condition, with the values of each of its runs: latency by percentile, losses,
+    throughput by direction.
+    is_shared: cross traffic was on the line. Then mbps is that of all flows, and own_mbps that of
+    the test."""
 
     # Name of the queue, or of the configuration if these are compared.
     queue: str
@@ -85,7 +88,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Condition:
-    """Runs that differ only in their queue."""
+    """Runs that differ only in their queue. tail_pct: percentile of latency at which the queues are
+    compared."""
 
     # The settings that its runs share.
     title: str

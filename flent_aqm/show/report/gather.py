@@ -35,7 +35,9 @@ LONGEST = 200
 
 @dataclass(frozen=True, eq=False)
 class ReportRow(Row):
-    """A run on the report's page."""
+    """A run on the report's page: its metrics, curves of throughput and RTT over time, facts,
+    errors and notes. side: name of the configuration as which it is compared, "" if queues are
+    compared."""
 
     # Metrics that have a value, in the order of METRICS. Infinite if a percentile is a lost probe.
     metrics: Mapping[str, float]

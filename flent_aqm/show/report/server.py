@@ -119,7 +119,7 @@ class Server(ThreadingHTTPServer):
             ipaddress.ip_address(name)
         except ValueError:
             return False
-        return True  # a numeric address can't be another site's name
+        return True  # a numeric address is not the name of another site
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Record a new connection, and close the oldest one if there are too many."""

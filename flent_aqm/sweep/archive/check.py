@@ -18,7 +18,8 @@ from flent_aqm.sweep.replay.compare import differences
 
 @dataclass(frozen=True)
 class ReplayedRuns:
-    """Names of the archive's data files whose runs were repeated, or could not be."""
+    """Result of repeating runs of an archive: names of files with identical results, and for the
+    files whose runs can't be repeated, the reasons."""
 
     # Files whose repeated runs gave the same result.
     identical: tuple[str, ...]

@@ -24,7 +24,8 @@ DOT_S = 1.0
 
 @dataclass(frozen=True)
 class SpeedtestRequest:
-    """Settings of a speed test."""
+    """Settings of a speed test: test definition, netperf server, duration, number of streams per
+    direction (0 for an idle line), host to ping, and the server's passphrase."""
 
     # Name of the test definition.
     test: str

@@ -28,7 +28,8 @@ MIN_PINGS = 10
 
 @dataclass(frozen=True)
 class Latency:
-    """Summary of a test's pings. Percentiles are None with fewer than 10 answers."""
+    """Summary of a test's pings: their number, the share of lost ones, and percentiles and mean of
+    RTTs. Percentiles are None with fewer than 10 answers."""
 
     # Number of pings, answered or not.
     count: int
@@ -44,7 +45,8 @@ class Latency:
 
 @dataclass(frozen=True)
 class Processor:
-    """Load of one processor of this machine."""
+    """Load of one processor of this machine: mean and standard deviation over samples, and mean
+    frequency (None if it is not known)."""
 
     # "cpu0", "cpu1", …
     name: str
@@ -57,7 +59,8 @@ class Processor:
 
 @dataclass(frozen=True)
 class Load:
-    """Load of this machine's processors during a test."""
+    """Load of this machine's processors during a test. netperf_pct: share of the time of all
+    processors that netperf used."""
 
     # Number of samples.
     samples: int

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Formats a speed test's report as speedtest-netperf.sh does, for programs that read such
-reports."""
+"""Formats a speed test's report in the format of speedtest-netperf.sh."""
 
 from __future__ import annotations
 

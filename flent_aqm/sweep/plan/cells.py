@@ -166,6 +166,7 @@ def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) 
 
 
 def _is_address(text: str) -> bool:
+    """Return whether a text is an IP address."""
     try:
         ipaddress.ip_address(text)
     except ValueError:

@@ -23,7 +23,7 @@ _WITHIN = re.compile(r"(\w+): column (\d+): ")
 
 
 class Place(NamedTuple):
-    """Where a value begins, counted from 1."""
+    """Place at which a value begins. Lines and columns are counted from 1."""
 
     file: str
     line: int

@@ -18,7 +18,8 @@ SHOWN_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference between a recorded run and its repetition."""
+    """A difference between a recorded run and its repetition: where it is, at what time of the run
+    (None if the value has no time), and both values as text."""
 
     # Series and index, or key path in the metadata.
     where: str
