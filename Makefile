@@ -102,6 +102,7 @@ validate: setup
 
 docs: validate
 	$(BIN)/python -m research.validation.numbers $(DOCS_ARGUMENTS)
+	$(BIN)/python -m research.validation.moderation
 
 # The tables that take hours: papers, speed tests, the study. real_time needs root.
 results: test-venv setup

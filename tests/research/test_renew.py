@@ -25,7 +25,7 @@ OTHERS = {("results/validation.md", "checks"), ("results/performance.md", "figur
           ("results/prediction.md", "prediction"), ("results/speed-tests.md", "pictures"),
           ("results/gate.md", "changes"), ("results/gate.md", "alarms"),
           ("results/kernels.md", "kernels"), ("scorecard.md", "others"),
-          ("infer.md", "held out")}
+          ("infer.md", "held out"), ("lab.md", "moderation")}
 # Names of recipes whose parts are called otherwise.
 PARTS = {"l4s": "scenario 6", "l4s_links": "links", "bbr": "cases", "cake_mq": "two shares",
          "wifi": "three stations", "study": "findings", "scorecard_real": "real time",
