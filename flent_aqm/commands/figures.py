@@ -134,7 +134,7 @@ def _speedtests(args: argparse.Namespace) -> int:
     try:
         args.output.mkdir(parents=True, exist_ok=True)
         for page in sorted(pages, key=in_order):
-            # The same data gives the same bytes; words out of files are no formulas.
+            # The same data gives the same bytes. Dollar signs in text from files don't begin formulas.
             with matplotlib.rc_context({"svg.hashsalt": "flent-aqm", "text.parse_math": False}):
                 _page(args, page, pages[page])
     except OSError as error:
@@ -194,7 +194,7 @@ def _make(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
     if width:
         size = width, width * max(size[1] / size[0], LEAST_HEIGHT_BY_WIDTH[figure.kind]
                                   if width < size[0] / 2 else 0)
-    # The same data gives the same bytes; words out of files are no formulas.
+    # The same data gives the same bytes. Dollar signs in text from files don't begin formulas.
     with matplotlib.rc_context({"svg.hashsalt": "flent-aqm", "text.parse_math": False}
                                | letters(size[0])):
         _draw(figure, rows, grid, args, size)

@@ -128,7 +128,7 @@ def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[
         return tuple(requested), pooled_over(runs, requested)
     rest = [name for name in factors(runs, requested) if name not in pool and name != TITLE]
     keys = (*requested, *rest)
-    # Without a pooled setting, others may tell the same runs apart.
+    # If a setting is pooled, other settings may distinguish the same runs.
     more = [name for name in factors(runs, keys) if name not in pool and name != TITLE]
     keys = (*keys, *more)
     return keys, pooled_over(runs, keys)

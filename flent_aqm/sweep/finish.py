@@ -65,7 +65,7 @@ def finish(made: bytes, cell: Cell, facts: SweepFacts, outcome: Outcome) -> Scor
         "run": cell.as_metadata,
         "flent_aqm": __version__,
         "flent_aqm_hash": package_hash(),
-        # In real time there is no model of the router, and nothing follows a seed.
+        # In real time there is no model of the router, and a seed has no effect.
         **({"router_model": None, "seed": None} if outcome.virtual_s is None else {}),
         "kernel": dict(facts.testbed.kernel),
         "tools": dict(facts.tools),

@@ -24,7 +24,7 @@ from typing import Any
 from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import DataFile, a_number
 
-# From this format on, raw samples have the units that results have.
+# Since this version of the format, raw samples have the same units as results.
 CONVERTED_VERSION = 4
 MS, MBPS = "ms", "Mbits/s"
 _TO_MBPS = {MBPS: 1.0, "bits/s": 1e-6}

@@ -40,7 +40,7 @@ IPV6_REVERSE = re.compile(rf"{START}((?:{_HEX}\.){{8,32}})(?=ip6\.arpa)", re.IGN
 
 _PAIR, _LETTER = f"{_HEX}{{2}}", r"(?=[0-9.:\s-]*[A-F])"
 MAC = re.compile(
-    # Six pairs, or eight of an EUI-64; of one digit, as some systems print them.
+    # Six pairs of digits, or eight of an EUI-64. Some systems print single digits.
     rf"{START}(?:{_PAIR}(?P<a>[:_-]){_PAIR}(?:(?P=a){_PAIR}){{4}}(?:(?P=a){_PAIR}){{0,2}}"
     rf"|{_HEX}{{1,2}}:(?:{_HEX}{{1,2}}:){{4}}{_HEX}{{1,2}}"
     # With dots or blanks there must be a letter: numbers are a version or a list.

@@ -43,7 +43,7 @@ class Packed:
     test: str
     testbed: str
     batch: str
-    # Hash of the recipe of the lab's kernel; "" for a run on real routers.
+    # Hash of the recipe of the lab's kernel, "" for a run on real routers.
     kernel: str
     # Kernel, tools and packages with which the run was made.
     facts: Mapping[str, Any]

@@ -37,7 +37,7 @@ class SpeedtestRequest:
     # TCP connections in each direction, 0 to measure an idle line.
     streams: int
     ping_host: str
-    # Of the netperf server, "" if it needs none.
+    # Passphrase of the netperf server, "" if it requires none.
     passphrase: str
 
 

@@ -22,7 +22,7 @@ from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.series import Tool
 
-# With fewer pings, percentiles are no more than the pings themselves.
+# With fewer pings, percentiles would be single pings.
 MIN_PINGS = 10
 
 
@@ -53,7 +53,7 @@ class Processor:
     # Mean, and standard deviation over samples.
     busy_pct: float
     deviation_pct: float
-    # Mean frequency; None if the kernel reports none.
+    # Mean frequency, None if the kernel reports none.
     mhz: float | None
 
 

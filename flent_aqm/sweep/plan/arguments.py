@@ -23,7 +23,7 @@ _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "
 _NUMBERS = ("rate_mbps", "rate_up_mbps", "rate_down_mbps", "base_delay_ms", "seed", "jobs")
 
 
-# What the list for_rate varies.
+# The key that a list for_rate varies.
 _OF_RATE = "rate_mbps"
 
 # All text after it is its value, also = and ;.
@@ -89,7 +89,7 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
         overrides.pop(key, None)
     lists = [_restrict_one(list(names), args, overrides) for names in lists]
     for key, values in several.items():
-        # In the place of a list of the batch's own.
+        # The values replace the batch's own list of arguments with this key only.
         lists = [names for names in lists if not names or any(
             args[name].keys() != {key} for name in names)]
         args |= {f"{key}_{value}": {key: value} for value in values}

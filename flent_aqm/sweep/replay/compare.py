@@ -23,7 +23,7 @@ class Difference:
 
     # Series and index, or key path in the metadata.
     where: str
-    # Seconds since the run's start; None for a value without a time.
+    # Seconds since the run's start, None for a value without a time.
     t_s: float | None
     # The value in the recorded file, and in the new one.
     was: str
