@@ -18,7 +18,11 @@ from flent_aqm.measure.runners.fallback import warn_of_netperf
 
 
 def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a replacement for the method that runs a test's runners and collects their series."""
+    """Return a replacement for the method that runs a test's runners and collects their series.
+
+    The replacement adds further series of this package's runners, measures the time of the load,
+    and logs tools that gave no data.
+    """
     @wraps(stock)
     def collect(self: Any) -> Any:
         for instance in self.instances.values():

@@ -134,7 +134,7 @@ def _speedtests(args: argparse.Namespace) -> int:
     try:
         args.output.mkdir(parents=True, exist_ok=True)
         for page in sorted(pages, key=in_order):
-            # The same data gives the same bytes. Dollar signs in text from files don't begin formulas.
+            # The same data gives the same bytes. Dollar signs in text from files begin no formulas.
             with matplotlib.rc_context({"svg.hashsalt": "flent-aqm", "text.parse_math": False}):
                 _page(args, page, pages[page])
     except OSError as error:

@@ -115,7 +115,7 @@ class SweepProgress:
 
     @property
     def speed(self) -> float:
-        """Virtual seconds per second of real time, all jobs together."""
+        """Virtual seconds per second of real time, summed over all runs so far."""
         return self._virtual_s / max(time.monotonic() - self._began_at, 1e-9)
 
     def started(self, cell: Cell) -> None:

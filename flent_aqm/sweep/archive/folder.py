@@ -159,11 +159,11 @@ def _recorded_of(batch_file: Path, recorded: Sequence[Mapping[str, str]]) -> Map
 
 
 def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str:
-    """Copy a batch file, and those of the files that it inherits from which have not changed since.
+    """Copy a batch file, and those of the files from which it inherits that have not changed since.
     Return the batch file's name.
 
-    files: path -> SHA-256 of the files read with the batch file; if empty, the base.batch beside it
-    is copied.
+    files: path -> SHA-256 of the files that were read together. If it is empty, the base.batch
+    beside the batch file is copied.
     """
     (target / BATCH).mkdir()
     beside = {Path(path) for path, digest in files.items() if _digest(Path(path)) == digest

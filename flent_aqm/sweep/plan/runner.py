@@ -80,8 +80,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         self.expand_groups()
 
     def run(self) -> bool:
-        """Plan and run the batches that -b names, or else those that have the name of a batch file,
-        or else all. Raises AqmError."""
+        """Plan and run the batches that -b names. Without -b, run those that have the name of a
+        batch file, or else all that can be run. Raises AqmError."""
         with _mistakes():
             names = self._named()
             restore_zeros(self.settings.BATCH_OVERRIDE)

@@ -38,7 +38,7 @@ def _without_folder(value: object) -> object:
 
 @dataclass(frozen=True)
 class Reduced:
-    """A value that is compared only in part."""
+    """A value that is compared only in part: a function that returns this part, and the reason."""
 
     # Returns the part of the value that is compared.
     by: Callable[[object], object]
