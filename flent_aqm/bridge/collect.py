@@ -20,8 +20,8 @@ from flent_aqm.measure.runners.fallback import warn_of_netperf
 def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a replacement for the method that runs a test's runners and collects their series.
 
-    The replacement adds further series of this package's runners, measures the time of the load,
-    and logs tools that gave no data.
+    The replacement adds further series of this package's runners, reads the time of their load from
+    the capture, and logs tools that gave no data.
     """
     @wraps(stock)
     def collect(self: Any) -> Any:

@@ -168,8 +168,8 @@ class Run:
         return _samples(probe, window, window.holds(probe.sent_s), "under load")
 
     def idle(self, probe: Probe | None = None) -> Samples:
-        """Return the probes answered before the first flow started, including cross traffic, or all
-        probes in a test without load. Raises NotAvailable.
+        """Return the probes answered before the first flow of the test or of cross traffic started.
+        In a test without load, return all probes. Raises NotAvailable.
 
         probe: the latency series, None for the best one.
         """

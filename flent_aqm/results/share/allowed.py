@@ -136,7 +136,7 @@ class _Reader:
         return "device"
 
     def host(self, value: Any, place: str) -> Any:
-        """Copy a host's name or address. All but those of the lab are replaced."""
+        """Copy a host's name or address. Names and addresses that reveal a machine are replaced."""
         if not isinstance(value, str):
             return self.number(value, place)
         if value in (*LAB_HOSTS, "localhost", ""):

@@ -51,8 +51,10 @@ _FIRST_PERSON = 1000
 
 
 class Secrets:
-    """The secrets of one data file, with their replacements. removed: texts that were found and
-    replaced."""
+    """Finds and replaces the data in one data file that reveal machines, networks and people.
+
+    removed: texts that were found and replaced.
+    """
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
         self._stand_ins: dict[str, str] = {}
@@ -77,8 +79,8 @@ class Secrets:
             if self.users else r"(?!)()()")
 
     def clean(self, text: str, *, apart: bool = False) -> tuple[str, str]:
-        """Return the text with secrets replaced, and the kinds of secrets that were in it, "" if
-        none.
+        """Return the text with everything replaced that reveals a machine or a person, and the
+        kinds of what was replaced, such as "address, user name". "" if nothing was.
 
         apart: any other character may replace a dot of an address, as in file names.
         """

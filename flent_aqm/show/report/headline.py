@@ -86,8 +86,8 @@ def _alone(conditions: Sequence[Condition]) -> str:
 # ---- latency ----
 
 def _lowest(standings: Sequence[Standing]) -> str:
-    """Return the sentences on latency: the queues with the lowest and the highest latency, and
-    conditions in which no queue has."""
+    """Return the sentences on latency under load: the queues with the lowest and the highest, and
+    the conditions in which queues are alike, overlap, or lost the probes."""
     by = {outcome: [one for one in standings if one.outcome is outcome] for outcome in Outcome}
     parts = [_best_and_worst(by[Outcome.DIFFER])] if by[Outcome.DIFFER] else []
     alone = len(by) - list(by.values()).count([]) == 1
