@@ -12,6 +12,7 @@ import argparse
 import itertools
 import os
 import re
+import shutil
 import shlex
 import subprocess
 import sys
@@ -148,8 +149,9 @@ def desk(tmp_path: Path) -> Path:
     for name, golden in _RESULTS.items():
         (tmp_path / "results" / name).mkdir(parents=True)
         for file in GOLDEN.glob(f"{golden}.flent.gz"):
-            (tmp_path / "results" / name / f"batch-{file.name.replace('-both', '-download-')}"
-             ).symlink_to(file)
+            # Copies, as links in folders are not followed.
+            shutil.copy(file, tmp_path / "results" / name
+                        / f"batch-{file.name.replace('-both', '-download-')}")
     return tmp_path
 
 
