@@ -12,8 +12,8 @@ import argparse
 import itertools
 import os
 import re
-import shutil
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator

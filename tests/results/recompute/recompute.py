@@ -212,6 +212,17 @@ def throughput(run, way):
     return sum(mean_over(flow, begin, end) for flow in flows)
 
 
+def total(run, way):
+    """All flows of a direction while the test's own ran; the test's own alone as throughput()."""
+    flows = run.all_of(way)
+    own = run.of_test(way)
+    if len(flows) == len(own):
+        return throughput(run, way)
+    times = [own_time(flow) for flow in own]
+    begin, end = min(a for a, _ in times), max(b for _, b in times)
+    return sum(mean_over(flow, begin, end) for flow in flows)
+
+
 def utilisation(run, way):
     flows = run.all_of(way)
     if run.meta.get("TEST_PARAMETERS", {}).get("rates_mbps") or run.aqm["before"].get("routers"):
@@ -494,6 +505,7 @@ def formulas(run):
     for way in WAYS:
         table |= {
             f"throughput_{way}_mbps": lambda way=way: throughput(run, way),
+            f"total_{way}_mbps": lambda way=way: total(run, way),
             f"utilisation_{way}_pct": lambda way=way: utilisation(run, way),
             f"fairness_{way}": lambda way=way: fairness(run, way),
             f"host_fairness_{way}": lambda way=way: jain(of_hosts(run, way)),
