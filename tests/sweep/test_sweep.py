@@ -267,7 +267,7 @@ def test_bad_value_is_refused_before_anything_runs(bench: Any, override: str, me
 
 @pytest.mark.parametrize(("words", "lines", "message"), [
     (["-b", "nonsense"], "", "nonsense"),
-    ([], "for_aqm = nonsense", "for_aqm: no section [Arg::nonsense]"),
+    ([], "for_aqm = nonsense", "aqm: unknown value 'nonsense'"),
     ([], "test_name = nonsense", "nonsense"),
     ([], "commands = nonsense", "nonsense"),
 ])
