@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-import flent_aqm.bridge
 from flent_aqm.bridge.hook import REPLACED
 
 from .conftest import Env
 
 MOST_ATTRIBUTES = 21
-MOST_LINES = 1000
 
 # All functions, classes and constants of Flent's modules by name, and of its classes those of
 # their own, with what they are.
@@ -41,12 +38,10 @@ print(json.dumps(found))
 """
 
 
-def test_few_attributes_of_flent_are_replaced_by_few_lines() -> None:
+def test_few_attributes_of_flent_are_replaced() -> None:
     """Each more binds this package to the insides of one version of Flent."""
-    folder = Path(flent_aqm.bridge.__file__).parent
     assert len(REPLACED) <= MOST_ATTRIBUTES
     assert len({(module, attribute) for module, attribute, _ in REPLACED}) == len(REPLACED)
-    assert sum(len(path.read_text().splitlines()) for path in folder.rglob("*.py")) <= MOST_LINES
 
 
 def test_nothing_else_of_flent_is_replaced(stock: Env, installed: Env) -> None:
