@@ -111,8 +111,8 @@ def test_named_batch_when_given_with_b_runs_alone(installed: Env, tmp_path: Path
 def test_batch_file_when_a_test_is_named_is_stock(
     installed: Env, stock: Env, tmp_path: Path
 ) -> None:
-    """`flent -B FILE TEST` runs the test, as it ever did. Here it fails for lack of a host, for which
-    Flent ends with 0 and this package with 1."""
+    """`flent -B FILE TEST` runs the test, as it ever did. Here it fails for lack of a host, for
+    which Flent ends with 0 and this package with 1."""
     file = write(tmp_path / "study.batch", STOCK)
     ended, theirs = (flent(env, tmp_path, "-B", file, "ping") for env in (installed, stock))
     assert (ended.status, theirs.status) == (1, 0)

@@ -86,6 +86,7 @@ def _judge(args: argparse.Namespace) -> int:
     if form is None:
         raise ConfigError(f"--output: {args.output} ends with neither .md nor .html")
     names = tuple(args.metrics.replace(" ", "").split(",")) if args.metrics else USUAL
+    folders = _folders(args) if args.minutes else []
     failed = [*failed_runs("base", args.base), *failed_runs("test", args.test)]
     for (side, cause), count in Counter((run.side, run.cause) for run in failed).items():
         name = next(run.name for run in failed if (run.side, run.cause) == (side, cause))
@@ -106,7 +107,7 @@ def _judge(args: argparse.Namespace) -> int:
     comparison, judged = _compared(sides, failed, names)
     until_s = time.monotonic() + 60 * (args.minutes or 0)
     while args.minutes and (cells := _undecided(comparison, judged)) and add_seeds(
-            cells, _folders(args), _seeds_to_have(cells, judged), until_s):
+            cells, folders, _seeds_to_have(cells, judged), until_s):
         sides = [[*runs, *scored(_not_among(runs, find_files(side)))]
                  for runs, side in zip(sides, (args.base, args.test), strict=True)]
         comparison, judged = _compared(sides, failed, names)

@@ -55,5 +55,5 @@ def test_new_runs_need_one_folder_of_each_side(sides: Path) -> None:
     done = run_flent_aqm("verdict", "--base", *files, "--test", "5300us", "--metrics",
                          "loss_loaded_pct,latency_loaded_max_ms,jitter_loaded_ms",
                          "--until-decided", "1", cwd=sides)
-    assert done.returncode == 2
+    assert done.returncode == 2, done.stdout + done.stderr
     assert "give one folder for each" in done.stderr
