@@ -34,7 +34,7 @@ def test_doctor_asks_servers_and_gives_a_command_that_runs(in_guest: InGuest) ->
         {WITHOUT_PIE}
         mkdir -p /run/sweep; cd /run/sweep
         {DOCTOR.replace("; echo", " >said; echo")}; cat said
-        eval "$(sed -n '/^flent -B/,$p' said) --batch-dry-run" 2>&1 | tail -1
+        eval "$(sed -n '/^flent -B/,$p' said) --batch-dry-run" 2>&1 | tail -2
     """, servers=("iperf3", "irtt"))
     text = "\n".join(lines)
     assert re.search(r"irtt +yes +the probe of all tests", text), text
@@ -43,7 +43,7 @@ def test_doctor_asks_servers_and_gives_a_command_that_runs(in_guest: InGuest) ->
     assert "aqm=no_aqm,codel,sfq,fq_codel,cake" in text
     assert "test_name=iperf3_upload" in text
     assert "status 0" in lines
-    assert lines[-1] == "Would have run 5 tests.", text
+    assert "Would have run 5 tests." in lines[-2:], text
 
 
 @pytest.mark.lab
