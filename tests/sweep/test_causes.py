@@ -25,9 +25,10 @@ FAILING = {
         ("commands = card\n\n[Command::card]\ntype = pre\nessential = yes\n"
         "exec = echo 'my hook: the card has no ring' >&2; exit 3"),
         "my hook: the card has no ring"),
-    "the router's tc": (
-        "aqm = cake\naqm_overhead = 300",
-        "valid range is -64 to 256"),
+    "tc": (
+        ("commands = queue\n\n[Command::queue]\ntype = pre\nessential = yes\n"
+        "exec = tc qdisc add dev nosuch root pfifo"),
+        "Cannot find device"),
     "a tool": (
         ("test_name = iperf3_upload\n"
         "test_parameters = iperf3_port=9"),

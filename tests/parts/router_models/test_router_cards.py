@@ -82,7 +82,8 @@ def test_programs_of_a_host_wait_while_its_card_is_full(tmp_path: Path) -> None:
     lab(tmp_path / "client", "--rate", "200", "--set",
         "client_model=ideal+line_mbps=100+tx_ring_packets=4", command=LOAD)
     stats = json.loads((tmp_path / "client" / "irtt.json").read_text())["stats"]
-    assert stats["packets_sent"] == 300
+    # The last packet may be due just as the test ends.
+    assert stats["packets_sent"] in (299, 300)
 
 
 def test_run_with_a_model_has_its_parameters_counters_and_the_parts_of_each_probe(

@@ -33,7 +33,8 @@ def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     one, two = done.stdout.split("(IPv6)")
     one, advised = one.split("flent-aqm speedtest -i -s\n")
-    assert re.search(r"Busy (up|down)loads add \d+ ms: .* Set SQM in your router to "
+    assert re.search(r"Busy (up|down)loads add \d+ ms( and lose [\d.]+ % of the packets)?: .* "
+                     r"Set SQM in your router to "
                      r"[789](\.\d)?/[789](\.\d)? Mbit/s "
                      r"\(90 % of the ([89]\.\d|1\d)/([89]\.\d|1\d) that were measured\)",
                      " ".join(advised.split()))
