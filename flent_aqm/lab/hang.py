@@ -63,7 +63,7 @@ def computes_only(session: int, seconds: float) -> bool:
              for process, (user, system) in _processor_ticks(session) if process in before]
     user, system = max(spent, default=(0, 0))
     # Other processes of the machine may have most of the processor.
-    return user >= seconds * os.sysconf("SC_CLK_TCK") / 10 and system <= user / 10
+    return user >= seconds * os.sysconf("SC_CLK_TCK") / 10 and system <= user / 4
 
 
 class Watch:
