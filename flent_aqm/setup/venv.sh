@@ -5,7 +5,8 @@
 # $2: `test` for what tests and lint import, which is more than all the rest.
 set -eu
 
-root=$(cd "$(dirname "$0")/../.." && pwd)
+# Without links: a checkout that is reached through a link is the same one.
+root=$(cd "$(dirname "$0")/../.." && pwd -P)
 cd "$root"
 python=${1:-/usr/bin/python3}
 what=.${2:+[$2]}
