@@ -14,19 +14,15 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy
 
-from flent_aqm import __version__
 from flent_aqm.base.errors import AqmError, BadResult
-from flent_aqm.setup.kernel.locate import find_kernel
-from flent_aqm.setup.parts import tool_versions
 from research.validation import marked
 from research.validation.captures import read_packets, times_ns
 from research.validation.experiment import experiment, iperf3_goodput_mbps
-from research.validation.stamp import Made
+from research.validation.stamp import made_now
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab.md"
 PART = "moderation"
@@ -197,9 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         lines = table(options.jobs)
-        kernel = f"{tool_versions().get('lab kernel')} ({find_kernel().hash or 'unknown'})"
-        marked.replace(options.output, PART, "\n".join(lines),
-                       Made((__version__,), (kernel,), f"{datetime.now(UTC):%Y-%m-%d}"))
+        marked.replace(options.output, PART, "\n".join(lines), made_now())
     except (AqmError, ValueError) as error:
         print(f"moderation: {error}", file=sys.stderr)
         return 1

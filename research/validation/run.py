@@ -13,19 +13,15 @@ import queue
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from datetime import UTC, datetime
 from pathlib import Path
 
-from flent_aqm import __version__
 from flent_aqm.base.errors import AqmError
 from flent_aqm.lab.place import kill_all
-from flent_aqm.setup.kernel.locate import find_kernel
-from flent_aqm.setup.parts import tool_versions
 from flent_aqm.sweep.pool import cores_for
 from research.validation.all_checks import CHECKS
 from research.validation.check import Check, Outcome
 from research.validation.page import PICTURES, allowed, counts, number, page, table
-from research.validation.stamp import Made
+from research.validation.stamp import made_now
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "results"
 _BY_NAME = {check.name: check for check in CHECKS}
@@ -50,9 +46,7 @@ def main() -> int:
     outcomes = _run_all(selected, max(1, arguments.jobs))
     results = [(check, outcomes[check.name]) for check in selected]
     if output:
-        # The hash tells apart kernels of one version with other options or patches.
-        kernel = f"{tool_versions().get('lab kernel')} ({find_kernel().hash or 'unknown'})"
-        made = Made((__version__,), (kernel,), f"{datetime.now(UTC):%Y-%m-%d}")
+        made = made_now()
         for check, outcome in results:
             if isinstance(outcome, Outcome):
                 _picture(check, outcome, output / PICTURES)

@@ -7,8 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
+from flent_aqm import __version__
 from flent_aqm.results.metrics.run import Run
+from flent_aqm.setup.kernel.locate import find_kernel
+from flent_aqm.setup.parts import tool_versions
 
 LINE = "*Measured with "
 # Part: versions; kernels; day; number of runs.
@@ -31,6 +35,13 @@ class Made:
         runs = f"; {self.runs}" if self.runs else ""
         return (f"<!-- {part}: {', '.join(self.versions)}; {', '.join(self.kernels)}; "
                 f"{self.date}{runs} -->")
+
+
+def made_now() -> Made:
+    """Return the stamp of numbers that are measured now, by this package and set-up's kernel."""
+    # The hash tells apart kernels of one version with other options or patches.
+    kernel = f"{tool_versions().get('lab kernel')} ({find_kernel().hash or 'unknown'})"
+    return Made((__version__,), (kernel,), f"{datetime.now(UTC):%Y-%m-%d}")
 
 
 def made_of(runs: Sequence[Run]) -> Made:

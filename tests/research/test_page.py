@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from research.validation import run
+from research.validation import run, stamp
 from research.validation.all_checks import CHECKS
 from research.validation.check import Check, Outcome, at_most, close_to
 from research.validation.page import counts, in_full, number, page, table
@@ -80,7 +80,7 @@ def test_run_writes_page_and_picture_and_fails_with_a_check(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The exit status tells, the page and its pictures are there either way."""
-    monkeypatch.setattr(run, "tool_versions", lambda: {"lab kernel": "7.3"})
+    monkeypatch.setattr(stamp, "tool_versions", lambda: {"lab kernel": "7.3"})
     for measured, status in ((10.0, 0), (11.0, 1)):
         one = replace(check, measure=partial(outcome, measured=measured))
         monkeypatch.setattr(run, "CHECKS", (one,))

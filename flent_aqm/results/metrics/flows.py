@@ -157,9 +157,8 @@ def read_flow(series: Series) -> Flow | None:
     )
 
 
-def with_expected_window(flow: Flow, expected: Window, step_s: float) -> Flow:
-    """Return the flow with the expected start and end, if its samples don't tell when it ran.
-    Otherwise return it unchanged.
+def tells_when_it_ran(flow: Flow, expected: Window, step_s: float) -> bool:
+    """Return whether a flow's samples show when the flow ran.
 
     A tool that reports an interval whenever data came gives little information on a flow that
     hardly got through. Then its samples cover less than half of the expected time, and are few or
@@ -172,23 +171,29 @@ def with_expected_window(flow: Flow, expected: Window, step_s: float) -> Flow:
         step_s: requested interval of samples.
     """
     if flow.has_own_window or not expected.length_s > 0:
-        return flow
-    covered_s = float(flow.length_s.sum())
-    if covered_s >= expected.length_s / 2:
-        return flow
-    carried_mbit = float((flow.mbps * flow.length_s).sum())
+        return True
+    if float(flow.length_s.sum()) >= expected.length_s / 2:
+        return True
     sparse = flow.at_s.size < FEWEST_INTERVALS or bool(
         numpy.median(flow.length_s) > LONG_INTERVAL * step_s)
     if flow.mean_mbps is not None and flow.mean_mbps >= LEAST_MEAN_MBPS:
         # The tool's mean is over its whole time. The intervals of uploads count data that went into
         # the sender's buffer. This is more than arrived, but not for most of a run.
-        sparse |= carried_mbit / flow.mean_mbps > MUCH_LONGER * (flow.end_s - flow.start_s)
-    if not sparse:
-        return flow
+        sparse |= _carried_mbit(flow) / flow.mean_mbps > MUCH_LONGER * (flow.end_s - flow.start_s)
+    return not sparse
+
+
+def with_expected_window(flow: Flow, expected: Window) -> Flow:
+    """Return the flow with the expected start and end, or its own if they are further out."""
     window = Window(min(flow.start_s, expected.start_s), max(flow.end_s, expected.end_s))
-    mean_mbps = flow.mean_mbps if flow.has_own_mean else carried_mbit / window.length_s
+    mean_mbps = flow.mean_mbps if flow.has_own_mean else _carried_mbit(flow) / window.length_s
     return replace(flow, start_s=window.start_s, end_s=window.end_s, mean_mbps=mean_mbps,
                    is_expected=True)
+
+
+def _carried_mbit(flow: Flow) -> float:
+    """Return the data in all samples of a flow, in Mbit."""
+    return float((flow.mbps * flow.length_s).sum())
 
 
 def _trips(name: str, value: Any) -> Trips | None:

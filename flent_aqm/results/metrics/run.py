@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import DataFile, Numbers, a_number, read_data_file
-from flent_aqm.results.metrics.flows import Flow, is_flow, read_flow, span, with_expected_window
+from flent_aqm.results.metrics.flows import (
+    Flow,
+    is_flow,
+    read_flow,
+    span,
+    tells_when_it_ran,
+    with_expected_window,
+)
 from flent_aqm.results.metrics.probes import MAX_LOST, Probe, read_probe, until
 from flent_aqm.results.metrics.queue_samples import QUEUES, RUNNER, Queue, queues
 from flent_aqm.results.metrics.settings import Setting, settings_of
@@ -323,14 +330,14 @@ def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
     start_s = min(min(probe.start_s for probe in probes) + delay_s, last_s)
     expected = Window(start_s, min(start_s + length_s, last_s))
     step_s = a_number(metadata.get("STEP_SIZE")) or 0.2
-    known_s = [flow.start_s for flow in flows
-               if with_expected_window(flow, expected, step_s) is flow]
+    known_s = [flow.start_s for flow in flows if tells_when_it_ran(flow, expected, step_s)]
     whole = []
     for flow in flows:
         # A test may start some of its flows later. Flows that tell their start show when.
         start_s = max((one for one in known_s if one <= flow.start_s), default=expected.start_s)
-        whole.append(with_expected_window(
-            flow, Window(max(start_s, expected.start_s), expected.end_s), step_s))
+        window = Window(max(start_s, expected.start_s), expected.end_s)
+        whole.append(flow if tells_when_it_ran(flow, window, step_s)
+                     else with_expected_window(flow, window))
     return whole
 
 
