@@ -213,6 +213,7 @@ class Http3Service:
     def __init__(self, quiet: Quiet, most: int, timeout_s: float) -> None:
         self._limits = quiet, most, timeout_s
         self._loop = Loop()
+        self._transports: list[asyncio.DatagramTransport] = []
 
     def listen(self, addresses: Sequence[str], port: int, certificate: tuple[str, str] | None
                ) -> list[str]:
@@ -246,11 +247,20 @@ class Http3Service:
         raise AssertionError("HTTP/3 has no connections of TCP")
 
     def stop(self) -> None:
-        """Stop the event loop."""
+        """Close the sockets and stop the event loop. It may be called again."""
+        if self._transports:
+            self._loop.run(self._close())
         self._loop.stop()
+
+    async def _close(self) -> None:
+        """Close the UDP sockets."""
+        for transport in self._transports:
+            transport.close()
+        self._transports.clear()
 
     async def _listen(self, requested: QuicConfiguration, address: str, port: int) -> Any:
         """Open a UDP socket on the event loop. Return its address."""
         transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: Listener(requested, *self._limits), local_addr=(address, port))
+        self._transports.append(transport)
         return transport.get_extra_info("sockname")

@@ -42,9 +42,13 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def stop(self) -> None:
-        """Stop the event loop. It may be called again."""
+        """Stop the event loop, and close it if its thread ends in time. It may be called again."""
+        if self._loop.is_closed():
+            return
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(STOP_TIMEOUT_S)
+        if not self._thread.is_alive():
+            self._loop.close()
 
     def _adopt(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
         """Start the task that opens a client's connection."""
