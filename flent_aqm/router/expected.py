@@ -29,7 +29,7 @@ from flent_aqm.router.shaping import (
     subscribers_of,
     tbf_burst_bytes,
 )
-from flent_aqm.router.tc.classes import describe_filter
+from flent_aqm.router.tc.read_back import describe_filter
 from flent_aqm.spec.queues import table
 from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.queues.queue import Attachment

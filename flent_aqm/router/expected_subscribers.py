@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from flent_aqm.router.expected import ExpectedDirection
 from flent_aqm.router.shaping import ROOT_HANDLE
-from flent_aqm.router.tc.classes import describe_filter
+from flent_aqm.router.tc.read_back import describe_filter
 from flent_aqm.spec.topology.subscribers import PREFIX_XOR
 
 

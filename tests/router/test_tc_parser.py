@@ -13,8 +13,12 @@ import pytest
 from flent_aqm.base.errors import ParseError
 from flent_aqm.router.metadata import as_metadata
 from flent_aqm.router.proof import differences
-from flent_aqm.router.tc.read_back import bit_per_s, parse_classes, parse_read_back
-from flent_aqm.router.tc.text import parse_text
+from flent_aqm.router.tc.read_back import (
+    bit_per_s,
+    parse_classes,
+    parse_qdiscs_text,
+    parse_read_back,
+)
 from flent_aqm.spec.queues.units import parse_psched
 from flent_aqm.spec.scenario import Scenario
 
@@ -98,7 +102,7 @@ def test_rate_when_printed_with_a_unit_is_read_in_bit_per_s(text: str, rate: int
 
 def test_options_that_tc_does_not_know_are_no_parameters() -> None:
     """As tc 6.1 prints the queue of a user's own kernel without its q_NAME.c."""
-    [own] = parse_text(
+    [own] = parse_qdiscs_text(
         "qdisc headdrop 10: parent 1:1 [Unknown qdisc, optlen=8] \n"
         " Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n backlog 0b 0p requeues 0\n",
         "up")

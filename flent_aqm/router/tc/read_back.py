@@ -6,22 +6,28 @@
     @psched 000003e8 …               @qdiscs                then tc's own output, JSON or text
     @tc tc utility, iproute2-6.1     @classes               then tc's own text
                                      @end                   the very last line
+
+Qdiscs are JSON if the router's tc prints valid JSON. The text of `tc -s -d qdisc show` is the
+fallback for a tc without JSON, or with broken JSON of a qdisc: its parameters stay as printed
+("5ms", "32Mb", "1000p"), because the comparison prints what it expects in the same way. Of its
+counters only those that all qdiscs have are read, and CAKE's memory.
+
+Classes and filters are always the text of `tc -s -d -r class show` and `tc filter show`, because tc
+writes classes as JSON only since iproute2 6.2, and only `tc -r` gives HTB's bursts exactly, in
+clock ticks.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import ParseError
-from flent_aqm.router.tc.classes import DrrClass, HtbClass, parse_classes
-from flent_aqm.router.tc.qdiscs import Qdisc, parse_json
-from flent_aqm.router.tc.text import parse_text
-from flent_aqm.spec.queues.units import Clock, parse_psched
-
-__all__ = ["Direction", "DrrClass", "HtbClass", "Qdisc", "ReadBack", "bit_per_s",
-           "parse_classes", "parse_read_back"]
+from flent_aqm.spec.queues.table import OF_KIND
+from flent_aqm.spec.queues.units import Clock, Scalar, parse_psched
+from flent_aqm.spec.queues.values import flag
 
 _DIRECTIONS = ("down", "up")
 _NAMES = {"kernel", "psched", "tc", "txqueuelen", "queues", "mtu", "bql", "hardware", "tso",
@@ -30,7 +36,76 @@ _OFFLOADS = ("tso", "gso", "gro")
 _SWITCH = {"on": True, "off": False, "unknown": None}
 # The kernel counts in 64 bits, which are 20 digits; no rate, size or time has more.
 _TOO_LONG = re.compile(r"[\d.]{31,}|\d{21,}")
-_UNIT = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+# Letters before "bit" in tc's rates.
+_RATE_UNIT = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+# Letters behind sizes in tc's text -> bytes.
+SIZE_UNIT = {"": 1, "K": 2**10, "M": 2**20}
+_SENT = re.compile(r"Sent (?P<bytes>\d+) bytes (?P<packets>\d+) pkts? "
+                   r"\(dropped (?P<drops>\d+), overlimits (?P<overlimits>\d+) "
+                   r"requeues (?P<requeues>\d+)\)")
+
+
+@dataclass(frozen=True)
+class Qdisc:
+    """A qdisc.
+
+    parent: "root", or the handle of a class.
+    parameters: under tc's names and in tc's units.
+    counters: numbers, and for CAKE's tins a list of mappings.
+    printed: the parameters are from tc's text, which has units and fewer digits.
+    """
+
+    kind: str
+    handle: str
+    parent: str
+    parameters: Mapping[str, Scalar]
+    counters: Mapping[str, object]
+    printed: bool = False
+
+
+@dataclass(frozen=True)
+class HtbClass:
+    """A class of HTB, or of HFSC. HFSC's link-sharing and upper-limit curves are `rate` and `ceil`,
+    and it has no bursts.
+
+    parent: "root", or the handle of a class.
+    leaf: handle of the qdisc below the class, "" for none.
+    rate, ceil: as tc prints them. tc leaves out the last digits of more than six.
+    prio, quantum_bytes: 0 for a class with other classes below it, which has neither.
+    """
+
+    handle: str
+    parent: str
+    leaf: str
+    prio: int
+    quantum_bytes: int
+    rate: str
+    ceil: str
+    overhead_bytes: int
+    linklayer: str
+    mpu_bytes: int
+    level: int
+    burst_ticks: int
+    cburst_ticks: int
+    counters: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class DrrClass:
+    """A class of DRR, which is one flow."""
+
+    handle: str
+    quantum_bytes: int
+    counters: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class ClassesAndFilters:
+    """All classes and filters of a device. filters: lines as describe_filter() makes them."""
+
+    htb: tuple[HtbClass, ...]
+    drr: tuple[DrrClass, ...]
+    filters: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -95,7 +170,7 @@ def parse_read_back(text: str) -> ReadBack:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str, str]]:
-    """Name, rest of the line, and the lines up to the next @."""
+    """Yield name and value of each @ line, and the lines up to the next @ line."""
     blocks = re.split(r"^@", text, flags=re.MULTILINE)
     if blocks[0].strip() or len(blocks) == 1:
         raise ParseError(f"the router's read-back does not begin with @format; got "
@@ -117,7 +192,7 @@ def _need(facts: Mapping[str, str], key: str, place: str) -> str:
 
 
 def _direction(facts: Mapping[str, str], role: str) -> Direction:
-    shown = parse_classes(_need(facts, "classes", role))
+    parsed = parse_classes(_need(facts, "classes", role))
     qdiscs = _need(facts, "qdiscs", role).strip()
     bql = facts.get("bql", "none")
     return Direction(
@@ -128,8 +203,8 @@ def _direction(facts: Mapping[str, str], role: str) -> Direction:
         hardware=facts.get("hardware") == "device",
         offloads={name: _switch(_need(facts, name, role), f"{role}: {name}")
                   for name in _OFFLOADS},
-        qdiscs=(parse_json if qdiscs.startswith("[") else parse_text)(qdiscs, role),
-        classes=shown.htb, drr_classes=shown.drr, filters=shown.filters,
+        qdiscs=(parse_qdiscs_json if qdiscs.startswith("[") else parse_qdiscs_text)(qdiscs, role),
+        classes=parsed.htb, drr_classes=parsed.drr, filters=parsed.filters,
         queues=_number(facts.get("queues", "1"), f"{role}: queues"),
     )
 
@@ -139,7 +214,7 @@ def bit_per_s(rate: str) -> int:
     match = re.fullmatch(r"(\d+)([KMGT]?)bit", rate)
     if not match:
         raise ParseError(f"tc: {rate!r} is not a rate")
-    return int(match[1]) * _UNIT[match[2]]
+    return int(match[1]) * _RATE_UNIT[match[2]]
 
 
 def _number(text: str, place: str) -> int:
@@ -152,3 +227,311 @@ def _switch(text: str, place: str) -> bool | None:
     if text not in _SWITCH:
         raise ParseError(f"{place}: expected on, off or unknown, got {text[:80]!r}")
     return _SWITCH[text]
+
+
+# Options that count packets, so they change during a run: HTB's, and those of SFQ's REDs.
+_COUNTERS_AMONG_OPTIONS = {"direct_packets_stat", "prob_mark", "prob_mark_head", "prob_drop",
+                           "forced_mark", "forced_mark_head", "forced_drop"}
+# iproute2 prints HFSC's options between braces, which is not JSON.
+_HFSC_OPTIONS = re.compile(r"\{default ([0-9a-f]+) \}")
+_TOO_LARGE = float(1 << 64)
+_NO_COUNTERS = {"kind", "handle", "parent", "root", "refcnt", "options", "dev", "offloaded"}
+
+
+def parse_qdiscs_json(text: str, place: str) -> tuple[Qdisc, ...]:
+    """Parse the JSON of one device's qdiscs. `place` names the device in errors. Raises
+    ParseError."""
+    try:
+        whole = json.loads(_HFSC_OPTIONS.sub(r'{"default":"0x\1"}', text))
+    except ValueError as fault:
+        raise ParseError(f"{place}: tc's qdiscs are not JSON: {fault}; got "
+                         f"{text.strip()[:80]!r}") from None
+    if not isinstance(whole, list):
+        raise ParseError(f"{place}: tc's qdiscs: expected a list, got {text.strip()[:80]!r}")
+    return tuple(_qdisc_of_json(item, place) for item in whole)
+
+
+def _qdisc_of_json(value: object, place: str) -> Qdisc:
+    fields = _object(value, f"{place}: qdisc")
+    kind = _text_field(fields, "kind", f"{place}: qdisc")
+    options = _object(fields.get("options", {}), f"{kind}: options")
+    counters = {key: item for key, item in fields.items() if key not in _NO_COUNTERS}
+    counters |= {key: options[key] for key in _COUNTERS_AMONG_OPTIONS & options.keys()}
+    return Qdisc(
+        kind=kind,
+        handle=_text_field(fields, "handle", kind),
+        parent="root" if fields.get("root") is True else _text_field(fields, "parent", kind),
+        # iproute2 7 writes "priomap ", with a blank.
+        parameters={key.strip(): _scalar(item, f"{kind}: {key}") for key, item in options.items()
+                    if key not in _COUNTERS_AMONG_OPTIONS},
+        counters={key: _counter(item, f"{kind}: {key}") for key, item in counters.items()},
+    )
+
+
+def _object(value: object, place: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ParseError(f"{place}: expected an object, got {value!r:.80}")
+    return value
+
+
+def _text_field(fields: Mapping[str, object], key: str, place: str) -> str:
+    value = fields.get(key)
+    if not isinstance(value, str):
+        raise ParseError(f"{place}: {key}: expected text, got {value!r:.80}")
+    return value
+
+
+def _counter(value: object, place: str) -> object:
+    """Return a number, or one for each of CAKE's tins. CoDel's state `dropping` is true or left
+    out, and counts as 1."""
+    if value is True:
+        return 1
+    if isinstance(value, list):
+        return [{key: _counter(item, f"{place}: {key}")
+                 for key, item in _object(tin, place).items()} for tin in value]
+    if not isinstance(value, (int, float)) or not _is_sane(value):
+        raise ParseError(f"{place}: expected a number, got {value!r:.80}")
+    return value
+
+
+def _is_sane(value: float | str) -> bool:
+    """Return whether a number is one that 64 bits hold: JSON has 1e999 for infinity, too."""
+    return isinstance(value, str) or abs(value) < _TOO_LARGE
+
+
+def _scalar(value: object, place: str) -> Scalar:
+    if value is None:  # so iproute2 7 writes a switch of DualPI2's that is on
+        return True
+    if isinstance(value, list):  # fq's bands
+        return " ".join(str(_scalar(item, place)) for item in value)
+    if not isinstance(value, (int, float, str)) or not _is_sane(value):
+        raise ParseError(f"{place}: expected a number, a text or a flag, got {value!r:.80}")
+    return value
+
+
+_HEAD = re.compile(r"qdisc (?P<kind>\S+) (?P<handle>[0-9a-f]+:)(?:\[[0-9a-f]{8}\])? "
+                   r"(?:dev \S+ )?(?:(?P<root>root)|parent (?P<parent>[0-9a-f]*:[0-9a-f]*))"
+                   r"(?P<words>[^\n]*)")
+# Stands where tc has options of a qdisc that it doesn't know.
+_UNKNOWN = re.compile(r"\[Unknown qdisc[^]]*\]")
+_BACKLOG = re.compile(r"backlog (?P<size>\d+(?:\.\d+)?)(?P<unit>[KM]?)b (?P<packets>\d+)p")
+# CAKE's memory, under the names of tc's JSON.
+_MEMORY = re.compile(r"^ memory used: (?P<memory_used>\d+[KM]?)b of (?P<memory_limit>\d+[KM]?)b$",
+                     re.MULTILINE)
+# Words without a value that any queue may have, with their JSON name; a queue's own stand in
+# its row. All others are names followed by a value.
+_SWITCHES: Mapping[str, tuple[str, Scalar]] = {"ecn": ("ecn", True), "noecn": ("ecn", False)}
+
+
+def parse_qdiscs_text(text: str, place: str) -> tuple[Qdisc, ...]:
+    """Parse the text of one device's qdiscs. `place` names the device in errors. Raises
+    ParseError."""
+    blocks = re.split(r"^(?=qdisc )", text, flags=re.MULTILINE)
+    if blocks[0].strip():
+        raise ParseError(f"{place}: tc qdisc: expected 'qdisc …', got "
+                         f"{blocks[0].strip()[:80]!r}")
+    return tuple(_qdisc_of_text(block, place) for block in blocks[1:])
+
+
+def _qdisc_of_text(block: str, place: str) -> Qdisc:
+    head, sent = _HEAD.match(block), _SENT.search(block)
+    if not head or not sent:
+        raise ParseError(f"{place}: tc qdisc: not as tc -s -d prints it: "
+                         f"{block.splitlines()[0][:200]!r}")
+    counters: dict[str, object] = {key: int(value) for key, value in sent.groupdict().items()}
+    backlog = _BACKLOG.search(block)
+    if backlog:
+        counters |= {"backlog": int(float(backlog["size"]) * SIZE_UNIT[backlog["unit"]]),
+                     "qlen": int(backlog["packets"])}
+    memory = _MEMORY.search(block) if head["kind"] == "cake" else None
+    if memory:
+        counters |= {name: int(text.rstrip("KM")) * SIZE_UNIT[text.strip("0123456789")]
+                     for name, text in memory.groupdict().items()}
+    parameters = _parameters_of_text(head["kind"], _UNKNOWN.sub("", head["words"]).split())
+    queue = OF_KIND.get(head["kind"])
+    old_form = (re.search(queue.old_text, block, re.MULTILINE)
+                if queue and queue.old_text else None)
+    return Qdisc(head["kind"], head["handle"], head["root"] or head["parent"],
+                 {**parameters, **(old_form.groupdict() if old_form else {})}, counters,
+                 printed=True)
+
+
+def _parameters_of_text(kind: str, words: list[str]) -> dict[str, Scalar]:
+    switches, names = _words_of_kind(kind)
+    parameters: dict[str, Scalar] = {}
+    rest = iter(words)
+    for word in rest:
+        if word in switches:
+            name, switch = switches[word]
+            parameters[name] = switch
+        elif word == "refcnt":
+            next(rest, None)
+        elif not word.strip("-"):
+            continue  # the row of dashes behind `ingress`
+        elif word.isdecimal():
+            continue  # the second or later value of a list, as fq's priomap
+        else:
+            parameters[names.get(word, word)] = next(rest, "")
+    if "ce_threshold_selector" in parameters:  # JSON has its two parts by themselves
+        value, _, mask = str(parameters["ce_threshold_selector"]).partition("/")
+        parameters |= {"ce_threshold_selector": _decimal(value),
+                       "ce_threshold_mask": _decimal(mask)}
+    if kind == "dualpi2" and str(parameters.get("step-thresh-us", "")).endswith("p"):
+        parameters["step-thresh-pkts"] = parameters.pop("step-thresh-us")
+    if kind == "sfq" and "flows" in parameters:  # old: with the divisor behind it, twice
+        parameters["flows"] = str(parameters["flows"]).partition("/")[0]
+    return parameters
+
+
+def _decimal(text: str) -> str:
+    """Return a number that tc prints in hexadecimal with 0x as JSON has it, other text as it is."""
+    return str(int(text, 16)) if re.fullmatch("0x[0-9a-f]{1,8}", text) else text
+
+
+def _words_of_kind(kind: str) -> tuple[Mapping[str, tuple[str, Scalar]], Mapping[str, str]]:
+    """Return the switches of a queue, and JSON's names of what its text calls otherwise."""
+    queue = OF_KIND.get(kind)
+    if queue is None:
+        return _SWITCHES, {}
+    flags = {name: (parameter.reported or name, True)
+             for name, parameter in queue.parameters.items() if parameter.read is flag}
+    return ({**_SWITCHES, **flags, **(queue.switches or {})},
+            {name: parameter.reported for name, parameter in queue.parameters.items()
+             if parameter.reported})
+
+
+_HTB = re.compile(
+    r"class htb (?P<handle>\S+) (?:(?P<root>root)|parent (?P<parent>\S+)) "
+    r"(?:leaf (?P<leaf>\S+) )?(?:prio (?P<prio>\d+) (?:quantum (?P<quantum>\d+) )?)?"
+    r"rate (?P<rate>\d+[KMGT]?bit) (?:overhead (?P<overhead>\d+) )?"
+    r"ceil (?P<ceil>\d+[KMGT]?bit) (?:linklayer (?P<linklayer>\S+) )?"
+    # before iproute2 4.5 with an overhead, the link's, that no class has any more
+    r"burst \S+?\s?mpu (?P<mpu>\d+)(?P<mpu_unit>[KM]?)b (?:overhead 0b )?"
+    r"cburst \S+?\s?mpu \S+ (?:overhead 0b )?"
+    r"level (?P<level>\d+) "
+    r"buffer \[(?P<buffer>[0-9a-f]{8})\] cbuffer \[(?P<cbuffer>[0-9a-f]{8})\]")
+_HFSC = re.compile(
+    r"class hfsc (?P<handle>\S+) parent (?P<parent>\S+) (?:leaf (?P<leaf>\S+) )?"
+    r"ls m1 0bit d 0us m2 (?P<rate>\d+[KMGT]?bit) ul m1 0bit d 0us m2 (?P<ceil>\d+[KMGT]?bit)")
+_HFSC_LEVEL = re.compile(r"^ period \d+ (?:work \d+ bytes )?(?:rtwork \d+ bytes )?level (\d+)",
+                         re.MULTILINE)
+_DRR = re.compile(r"class drr (?P<handle>\S+) (?:root|parent \S+) (?:leaf \S+ )?"
+                  r"quantum (?P<quantum>\d+)(?P<unit>[KM]?)b")
+_HTB_COUNTERS = (
+    _SENT,
+    re.compile(r"lended: (?P<lended>\d+) borrowed: (?P<borrowed>\d+) giants: (?P<giants>\d+)"),
+    re.compile(r"\btokens: (?P<tokens>-?\d+) ctokens: (?P<ctokens>-?\d+)"),
+)
+_U32_MATCH = re.compile(r"match ([0-9a-f]{8}/[0-9a-f]{8} at \d+)")
+_FLOW = re.compile(r"hash keys (?P<keys>\S+) divisor (?P<divisor>\d+) baseclass (?P<base>\S+)")
+_MAP = re.compile(r"map keys (?P<keys>\S+ .*?)\s*baseclass (?P<base>\S+)")
+_TARGET = re.compile(r"\*?flowid (\S+:\S+)")
+_REDIRECT = re.compile(r"mirred \((\w+) (\w+) to device (\S+)\)")
+
+
+def parse_classes(text: str) -> ClassesAndFilters:
+    """Parse the classes and filters of one device. Raises ParseError."""
+    blocks = re.split(r"^(?=class |filter )", text, flags=re.MULTILINE)
+    if blocks[0].strip():
+        raise ParseError(f"tc class: expected 'class …', got {blocks[0].strip()[:80]!r}")
+    htb, drr, filters = [], [], []
+    for block in blocks[1:]:
+        if block.startswith("class htb "):
+            htb.append(_htb(block))
+        elif block.startswith("class hfsc "):
+            htb += _hfsc(block)
+        elif block.startswith("class drr "):
+            drr.append(_drr(block))
+        elif block.startswith("filter "):
+            filters += _filter(block)
+        else:
+            raise ParseError(f"tc class: not a class of HTB, HFSC or DRR: {_first_line(block)!r}")
+    return ClassesAndFilters(tuple(htb), tuple(drr), tuple(filters))
+
+
+def describe_filter(protocol: str, kind: str, rule: str, target: str) -> str:
+    """Return a filter as one line: its rule, and the class that packets go to."""
+    return f"{protocol} {kind} {rule} to {target}"
+
+
+def _htb(block: str) -> HtbClass:
+    match = _HTB.match(block)
+    if not match:
+        raise ParseError(f"tc class: not a line of HTB as tc -s -d -r prints it: "
+                         f"{_first_line(block)!r}")
+    return HtbClass(
+        handle=match["handle"], parent=match["root"] or match["parent"],
+        leaf=match["leaf"] or "", prio=int(match["prio"] or 0),
+        quantum_bytes=int(match["quantum"] or 0), rate=match["rate"], ceil=match["ceil"],
+        overhead_bytes=int(match["overhead"] or 0), linklayer=match["linklayer"] or "ethernet",
+        mpu_bytes=int(match["mpu"]) * SIZE_UNIT[match["mpu_unit"]],
+        level=int(match["level"]), burst_ticks=int(match["buffer"], 16),
+        cburst_ticks=int(match["cbuffer"], 16),
+        counters=_counters(block, match["handle"], _HTB_COUNTERS),
+    )
+
+
+def _hfsc(block: str) -> list[HtbClass]:
+    """Parse one `class hfsc` block. Return one HtbClass, or an empty list for the root class.
+    Raises ParseError."""
+    if re.match(r"class hfsc [0-9a-f]+: root\b", block):
+        return []
+    match, level = _HFSC.match(block), _HFSC_LEVEL.search(block)
+    if not match or not level:
+        raise ParseError(f"tc class: not a class of HFSC with ls and ul of one slope: "
+                         f"{_first_line(block)!r}")
+    parent = "root" if match["parent"].endswith(":") else match["parent"]
+    return [HtbClass(match["handle"], parent, match["leaf"] or "", 0, 0, match["rate"],
+                     match["ceil"], 0, "ethernet", 0, int(level[1]), 0, 0,
+                     _counters(block, match["handle"], (_SENT,)))]
+
+
+def _drr(block: str) -> DrrClass:
+    match = _DRR.match(block)
+    if not match:
+        raise ParseError(f"tc class: not a line of DRR: {_first_line(block)!r}")
+    return DrrClass(match["handle"], int(match["quantum"]) * SIZE_UNIT[match["unit"]],
+                    _counters(block, match["handle"], (_SENT,)))
+
+
+def _counters(block: str, handle: str, patterns: tuple[re.Pattern[str], ...]) -> dict[str, int]:
+    counters: dict[str, int] = {}
+    for pattern in patterns:
+        counts = pattern.search(block)
+        if not counts:
+            raise ParseError(f"tc class: {handle}: no counters like '{pattern.pattern}'; "
+                             "is the output cut off?")
+        counters |= {key: int(number) for key, number in counts.groupdict().items()}
+    return counters
+
+
+def _filter(block: str) -> list[str]:
+    """Parse one `filter` block. Return one line, or an empty list for a block that only announces a
+    list of filters. Raises ParseError."""
+    words = _first_line(block).split()
+    if "protocol" not in words[:-1] or "pref" not in words[:-2]:
+        raise ParseError(f"tc filter: not a line of a filter: {_first_line(block)!r}")
+    protocol = words[words.index("protocol") + 1]
+    kind = words[words.index("pref") + 2]
+    target = _TARGET.search(block)
+    redirect = _REDIRECT.search(block)
+    goal = (f"{redirect[1]} {redirect[2]} {redirect[3]}".lower() if redirect
+            else target[1] if target else "")
+    match, flow = _U32_MATCH.search(block), _FLOW.search(block)
+    mapped = _MAP.search(block)
+    if mapped:
+        return [describe_filter(protocol, kind, f"map {' '.join(mapped['keys'].split())}",
+                                mapped["base"])]
+    if flow:
+        return [describe_filter(protocol, kind, f"{flow['keys']} in {flow['divisor']}",
+                                flow["base"])]
+    if match:
+        rules = " and ".join(_U32_MATCH.findall(block))
+        return [describe_filter(protocol, kind, rules, goal or "nowhere")]
+    if goal:
+        return [describe_filter(protocol, kind, "all", goal)]
+    return []
+
+
+def _first_line(block: str) -> str:
+    return block.splitlines()[0][:200]

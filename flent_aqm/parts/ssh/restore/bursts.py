@@ -13,8 +13,7 @@ from collections.abc import Callable
 
 from flent_aqm.router.expected import burst_bytes, new_ticks, old_ticks
 from flent_aqm.router.printed import size_text
-from flent_aqm.router.tc.classes import SIZE_UNIT
-from flent_aqm.router.tc.read_back import bit_per_s
+from flent_aqm.router.tc.read_back import SIZE_UNIT, bit_per_s
 from flent_aqm.spec.queues.units import Clock
 
 # Function (burst as shown by tc, its rate as shown, its ticks in hexadecimal) -> burst for tc. The

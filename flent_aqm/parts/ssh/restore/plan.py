@@ -19,7 +19,7 @@ from flent_aqm.base.errors import TestbedError
 from flent_aqm.parts.ssh.restore.bursts import Burst, bursts
 from flent_aqm.parts.ssh.restore.filters import filter_commands
 from flent_aqm.parts.ssh.restore.state import WORD, Device, RouterState
-from flent_aqm.router.tc.classes import SIZE_UNIT
+from flent_aqm.router.tc.read_back import SIZE_UNIT
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.queues.values import Expected, codel_us, psched_us
 
