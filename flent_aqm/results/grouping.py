@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups runs by their settings: decides which runs share a line.
+"""Groups runs by their settings: which runs share a line, and how settings are named and sorted.
 
 Runs that differ in a setting are never grouped unless the user requests it. Then pooled_over()
 returns the settings in which they differ.
@@ -7,13 +7,18 @@ returns the settings in which they differ.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import plain
 from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.spec import key as batch_key
 from flent_aqm.spec.kernel import STOCK
+from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.scenario import KEYS
 
 Settings = Mapping[str, Setting]
 Item = TypeVar("Item")
@@ -27,7 +32,9 @@ TITLE = "title"
 KNOWN = ("test", AQM, RATE, SHAPER_RATE, "burst_shaping", "cross_traffic", "base_delay_ms",
          "router_model", "testbed", "kernel")
 # Values of settings that files don't record if they have them.
-UNTOLD: Mapping[str, Setting] = {"kernel": STOCK}
+UNRECORDED_DEFAULTS: Mapping[str, Setting] = {"kernel": STOCK}
+# Stands for the value of a setting that a file doesn't record.
+NOT_TOLD = "not told"
 # Settings by which runs are never distinguished: they differ between repetitions, or follow from
 # other settings.
 NEVER = ("seed", "batch", TITLE, "rate_up_mbps", "rate_down_mbps", "modem_up_mbps",
@@ -35,6 +42,18 @@ NEVER = ("seed", "batch", TITLE, "rate_up_mbps", "rate_down_mbps", "modem_up_mbp
          "cross_jitter_ms")
 
 _OF_QUEUES = ("aqm_", "up_aqm")
+
+# Settings that are no keys of a batch, or keys that stand for several, with their texts.
+_TEXTS: Mapping[str, batch_key.Key] = {
+    **{row.both or name: row for name, row in KEYS.items()},
+    **{name: batch_key.Key("", "", format=str) for name in ("test", TITLE)},
+    SHAPER_RATE: batch_key.Key("", "", heading="SQM")}
+_WITHOUT_TEXTS = batch_key.Key("", "")
+# Setting -> its name in pages, such as "link rate", if it isn't the setting's own.
+LABELS: Mapping[str, str] = {name: row.label for name, row in _TEXTS.items() if row.label}
+_AQM_ORDER = list(QUEUES)
+# Number at the beginning of a text, by which texts are sorted: "85 % cake" before "100 % cake".
+_LEADING_NUMBER = re.compile(r"\d+(\.\d+)?")
 
 LONGEST_SHOWN = 60
 MOST_NAMED = 60
@@ -173,14 +192,47 @@ def shown(value: Setting) -> str:
     return f"{value:g}" if isinstance(value, (int, float)) else harmless(value)
 
 
+def heading(name: str) -> str:
+    """Return the short name of a setting for a column of a table: "delay ms"."""
+    return _TEXTS.get(name, _WITHOUT_TEXTS).heading or name.replace("_", " ")
+
+
+def setting_text(name: str, value: Setting | None) -> str:
+    """Return a setting's value with words that say which setting it is: "100 Mbit/s", "tiers 3"."""
+    if value is None:
+        return NOT_TOLD
+    text_of = _TEXTS.get(name, _WITHOUT_TEXTS).format
+    return text_of(shown(value)) if text_of else f"{harmless(name)} {shown(value)}"
+
+
+def sorted_values(name: str, values: Iterable[Setting | None]) -> list[Setting | None]:
+    """Return the different values of a setting in the order of an axis: numbers by size, queues as
+    in the table of queues, None last."""
+    return sorted(set(values), key=lambda value: sort_key(name, value))
+
+
+def sort_key(name: str, value: Setting | None) -> tuple[int, float, str]:
+    """Return the key by which sorted_values() sorts a setting's value."""
+    if value is None:
+        return (2, 0.0, "")
+    if name == AQM:
+        known = value in _AQM_ORDER
+        return (0, float(_AQM_ORDER.index(str(value)) if known else len(_AQM_ORDER)), str(value))
+    if isinstance(value, (bool, int, float)):
+        return (0, float(value), "")
+    number = _LEADING_NUMBER.match(str(value))
+    return (1, float(number[0]) if number else math.inf, str(value))
+
+
 def harmless(text: str) -> str:
     """Return text from a data file without control characters, cut to LONGEST_SHOWN characters."""
     return plain(text[:LONGEST_SHOWN])
 
 
 def setting(settings: Settings, name: str) -> Setting | None:
-    """Return a run's value of a setting. None if it records none and UNTOLD has no default."""
-    return settings.get(name, UNTOLD.get(name))
+    """Return a run's value of a setting. None if it records none and UNRECORDED_DEFAULTS has
+    none."""
+    return settings.get(name, UNRECORDED_DEFAULTS.get(name))
 
 
 def _values(settings: Settings, keys: Sequence[str]) -> tuple[Setting, ...]:

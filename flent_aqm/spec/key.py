@@ -14,6 +14,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 from flent_aqm.base.errors import about
+from flent_aqm.base.switch import switch
 
 Settings = Mapping[str, object]
 
@@ -42,6 +43,14 @@ class Key:
     default: object = None
     # The value is a file's path. Only the file's name is part of a run's identity.
     is_file: bool = False
+    # Name of the setting in pages of results. "" for the key's name.
+    label: str = ""
+    # Heading of the setting's column in the table after a sweep, which has to be narrow. "" for the
+    # key's name with blanks.
+    heading: str = ""
+    # Function (value as text) -> text that names the setting and its value, such as "100 Mbit/s".
+    # None for the key's name and the value.
+    format: Callable[[str], str] | None = None
 
     @property
     def default_words(self) -> str:
@@ -66,6 +75,16 @@ def key(default: object, values: str, help_: str,
     """
     row = Key(values, help_, check, default=default, **more)
     return field(default=default, metadata={"key": row})
+
+
+def with_or_without(name: str) -> Callable[[str], str]:
+    """Return a Key.format for a switch called `name`: "with NAME", "no NAME", or the name and the
+    value if the value is neither on nor off."""
+    def text(value: str) -> str:
+        on = switch(value)
+        return f"{name} {value}" if on is None else f"{'with' if on else 'no'} {name}"
+
+    return text
 
 
 @dataclass(frozen=True)

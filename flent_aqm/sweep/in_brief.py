@@ -5,16 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flent_aqm.results.grouping import AQM, factors, shown
+from flent_aqm.results.grouping import AQM, RATE, factors, setting_text
 from flent_aqm.results.metrics.scores import Scores
 from flent_aqm.results.metrics.settings import Setting, settings_of
 from flent_aqm.results.metrics.table import LOST, Unavailable, digits
 from flent_aqm.spec.cell import Cell
 
-# Settings that are shown first and without their names, because their values are clear.
+# Settings that are shown first, because their values are clear without a name.
 _FIRST = ("test", AQM)
-_RATE = "rate_mbps"
-_TOLD = {_RATE: "{} Mbit/s"}
 
 
 def cell_settings(cell: Cell) -> dict[str, Setting]:
@@ -29,18 +27,16 @@ def differing_words(cells: Sequence[Cell]) -> dict[str, str]:
     differ: "iperf3_upload sfq 20 Mbit/s tiers 3"."""
     settings = {cell.name: cell_settings(cell) for cell in cells}
     differing = factors(list(settings.values()))
-    others = [_RATE, *(name for name in differing if name not in (*_FIRST, _RATE))]
-    return {name: " ".join([*(shown(one[key]) for key in _FIRST if key in one),
-                            *(_TOLD.get(key, f"{key} {{}}").format(shown(one[key]))
-                              for key in others if key in one)])
-            for name, one in settings.items()}
+    order = dict.fromkeys((*_FIRST, RATE, *differing))
+    return {name: " ".join(setting_text(key, of_cell[key]) for key in order if key in of_cell)
+            for name, of_cell in settings.items()}
 
 
 def brief(run_scores: Scores) -> str:
     """Return throughput by direction and latency under load: "up 95.60 Mbit/s, p99 0.13 ms". Values
     that the test doesn't measure are left out."""
-    parts = [f"{way} {digits(value)}" for way, value in (("down", run_scores.download_mbps),
-                                                        ("up", run_scores.upload_mbps))
+    mbps = {"down": run_scores.download_mbps, "up": run_scores.upload_mbps}
+    parts = [f"{direction} {digits(value)}" for direction, value in mbps.items()
              if not isinstance(value, Unavailable)]
     words = [f"{', '.join(parts)} Mbit/s"] if parts else []
     p99 = run_scores.latency_p99_ms

@@ -22,8 +22,10 @@ from flent_aqm.results.grouping import (
     along_with,
     factors,
     grouped,
+    heading,
     parse_keys,
     pooled_over,
+    setting_text,
     shown,
 )
 from flent_aqm.results.metrics.compare import two_groups
@@ -36,9 +38,6 @@ from flent_aqm.spec.keys import QUEUE_PREFIXES
 from flent_aqm.spec.scenario import KEYS
 from flent_aqm.sweep.in_brief import cell_settings
 
-_HEADINGS = {"rate_mbps": "Mbit/s", SHAPER_RATE: "SQM", AQM: "AQM", "cross_traffic": "cross",
-             "burst_shaping": "burst", "base_delay_ms": "delay ms", "router_model": "router"}
-_TOLD = {"test": "test {}", "cross_traffic": "cross traffic {}", "rate_mbps": "{} Mbit/s"}
 # Settings by which runs are grouped by default, if the runs differ in them. Other settings in which
 # runs differ come after these, and the queue last.
 USUAL = ("test", "cross_traffic", "rate_mbps")
@@ -105,14 +104,14 @@ def show(
         made = Table(box=None, pad_edge=False, header_style="bold",
                      collapse_padding=console.width < NARROW)
         for key in keys:
-            made.add_column("\n" + _HEADINGS.get(key, key.replace("_", " ")), no_wrap=True,
+            made.add_column("\n" + heading(key), no_wrap=True,
                             justify="right" if key == "rate_mbps" else "left")
         headings = ["\nruns", *(["\nfailed"] if failed else []),
                     *(f"{'Mbit/s' if number == 0 else ''}\n{COLUMNS[way][0]}"
                       for number, way in enumerate(ways)), "RTT under\nmedian", "load, ms\np99",
                     *(["flow's\nmedian"] if own else [])]
-        for heading in headings:
-            made.add_column(heading, justify="right", no_wrap=True)
+        for title in headings:
+            made.add_column(title, justify="right", no_wrap=True)
         for values, members in groups.items():
             done = [_scores(cell, scored) for cell in members if cell.data_file.exists()]
             lost = sum(cell.data_file in failures for cell in members)
@@ -154,7 +153,7 @@ def _say_what_lines_are(
         keys: settings that define a line.
         groups: values of `keys` -> cells of the line.
     """
-    same = [_TOLD.get(name, "{} " + name).format(shown(settings[0][name])) for name in USUAL
+    same = [setting_text(name, settings[0][name]) for name in USUAL
             if name not in keys and name in settings[0] and _same(name, settings)]
     if same:
         console.print(f"All runs: {', '.join(same)}.", markup=False, highlight=False,
@@ -190,14 +189,14 @@ def _say_of_throughput(console: Console, done: Sequence[Scores],
         console.print(f"With cross traffic: what the test got{of}.", highlight=False)
     for values, members in groups.items():
         runs = [_scores(cell, scored) for cell in members if cell.data_file.exists()]
-        for way, (heading, name) in COLUMNS.items():
+        for way, (title, name) in COLUMNS.items():
             numbers = [value for one in runs
                        if not isinstance(value := getattr(one, name), Unavailable)]
             if found := two_groups(numbers):
                 low, high = ([digits(float(median(group))), counted(len(group), "run")]
                              for group in found)
                 console.print(f"Runs of {' '.join(map(shown, values))} fall into two groups in "
-                              f"{way}: {' in '.join(low)}, {' in '.join(high)}, Mbit/s {heading}.",
+                              f"{way}: {' in '.join(low)}, {' in '.join(high)}, Mbit/s {title}.",
                               markup=False, highlight=False, soft_wrap=True)
 
 

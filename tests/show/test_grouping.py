@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flent_aqm.results.grouping import Settings, along_with
+from flent_aqm.results.grouping import Settings, along_with, sorted_values
 from flent_aqm.results.metrics.run import Run, load_run
-from flent_aqm.show.grouping import by_run, sorted_values
+from flent_aqm.show.groups import by_run
 
 QUICK = Path(__file__).resolve().parents[1] / "golden" / "batches" / "quick"
 

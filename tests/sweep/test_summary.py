@@ -82,9 +82,9 @@ def test_setting_that_differs_together_with_another_is_shown(tmp_path: Path) -> 
     text = table(cells, by_file)
     assert row(text, "off", "10")
     assert row(text, "on", "20")
-    assert "All runs: test ndt7." in text
+    assert "All runs: ndt7." in text
     by_rate = table(cells, by_file, group_by=["rate_mbps"])
-    assert "All runs: test ndt7.\n" in by_rate
+    assert "All runs: ndt7.\n" in by_rate
     assert "Lines also differ in cross_traffic.\n" in by_rate
     assert "also differ" not in text
 

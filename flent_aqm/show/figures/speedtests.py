@@ -23,10 +23,10 @@ from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.queue_samples import queues
 from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.throughput import link_rate_mbps, payload_share
 from flent_aqm.show.figures.numbers import Cell, Table
-from flent_aqm.show.grouping import Value
 from flent_aqm.show.looks import DASH, MISSING, QUIET, looks_for, order
 from flent_aqm.show.plots.axes import name_latency_axis
 from flent_aqm.tools.table import TOOLS
@@ -56,7 +56,7 @@ class Row:
     that the test shows and the measured one, and its verdict."""
 
     path: Path
-    settings: Mapping[str, Value]
+    settings: Mapping[str, Setting]
     test: str
     # Direction -> throughput as a share of the one that TCP can carry.
     share_pct: Mapping[str, float]
@@ -190,12 +190,12 @@ def _queue_ms(run: Run, data: DataFile) -> float | None:
     return max(queues_ms) if queues_ms else None
 
 
-def page_of(row: Row) -> tuple[Value, ...]:
+def page_of(row: Row) -> tuple[Setting, ...]:
     """Return the page on which a row is shown: its values of PAGE."""
     return tuple(row.settings.get(name, 0) for name in PAGE)
 
 
-def in_order(page: tuple[Value, ...]) -> tuple[list[float], str]:
+def in_order(page: tuple[Setting, ...]) -> tuple[list[float], str]:
     """Return the sort key of a page. Cross traffic may be a word, such as call."""
     return [float(value) for value in page[:3]], str(page[3])
 

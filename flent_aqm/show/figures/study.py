@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.results.grouping import AQM, RATE, collect
+from flent_aqm.results.grouping import AQM, RATE, collect, sorted_values
 from flent_aqm.show.figures.gather import BASE_DELAY, FigureRow
-from flent_aqm.show.grouping import sorted_values
 from flent_aqm.show.looks import order
 
 AQMS = ("no_aqm", "codel", "sfq", "fq_codel")

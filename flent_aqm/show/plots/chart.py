@@ -17,12 +17,12 @@ import numpy
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import counted
 from flent_aqm.results.combined import description_of
-from flent_aqm.results.grouping import check_keys, parse_keys
+from flent_aqm.results.grouping import along_with, check_keys, factors, parse_keys, pooled_over
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import digits
 from flent_aqm.results.reading.series import Tool
 from flent_aqm.results.result_set import data_file_of, once
-from flent_aqm.show.grouping import Group, along_with, by_run, factors, groups, pooled_over
+from flent_aqm.show.groups import Group, by_run, groups, settings_of
 from flent_aqm.show.looks import QUIET
 from flent_aqm.show.plots.frame import Framed
 from flent_aqm.show.plots.paper import drop_untouched
@@ -90,7 +90,7 @@ class ChartPlotter(Framed):
         Notes below the plot tell which runs were pooled or left out.
         """
         requested = self.group_names(runs)
-        names = requested or factors(runs)
+        names = requested or factors(settings_of(runs))
         drawn = groups(runs, names) if requested or together else by_run(runs, most)
         self.note_pooled(runs, names)
         return self.first(drawn, most)
@@ -98,7 +98,8 @@ class ChartPlotter(Framed):
     def note_pooled(self, runs: Sequence[Run], used: Sequence[str]) -> None:
         """Note the settings in which runs of a group differ, and those that differ together with
         the ones in `used`, by which runs are grouped."""
-        rest, along = pooled_over(runs, used), along_with(runs, used)
+        settings = settings_of(runs)
+        rest, along = pooled_over(settings, used), along_with(settings, used)
         if rest:
             self.note(f"pooled over {', '.join(rest)}")
         if along:

@@ -15,7 +15,7 @@ import numpy
 
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.grouping import word
+from flent_aqm.show.groups import word
 from flent_aqm.show.looks import Look, line_key, wrapped
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.compare import ComparePlotter

@@ -16,7 +16,8 @@ from typing import Any
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_plotting import COLOURS, Plotter, new_combiner
 from flent_aqm.results.combined import MEMBERS, description_of, members_of
-from flent_aqm.show.grouping import factors, label_of, looks_of_files, looks_within
+from flent_aqm.results.grouping import factors
+from flent_aqm.show.groups import label_of, looks_of_files, looks_within, settings_of
 from flent_aqm.show.looks import Look
 from flent_aqm.show.plots.chart import run_of
 
@@ -134,7 +135,7 @@ def call_by_settings(members: Sequence[Sequence[Any]], results: Sequence[Any]) -
     except BadResult:  # Flent draws such files with its own labels
         return
     runs = [run for group in grouped for run in group]
-    names = factors(runs)
+    names = factors(settings_of(runs))
     labels = [label_of(group, names) for group in grouped]
     if len(set(labels)) < len(labels) or not all(run.settings.get("aqm") for run in runs):
         return

@@ -10,15 +10,14 @@ import numpy
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.base.words import counted
-from flent_aqm.results.grouping import setting
+from flent_aqm.results.grouping import setting, sorted_values
 from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import LOST, Metric, Unavailable, middle, ranked
-from flent_aqm.show.grouping import (
-    Value,
+from flent_aqm.show.groups import (
     axes_of,
     key_of,
     sorted_keys,
-    sorted_values,
     word,
 )
 from flent_aqm.show.looks import DASH, MISSING, NUMBERS_MAP, QUIET
@@ -74,8 +73,8 @@ class AqmHeatPlotter(ChartPlotter):
 
 
 def medians(
-    metric: Metric, runs: Sequence[Run], rows: tuple[str, Sequence[Value | None]],
-    columns: tuple[Sequence[str], Sequence[Sequence[Value | None]]],
+    metric: Metric, runs: Sequence[Run], rows: tuple[str, Sequence[Setting | None]],
+    columns: tuple[Sequence[str], Sequence[Sequence[Setting | None]]],
 ) -> tuple[Any, list[str]]:
     """Return the median of a metric over each cell's runs, and the reasons why runs have no value.
     A cell is NaN if it has no value, infinite if the median is a lost probe.

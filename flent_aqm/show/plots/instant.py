@@ -11,7 +11,7 @@ from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.queue_samples import Queue
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.grouping import looks_within
+from flent_aqm.show.groups import looks_within
 from flent_aqm.show.looks import DROPS, MARKS
 from flent_aqm.show.plots.axes import from_zero
 from flent_aqm.show.plots.chart import ChartPlotter, about

@@ -11,11 +11,11 @@ from matplotlib.ticker import PercentFormatter
 
 from flent_aqm.base.errors import LostProbe, NotAvailable
 from flent_aqm.results.data_file import Numbers
-from flent_aqm.results.grouping import AQM, collect, setting
+from flent_aqm.results.grouping import AQM, collect, factors, setting, sorted_values
 from flent_aqm.results.metrics.percentiles import percentile
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.throughput import shares_line
-from flent_aqm.show.grouping import factors, key_of, sorted_keys, sorted_values, word
+from flent_aqm.show.groups import key_of, settings_of, sorted_keys, word
 from flent_aqm.show.looks import Look, line_key, looks_for
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about
@@ -45,7 +45,9 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         requested = self.group_names(runs)
         rows_are, sides_are = ["test", *(requested or [AQM])][-2:]
         # Runs of a row differ only in the compared setting, unless the user pools them.
-        names = [rows_are, *([] if requested else factors(runs, (rows_are, sides_are)))]
+        names = [rows_are]
+        if not requested:
+            names += factors(settings_of(runs), (rows_are, sides_are))
         rows = self.first(sorted_keys(runs, names), MOST_ROWS)
         drawn = [run for run in runs if key_of(run, names) in rows]
         sides = [word(sides_are, value) for value in _values_of(runs, sides_are)]

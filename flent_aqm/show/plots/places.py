@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from flent_aqm.results.grouping import RATE, setting
+from flent_aqm.results.grouping import RATE, setting, sorted_values
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.grouping import Value, axes_of, key_of, sorted_keys, sorted_values, word
+from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.show.groups import axes_of, key_of, sorted_keys, word
 from flent_aqm.show.looks import looks_for
 from flent_aqm.show.plots.chart import ChartPlotter
 from flent_aqm.show.plots.distributions import Side
@@ -30,7 +31,7 @@ class Places:
     # Settings along the axis.
     along: Sequence[str]
     # Values of these settings at each place.
-    keys: Sequence[Sequence[Value | None]]
+    keys: Sequence[Sequence[Setting | None]]
     # Setting whose values stand side by side.
     beside: str
     sides: Sequence[Side]
@@ -67,7 +68,7 @@ def axis_label(along: Sequence[str]) -> str:
                      for name in along)
 
 
-def short_labels(along: Sequence[str], places: Sequence[Sequence[Value | None]]) -> list[str]:
+def short_labels(along: Sequence[str], places: Sequence[Sequence[Setting | None]]) -> list[str]:
     """Return the label of each place: a line for each setting.
 
     Args:

@@ -12,7 +12,7 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.queue_samples import Queue
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.grouping import Group, looks_within
+from flent_aqm.show.groups import Group, looks_within
 from flent_aqm.show.looks import Look
 from flent_aqm.show.plots.axes import from_zero
 from flent_aqm.show.plots.chart import ChartPlotter, about

@@ -13,7 +13,7 @@ from flent_aqm.base.words import for_plot
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, Samples
-from flent_aqm.show.grouping import looks_within
+from flent_aqm.show.groups import looks_within
 from flent_aqm.show.looks import Look
 from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter
 

@@ -13,7 +13,7 @@ from flent_aqm.base.words import for_plot
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.grouping import Group, looks_within
+from flent_aqm.show.groups import Group, looks_within
 from flent_aqm.show.looks import LineStyle, Look
 from flent_aqm.show.plots.axes import from_zero
 from flent_aqm.show.plots.chart import ChartPlotter, about

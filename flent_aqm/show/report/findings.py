@@ -13,16 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from flent_aqm.results.advice.measured import Tried, tried
-from flent_aqm.results.grouping import RATE, collect
+from flent_aqm.results.grouping import NOT_TOLD, RATE, collect, setting_text
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.throughput import shares_line
-from flent_aqm.show.grouping import word
 from flent_aqm.show.looks import looks_for
 from flent_aqm.show.report.gather import ReportRow
 from flent_aqm.show.report.slices import (
-    NOT_TOLD,
     Dimension,
     key_of,
     queue_of,
@@ -163,8 +161,8 @@ def _title(key: Sequence[Setting], rate: Setting | None, dimensions: Sequence[Di
         rate: rate of the link, None if all conditions have the same.
         dimensions: settings that distinguish slices.
     """
-    words = [word(one.name, value) for one, value in zip(dimensions, key, strict=True)
+    words = [setting_text(one.name, value) for one, value in zip(dimensions, key, strict=True)
              if len(one.values) > 1 and value != NOT_TOLD]
     if rate is not None and rate != NOT_TOLD:
-        words.append(word(RATE, rate))
+        words.append(setting_text(RATE, rate))
     return ", ".join(words) or (str(key[0]) if key else "all runs")

@@ -13,10 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.results.advice.advice import advise
-from flent_aqm.results.grouping import AQM, collect
+from flent_aqm.results.grouping import (
+    AQM,
+    LABELS,
+    NOT_TOLD,
+    collect,
+    setting_text,
+    shown,
+)
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.status import Status
-from flent_aqm.show.grouping import word
 from flent_aqm.show.looks import looks_for
 from flent_aqm.show.report import findings, headline, panels, slices, statistics
 from flent_aqm.show.report.commands import offered, sweep_command
@@ -31,9 +37,6 @@ TABLE_METRICS = ("throughput_download_mbps", "throughput_upload_mbps",
 _MARKERS = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "P": "cross",
             "v": "triangle-down", "X": "x", "*": "star", "h": "hexagon", "<": "triangle-left",
             ">": "triangle-right", "d": "diamond-tall"}
-_SETTING_NAMES = {"rate_mbps": "link rate", "burst_shaping": "burst shaping",
-                  "cross_traffic": "cross traffic", "base_delay_ms": "added delay, ms",
-                  "router_model": "router model"}
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -
                                        slices.rate_of(row)))
     metrics = [name for name in METRICS if any(name in row.metrics for row in rows)]
     return {
-        "dimensions": [{"name": one.name, "label": _SETTING_NAMES.get(one.name, one.name),
+        "dimensions": [{"name": one.name, "label": LABELS.get(one.name, one.name),
                         "values": one.values} for one in dimensions],
         "queues": [{"name": name, "colour": look.colour, "dash": _dash(look.line),
                     "symbol": _MARKERS.get(look.marker, "circle")}
@@ -151,7 +154,7 @@ def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -
                   "rate": slices.rate_of(row), "slice": list(slices.key_of(row, dimensions)),
                   "numbers": [slices.json_value(row.metrics[name]) if name in row.metrics else None
                               for name in metrics]} for row in rows],
-        "labels": _SETTING_NAMES,
+        "labels": LABELS,
     }
 
 
@@ -167,27 +170,20 @@ def _conditions(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension
     """Return a line on the runs' settings: those in which they differ first, then those that they
     share."""
     rates = slices.rates(rows)
-    words = [f"{_SETTING_NAMES.get(one.name, one.name)} {', '.join(map(_setting_text, one.values))}"
+    words = [f"{LABELS.get(one.name, one.name)} {', '.join(map(shown, one.values))}"
              for one in dimensions]
-    if rates and rates != [slices.NOT_TOLD]:
-        words.append(f"{', '.join(map(_setting_text, rates[:12]))} Mbit/s"
+    if rates and rates != [NOT_TOLD]:
+        words.append(f"{', '.join(map(shown, rates[:12]))} Mbit/s"
                      + (" and more" if len(rates) > 12 else ""))
     for name in ("burst_shaping", "cross_traffic", "base_delay_ms"):
         values = {row.settings.get(name) for row in rows} - {None}
         if len(values) == 1:
-            words.append(word(name, values.pop()).replace("+0 ms", "no added delay"))
+            words.append(setting_text(name, values.pop()).replace("+0 ms", "no added delay"))
     for name in ("testbed", "router_model"):
         values = {row.settings.get(name) for row in rows} - {None}
         if len(values) == 1:
-            words.append(f"{_SETTING_NAMES.get(name, name)} {values.pop()}")
+            words.append(f"{LABELS.get(name, name)} {values.pop()}")
     return "; ".join(words)
-
-
-def _setting_text(value: object) -> str:
-    """Return a setting's value as text, a truth value as "on" or "off"."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _dash(line: object) -> str:

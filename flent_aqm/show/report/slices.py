@@ -9,20 +9,28 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.results.grouping import AQM, RATE, SHAPER_RATE, alike_in, along_with, setting
+from flent_aqm.results.grouping import (
+    AQM,
+    NOT_TOLD,
+    RATE,
+    SHAPER_RATE,
+    alike_in,
+    along_with,
+    setting,
+    setting_text,
+    sorted_values,
+)
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, of_any, of_sorted
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import LOST, METRICS
 from flent_aqm.results.metrics.throughput import shares_line
-from flent_aqm.show.grouping import sorted_values, word
 from flent_aqm.show.looks import order
 from flent_aqm.show.report.gather import STEP_S, ReportRow
 
 MOST_SIDES = 12
 # Settings of a router's configuration besides the queue.
 _ROUTER = ("up_aqm", "shaper", SHAPER_RATE, "txqueuelen", "tx_queues", "ingress", "tiers")
-NOT_TOLD = "not told"
 # Percentiles of the distributions, with smaller steps in the tail.
 LEVELS_PCT = (0, 1, 2, *range(5, 100, 5), 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 100)
 BOX_PCT = (5, 25, 50, 75, 95, 99)
@@ -77,7 +85,7 @@ def _key(row: ReportRow, names: Sequence[str]) -> tuple[Setting | None, ...]:
 
 def _side(row: ReportRow, names: Sequence[str]) -> str:
     """Return the name of a run's configuration, made of its settings."""
-    return ", ".join(word(name, value) for name, value in
+    return ", ".join(setting_text(name, value) for name, value in
                      zip(names, _key(row, names), strict=True) if value is not None)
 
 

@@ -11,7 +11,7 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.switch import switch
 from flent_aqm.spec.cross_traffic import parse_cross_traffic
-from flent_aqm.spec.key import Record, key
+from flent_aqm.spec.key import Record, key, with_or_without
 from flent_aqm.spec.readers import one_of, whole
 
 
@@ -34,7 +34,8 @@ class Hosts(Record):
     # False, True for bulk, or another kind's name.
     cross_traffic: bool | str = key(
         False, "0; 1 or `bulk`; `call`, `video`, `web`, `quic`",
-        "[other traffic](tools.md#cross-traffic) on the line", parse_cross_traffic)
+        "[other traffic](tools.md#cross-traffic) on the line", parse_cross_traffic,
+        label="cross traffic", heading="cross", format=with_or_without("cross traffic"))
     tcp_ecn: bool | str = key(False, "0, 1, `accecn`",
                               "hosts ask for ECN, or for accurate ECN (RFC 9768)", _tcp_ecn)
     ndt7_server: str = key("own", "`own`, `mlab`", "whose NDT7 server",

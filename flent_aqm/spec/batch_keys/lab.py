@@ -18,7 +18,8 @@ class Lab(Record):
 
     testbed: str = key(
         "virtual", "`virtual`, `netns`, `ssh://[user@]router[:port]`",
-        "lab, namespaces of this machine's kernel, or a router behind ssh", testbed)
+        "lab, namespaces of this machine's kernel, or a router behind ssh", testbed,
+        format=str)
     kernel: str = key(
         STOCK, "names of `flent-aqm kernel list`",
         "the lab's kernel; with several, each cell runs once per kernel", parse_kernel)

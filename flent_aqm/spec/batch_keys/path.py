@@ -37,7 +37,8 @@ class Path(Record):
     heading = "The line"
 
     base_delay_ms: float = key(0.0, _DELAY, "added round trip, at the server, half each way", _far,
-                               unit="ms")
+                               unit="ms", label="added delay, ms", heading="delay ms",
+                               format="+{} ms".format)
     dest2_delay_ms: float | None = key(None, _DELAY, "a second server `dest2`, farther by this",
                                        _far, unit="ms", usual="none")
     # A modem with drop-tail queues between router and server. None: there is no modem.

@@ -11,7 +11,7 @@ from typing import Any
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.kernel import STOCK, parse_kernel
-from flent_aqm.spec.key import Record, Settings, key, named_value
+from flent_aqm.spec.key import Record, Settings, key, named_value, with_or_without
 from flent_aqm.spec.queues.external import OPTIONS, is_external, queue_of
 from flent_aqm.spec.queues.parameters import (
     check_parameter,
@@ -132,7 +132,8 @@ def _burst(key: str, value: object) -> float:
 
 _each_rate: Any = partial(
     key, _USUAL_MBPS, "0.064 to 40000, or `85%` of the modem's", "the shaper's rate",
-    reader=_read_rate, both="rate_mbps", unit="Mbit/s")
+    reader=_read_rate, both="rate_mbps", unit="Mbit/s", label="link rate", heading="Mbit/s",
+    format="{} Mbit/s".format)
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,8 @@ class Router(Record):
     heading = "The router and its queue"
 
     aqm: str = key("no_aqm", "a name of [queues](queues.md)",
-                   "queue on both devices of the router", reader=_read_aqm)
+                   "queue on both devices of the router", reader=_read_aqm, heading="AQM",
+                   format=str)
     # Given parameters as pairs of name and text, such as ("target", "10ms").
     aqm_parameters: Parameters = key(
         (), "see [queues](queues.md); `aqm_options`: words as tc takes them",
@@ -169,7 +171,8 @@ class Router(Record):
     ingress: str = key("lan", "`lan`, `ifb`", "shape the download as it leaves, or as it arrives",
                        partial(one_of, choices=defaults.INGRESSES))
     burst_shaping: bool = key(False, "0, 1", "HTB with ceil 1.6 × rate, burst 15KB, cburst 30KB",
-                              flag)
+                              flag, label="burst shaping", heading="burst",
+                              format=with_or_without("burst shaping"))
     txqueuelen: int | None = key(None, "packets", "length of the devices' queue", packets,
                                  unit="packets", usual="the device's")
     # None: one queue. Behind ssh, the number that the router has.

@@ -1,32 +1,31 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups runs by their settings, and names the groups and their looks.
+"""Groups of runs in a plot: what is drawn together, its label and look, and the axes.
 
-Settings (Run.settings) are those requested from the testbed, and test parameters. Labels leave out
-settings that are the same in all runs of a plot.
+results/grouping.py decides by which settings runs are distinguished. Labels leave out settings that
+are the same in all runs of a plot.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flent_aqm.base.words import for_plot
-from flent_aqm.results import grouping
-from flent_aqm.results.grouping import AQM, RATE, collect, setting
+from flent_aqm.results.grouping import (
+    AQM,
+    RATE,
+    collect,
+    factors,
+    setting,
+    setting_text,
+    sort_key,
+)
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.show.looks import AQM_LOOKS, LINES, Look, looks_for, shades
-from flent_aqm.spec.cross_traffic import KINDS
 
-MISSING = "not told"
-# Number at the beginning of a text, by which texts are sorted: "85 % cake" before "100 % cake".
-_NUMBER = re.compile(r"\d+(\.\d+)?")
 # Settings for an axis, in the order of preference.
 ALONG = (RATE, "burst_shaping", "cross_traffic", "test", "base_delay_ms", "router_model")
-
-Value = Setting
 
 
 @dataclass(frozen=True)
@@ -37,24 +36,12 @@ class Group:
     label: str
     look: Look
     runs: Sequence[Run]
-    key: Sequence[Value | None] = ()
+    key: Sequence[Setting | None] = ()
 
 
-def factors(runs: Sequence[Run], beyond: Sequence[str] = ()) -> list[str]:
-    """Return the settings in which runs differ, without those in `beyond`. See
-    results/grouping.py."""
-    return grouping.factors([run.settings for run in runs], beyond)
-
-
-def pooled_over(runs: Sequence[Run], used: Sequence[str]) -> list[str]:
-    """Return the settings in which runs of one group differ, if runs are grouped by the settings in
-    `used`."""
-    return grouping.pooled_over([run.settings for run in runs], used)
-
-
-def along_with(runs: Sequence[Run], used: Sequence[str]) -> list[str]:
-    """Return the settings that differ only together with those in `used`."""
-    return grouping.along_with([run.settings for run in runs], used)
+def settings_of(runs: Sequence[Run]) -> list[Mapping[str, Setting]]:
+    """Return the settings of each run."""
+    return [run.settings for run in runs]
 
 
 def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
@@ -64,7 +51,7 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
     shown by the style of the line.
     """
     members = collect(runs, lambda run: tuple(setting(run.settings, name) for name in names))
-    keys = sorted(members, key=lambda key: [_rank(name, value)
+    keys = sorted(members, key=lambda key: [sort_key(name, value)
                                             for name, value in zip(names, key, strict=True)])
     labels = [", ".join(word(name, value) for name, value in zip(names, key, strict=True))
               for key in keys]
@@ -113,7 +100,7 @@ def by_run(runs: Sequence[Run], most: int) -> list[Group]:
 
     Runs that differ in a setting are never grouped, so there may still be more than `most` groups.
     """
-    names = factors(runs)
+    names = factors(settings_of(runs))
     pooled = groups(runs, names)
     if len(runs) > most:
         return pooled
@@ -141,7 +128,7 @@ def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], s
     requested: settings that the user requested: the first is along the axis, the second side by
     side.
     """
-    differing = factors(runs)
+    differing = factors(settings_of(runs))
     if requested:
         along = [requested[0]]
         rest = [*requested[1:], AQM, *differing]
@@ -157,15 +144,15 @@ def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], s
     return along, beside
 
 
-def key_of(run: Run, names: Sequence[str]) -> tuple[Value | None, ...]:
+def key_of(run: Run, names: Sequence[str]) -> tuple[Setting | None, ...]:
     """Return a run's values of settings, None for a setting that it doesn't have."""
     return tuple(setting(run.settings, name) for name in names)
 
 
-def sorted_keys(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[Value | None, ...]]:
+def sorted_keys(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[Setting | None, ...]]:
     """Return the different combinations of values of settings, in the order of an axis."""
     return sorted({key_of(run, names) for run in runs}, key=lambda key: [
-        _rank(name, value) for name, value in zip(names, key, strict=True)])
+        sort_key(name, value) for name, value in zip(names, key, strict=True)])
 
 
 def title_of(run: Run) -> str:
@@ -175,46 +162,12 @@ def title_of(run: Run) -> str:
     return for_plot(run.title or run.test)
 
 
-def word(name: str, value: Value | None) -> str:
-    """Return a setting's value as text for labels."""
-    if value is None:
-        return MISSING
-    if isinstance(value, str):
-        value = for_plot(value)
-    if name == RATE:
-        return f"{value:g} Mbit/s" if isinstance(value, (int, float)) else f"{value} Mbit/s"
-    if name in ("burst_shaping", "cross_traffic"):
-        on = str(value).lower() in ("true", "1", "1.0", "yes", "on")
-        if str(value) in KINDS:
-            return f"{name.replace('_', ' ')} {value}"
-        return f"{'with' if on else 'no'} {name.replace('_', ' ')}"
-    if name == "base_delay_ms":
-        return f"+{value:g} ms" if isinstance(value, (int, float)) else f"+{value} ms"
-    if name in ("test", AQM, "title", "router_model", "testbed"):
-        return str(value)
-    return f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+def word(name: str, value: Setting | None) -> str:
+    """Return a setting's value as text for labels of matplotlib."""
+    return for_plot(setting_text(name, value))
 
 
-def sorted_values(name: str, values: Sequence[Value | None]) -> list[Value | None]:
-    """Return the different values of a setting in the order of an axis: numbers by size, queues as
-    in the table of queues."""
-    return sorted(set(values), key=lambda value: _rank(name, value))
-
-
-def _rank(name: str, value: Value | None) -> tuple[int, float, str]:
-    """Return the sort key of a setting's value."""
-    if value is None:
-        return (2, 0.0, "")
-    if name == AQM:
-        queues = list(AQM_LOOKS)
-        return (0, float(queues.index(value) if value in queues else len(queues)), str(value))
-    if isinstance(value, (bool, int, float)):
-        return (0, float(value), "")
-    number = _NUMBER.match(str(value))
-    return (1, float(number[0]) if number else math.inf, str(value))
-
-
-def _looks(names: Sequence[str], keys: Sequence[Sequence[Value | None]],
+def _looks(names: Sequence[str], keys: Sequence[Sequence[Setting | None]],
            labels: Sequence[str]) -> list[Look]:
     """Return a look for each group. Colours show queues, and line styles other settings.
 
