@@ -195,5 +195,5 @@ def check_from_data(settings: Mapping[str, object]) -> None:
             key, value = next(
                 (f"test parameter {name[:40]!r}", parameter) for name, parameter in value.items()
                 if name not in TEST_PARAMETERS or not TEST_PARAMETERS[name](str(parameter)))
-        raise ConfigError(f"{key}: {str(value)[:60]!r}: this value is not accepted from a data "
-                          "file")
+        raise ConfigError(f"{key}: {str(value)[:60]!r}: not of the form or range that is "
+                          "accepted from a data file")

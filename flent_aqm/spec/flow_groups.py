@@ -131,7 +131,8 @@ def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
                     f"are {', '.join(servers)}" + "; give dest2_delay_ms for a second one" * (
                         match["host"] == SECOND_SERVER and scenario.path.topology == DUMBBELL))
             if match["source"] and match["source"] == (match["host"] or SERVER):
-                raise ConfigError(f"{match['source']} would send to itself; expected two hosts")
+                raise ConfigError(f"{match['source']} would send to itself; expected two "
+                                  "different hosts")
         except ConfigError as fault:
             raise ConfigError(f"flows: column {column}: {part!r}: {fault}") from None
         column += len(part) + 1

@@ -33,9 +33,11 @@ def parse_words(key: str, text: str, models: Mapping[str, Model],
     parameters: dict[str, float] = {}
     for change in changes:
         parameter, _, value = change.partition("=")
-        if parameter not in bounds or parameter in parameters:
-            raise ConfigError(f"{key}: {change[:40]!r} is not a parameter of {name}, or is given "
-                              f"twice; expected NAME=VALUE, with a NAME of {', '.join(bounds)}")
+        if parameter not in bounds:
+            raise ConfigError(f"{key}: {change[:40]!r} is not a parameter of {name}; expected "
+                              f"NAME=VALUE, with a NAME of {', '.join(bounds)}")
+        if parameter in parameters:
+            raise ConfigError(f"{key}: the parameter {parameter} is given twice; give it once")
         low, high = bounds[parameter]
         try:
             number = float(value)

@@ -61,8 +61,9 @@ def refuse_servers_behind_ssh(needs: Needs, scenario: Scenario) -> None:
                       else f"cross_traffic: {scenario.hosts.cross_traffic}"
                       if kind is not None and kind.server.name == name else
                       "http_version: 3" if name == "speedtest-http3" else "the test")
-            raise ConfigError(f"{asking} needs a server that server_testbed can't start ({name}); "
-                              "leave one of them out")
+            raise ConfigError(f"{asking} needs the server {name}, which flent-aqm can't start on "
+                              "server_testbed; start it by hand and leave server_testbed out, or "
+                              "choose another test")
 
 
 def _ndt7(needs: Needs, scenario: Scenario, parameters: Mapping[str, object]) -> Needs:

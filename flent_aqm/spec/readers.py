@@ -80,7 +80,7 @@ def flag(key: str, value: object) -> bool:
     """Return True or False for any word that Flent takes for a switch. Raises ConfigError."""
     on = switch(value)
     if on is None:
-        raise ConfigError(f"{key}: {value!r} is not a switch; give yes or no")
+        raise ConfigError(f"{key}: {value!r} is neither yes nor no; give one of the two")
     return on
 
 
@@ -94,8 +94,8 @@ def command(key: str, value: object) -> str:
         raise ConfigError(f"{key}: {text[:60]!r}: {fault}; give a command as for a "
                           "shell") from None
     if len(text) > _MOST_COMMAND or re.search(r"[\x00-\x1f\x7f]", text) or not any(words[:1]):
-        raise ConfigError(f"{key}: {text[:60]!r} is not a command; expected one line of up to "
-                          f"{_MOST_COMMAND} characters")
+        raise ConfigError(f"{key}: {text[:60]!r} is not a command; expected one line of 1 to "
+                          f"{_MOST_COMMAND} characters without control characters")
     return text
 
 
@@ -103,7 +103,8 @@ def device(key: str, value: object) -> str:
     """Return the name of a network device. Raises ConfigError for an invalid name."""
     text = str(value)
     if not _DEVICE.fullmatch(text):
-        raise ConfigError(f"{key}: {text!r} is not a valid name of a network device")
+        raise ConfigError(f"{key}: {text!r} is not a valid name of a network device, such as "
+                          "eth0")
     return text
 
 

@@ -98,9 +98,9 @@ class Scenario:
         try:
             settings = json.loads(text)
         except ValueError:
-            raise ConfigError(f"a scenario is expected as JSON, not as {text[:60]!r}") from None
+            raise ConfigError(f"expected a scenario as JSON, got {text[:60]!r}") from None
         if not isinstance(settings, dict):
-            raise ConfigError(f"a scenario is expected as a JSON object, not as {text[:60]!r}")
+            raise ConfigError(f"expected a scenario as a JSON object, got {text[:60]!r}")
         return cls.from_settings(settings)
 
     @classmethod

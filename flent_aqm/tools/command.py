@@ -74,14 +74,15 @@ def parse_reads(text: str) -> list[Read]:
     reads = [_parse_pattern(word) if form.strip() == TEXT else _parse(word) for word in words]
     if not {f"{way}_mbps" for way in WAYS} & {one.name for one in reads}:
         raise ConfigError(f"--reads: {text[:60]!r} reads no rate; expected download_mbps or "
-                          "upload_mbps")
+                          "upload_mbps among its numbers")
     return reads
 
 
 def _parse(word: str) -> Read:
     first, _, second = word.partition("=")
     if first in NUMBERS and second not in NUMBERS:
-        raise ConfigError(f"--reads: {word[:60]!r}: the place comes first: {second[:40]}={first}")
+        raise ConfigError(f"--reads: {word[:60]!r} is in the wrong order; expected PLACE=NUMBER: "
+                          f"{second[:40]}={first}")
     pair = _PAIR.fullmatch(word)
     try:
         if pair is None:
@@ -97,7 +98,7 @@ def _parse(word: str) -> Read:
 def _refuse_unknown(word: str, name: str) -> None:
     if name in NUMBERS:
         return
-    raise ConfigError(f"--reads: {word[:60]!r}: there is no number {name}"
+    raise ConfigError(f"--reads: {word[:60]!r}: unknown number {name!r}"
                       f"{did_you_mean(name, NUMBERS)}; known: {', '.join(NUMBERS)}; another unit "
                       "needs a factor, down.kbps*0.001=download_mbps")
 
@@ -105,7 +106,10 @@ def _refuse_unknown(word: str, name: str) -> None:
 def _parse_pattern(word: str) -> Read:
     """Return what a word of text's form says. Raises ConfigError."""
     pattern, mark, name = word.rpartition("=")
-    if not mark or not pattern or len(pattern) > _LONGEST_PATTERN:
+    if len(pattern) > _LONGEST_PATTERN:
+        raise ConfigError(f"--reads: the pattern {pattern[:60]!r}… has {len(pattern)} characters; "
+                          f"expected {_LONGEST_PATTERN} at most")
+    if not mark or not pattern:
         raise ConfigError(f"--reads: {word[:60]!r}; expected PATTERN=NUMBER, such as 'Download: "
                           "(.*) Mbit/s=download_mbps'")
     name, _, factor = name.partition("*")
@@ -116,8 +120,8 @@ def _parse_pattern(word: str) -> Read:
     except (re.error, ValueError) as fault:
         raise ConfigError(f"--reads: {word[:60]!r}: {fault}") from None
     if groups != 1:
-        raise ConfigError(f"--reads: {word[:60]!r} has {groups} groups; expected one, ( and ) "
-                          "around the number")
+        raise ConfigError(f"--reads: {word[:60]!r} has {groups} groups; expected one group: "
+                          "( and ) around the number")
     return Read(name, (), number, pattern)
 
 
@@ -127,8 +131,8 @@ def command_tool(name: str, client: str, server: str, reads: str, longest_s: flo
     for option, text, wanted in (("--client", client, "{host}"), ("--client", client, "{port}"),
                                  ("--server", server, "{port}")):
         if wanted not in text:
-            raise ConfigError(f"{option}: {text[:60]!r} has no {wanted}, which stands for the "
-                              "server's")
+            raise ConfigError(f"{option}: {text[:60]!r} has no {wanted}; put it where the "
+                              f"server's {wanted.strip('{}')} belongs")
     words_of("--client", client)
     numbers = tuple(NUMBERS[one.name] for one in parse_reads(reads))
     start = shlex.join(word.replace("{port}", str(PORT)) for word in words_of("--server", server))
@@ -144,13 +148,13 @@ def words_of(option: str, text: str) -> list[str]:
     except ValueError as fault:
         raise ConfigError(f"{option}: {text[:60]!r}: {fault}") from None
     if not words:
-        raise ConfigError(f"{option}: it is empty; expected a command")
+        raise ConfigError(f"{option}: the command is empty; give the command that starts it")
     program = shutil.which(words[0])
     if program is None and os.path.isfile(words[0]):
-        raise ConfigError(f"{option}: {words[0][:200]} may not be executed; allow it: chmod +x "
+        raise ConfigError(f"{option}: {words[0][:200]} is not executable; run: chmod +x "
                           f"{shlex.quote(words[0])[:200]}")
     if program is None:
-        raise ConfigError(f"{option}: there is no program {words[0][:60]!r}; give its path")
+        raise ConfigError(f"{option}: no program {words[0][:60]!r} on PATH; give its path")
     return [os.path.abspath(program), *(os.path.abspath(word) if os.path.isfile(word) else word
                                         for word in words[1:])]
 

@@ -59,8 +59,11 @@ def tool() -> Tool:
     if made is None:
         return UNSET
     path, declared = os.environ[environment.OWN_TOOL], getattr(made, "TOOL", None)
+    if declared is None:
+        raise ConfigError(f"{path}: the file sets no TOOL; expected {_EXPECTED}")
     if not isinstance(declared, Tool):
-        raise ConfigError(f"{path}: its TOOL is {type(declared).__name__}; expected {_EXPECTED}")
+        raise ConfigError(f"{path}: its TOOL is of type {type(declared).__name__}; expected "
+                          f"{_EXPECTED}")
     names = {number.name for number in declared.numbers}
     if not {f"{way}_mbps" for way in WAYS} & names:
         raise ConfigError(f"{path}: TOOL has the numbers {', '.join(sorted(names)) or 'none'}; "

@@ -89,12 +89,13 @@ def test_answer_is_complete_with_its_end() -> None:
 
 
 @pytest.mark.parametrize(("answer", "output"), [
-    (message(ERROR, struct.pack("=i", -1)), r"refuses to list qdiscs \(error 1\)"),
-    (qdisc(b"htb", 3, ROOT)[:-1], "cut off in a message"),
-    (qdisc(b"htb", 3, ROOT) + struct.pack("=IHHII", 15, QDISC, 2, 1, 0), "cut off in a message"),
+    (message(ERROR, struct.pack("=i", -1)), r"refuses to list qdiscs: Operation not permitted"),
+    (qdisc(b"htb", 3, ROOT)[:-1], "cut off within a message"),
+    (qdisc(b"htb", 3, ROOT) + struct.pack("=IHHII", 15, QDISC, 2, 1, 0), ("cut off within a "
+                                                                         "message")),
     (message(QDISC, bytes(8)), "cut off or damaged"),
     (message(QDISC, bytes(20)), "cut off or damaged"),
-    (message(QDISC, bytes(20) + struct.pack("=HH", 3, 1)), "an attribute without length"),
+    (message(QDISC, bytes(20) + struct.pack("=HH", 3, 1)), "an attribute of no length"),
 ], ids=["refused", "cut off", "too short a length", "half a head", "no kind", "no length"])
 def test_answer_that_is_damaged_is_refused(answer: bytes, output: str) -> None:
     """With what is wrong, and for ever no loop."""

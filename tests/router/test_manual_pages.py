@@ -120,18 +120,21 @@ def test_words_that_are_told_of_are_no_parameters() -> None:
 
 @pytest.mark.parametrize(("settings", "message"), [
     ({"aqm": "cake", "aqm_atm": 1}, "give it as aqm_linklayer = atm"),
-    ({"aqm": "cake", "aqm_bandwidth": "5mbit"}, "rate_mbps, with shaper = cake, says that"),
-    ({"aqm": "cake", "aqm_options": "bandwidth 5mbit"}, "rate_mbps, with shaper = cake, says that"),
-    ({"aqm": "cake", "aqm_options": "amt"}, "tc's cake has no word 'amt'; did you mean"),
-    ({"aqm": "cake", "aqm_options": "atm ptm"}, "'ptm' stands for linklayer, which was given"),
-    ({"aqm": "cake", "aqm_options": "overhead"}, "overhead has no value"),
+    ({"aqm": "cake", "aqm_bandwidth": "5mbit"}, "use rate_mbps, with shaper = cake instead"),
+    ({"aqm": "cake", "aqm_options": "bandwidth 5mbit"}, ("use rate_mbps, with shaper = cake "
+                                                        "instead")),
+    ({"aqm": "cake", "aqm_options": "amt"}, "tc's cake has no option 'amt'; did you mean"),
+    ({"aqm": "cake", "aqm_options": "atm ptm"}, ("'ptm' sets linklayer, which an earlier word has "
+                                                "set")),
+    ({"aqm": "cake", "aqm_options": "overhead"}, ("overhead lacks its value; expected overhead "
+                                                 "VALUE")),
     ({"aqm": "cake", "aqm_options": "lan", "aqm_rtt": "5ms"}, "given twice"),
     ({"aqm": "cake", "aqm_overhead": 257}, "expected bytes from -64 to 256"),
     ({"aqm": "red", "aqm_options": "qevent mark block 5"}, "flent-aqm doesn't set it"),
-    ({"shaper_offload": 1}, "flent-aqm doesn't set it: leaves the work to a network card"),
+    ({"shaper_offload": 1}, "flent-aqm doesn't set it: it leaves the work to a network card"),
     ({"shaper": "none", "shaper_overhead": 4}, "none has no such parameter; it has none"),
-    ({"shaper_burst": "4KB", "burst_shaping": 1}, "shaper_burst: burst_shaping has its own"),
-    ({"shaper_prio": 1, "tiers": 3}, "shaper_prio: the classes of tiers = 3 have their own"),
+    ({"shaper_burst": "4KB", "burst_shaping": 1}, "shaper_burst: burst_shaping sets it, too"),
+    ({"shaper_prio": 1, "tiers": 3}, "shaper_prio: with tiers = 3 each class has a priority"),
     ({"shaper_linklayer": "adsl"}, "expected one of ethernet, atm"),
     ({"aqm": "fq_codel", "aqm_ce_threshold_selector": "1"}, "expected VALUE/MASK"),
     ({"aqm": "fq", "aqm_maxrate": "5"}, "expected a rate with its unit"),

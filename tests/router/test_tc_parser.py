@@ -72,6 +72,16 @@ def test_read_back_when_damaged_is_refused(text: str) -> None:
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize(("text", "message"), [
+    (TEXT.replace("@gso", "@gsx"), "unknown line @gsx; does the router have the hooks of this"),
+    (TEXT.replace("@gso off", "@gso off\n@gso off"), "@gso stands twice; expected once"),
+])
+def test_an_unknown_line_and_a_repeated_one_are_told_apart(text: str, message: str) -> None:
+    assert text != TEXT
+    with pytest.raises(ParseError, match=message):
+        parse_read_back(text)
+
+
 def test_offloads_when_ethtool_is_missing_are_unknown() -> None:
     """unknown is None, which is neither on nor off."""
     up = parse_read_back(TEXT.replace("@gso off", "@gso unknown")).directions["up"]

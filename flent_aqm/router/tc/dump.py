@@ -8,6 +8,7 @@ Linux's include/uapi/linux: rtnetlink.h, gen_stats.h and pkt_sched.h.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -86,7 +87,7 @@ def parse_dump(answer: bytes) -> dict[int, QueueSample]:
                 roots[device] = (*_QUEUE.unpack_from(stats[_STATS_QUEUE]),
                                  *_BASIC.unpack_from(stats[_STATS_BASIC]))
     except (struct.error, KeyError) as fault:
-        raise ParseError(f"the kernel's list of qdiscs is cut off or damaged: {fault}") from None
+        raise ParseError(f"the kernel's list of qdiscs is cut off or damaged: {fault!r}") from None
     return {device: QueueSample(packets, size, drops, overlimits, marks[device], sent)
             for device, (packets, size, drops, _, overlimits, sent) in roots.items()}
 
@@ -108,10 +109,10 @@ def _messages(answer: bytes) -> Iterator[tuple[int, bytes]]:
         length, kind, _, _, _ = _HEADER.unpack_from(answer, place)
         body = answer[place + _HEADER.size:place + length]
         if length < _HEADER.size or place + length > len(answer):
-            raise ParseError("the kernel's list of qdiscs is cut off in a message")
+            raise ParseError("the kernel's list of qdiscs is cut off within a message")
         if kind == NLMSG_ERROR and body[:4] != bytes(4):
             code = -struct.unpack_from("=i", body)[0]
-            raise ParseError(f"the kernel refuses to list qdiscs (error {code})")
+            raise ParseError(f"the kernel refuses to list qdiscs: {os.strerror(code)}")
         yield kind, body
         place += (length + 3) & ~3
 
@@ -121,6 +122,6 @@ def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
     while place + _ATTRIBUTE.size <= len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, place)
         if length < _ATTRIBUTE.size:
-            raise ParseError("the kernel's list of qdiscs has an attribute without length")
+            raise ParseError("the kernel's list of qdiscs has an attribute of no length")
         yield kind & _TYPE_MASK, data[place + _ATTRIBUTE.size:place + length]
         place += (length + 3) & ~3

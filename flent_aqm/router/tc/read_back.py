@@ -145,8 +145,8 @@ class ReadBack:
 def parse_read_back(text: str) -> ReadBack:
     """Parse the output of `read-back`. Raises ParseError that names the place."""
     if match := _TOO_LONG.search(text):
-        raise ParseError(f"read-back: a number of {len(match[0])} digits, {match[0][:20]}…; the "
-                         "kernel's have at most 20")
+        raise ParseError(f"read-back: the number {match[0][:20]}… has {len(match[0])} digits; "
+                         "expected 20 at most, as the kernel's counters have")
     sections: dict[str, dict[str, str]] = {"": {}, **{role: {} for role in _DIRECTIONS}}
     facts = sections[""]  # lines before the first device describe the router
     for name, value, body in _lines(text):
@@ -156,8 +156,12 @@ def parse_read_back(text: str) -> ReadBack:
                 raise ParseError(f"read-back: @device {value!r}; expected down or up and a name")
             facts = sections[role]
             facts["device"] = device
-        elif name in facts or name not in _NAMES:
-            raise ParseError(f"read-back: @{name} has no place there")
+        elif name not in _NAMES:
+            raise ParseError(f"read-back: unknown line @{name[:40]}; does the router have the "
+                             "hooks "
+                             "of this version?")
+        elif name in facts:
+            raise ParseError(f"read-back: @{name} stands twice; expected once")
         else:
             facts[name] = body if name in ("qdiscs", "classes") else value
     top = sections[""]
@@ -176,9 +180,11 @@ def _lines(text: str) -> Iterator[tuple[str, str, str]]:
         raise ParseError(f"the router's read-back does not begin with @format; got "
                          f"{text.strip()[:80]!r}")
     if not blocks[1].startswith("format 2\n"):
-        raise ParseError(f"read-back: {blocks[1][:20].strip()!r}; expected format 2")
+        raise ParseError(f"read-back: the first line is {blocks[1][:20].strip()!r}; expected "
+                         "format 2")
     if blocks[-1].strip() != "end":
-        raise ParseError("the router's read-back has no @end; is it cut off?")
+        raise ParseError("the router's read-back has no @end, so it is cut off: did the connection "
+                         "or the hook end early?")
     for block in blocks[2:-1]:
         line, _, body = block.partition("\n")
         name, _, value = line.partition(" ")
@@ -213,7 +219,7 @@ def bit_per_s(rate: str) -> int:
     """Return a rate as tc prints it, "100Mbit", in bit/s."""
     match = re.fullmatch(r"(\d+)([KMGT]?)bit", rate)
     if not match:
-        raise ParseError(f"tc: {rate!r} is not a rate")
+        raise ParseError(f"tc: {rate!r} is not a rate; expected one such as 100Mbit")
     return int(match[1]) * _RATE_UNIT[match[2]]
 
 
@@ -247,7 +253,7 @@ def parse_qdiscs_json(text: str, place: str) -> tuple[Qdisc, ...]:
         raise ParseError(f"{place}: tc's qdiscs are not JSON: {fault}; got "
                          f"{text.strip()[:80]!r}") from None
     if not isinstance(whole, list):
-        raise ParseError(f"{place}: tc's qdiscs: expected a list, got {text.strip()[:80]!r}")
+        raise ParseError(f"{place}: tc's qdiscs: expected a JSON list, got {text.strip()[:80]!r}")
     return tuple(_qdisc_of_json(item, place) for item in whole)
 
 
@@ -270,7 +276,7 @@ def _qdisc_of_json(value: object, place: str) -> Qdisc:
 
 def _object(value: object, place: str) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise ParseError(f"{place}: expected an object, got {value!r:.80}")
+        raise ParseError(f"{place}: expected a JSON object, got {value!r:.80}")
     return value
 
 
@@ -305,7 +311,7 @@ def _scalar(value: object, place: str) -> Scalar:
     if isinstance(value, list):  # fq's bands
         return " ".join(str(_scalar(item, place)) for item in value)
     if not isinstance(value, (int, float, str)) or not _is_sane(value):
-        raise ParseError(f"{place}: expected a number, a text or a flag, got {value!r:.80}")
+        raise ParseError(f"{place}: expected a number, text or a flag, got {value!r:.80}")
     return value
 
 
@@ -336,7 +342,7 @@ def parse_qdiscs_text(text: str, place: str) -> tuple[Qdisc, ...]:
 def _qdisc_of_text(block: str, place: str) -> Qdisc:
     head, sent = _HEAD.match(block), _SENT.search(block)
     if not head or not sent:
-        raise ParseError(f"{place}: tc qdisc: not as tc -s -d prints it: "
+        raise ParseError(f"{place}: tc qdisc: unexpected line, not one of tc -s -d: "
                          f"{block.splitlines()[0][:200]!r}")
     counters: dict[str, object] = {key: int(value) for key, value in sent.groupdict().items()}
     backlog = _BACKLOG.search(block)
@@ -445,7 +451,8 @@ def parse_classes(text: str) -> ClassesAndFilters:
         elif block.startswith("filter "):
             filters += _filter(block)
         else:
-            raise ParseError(f"tc class: not a class of HTB, HFSC or DRR: {_first_line(block)!r}")
+            raise ParseError("tc class: expected a class of HTB, HFSC or DRR, got "
+                             f"{_first_line(block)!r}")
     return ClassesAndFilters(tuple(htb), tuple(drr), tuple(filters))
 
 
@@ -457,7 +464,7 @@ def describe_filter(protocol: str, kind: str, rule: str, target: str) -> str:
 def _htb(block: str) -> HtbClass:
     match = _HTB.match(block)
     if not match:
-        raise ParseError(f"tc class: not a line of HTB as tc -s -d -r prints it: "
+        raise ParseError(f"tc class: unexpected line for HTB, not one of tc -s -d -r: "
                          f"{_first_line(block)!r}")
     return HtbClass(
         handle=match["handle"], parent=match["root"] or match["parent"],
@@ -478,7 +485,8 @@ def _hfsc(block: str) -> list[HtbClass]:
         return []
     match, level = _HFSC.match(block), _HFSC_LEVEL.search(block)
     if not match or not level:
-        raise ParseError(f"tc class: not a class of HFSC with ls and ul of one slope: "
+        raise ParseError("tc class: expected a class of HFSC with ls and ul of one slope each, "
+                         "got "
                          f"{_first_line(block)!r}")
     parent = "root" if match["parent"].endswith(":") else match["parent"]
     return [HtbClass(match["handle"], parent, match["leaf"] or "", 0, 0, match["rate"],
@@ -489,7 +497,7 @@ def _hfsc(block: str) -> list[HtbClass]:
 def _drr(block: str) -> DrrClass:
     match = _DRR.match(block)
     if not match:
-        raise ParseError(f"tc class: not a line of DRR: {_first_line(block)!r}")
+        raise ParseError(f"tc class: unexpected line for DRR: {_first_line(block)!r}")
     return DrrClass(match["handle"], int(match["quantum"]) * SIZE_UNIT[match["unit"]],
                     _counters(block, match["handle"], (_SENT,)))
 
@@ -499,8 +507,8 @@ def _counters(block: str, handle: str, patterns: tuple[re.Pattern[str], ...]) ->
     for pattern in patterns:
         counts = pattern.search(block)
         if not counts:
-            raise ParseError(f"tc class: {handle}: no counters like '{pattern.pattern}'; "
-                             "is the output cut off?")
+            raise ParseError(f"tc class: {handle}: no counters that match '{pattern.pattern}'; "
+                             "tc's output is cut off, or of another version")
         counters |= {key: int(number) for key, number in counts.groupdict().items()}
     return counters
 
@@ -510,7 +518,8 @@ def _filter(block: str) -> list[str]:
     list of filters. Raises ParseError."""
     words = _first_line(block).split()
     if "protocol" not in words[:-1] or "pref" not in words[:-2]:
-        raise ParseError(f"tc filter: not a line of a filter: {_first_line(block)!r}")
+        raise ParseError("tc filter: expected a line with protocol and pref, got "
+                         f"{_first_line(block)!r}")
     protocol = words[words.index("protocol") + 1]
     kind = words[words.index("pref") + 2]
     target = _TARGET.search(block)

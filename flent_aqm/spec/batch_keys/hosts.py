@@ -21,7 +21,7 @@ def _tcp_ecn(name: str, value: object) -> bool | str:
         return defaults.ACCECN
     on = switch(value)
     if on is None:
-        raise ConfigError(f"{name}: {value!r} is not known; give 0, 1 or {defaults.ACCECN}")
+        raise ConfigError(f"{name}: unknown value {value!r}; give 0, 1 or {defaults.ACCECN}")
     return on
 
 
@@ -54,9 +54,11 @@ class Hosts(Record):
         if self.ndt7_cc == self.__class__.ndt7_cc:
             return
         if self.ndt7_server != "own":
-            raise ConfigError(f"ndt7_cc: {self.ndt7_cc} is for ndt7_server = own; M-Lab's uses BBR",
-                              "ndt7_cc")
+            raise ConfigError(f"ndt7_cc: {self.ndt7_cc} can't be set with ndt7_server = "
+                              f"{self.ndt7_server}, because M-Lab's server always uses BBR; give "
+                              "ndt7_server = own, or leave ndt7_cc out", "ndt7_cc")
         if scenario.behind_ssh:
-            raise ConfigError(f"ndt7_cc: {self.ndt7_cc} can't be had behind ssh; start the server "
-                              f"by hand with --congestion-control {self.ndt7_cc}, and leave the "
-                              "key out", "ndt7_cc")
+            raise ConfigError(f"ndt7_cc: {self.ndt7_cc} can't be set behind ssh, because "
+                              "flent-aqm doesn't start that server; start it by hand with "
+                              f"--congestion-control {self.ndt7_cc}, and leave the key out",
+                              "ndt7_cc")

@@ -62,7 +62,8 @@ def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
     prefix = key.removesuffix("parameters")
     whole_ = settings.get(key) or {}
     if not isinstance(whole_, Mapping):
-        raise ConfigError(f"{key}: {whole_!r}; give each one as {prefix}NAME = value", key)
+        raise ConfigError(f"{key}: {str(whole_)[:60]!r} is not a set of parameters; give each "
+                          f"parameter as {prefix}NAME = value", key)
     requested = {str(name): value for name, value in whole_.items()}
     # Empty values of a batch count as not given.
     requested |= {name[len(prefix):]: value for name, value in settings.items()
@@ -93,7 +94,8 @@ def _read_parameters(key: str, settings: Settings) -> Parameters:
     if OPTIONS in requested and not queue_of(aqm).external:
         in_words = from_tc_words(aqm, f"{prefix}{OPTIONS}", requested.pop(OPTIONS))
         for name in in_words.keys() & requested.keys():
-            raise ConfigError(f"{prefix}{name}: given twice, here and in {prefix}{OPTIONS}",
+            raise ConfigError(f"{prefix}{name}: given twice, here and in {prefix}{OPTIONS}; "
+                              "leave one of them out",
                               f"{prefix}{name}")
         requested |= in_words
     return tuple(sorted((name, check_parameter(aqm, name, text))
@@ -217,23 +219,24 @@ class Router(Record):
         for key_ in ("aqm", "up_aqm"):
             name = getattr(self, key_)
             if self.shaper == "cake" and name not in (None, *_OWN_SHAPER):
-                raise ConfigError(f"shaper: cake is AQM and shaper in one; give {key_} = cake with "
-                                  f"it, not {name}", "shaper")
+                raise ConfigError("shaper: cake is AQM and shaper in one, so that no other AQM "
+                                  f"works with it; give {key_} = cake, not {name}, or another "
+                                  "shaper", "shaper")
             if name in QUEUES and QUEUES[name].per_queue:
                 self._refuse_single_queue(key_, name, behind_ssh)
         if self.tx_queues is not None and behind_ssh:
             raise ConfigError("tx_queues: a router behind ssh has the queues that its network "
-                              "cards have; leave it out", "tx_queues")
+                              "cards have; leave the key out", "tx_queues")
         if self.burst_shaping and self.shaper != "htb":
             raise ConfigError(f"burst_shaping: needs shaper = htb, not {self.shaper}",
                               "burst_shaping")
         sizes = {"burst", "cburst"} & dict(self.shaper_parameters).keys()
         if self.burst_shaping and sizes:
-            raise ConfigError(f"shaper_{min(sizes)}: burst_shaping has its own; give one of them",
-                              f"shaper_{min(sizes)}")
+            raise ConfigError(f"shaper_{min(sizes)}: burst_shaping sets it, too; leave out "
+                              f"shaper_{min(sizes)} or burst_shaping", f"shaper_{min(sizes)}")
         if "prio" in dict(self.shaper_parameters) and self.tiers != 1:
-            raise ConfigError("shaper_prio: the classes of tiers = 3 have their own; leave it out",
-                              "shaper_prio")
+            raise ConfigError("shaper_prio: with tiers = 3 each class has a priority already; "
+                              "leave shaper_prio out", "shaper_prio")
         if self.tbf_burst_ms is not None and self.shaper != "tbf":
             raise ConfigError(f"tbf_burst_ms: needs shaper = tbf, not {self.shaper}",
                               "tbf_burst_ms")

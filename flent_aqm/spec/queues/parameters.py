@@ -36,14 +36,16 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
         if not name:
             elsewhere = _said_elsewhere(queue_of(aqm).kind, word)
             if elsewhere:
-                raise ConfigError(f"{key}: {word!r} can't stand there{elsewhere}", key)
-            raise ConfigError(f"{key}: tc's {aqm} has no word {word!r}"
+                raise ConfigError(f"{key}: {word!r} is not accepted in this key{elsewhere}", key)
+            raise ConfigError(f"{key}: tc's {aqm} has no option {word!r}"
                               f"{did_you_mean(word, {*switches, *names})}"
                               f"; known: {', '.join(sorted({*switches, *names}))}", key)
         if not value:
-            raise ConfigError(f"{key}: {word} has no value", key)
+            raise ConfigError(f"{key}: {word} lacks its value; expected {word} VALUE", key)
         if name in found and not isinstance(parameters[name].read, Overhead):
-            raise ConfigError(f"{key}: {word!r} stands for {name}, which was given before", key)
+            raise ConfigError(f"{key}: {word!r} sets {name}, which an earlier word has set; give "
+                              "one "
+                              "of them", key)
         found[name] = f"{found[name]} {value}" if name in found else value
     return found
 
@@ -65,7 +67,7 @@ def _said_elsewhere(kind: str, word: str) -> str:
     instead, or why it can't be set. "" for other words."""
     kind = "cake" if kind == "cake_mq" else kind
     if said_by := SAID_BY.get(kind, {}).get(word):
-        return f"; {said_by}, says that"
+        return f"; use {said_by} instead"
     why = NOT_SAID.get(kind, {}).get(word, "")
     return f"; flent-aqm doesn't set it: {why}" if why else ""
 

@@ -36,30 +36,31 @@ SHAPER_PARAMETERS: Mapping[str, Mapping[str, Parameter]] = {
 SAID_BY: Mapping[str, Mapping[str, str]] = {
     "cake": {"bandwidth": "rate_mbps, with shaper = cake",
              "unlimited": "any other shaper than cake"},
-    "htb": {"rate": "rate_mbps", "ceil": "rate_mbps, and burst_shaping",
+    "htb": {"rate": "rate_mbps", "ceil": "rate_mbps and burst_shaping",
             **dict.fromkeys(("default", "parent", "classid", "handle", "root", "dev"),
-                            "tiers, topology")},
+                            "tiers or topology")},
     "tbf": {"rate": "rate_mbps",
             **dict.fromkeys(("burst", "buffer", "maxburst"), "tbf_burst_ms")},
-    "hfsc": {"default": "tiers, topology", "ls": "rate_mbps, tiers", "ul": "rate_mbps, topology",
+    "hfsc": {"default": "tiers or topology", "ls": "rate_mbps and tiers",
+             "ul": "rate_mbps and topology",
              "m2": "rate_mbps", "rate": "rate_mbps"},
 }
 # Qdisc -> word of its manual page that can't be set -> why.
 NOT_SAID: Mapping[str, Mapping[str, str]] = {
     "red": dict.fromkeys(("qevent", "early_drop", "mark", "block"),
-                         "sends packets through filters of one's own, which no key describes"),
-    "htb": {"offload": "leaves the work to a network card, which no testbed here has",
-            "direct_qlen": "of packets that no class takes, of which there are none"},
+                         "it sends packets through your own filters, for which there is no key"),
+    "htb": {"offload": "it leaves the work to a network card, which no testbed has",
+            "direct_qlen": "it limits packets that no class takes, of which there are none"},
     "fq": {**dict.fromkeys(("bands", "priomap", "weights"),
-                           "tc knows it since iproute2 6.7; it stays as the kernel has it"),
-           "offload_horizon": "of network cards that pace by themselves"},
-    "tbf": {**dict.fromkeys(("latency", "limit"), "of a queue that the AQM replaces"),
+                           "tc knows it only since iproute2 6.7, so the kernel's default stays"),
+           "offload_horizon": "it is for network cards that pace by themselves"},
+    "tbf": {**dict.fromkeys(("latency", "limit"), "it is for a queue that the AQM replaces"),
             **dict.fromkeys(("peakrate", "mtu", "minburst"),
-                            "a second bucket, which tc's JSON does not show")},
+                            "it is for a second bucket, which tc's JSON does not show")},
     "hfsc": dict.fromkeys(
         ("rt", "sc", "m1", "d", "umax", "dmax"),
-        "curves with two slopes; classes have the one slope of their rate"),
+        "it makes curves with two slopes, and a class has one, its rate"),
     "dualpi2": dict.fromkeys(
-        ("max_rtt", "typical_rtt"), "tc computes target, tupdate, alpha and beta of them; give "
-                                    "these"),
+        ("max_rtt", "typical_rtt"), "tc computes target, tupdate, alpha and beta from it; "
+                                    "give these four"),
 }

@@ -105,8 +105,8 @@ def parse_links(text: str, path: str = "") -> Graph:
             raise Fault(f"{where}: no link has {name!r}; expected a path from client over a "
                         "router to server")
     if len(names) > MOST_NODES:
-        raise Fault(f"{where}: {len(names)} nodes; expected {MOST_NODES} at most (subscribers:N "
-                    "has more hosts)")
+        raise Fault(f"{where}: the links have {len(names)} nodes; expected {MOST_NODES} at most "
+                    "(topology subscribers:N can have more hosts)")
     graph = Graph(_from_client(edges))
     _refuse_odd_nodes(graph, {name: place for one, two, place in reversed(edges)
                               for name in (one, two)})
@@ -123,7 +123,8 @@ def read_links(path: str) -> Graph:
         reason = fault.strerror if isinstance(fault, OSError) else fault
         raise ConfigError(f"topology: {path}: can't be read: {reason}") from None
     if len(data) > _MOST_BYTES:
-        raise Fault(f"{path}: more than {_MOST_BYTES} bytes")
+        raise Fault(f"{path}: the file is larger than {_MOST_BYTES} bytes; expected one link "
+                    "a line")
     return parse_links(data.decode("utf-8", "replace"), path)
 
 
@@ -184,8 +185,9 @@ def _refuse_odd_nodes(graph: Graph, places: Mapping[str, str]) -> None:
         count = sum(node in link for link in graph.links)
         if is_router(node) and count != 2:
             raise Fault(f"{places[node]}: {node} has {count} link{'s' * (count != 1)}; expected "
-                        "2, as its queues shape one way each: for more hosts, link them to a "
-                        "host that forwards, as lan in client - lan, client2 - lan, lan - router")
+                        "2, because a router has one queue for each direction: link more hosts "
+                        "to a host that forwards, as lan in client - lan, client2 - lan, "
+                        "lan - router")
         if node in (CLIENT, SERVER) and count != 1:
             raise Fault(f"{places[node]}: {node} has {count} links; expected 1, to a host or "
                         "router that forwards")

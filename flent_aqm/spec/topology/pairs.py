@@ -24,7 +24,7 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
     }.items():
         if is_set:
             raise ConfigError(f"topology: {topology.text} can't be combined with {key}; leave one "
-                              "of them out", "topology")
+                              "of the two out", "topology")
     if scenario.lab.testbed.startswith("ssh:"):
         raise ConfigError(f"topology: {topology.text}: flent-aqm can't set up the network around "
                           "a router behind ssh; set it up by hand and leave the key out, or use "
@@ -40,9 +40,9 @@ def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
                         "ingress": "lan"}.items():
         requested = getattr(scenario.router, key)
         if requested != needed:
-            raise ConfigError(f"{key}: {requested} goes without subscribers, each of "
-                              f"whom has a class of HTB; with topology {topology.text} it is "
-                              f"{needed}", key)
+            raise ConfigError(f"{key}: {requested} can't be combined with topology "
+                              f"{topology.text}, where each subscriber has a class of HTB; "
+                              f"give {key} = {needed}, or leave it out", key)
     for name in scenario.router.queues:
         if queue_of(name).classes:
             raise ConfigError(f"aqm: {name} has its own classes, which can't be used below "

@@ -183,14 +183,17 @@ def _words(key: str, text: str, kind: _Kind, words_text: str) -> dict[str, float
     words: dict[str, float | None] = {}
     for word in words_text.split("+")[1:]:
         name, equals, value = word.partition("=")
-        if name not in kind.words or name in words:
+        if name not in kind.words:
             choices = ", ".join(kind.words) or "none"
-            raise ConfigError(f"{key}: {text[:40]!r}: {word[:40]!r} is not a known word, or is "
-                              f"given twice; known: {choices}")
+            raise ConfigError(f"{key}: {text[:40]!r}: unknown word {word[:40]!r}; known: "
+                              f"{choices}")
+        if name in words:
+            raise ConfigError(f"{key}: {text[:40]!r}: {name} is given twice; give it once")
         bounds = kind.words[name]
         if bounds is None:
             if equals:
-                raise ConfigError(f"{key}: {text[:40]!r}: {name} has no value")
+                raise ConfigError(f"{key}: {text[:40]!r}: {name} takes no value; give +{name} "
+                                  "alone")
             words[name] = None
             continue
         try:

@@ -146,8 +146,8 @@ def test_other_cells_go_on(scorecard: Scorecard, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "cause"), [
     (None, "there is no such file; expected Python with a TOOL"),
-    ("TOOL = 1", "its TOOL is int; expected a file of Python with a TOOL"),
-    ("", "its TOOL is NoneType"),
+    ("TOOL = 1", "its TOOL is of type int; expected a file of Python with a TOOL"),
+    ("", "the file sets no TOOL; expected"),
     ("def", "SyntaxError: "),
     ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
     ("1 / 0", "ZeroDivisionError: division by zero"),
@@ -185,7 +185,7 @@ def test_reads_are_places_with_factors() -> None:
 
 @pytest.mark.parametrize(("reads", "cause"), [
     ("down=download_mbps", "expected 'json: PLACE=NUMBER"),
-    ("json: down=download_kbps", "there is no number download_kbps; did you mean 'download_mbps'"),
+    ("json: down=download_kbps", "unknown number 'download_kbps'; did you mean 'download_mbps'"),
     ("json: down=download_kbps", "another unit needs a factor"),
     ("json: down*x=download_mbps", "expected PLACE=NUMBER or PLACE*FACTOR=NUMBER"),
     ("json: rtt=latency_ms", "reads no rate"),
@@ -200,7 +200,7 @@ def test_reads_of_another_form_are_refused(reads: str, cause: str) -> None:
 @pytest.mark.parametrize(("client", "server", "cause"), [
     ("true {host}", "true {port}", "--client: 'true {host}' has no {port}"),
     ("true {host} {port}", "true", "--server: 'true' has no {port}"),
-    ("no-such-program {host} {port}", "true {port}", "there is no program 'no-such-program'"),
+    ("no-such-program {host} {port}", "true {port}", "no program 'no-such-program' on PATH"),
     ("true '{host} {port}", "true {port}", "No closing quotation")])
 def test_commands_that_cannot_be_run_are_refused(client: str, server: str, cause: str) -> None:
     """Before anything runs."""
@@ -237,10 +237,11 @@ def test_text_is_read_by_patterns() -> None:
 @pytest.mark.parametrize(("reads", "message"), [
     ("text: 'Down: .* Mbit=download_mbps'", "has 0 groups; expected one"),
     ("text: 'Down: (=download_mbps'", "missing ), unterminated subpattern"),
-    ("text: 'Down: (.*)=speed'", "there is no number speed"),
+    ("text: 'Down: (.*)=speed'", "unknown number 'speed'"),
     ("text: 'Down", "No closing quotation"),
     ("text: Down", "expected PATTERN=NUMBER"),
-    ("json: download_mbps=down.mbps", "the place comes first: down"),
+    (f"text: '{'D' * 300}(.*)=download_mbps'", "has 304 characters; expected"),
+    ("json: download_mbps=down.mbps", "is in the wrong order; expected PLACE=NUMBER: down"),
     ("yaml: a=download_mbps", "expected 'json: PLACE=NUMBER"),
 ])
 def test_reads_that_say_nothing_are_refused(reads: str, message: str) -> None:
@@ -266,7 +267,7 @@ def test_script_that_may_not_be_executed_is_told_how(tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     script.write_text("#!/usr/bin/env python3\n")
     script.chmod(0o644)
-    with pytest.raises(ConfigError, match=rf"may not be executed; allow it: chmod \+x {script}"):
+    with pytest.raises(ConfigError, match=rf"is not executable; run: chmod \+x {script}"):
         command_tool("mine", f"{script} {{host}} {{port}}", "true {port}", READS)
 
 

@@ -69,6 +69,7 @@ def test_wifi_one_rate_is_that_of_all_stations() -> None:
     ({**STATIONS, "wifi_phy": "n+frames=1.5"}, "frames: 1.5 is not a whole number"),
     ({**STATIONS, "wifi_phy": "n+cw_max=7"}, "cw_max: 7 is below cw_min, 15"),
     ({**STATIONS, "wifi_phy": "n+colour=7"}, "'colour=7' is not a parameter of n"),
+    ({**STATIONS, "wifi_phy": "n+cw_min=7+cw_min=15"}, "the parameter cw_min is given twice"),
     ({"wifi_ap": "fifo"}, "^wifi_ap: 'fifo' needs wifi_rates_mbps")])
 def test_wifi_settings_that_cannot_be_are_refused_by_name(
     settings: dict[str, object], output: str
