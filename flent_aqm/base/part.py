@@ -45,7 +45,7 @@ class Part:
     testbeds: Mapping[str, str] = field(default_factory=dict)
     # "MODULE:NAME" of the function behind `flent-aqm doctor --testbed` for these testbeds.
     doctor: str = ""
-    # "MODULE:NAME" of the class that makes runs on other machines (sweep/elsewhere.py).
+    # "MODULE:NAME" of the class that makes runs on other machines (sweep/pool.py).
     elsewhere: str = ""
     # Batch keys that the sweep itself reads, by name (spec/key.py).
     sweep_keys: Mapping[str, Any] = field(default_factory=dict)

@@ -84,9 +84,9 @@ def _write(file: Path, copy: Path) -> StrippedFile:
     shared."""
     import orjson
 
+    from flent_aqm.results.data_file import write_packed
     from flent_aqm.results.reading.for_flent import read_to_share
     from flent_aqm.results.share.strip import strip
-    from flent_aqm.sweep.finish import write_packed
 
     data = read_to_share(file)
     try:

@@ -135,7 +135,7 @@ def _rehearse(scenario: Scenario) -> None:
                     prelude=[apply_command(scenario)],
                     wall_limit_s=defaults.REAL_TIME_MARGIN_S) as place:
         try:
-            outcome = place.run()
+            result = place.run()
         except LabTimeout:  # the machine is busy, which is not the kernel's fault
             raise
         except LabError:
@@ -148,7 +148,7 @@ def _rehearse(scenario: Scenario) -> None:
             what = f"namespaces with {' and '.join(parts)}" if parts else "namespaces"
             raise ConfigError(f"testbed netns: this machine's kernel {release} can't make "
                               f"{what}: {output or 'no message'}") from None
-        if outcome.status:
+        if result.status:
             output = " ".join(place.stderr.read_text(errors="replace").split())
             raise ConfigError(f"aqm {scenario.router.queues_text}: this machine's kernel {release} "
                               f"can't do it: {output}")

@@ -64,7 +64,7 @@ _LONGEST_LEFT = 300
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CommandResult:
     """The result of one command in a run environment."""
 
     # Exit status of the command.
@@ -86,7 +86,7 @@ class RunEnvironment:
     """Runs one command with its network. A context manager that owns a folder on the host.
 
         with Lab(scenario, ["iperf3", "-J", "-c", "server"]) as lab:
-            outcome = lab.run()
+            result = lab.run()
             text = lab.stdout.read_text()
 
     Attributes:
@@ -199,9 +199,9 @@ class RunEnvironment:
         with _lock:
             _open_places.add(self)
 
-    def wait(self) -> Outcome:
+    def wait(self) -> CommandResult:
         """Wait until the command and the process around it have ended. Return the command's
-        outcome.
+        result.
 
         Raises:
             LabTimeout: at the wall-time limit, or if the command is known never to end.
@@ -232,8 +232,8 @@ class RunEnvironment:
         status = read_text(self._status)
         if not status.isdigit():
             raise LabError(f"{self.name} ended before its command did: {self._last_words()}")
-        return Outcome(int(status), None if self.real_time else float(read_text(self._uptime) or 0),
-                       time.monotonic() - self._started_at)
+        virtual_s = None if self.real_time else float(read_text(self._uptime) or 0)
+        return CommandResult(int(status), virtual_s, time.monotonic() - self._started_at)
 
     def _console_is_full(self) -> bool:
         """Return whether the console has more than MOST_CONSOLE_BYTES."""
@@ -278,8 +278,8 @@ class RunEnvironment:
             self.results.mkdir()
         return replaced
 
-    def run(self) -> Outcome:
-        """Start the command and wait for its end. Return its outcome. Raises as wait() does."""
+    def run(self) -> CommandResult:
+        """Start the command and wait for its end. Return its result. Raises as wait() does."""
         self.start()
         return self.wait()
 

@@ -20,7 +20,7 @@ from flent_aqm.lab.complaints import first_complaint, hang, leak, memory_leak
 from flent_aqm.lab.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
 from flent_aqm.lab.hang import Watch, busy_addresses, computes_only
 from flent_aqm.lab.path_model import path_models
-from flent_aqm.lab.place import DIES_WITH_US, Outcome, RunEnvironment, read_text
+from flent_aqm.lab.place import DIES_WITH_US, CommandResult, RunEnvironment, read_text
 from flent_aqm.lab.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 from flent_aqm.setup.kernel.locate import Kernel, kernel_called
 from flent_aqm.setup.kernel.named import NamedKernel, find_named
@@ -75,15 +75,15 @@ class Lab(RunEnvironment):
             environment.IN_LAB: "1", **WITHOUT_RDRAND, **(env or {})}, **options)
         (self.folder / "uml").mkdir()
 
-    def wait(self) -> Outcome:
-        """Wait until the command and the guest have ended. Return the command's outcome.
+    def wait(self) -> CommandResult:
+        """Wait until the command and the guest have ended. Return the command's result.
 
         Raises LabError also if one of the guest's processes was killed from outside, if the
         router's program or the user's kernel failed, or if a host's card has another interrupt
         moderation than requested: such a run has not measured the requested network.
         """
         try:
-            outcome = super().wait()
+            result = super().wait()
         except LabError:
             self._fail_if_lost()
             self._fail_by_own_words(self.console())
@@ -96,7 +96,7 @@ class Lab(RunEnvironment):
             read_text(out / "kernel_log"),
             leak(read_text(out / "held"))
             or ("" if self._kernel.has_kasan else memory_leak(read_text(out / "memory_after"))))
-        return replace(outcome, models={
+        return replace(result, models={
             model.name: model.report(self._scenario, read_text(out / model.name))
             for model in path_models(self._scenario) if model.script},
             host_moderation_us=self._proved_cards(out),

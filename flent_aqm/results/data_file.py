@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads data files of Flent, which may come from anyone, so nothing in them is trusted.
+"""Reads and writes data files of Flent. Those that it reads may come from
+anyone, so nothing in them is trusted.
 
 Data files are unpacked only here. The result has the structure that docs/reference/data-format.md
 describes. Callers have to check whether values make sense.
@@ -7,8 +8,10 @@ describes. Callers have to check whether values make sense.
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -17,6 +20,7 @@ import numpy
 from numpy.typing import NDArray
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.whole_file import written_whole
 from flent_aqm.base.words import plain
 from flent_aqm.results.reading.limits import OWN, Limits, limits
 from flent_aqm.results.reading.parse import parse
@@ -219,3 +223,18 @@ def numbers(values: Sequence[Any], what: str) -> Numbers:
 def _kind(value: Any) -> str:
     """Return the type of a value as text for a message."""
     return "missing" if value is None else f"of type {type(value).__name__}"
+
+
+def write_data_file(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a data file atomically, and make its folder if it doesn't exist. Raises OSError."""
+    write_packed(path, json.dumps(data, allow_nan=False).encode())
+
+
+def write_packed(path: Path, text: bytes) -> None:
+    """Compress the JSON text of a data file and write it atomically, and make its folder if it
+    doesn't exist. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (written_whole(path) as raw,
+          # No name and time in the gzip header: the same data gives the same bytes.
+          gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed):
+        packed.write(text)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs cells side by side, in one worker thread per job.
+"""Runs cells side by side: how many (`jobs`), where (here, or a part's other machines), and how
+signals end them.
 
 In virtual time each worker is bound to a processor core. A guest's kernel and process take turns,
 so they never use more than one core, and switches between them are much cheaper on one core than
@@ -10,15 +11,45 @@ from __future__ import annotations
 
 import os
 import queue
+import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from types import FrameType, TracebackType
+from typing import Any, Protocol, Self
 
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.part import load, parts
 from flent_aqm.spec.cell import Cell
-from flent_aqm.sweep.run_cell import FinishedRun
+from flent_aqm.sweep.run import FinishedRun, SweepFacts
 
+MAX_JOBS = 1024
 _KILL_AGAIN_S = 0.05
 _LOOK_AGAIN_S = 0.5
+
+
+def parse_jobs(value: object, *, real_time: bool = False) -> int:
+    """Return the number of runs to make side by side.
+
+    The default is the number of processors that this process may use, but 1 on a testbed in real
+    time, because runs would disturb each other.
+
+    Args:
+        value: of the batch key `jobs`; None or "" for the default.
+        real_time: a testbed of the sweep runs in real time.
+
+    Raises ConfigError if the value is no number from 1 to MAX_JOBS, and if it is more than 1 in
+    real time.
+    """
+    if value is None or value == "":
+        return 1 if real_time else len(os.sched_getaffinity(0))
+    text = str(value)
+    if not text.isdigit() or not 1 <= int(text) <= MAX_JOBS:
+        raise ConfigError(f"jobs: {text!r} is not a whole number from 1 to {MAX_JOBS}")
+    if real_time and int(text) > 1:
+        raise ConfigError(f"jobs: {text} runs side by side would disturb each other in real time; "
+                          "leave jobs out, or use testbed virtual")
+    return int(text)
 
 
 class Pool:
@@ -130,3 +161,83 @@ def cores_for(jobs: int, cores: Sequence[int]) -> list[set[int]]:
     if jobs > len(cores):
         return [set(cores)] * jobs
     return [{core} for core in cores[:jobs]]
+
+
+class Elsewhere(Protocol):
+    """Makes runs on other machines. title: names the machines in messages, after "by"."""
+
+    title: str
+
+    def refuse(self, cell: Cell) -> None:
+        """Raise ConfigError if the run can't be made on another machine."""
+
+    def start(self, facts: SweepFacts, say: Callable[[str], None]) -> None:
+        """Get ready to make runs. facts: facts of the testbed, the same for all runs. say: shows a
+        line to the user. Raises AqmError."""
+
+    def run(self, cell: Cell) -> FinishedRun:
+        """Make a run on another machine, and write the files that come back."""
+
+    def room(self) -> int:
+        """Return the number of runs that can be made side by side now."""
+
+    def stop(self) -> None:
+        """End all runs at once."""
+
+    def close(self) -> None:
+        """End the connections. Called after all runs have ended."""
+
+
+def elsewhere_of(section: Mapping[str, object]) -> Elsewhere | None:
+    """Return the part's object that makes this batch's runs on other machines. None if the runs are
+    made on this machine. section: keys and values of the batch. Raises ConfigError."""
+    for part in parts().values():
+        requested: Elsewhere | None = load(part.elsewhere)(section) if part.elsewhere else None
+        if requested is not None:
+            return requested
+    return None
+
+
+class Interrupts:
+    """Context manager that handles signals in the main thread.
+
+    The first ^C calls once(). A second ^C, and SIGTERM or SIGHUP at any time, raise
+    KeyboardInterrupt. It is raised only once, because further signals would interrupt the clean-up
+    and leave temporary folders behind. A signal that was ignored before (nohup, a shell's
+    background job) stays ignored.
+    """
+
+    def __init__(self, once: Callable[[], None]) -> None:
+        self._once = once
+        self._came = self._raised = False
+        self._old: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        # Only the main thread can set handlers.
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in ((signal.SIGINT, self._interrupt), (signal.SIGTERM, self._now),
+                                    (signal.SIGHUP, self._now)):
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._old[number] = signal.signal(number, handler)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
+        self._old.clear()
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        """Signal handler of SIGINT: call once() the first time, raise KeyboardInterrupt after
+        that."""
+        if self._came:
+            self._now(number, frame)
+            return
+        self._came = True
+        self._once()
+
+    def _now(self, number: int, frame: FrameType | None) -> None:
+        """Signal handler of SIGTERM and SIGHUP: raise KeyboardInterrupt the first time."""
+        if not self._raised:
+            self._raised = True
+            raise KeyboardInterrupt

@@ -28,7 +28,7 @@ from flent_aqm.base.errors import AqmError
 from flent_aqm.base.words import counted
 from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.in_brief import brief, differing_words
-from flent_aqm.sweep.run_cell import FinishedRun
+from flent_aqm.sweep.run import FinishedRun
 from flent_aqm.sweep.time_left import TimeLeft
 
 

@@ -23,7 +23,7 @@ from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
 from flent_aqm.results.reading.limits import OWN
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.scenario import KEYS, Scenario
-from flent_aqm.sweep.finish import refuse_incomplete, samples_sha256
+from flent_aqm.sweep.run import refuse_incomplete, samples_sha256
 
 # Appended to the name of a data file whose run is repeated. Commands that look for data files
 # don't find it under this name.

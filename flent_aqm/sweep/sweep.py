@@ -25,14 +25,10 @@ from flent_aqm.setup.optional import check_tools
 from flent_aqm.setup.parts import tool_versions
 from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep import preflight, summary
-from flent_aqm.sweep.elsewhere import Elsewhere, elsewhere_of
-from flent_aqm.sweep.finish import SweepFacts
-from flent_aqm.sweep.interrupts import Interrupts
-from flent_aqm.sweep.jobs import MAX_JOBS, parse_jobs
-from flent_aqm.sweep.pool import Pool
+from flent_aqm.sweep.pool import MAX_JOBS, Elsewhere, Interrupts, Pool, elsewhere_of, parse_jobs
 from flent_aqm.sweep.progress import SweepProgress, one_line
 from flent_aqm.sweep.resumed import set_aside_unfinished
-from flent_aqm.sweep.run_cell import FinishedRun, run_cell
+from flent_aqm.sweep.run import FinishedRun, SweepFacts, run_cell
 
 # A cause that begins with these words is a fault of the user's own kernel: lab/virtual.py.
 OF_A_KERNEL = "the kernel "

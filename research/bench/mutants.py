@@ -55,7 +55,7 @@ TESTS = {
     "results": ("tests/results/metrics", "tests/results/reading", "tests/results/test_loaded.py",
                 "tests/results/score", "tests/show/test_grouping.py"),
     "sweep/resumed.py": ("tests/sweep/test_resumed.py",),
-    "sweep/finish.py": ("tests/sweep/test_resumed.py", "tests/sweep/test_in_brief.py"),
+    "sweep/run.py": ("tests/sweep/test_resumed.py", "tests/sweep/test_in_brief.py"),
     "sweep/replay": ("tests/sweep/replay",),
     "sweep/archive": ("tests/sweep/replay/test_archive.py",
                       "tests/results/share/test_batch_text.py"),

@@ -36,9 +36,8 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import AqmError
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.lab.protocol import CELL_ENVIRONMENT
-from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.data_file import read_data_file, write_data_file
 from flent_aqm.setup.parts import tool_versions
-from flent_aqm.sweep.finish import write_whole
 from research.bench import links, peer, router_models, topologies
 from research.bench.cost import Cost, Figure, cost_of, figure, lab_cost, median_cost
 
@@ -181,7 +180,7 @@ def file_figures(only: str) -> list[Figure]:
         folder = Path(name)
         if only in "reading a data file and writing it":
             def once() -> None:
-                write_whole(folder / "written.flent.gz", read_data_file(GOLDEN).whole)
+                write_data_file(folder / "written.flent.gz", read_data_file(GOLDEN).whole)
 
             rows.append(figure("reading a data file and writing it", "s", None, 3,
                                lambda: cost_of(once)))

@@ -14,7 +14,7 @@ from flent_aqm.results.metrics.table import Unavailable
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep.progress import SweepProgress
-from flent_aqm.sweep.run_cell import FinishedRun
+from flent_aqm.sweep.run import FinishedRun
 
 NONE = Unavailable("the test has no download")
 LOST = Unavailable("2 % of the probes were lost", lost=True)

@@ -9,8 +9,7 @@ from typing import Any, cast
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.sweep.jobs import parse_jobs
-from flent_aqm.sweep.pool import Pool
+from flent_aqm.sweep.pool import Pool, parse_jobs
 
 
 def test_run_that_starts_just_after_the_kill_is_killed_too() -> None:

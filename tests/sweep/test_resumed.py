@@ -18,8 +18,8 @@ from flent_aqm.results.data_file import read_data_file
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep import missing, preflight, sweep
-from flent_aqm.sweep.finish import refuse_incomplete, samples_sha256
 from flent_aqm.sweep.resumed import refuse_another_run, set_aside_unfinished
+from flent_aqm.sweep.run import refuse_incomplete, samples_sha256
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs" / "iperf3_upload.flent.gz"
 SETTINGS: Mapping[str, object] = {"HOSTS": ["server"], "LENGTH": 3, "DELAY": 1}

@@ -24,7 +24,7 @@ from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, ref
 from flent_aqm.parts.cluster.extra import load_distributed
 from flent_aqm.parts.cluster.security import security_for
 from flent_aqm.spec.cell import Cell
-from flent_aqm.sweep.run_output import RunOutput
+from flent_aqm.sweep.run import RunOutput
 
 # Interval at which the scheduler is asked for its workers.
 _LOOK_S = 0.5

@@ -26,7 +26,7 @@ from flent_aqm.parts.cluster.security import (
     require_own,
     security_for,
 )
-from flent_aqm.sweep.jobs import parse_jobs
+from flent_aqm.sweep.pool import parse_jobs
 
 # Pause before the next attempt to connect. It is longer if the scheduler refused this worker,
 # because each attempt is a line in the scheduler's log.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes a sweep's runs on a scheduler's workers. Implements the protocol of sweep/elsewhere.py."""
+"""Makes a sweep's runs on a scheduler's workers. Implements the protocol of sweep/pool.py."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from flent_aqm.parts.cluster.cluster import Cluster
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
-from flent_aqm.sweep.finish import SweepFacts
-from flent_aqm.sweep.run_cell import FinishedRun, keep
+from flent_aqm.sweep.run import FinishedRun, SweepFacts, write_files
 
 
 def by_scheduler(section: Mapping[str, object]) -> RunsOfCluster | None:
@@ -58,10 +57,7 @@ class RunsOfCluster:
         """Make a run on a worker, and write its result here. Raises TestbedError, LabError."""
         assert self._cluster is not None, "start() comes first"
         assert self._facts is not None, "start() comes first"
-        made = self._cluster.make(cell)
-        scores, virtual_s = keep(made, cell, self._facts)
-        wall_s = made.outcome.wall_s if made.outcome else 0.0
-        return FinishedRun(cell, scores, virtual_s, wall_s)
+        return write_files(self._cluster.make(cell), cell, self._facts)
 
     def room(self) -> int:
         """Return the number of runs that the workers take at once, 0 before start()."""

@@ -22,7 +22,7 @@ from flent_aqm.setup.kernel import locate
 from flent_aqm.setup.parts import tool_versions
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.sweep.run_output import RunOutput, make
+from flent_aqm.sweep.run import RunOutput, make_output
 
 _labs: dict[str, set[Lab]] = {}
 _stopped: set[str] = set()
@@ -96,7 +96,7 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
     if sweep in _stopped:
         raise LabError("stopped")
     try:
-        return make(cell, _Watched(lab_kernel, sweep))
+        return make_output(cell, _Watched(lab_kernel, sweep))
     finally:
         with _lock:
             _labs[sweep] = {lab for lab in _labs.get(sweep, ()) if lab.is_open}

@@ -16,6 +16,7 @@ from pathlib import Path
 from flent_aqm.base import environment
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
+from flent_aqm.sweep.run import first_error_of_flent
 
 # Pings begin so long before the load, and end so long after the planned end of the load.
 MARGIN_S = 2
@@ -61,7 +62,7 @@ def measure(wish: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFile:
             environment.NETPERF_PASSPHRASE: wish.passphrase}, dots)
         files = list(folder.glob(f"*{SUFFIX}"))
         if not files:
-            raise BadResult(_first_error(output))
+            raise BadResult(first_error_of_flent(output))
         data = read_data_file(files[0])
         if keep is not None:
             try:
@@ -133,12 +134,3 @@ def _stop(flent: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(flent.pid, signal.SIGKILL)
         flent.wait()
-
-
-def _first_error(output: str) -> str:
-    """Return the first error in Flent's standard error, or its last line if there is none."""
-    for line in output.splitlines():
-        if "ERROR:" in line:
-            return line.split("ERROR:")[-1].strip()
-    last = output.strip().splitlines()[-1:]
-    return f"Flent wrote no data file; its last words: {last[0] if last else 'none'}"

@@ -10,8 +10,7 @@ from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.parts import tool_versions
 from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep import preflight
-from flent_aqm.sweep.finish import SweepFacts
-from flent_aqm.sweep.run_cell import run_cell
+from flent_aqm.sweep.run import SweepFacts, run_cell
 
 
 def again(cell: Cell) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from flent_aqm.spec.definitions import SUFFIX, our_tests
 from flent_aqm.spec.flent_settings import check_from_data
 from flent_aqm.spec.keys import refuse_unknown_scenario_keys
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.sweep.finish import SCHEMA_VERSION
 from flent_aqm.sweep.replay.files import without_paths
+from flent_aqm.sweep.run import SCHEMA_VERSION
 
 
 @dataclass(frozen=True)

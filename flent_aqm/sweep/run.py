@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes one run on a testbed, completes the data file that Flent wrote in it, and writes its files.
+
+run_cell() does all of it. On a cluster its two halves run on two machines: make_output() on the
+worker, which returns the run's files as bytes, and write_files() on the user's machine.
+"""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from flent_aqm import __version__
+from flent_aqm.base.errors import AqmError, BadResult, LabError, StorageError
+from flent_aqm.base.whole_file import written_whole
+from flent_aqm.lab.package_copy import package_hash
+from flent_aqm.lab.place import CommandResult, RunEnvironment
+from flent_aqm.lab.protocol import Facts, FlentRun, Testbed
+from flent_aqm.results.data_file import parse_data_file, write_data_file
+from flent_aqm.results.metrics.run import as_run
+from flent_aqm.results.metrics.scores import Scores, scores
+from flent_aqm.setup.optional import optional_of
+from flent_aqm.spec.cell import BATCH_NAME, Cell, as_batch_file
+from flent_aqm.spec.flent_settings import as_words
+from flent_aqm.spec.needs import needs_of_run
+
+# Version of the object AQM in a data file's metadata. Its history is in
+# docs/reference/data-format.md.
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class SweepFacts:
+    """Facts that are the same for all runs of a sweep on one testbed and kernel."""
+
+    testbed: Facts
+    tools: Mapping[str, str] = field(default_factory=dict)  # name -> version
+
+
+@dataclass(frozen=True)
+class RunOutput:
+    """Output of a run as bytes: data file, log, capture, or the cause of its failure."""
+
+    # The data file that Flent wrote, None if the run failed.
+    data: bytes | None
+    # Durations and reports of the network, None if the network failed.
+    command: CommandResult | None
+    # Cause of the failure in one line, "" if the run succeeded.
+    fault: str
+    # Output of Flent and of the guest's kernel.
+    log: str
+    # Output of all tools, gzipped, if the cell asks for it.
+    tools_log: bytes | None = None
+    # Captured headers of packets as a pcap file, if the cell asks for it.
+    capture: bytes | None = None
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run that succeeded and whose files are written."""
+
+    cell: Cell
+    scores: Scores
+    # Duration on the guest's clock, None in real time.
+    virtual_s: float | None
+    # Duration on the clock of the machine that made the run.
+    wall_s: float
+
+
+def run_cell(cell: Cell, testbed: Testbed, facts: SweepFacts) -> FinishedRun:
+    """Run a cell, and write its data file and log.
+
+    Raises an AqmError with the cause if the run fails. Then there is no data file, but there is a
+    log.
+    """
+    return write_files(make_output(cell, testbed), cell, facts)
+
+
+def make_output(cell: Cell, testbed: Testbed) -> RunOutput:
+    """Run a cell on a testbed. An AqmError becomes the `fault` of the output. Other errors are
+    raised."""
+    data, command, fault = None, None, ""
+    needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
+    with testbed.place(cell.scenario, FlentRun(
+            as_batch_file(cell), BATCH_NAME, as_words(cell.settings), needs.servers, cell.length_s,
+            programs=optional_of(needs.tools), browser="chromium" in needs.tools)) as place:
+        try:
+            command = place.run()
+            data = _only_file(place, "*.flent")
+            if data is None:
+                raise LabError(first_error_of_flent(_text(place.stderr)))
+        except AqmError as error:
+            fault = str(error)
+        tools_log = _only_file(place, "*.debug.log") if cell.debug_log else None
+        return RunOutput(data, command, fault, _log(place),
+                         None if tools_log is None else gzip.compress(tools_log, 6, mtime=0),
+                         _only_file(place, "*.pcap"))
+
+
+def write_files(output: RunOutput, cell: Cell, facts: SweepFacts) -> FinishedRun:
+    """Write the files of a run. The data file is written last, so that if it exists, the run and
+    all its other files are complete.
+
+    Raises an AqmError with the cause if the run failed, StorageError if files can't be written.
+    """
+    try:
+        cell.folder.mkdir(parents=True, exist_ok=True)
+        _append(cell.log_file, output.log)
+        _write(cell.tools_log_file, output.tools_log)
+        _write(cell.capture_file, output.capture)
+        try:
+            if output.data is None or output.command is None:
+                raise LabError(output.fault)
+            run_scores = write_completed(output.data, cell, facts, output.command)
+        except AqmError as error:
+            _append(cell.log_file, f"--- failed\n{error}\n")
+            raise
+    except OSError as error:
+        raise StorageError(f"can't write to the results folder {cell.folder}: "
+                           f"{error.strerror or error}") from error
+    return FinishedRun(cell, run_scores, output.command.virtual_s, output.command.wall_s)
+
+
+def _append(path: Path, text: str) -> None:
+    """Append text to a file."""
+    with path.open("a", errors="replace") as file:
+        file.write(text)
+
+
+def _write(path: Path, content: bytes | None) -> None:
+    """Write a file atomically. None writes nothing."""
+    if content is not None:
+        with written_whole(path) as file:
+            file.write(content)
+
+
+def _only_file(place: RunEnvironment, pattern: str) -> bytes | None:
+    """Return the content of the one result file that matches a pattern. None if there is none or
+    several."""
+    files = list(place.results.glob(pattern))
+    return files[0].read_bytes() if len(files) == 1 else None
+
+
+def _log(place: RunEnvironment) -> str:
+    """Return the output of Flent, the guest's console and logs as one text with headings."""
+    parts = [("flent", place.stdout), ("flent, errors", place.stderr),
+             ("guest's console", place.folder / "console"),
+             *((path.name, path) for path in sorted(place.results.glob("*.log"))
+               if not path.name.endswith(".debug.log"))]
+    return "".join(f"--- {title}\n{text}\n" for title, path in parts if (text := _text(path)))
+
+
+# Flent's report of a failed command: the command line, and below it the command's output.
+_FAILED_COMMAND = re.compile(
+    r"ERROR: Essential command .*?\nOutput:\n((?: [^\n]*\n?)+)", re.DOTALL)
+# A longer cause is cut: the output of a router may have a million characters.
+LONGEST_CAUSE = 1000
+
+
+def first_error_of_flent(text: str) -> str:
+    """Return the first error in Flent's standard error, in one line. If there is none, its last
+    line."""
+    if match := _FAILED_COMMAND.search(text):
+        output = " ".join(match[1].split()).removesuffix(".")
+        if output:
+            return output[:LONGEST_CAUSE]
+    for mark in ("ERROR:", "Traceback"):
+        for line in text.splitlines():
+            if mark in line:
+                return line.split("ERROR:")[-1].strip()
+    last = text.strip().splitlines()[-1:]
+    return f"Flent wrote no data file; its last words: {last[0] if last else 'none'}"
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file, "" if it can't be read."""
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def write_completed(flents: bytes, cell: Cell, facts: SweepFacts, command: CommandResult) -> Scores:
+    """Complete the data file that Flent wrote in the guest, and write it as cell.data_file.
+
+    Adds metadata that only the host knows.
+
+    Args:
+        flents: content of the file that Flent wrote.
+        cell: the planned run.
+        facts: facts of the testbed and this machine's tools.
+        command: durations and reports of the run's network.
+
+    Returns the run's scores. Raises BadResult if the file can't be read or the run is not complete,
+    OSError if the file can't be written. In both cases no file is written.
+    """
+    file = parse_data_file(flents, cell.data_file)
+    data, metadata = file.whole, file.metadata
+    refuse_incomplete(data)
+    metadata.update(cell.metadata)
+    metadata["DATA_FILENAME"] = cell.data_file.name
+    _set_length_of_speedtest(data, metadata)
+    _name_capture(metadata, cell.capture_file.name)
+    from_guest = metadata.get("AQM", {})
+    metadata["AQM"] = {
+        "schema": SCHEMA_VERSION,
+        **from_guest,
+        "run": cell.as_metadata,
+        "flent_aqm": __version__,
+        "flent_aqm_hash": package_hash(),
+        # In real time there is no model of the router, and a seed has no effect.
+        **({"router_model": None, "seed": None} if command.virtual_s is None else {}),
+        "kernel": dict(facts.testbed.kernel),
+        "tools": dict(facts.tools),
+        "hosts": {**facts.testbed.hosts,
+                  "moderation_us": dict(command.host_moderation_us) or None},
+        **{name: dict(reported) for name, reported in command.models.items()},
+        **({"coverage": sorted(command.coverage.items())} if command.coverage else {}),
+        "virtual_s": command.virtual_s,
+        "wall_s": round(command.wall_s, 3),
+        "samples_sha256": samples_sha256(data),
+        "finished_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+    run_scores = scores(as_run(file))
+    metadata["AQM"]["warnings"] = [*from_guest.get("warnings", []), *run_scores.warnings]
+    write_data_file(cell.data_file, data)
+    return replace(run_scores, router_warnings=tuple(map(str, from_guest.get("warnings", []))))
+
+
+def _set_length_of_speedtest(data: Mapping[str, Any], metadata: dict[str, Any]) -> None:
+    """Set TOTAL_LENGTH to the time of the last result if the test had a speed test, whose client
+    decides when it ends. Flent records the longest possible duration, from which plots would
+    compute the time under load."""
+    if any("SPEEDTEST" in meta for meta in metadata.get("SERIES_META", {}).values()
+           if isinstance(meta, dict)):
+        metadata["TOTAL_LENGTH"] = min(metadata["TOTAL_LENGTH"], max(data["x_values"]))
+
+
+def _name_capture(metadata: Mapping[str, Any], name: str) -> None:
+    """Set the name of the capture file in the metadata, because the file is renamed when it leaves
+    the guest."""
+    for meta in metadata["SERIES_META"].values():
+        capture = meta.get("CAPTURE") if isinstance(meta, dict) else None
+        if isinstance(capture, dict) and "file" in capture:
+            capture["file"] = name
+
+
+def refuse_incomplete(data: Mapping[str, Any]) -> None:
+    """Raise BadResult if a tool of the run failed, the router was not read back before and after
+    the test, or the file has no samples. data: the content of a data file."""
+    metadata = data["metadata"]
+    series_meta = metadata.get("SERIES_META")
+    causes = [f"{name}: {line}" for name, meta in (series_meta or {}).items()
+              if isinstance(meta, dict) for line in meta.get("ERROR", [])]
+    if not causes and metadata.get("FAILED_RUNNERS"):
+        causes = [f"{metadata['FAILED_RUNNERS']} of the test's tools gave no data; see the log"]
+    proof = metadata.get("AQM", {})
+    if not causes and not ("before" in proof and "after" in proof):
+        causes = [("the file has no read-back of the router (before, after): does the batch's "
+                   "key commands name router?")]
+    if not causes and not any(data.get("raw_values", {}).values()):
+        causes = ["the file has no samples"]
+    if causes:
+        raise BadResult("; ".join(causes))
+
+
+def samples_sha256(data: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a data file's measurements: its samples, and the results that Flent
+    computed from them."""
+    measured = [data.get(key) for key in ("raw_values", "x_values", "results")]
+    return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
