@@ -25,7 +25,8 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import Unavailable
 from flent_aqm.results.score.evaluate import Values, medians, truth
-from flent_aqm.results.score.expression import Node, leaves, parse
+from flent_aqm.results.score.expression import Node, conjuncts, leaves, parse
+from flent_aqm.results.score.junit import Case, write_junit
 from flent_aqm.results.score.leaves import UNITS, Leaf
 from flent_aqm.results.score.shown import wide_console
 
@@ -33,13 +34,15 @@ MISTAKE = 2
 
 
 @dataclass(frozen=True)
-class Failure:
-    """A file or group for which the condition does not hold."""
+class Subject:
+    """A file or group of runs for which the condition is checked."""
 
     # Name of the file, or the settings of the group.
-    what: str
-    # Values of the metrics, or the reason why the condition can't be decided.
-    why: str
+    name: str
+    # Values of the metrics that the condition uses. Empty for a damaged file.
+    numbers: Values
+    # Why nothing can be checked, "" except for a damaged file.
+    fault: str = ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pool", metavar="SETTING,...",
                         help="with --median-by: put runs that differ in these settings into one "
                              "group; 'all' for any setting (default: keep them apart)")
+    parser.add_argument("--junit", metavar="FILE", type=Path,
+                        help="also write the result as JUnit XML, for CI systems: a test case "
+                             "for each file and each condition between 'and'")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -63,21 +69,22 @@ def main(args: argparse.Namespace) -> int:
         files = find_files(args.files)
         wanted = leaves(condition)
         scored: list[tuple[Path, Mapping[str, Setting], Values]] = []
-        failures: list[Failure] = []
+        subjects: list[Subject] = []
         for path, result in each_run(files, partial(ask, wanted)):
             if isinstance(result, BadResult):
-                failures.append(Failure(plain(path.name), str(result)))
+                subjects.append(Subject(plain(path.name), {}, str(result)))
             else:
                 scored.append((path, *result))
-        subjects = _groups(scored, args.median_by, args.pool or "") if args.median_by else [
-            (plain(path.name), numbers) for path, _, numbers in scored]
+        subjects += (_groups(scored, args.median_by, args.pool or "") if args.median_by else [
+            Subject(plain(path.name), numbers) for path, _, numbers in scored])
+        if args.junit is not None:
+            _write_junit(args.junit, args.expression, subjects)
     except ConfigError as error:
         print(f"flent-aqm: {error}", file=sys.stderr)
         return MISTAKE
-    total = len(subjects) + len(failures)
-    failures += [failure for what, numbers in subjects
-                 if (failure := _judge(condition, wanted, what, numbers))]
-    _show(args.expression, failures, total, "group" if args.median_by else "file")
+    cases = [_judge(args.expression, condition, subject) for subject in subjects]
+    failures = [case for case in cases if case.failure or case.error]
+    _show(args.expression, failures, len(subjects), "group" if args.median_by else "file")
     return 1 if failures else 0
 
 
@@ -88,8 +95,8 @@ def ask(wanted: Sequence[Leaf], run: Run) -> tuple[dict[str, Setting], Values]:
 
 
 def _groups(files: Sequence[tuple[Path, Mapping[str, Setting], Values]],
-            by: str, pool: str) -> list[tuple[str, Values]]:
-    """Return the groups of runs as title and medians.
+            by: str, pool: str) -> list[Subject]:
+    """Return the groups of runs, with the medians of their values.
 
     Args:
         files: path, settings and values of each run.
@@ -103,25 +110,34 @@ def _groups(files: Sequence[tuple[Path, Mapping[str, Setting], Values]],
     check_keys(everything, [*requested, *(name for name in pooled if name != "all")])
     keys, _ = unpooled(everything, requested, pooled)
     groups = grouped([(settings, numbers) for _, settings, numbers in files], keys)
-    return [(", ".join(f"{key} {shown(value)}" for key, value in zip(keys, values, strict=True))
-             + f" ({len(members)})", medians(members)) for values, members in groups.items()]
+    return [Subject(", ".join(f"{key} {shown(value)}"
+                              for key, value in zip(keys, values, strict=True))
+                    + f" ({len(members)})", medians(members))
+            for values, members in groups.items()]
 
 
-def _judge(condition: Node, wanted: Sequence[Leaf], what: str, numbers: Values) -> Failure | None:
-    """Return the failure of a file or group, None if the condition holds.
-
-    Args:
-        condition: the parsed condition.
-        wanted: metrics that the condition uses.
-        what: name of the file or group.
-        numbers: values of the metrics.
-    """
+def _judge(text: str, condition: Node, subject: Subject) -> Case:
+    """Check a condition for a file or group. text: the condition as the user typed it."""
+    if subject.fault:
+        return Case(subject.name, text, error=subject.fault)
     try:
-        if truth(condition, numbers):
-            return None
+        if truth(condition, subject.numbers):
+            return Case(subject.name, text)
     except NotAvailable as error:
-        return Failure(what, str(error))
-    return Failure(what, ", ".join(_leaf_text(leaf, numbers[leaf]) for leaf in wanted))
+        return Case(subject.name, text, error=str(error))
+    return Case(subject.name, text, failure=", ".join(
+        _leaf_text(leaf, subject.numbers[leaf]) for leaf in leaves(condition)))
+
+
+def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:
+    """Write a test case for each subject and each condition that `text` joins by "and". Raises
+    ConfigError if the file can't be written."""
+    cases = [_judge(part, condition, subject)
+             for subject in subjects for part, condition in conjuncts(text)]
+    try:
+        write_junit(path, cases)
+    except OSError as error:
+        raise ConfigError(f"--junit: can't write {plain(path)}: {error.strerror}") from None
 
 
 def _leaf_text(leaf: Leaf, value: float | Unavailable) -> str:
@@ -131,7 +147,7 @@ def _leaf_text(leaf: Leaf, value: float | Unavailable) -> str:
     return f"{leaf.text} = {value:.6g}{UNITS[leaf.kind]}"
 
 
-def _show(expression: str, failures: Sequence[Failure], total: int, noun: str) -> None:
+def _show(expression: str, failures: Sequence[Case], total: int, noun: str) -> None:
     """Print the failures as a table, and how many files or groups fail.
 
     Args:
@@ -148,8 +164,8 @@ def _show(expression: str, failures: Sequence[Failure], total: int, noun: str) -
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(noun, overflow="fold")
     table.add_column("seen", overflow="fold")
-    for failure in failures:
-        table.add_row(escape(failure.what), escape(failure.why))
+    for case in failures:
+        table.add_row(escape(case.subject), escape(case.failure or case.error))
     console.print(table)
     console.print(f"fails for {len(failures)} of {total} {plural}: {expression}", markup=False,
                   highlight=False)

@@ -115,6 +115,23 @@ def parse(text: str) -> Node:
     return node
 
 
+def conjuncts(text: str) -> list[tuple[str, Node]]:
+    """Return the conditions that a text joins by "and", each with its own text: all must hold. A
+    text without "and", or with "or" beside it, is one condition. Raises ConfigError as parse()
+    does."""
+    whole = parse(text)
+    depth, begin, parts = 0, 0, []
+    for token in _tokens(text):
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0 and token.kind == "name" and token.text == "or":
+            return [(text.strip(), whole)]
+        if depth == 0 and token.kind == "name" and token.text == "and":
+            parts.append(text[begin:token.at].strip())
+            begin = token.at + len(token.text)
+    parts.append(text[begin:].strip())
+    return [(part, parse(part)) for part in parts]
+
+
 def leaves(node: Node) -> list[Leaf]:
     """Return the metrics and functions of traces that a condition uses, each once, in order."""
     return list(dict.fromkeys(_leaves(node)))

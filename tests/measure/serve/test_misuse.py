@@ -495,7 +495,8 @@ def send(sock):
 def attack():
     while time.monotonic() < end_s:
         begin_s = time.monotonic()
-        with suppress(OSError), socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5) as sock:
+        there = ('127.0.0.1', int(sys.argv[1]))
+        with suppress(OSError), socket.create_connection(there, 5) as sock:
             sock.settimeout(5)
             with suppress(OSError):
                 send(sock)

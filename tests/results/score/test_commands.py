@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import shutil
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -247,7 +248,42 @@ def test_assert_fails_for_what_is_not_known_and_for_damage(
     assert "damaged" in capsys.readouterr().out
 
 
+def test_assert_writes_a_test_case_for_each_file_and_condition(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """As CI systems read it: what fails is a failure, what can't be decided an error."""
+    good, bad = RUNS / "ndt7.flent.gz", RUNS / "iperf3_upload.flent.gz"
+    damaged, junit = tmp_path / "bad.flent.gz", tmp_path / "latency.xml"
+    damaged.write_bytes(b"")
+    condition = "median(latency_loaded) < 20ms and (1 < 2 and 2 < 3) and p99(latency_loaded) < 1s"
+    assert main(["assert", condition, str(good), str(bad), str(damaged),
+                 "--junit", str(junit)]) == 1
+    suite = ElementTree.parse(junit).getroot()[0]
+    assert suite.attrib == {
+        "name": "flent-aqm assert", "tests": "9", "failures": "1", "errors": "4"}
+    ends = {(case.get("classname"), case.get("name")): [(end.tag, end.get("message"))
+                                                       for end in case] for case in suite}
+    first, second, third = ("median(latency_loaded) < 20ms", "(1 < 2 and 2 < 3)",
+                            "p99(latency_loaded) < 1s")
+    assert ends[good.name, first] == ends[good.name, second] == ends[bad.name, second] == []
+    (tag, seen), = ends[bad.name, first]
+    assert tag == "failure"
+    assert str(seen).startswith("median(latency_loaded) = 77.7")
+    (tag, seen), = ends[bad.name, third]
+    assert tag == "error"
+    assert "only 3 of 300 samples" in str(seen)
+    assert [tag for (name, _), end in ends.items() if name == damaged.name
+            for tag, _ in end] == ["error"] * 3
+    capsys.readouterr()
+    either = "1 < 2 or median(latency_loaded) < 20ms and 2 < 1"
+    assert main(["assert", either, str(bad), "--junit", str(junit)]) == 0
+    case, = ElementTree.parse(junit).getroot()[0]
+    assert (case.get("name"), len(case)) == (either, 0)
+
+
 @pytest.mark.parametrize(("words", "why"), [
+    (["1 < 2", str(RUNS / "ndt7.flent.gz"), "--junit", "/nowhere/a.xml"],
+     "--junit: can't write /nowhere/a.xml: No such file or directory"),
     (["p99(latency_loaded) < 20", str(RUNS)], "give the number a unit"),
     (["latency_loaded_p99_ms", str(RUNS)], "not a condition"),
     (["1 < 2", "nowhere"], "nowhere: not found"),

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes the result of `flent-aqm assert` as JUnit XML, which CI systems show test by test."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flent_aqm.base.whole_file import written_whole
+
+
+@dataclass(frozen=True)
+class Case:
+    """One condition, checked for one file or group of runs."""
+
+    # Name of the file, or the settings of the group.
+    subject: str
+    # Text of the condition.
+    condition: str
+    # Values of the metrics if the condition does not hold, "" if it holds.
+    failure: str = ""
+    # Why the condition could not be decided, "" if it could.
+    error: str = ""
+
+
+def write_junit(path: Path, cases: Sequence[Case]) -> None:
+    """Write a test case for each condition and file, atomically. Raises OSError.
+
+    A condition that fails is a `failure`, one that can't be decided an `error`.
+    """
+    failures = sum(bool(case.failure) for case in cases)
+    errors = sum(bool(case.error) for case in cases)
+    suite = ElementTree.Element("testsuite", {
+        "name": "flent-aqm assert", "tests": str(len(cases)), "failures": str(failures),
+        "errors": str(errors)})
+    for case in cases:
+        element = ElementTree.SubElement(suite, "testcase", {
+            "classname": case.subject, "name": case.condition})
+        for kind, why in (("failure", case.failure), ("error", case.error)):
+            if why:
+                ElementTree.SubElement(element, kind, {"message": why})
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    ElementTree.indent(root)
+    with written_whole(path) as file:
+        ElementTree.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
+        file.write(b"\n")
