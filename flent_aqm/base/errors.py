@@ -49,6 +49,18 @@ class ConfigError(AqmError):
         self.key = key
 
 
+def cause_of(fault: Exception) -> str:
+    """Return what is wrong with data from outside, as the end of a message, from the exception that
+    was raised while the data was read: "'rate' is missing" for KeyError('rate')."""
+    if isinstance(fault, KeyError):
+        return f"{str(fault.args[0])[:60]!r} is missing"
+    if isinstance(fault, IndexError):
+        return "a value is missing"
+    if isinstance(fault, (TypeError, AttributeError)):
+        return "a value is of another kind than expected"
+    return str(fault) or type(fault).__name__
+
+
 @contextmanager
 def about(key: str) -> Iterator[None]:
     """Set `key` on each ConfigError that the block raises, unless the error names a key already."""

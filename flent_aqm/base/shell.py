@@ -72,14 +72,22 @@ def run(
         process = subprocess.Popen(words, cwd=cwd, env=env, stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except FileNotFoundError:
+        if cwd is not None and not os.path.isdir(cwd):
+            raise ToolMissing(f"{words[0]} can't be started in {cwd}, because there is no such "
+                              "folder") from None
+        if shutil.which(words[0]):
+            raise ToolMissing(f"{words[0]} can't be started: the interpreter or loader that it "
+                              "needs is missing; install the program again") from None
         raise ToolMissing(f"{words[0]} is not installed; see flent-aqm doctor") from None
     except PermissionError as error:
         # such as a program with capabilities that a container doesn't grant
-        raise ToolMissing(f"{words[0]} can't be run here: {error.strerror}") from None
+        raise ToolMissing(f"{words[0]} can't be started: {error.strerror}; give it the "
+                          "right to be executed, or install it again") from None
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise
-        raise ToolMissing(f"{words[0]} is damaged, or of another machine: {error.strerror}; see "
+        raise ToolMissing(f"{words[0]} is damaged, or built for another machine: "
+                          f"{error.strerror}; see "
                           "flent-aqm doctor") from None
     with process:
         try:
@@ -134,7 +142,8 @@ def _exchange(process: subprocess.Popen[bytes], left: bytes, timeout_s: float,
                 raise _LimitExceeded(f"{_text(output[process.stderr.fileno()])}still running after "
                                f"{timeout_s:g} s")
             if sum(map(len, output.values())) > MOST_BYTES:
-                raise _LimitExceeded(f"prints more than {MOST_BYTES >> 20} MiB")
+                raise _LimitExceeded(f"stopped, because it printed more than {MOST_BYTES >> 20} "
+                                     "MiB")
     out, err = map(_text, output.values())
     return out, err
 

@@ -79,8 +79,8 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
                 folders = _copy_folder(copy, sources.open(way), targets.open(to), "/".join(to))
                 todo += [((*way, name), (*to, got)) for name, got in folders]
     except OSError as error:
-        raise ConfigError(f"the command's files can't be kept: {results}: {error.strerror}; "
-                          "name a writable folder with --results") from None
+        raise ConfigError(f"can't keep the command's files in {results}: {error.strerror}; name "
+                          "a writable folder with --results") from None
     return copy.kept
 
 

@@ -397,8 +397,8 @@ def _named(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iterator[P
                     continue
                 first = Path(path).relative_to(top).parts[0]
                 if top == "/run" and first in OWN_IN_RUN:
-                    raise ConfigError(f"{word} can't be seen inside, where /run/{first} is the "
-                                      "lab's own; move it to another folder")
+                    raise ConfigError(f"{word} can't be reached in the lab, which has its own "
+                                      f"/run/{first}; move the file to another folder")
                 yield Path(top, first)
 
 
@@ -412,5 +412,5 @@ def _refuse_odd_paths(cwd: Path, hidden: Sequence[str]) -> None:
     to be made visible inside. The list of such paths has a path per line."""
     for what, path in (("this package", paths.PACKAGE), ("the current folder", cwd)):
         if _is_below(path, hidden) and "\n" in str(path):
-            raise ConfigError(f"{what} is in {path!s:.200}: the lab can't show a temporary folder "
-                              "whose path has a line break; move it or rename it")
+            raise ConfigError(f"{what} is in {path!s:.200}: the lab can't make a temporary folder "
+                              "visible whose path has a line break; move it or rename it")

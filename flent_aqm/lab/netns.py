@@ -69,8 +69,8 @@ class NetnsTestbed:
         this process isn't root, or if the kernel can't do what a cell needs.
         """
         if os.geteuid() != 0:
-            raise ConfigError("testbed: netns needs root, to make network namespaces; run it "
-                              "as root, or use virtual")
+            raise ConfigError("testbed: netns needs root, to create network namespaces; run "
+                              "flent as root, or use testbed virtual")
         # The router hook tries each queue on an IFB device if IFB is available.
         _load_ifb()
         kinds: dict[Scenario, Scenario] = {}
@@ -146,17 +146,17 @@ def _rehearse(scenario: Scenario) -> None:
                 (path.modem_up_mbps, "a modem"),
                 (scenario.path.dest2_delay_ms is not None, "a second server")) if requested]
             what = f"namespaces with {' and '.join(parts)}" if parts else "namespaces"
-            raise ConfigError(f"testbed netns: this machine's kernel {release} can't make "
+            raise ConfigError(f"testbed netns: this machine's kernel {release} can't create "
                               f"{what}: {output or 'no message'}") from None
         if result.status:
             output = " ".join(place.stderr.read_text(errors="replace").split())
             raise ConfigError(f"aqm {scenario.router.queues_text}: this machine's kernel {release} "
-                              f"can't do it: {output}")
+                              f"can't set it up: {output}")
         try:
             prove(scenario, parse_read_back(place.stdout.read_text()))
         except AqmError as error:
             raise ConfigError(f"aqm {scenario.router.queues_text}: this machine's kernel {release} "
-                              f"does something else: {error}") from None
+                              f"sets up something else: {error}") from None
 
 
 def _load_ifb() -> None:

@@ -87,8 +87,9 @@ def _sources() -> Iterator[tuple[Path, str]]:
 def _made(guest_place: str, name: str, spare: Path) -> Path:
     """Make a new copy called `name`, in the cache if possible, otherwise in `spare`. Return its
     folder. Raises LabError if neither can be written."""
+    faults: list[str] = []
     for base in (paths.cache_to_write() / FOLDER, spare):
-        with contextlib.suppress(OSError):
+        try:
             base.mkdir(parents=True, exist_ok=True)
             _remove_unused(base)
             with tempfile.TemporaryDirectory(prefix="new-", dir=base) as temporary:
@@ -99,8 +100,10 @@ def _made(guest_place: str, name: str, spare: Path) -> Path:
                     part.rename(base / name)
             if (base / name).is_dir():
                 return base / name
-    raise LabError(f"can't copy the package for the lab: neither {paths.cache_to_write()} nor "
-                   f"{spare} can be written; set XDG_CACHE_HOME to a folder that can")
+        except OSError as error:
+            faults.append(f"{error.filename or base}: {error.strerror or error}")
+    raise LabError(f"can't copy the package for the lab: {'; '.join(faults)}; make room there, or "
+                   "set XDG_CACHE_HOME to a writable folder")
 
 
 def _fill(folder: Path, guest_place: str) -> None:

@@ -138,7 +138,7 @@ class RunEnvironment:
         try:
             if set(str(self.folder)) & set(" ,\t\n"):
                 raise ConfigError(f"TMPDIR is {self.folder.parent}: the lab's folder can't have "
-                                  "a blank or a comma in its path; set TMPDIR to another one")
+                                  "a blank or a comma in its path; set TMPDIR to another folder")
             guest_files.write(self.folder, scenario, argv, servers=servers, more_programs=programs,
                               prelude=prelude,
                               env=env, cwd=cwd, interactive=interactive,
@@ -227,8 +227,8 @@ class RunEnvironment:
             raise LabTimeout(f"{self.name} was stopped after {self._stopped_after()}; "
                              f"{self._why_it_did_not_end()}")
         if replaced:
-            raise LabError(f"the command put something else in the place of its {replaced}, "
-                           "so what it printed is lost")
+            raise LabError(f"the command replaced the file of its {replaced} by another "
+                           "one, so its output is lost; let it write to other files")
         status = read_text(self._status)
         if not status.isdigit():
             raise LabError(f"{self.name} ended before its command did: {self._last_words()}")

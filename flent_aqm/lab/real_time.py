@@ -19,11 +19,11 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
         if record.only_in_lab:
             raise ConfigError(record.only_in_lab.format(testbed=testbed))
     if max(scenario.path.base_delay_ms, scenario.path.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
-        raise ConfigError(f"base_delay_ms, dest2_delay_ms: above {defaults.MAX_DELAY_MS:g} ms they "
-                          f"need the virtual lab's kernel; on testbed {testbed} give less")
+        raise ConfigError(f"base_delay_ms, dest2_delay_ms: more than {defaults.MAX_DELAY_MS:g} ms "
+                          f"needs the virtual lab's kernel; on testbed {testbed} give less")
     if scenario.hosts.host_moderation_us != defaults.HOST_MODERATION_US:
-        raise ConfigError(f"host_moderation_us: on testbed {testbed} the drivers of the hosts' "
-                          "devices decide; leave the key out")
+        raise ConfigError(f"host_moderation_us: can't be set on testbed {testbed}, where the "
+                          "drivers of the hosts' network cards decide; leave the key out")
     if scenario.router.router_program:
         raise ConfigError(f"router_program: on testbed {testbed} nothing is started on the router; "
                           "start it by hand and leave the key out, or use virtual")
@@ -36,9 +36,9 @@ def refuse_network_of_ours(scenario: Scenario) -> None:
                        ("dest2_delay_ms", scenario.path.dest2_delay_ms),
                        ("tcp_ecn", scenario.hosts.tcp_ecn)):
         if value is not None and value is not False:
-            raise ConfigError(f"{key}: flent-aqm can't set up the network behind a router behind "
-                              "ssh; set it up by hand and leave the key out, or use virtual or "
-                              "netns")
+            raise ConfigError(f"{key}: flent-aqm can't set up the hosts and links around a router "
+                              "that it reaches by ssh; set them up by hand and leave the key out, "
+                              "or use testbed virtual or netns")
 
 
 def wall_limit_s(run: FlentRun) -> float:

@@ -118,7 +118,7 @@ class Lab(RunEnvironment):
                  for name, found_us in cards.items() if found_us != wanted_us]
         if wrong or not cards:
             raise LabError(f"host_moderation_us: requested {wanted_us} us for each host's card, "
-                           f"but {', '.join(wrong) or 'no host reports its own'}"[:300])
+                           f"but {', '.join(wrong) or 'no host reported its setting'}"[:300])
         return cards
 
     @staticmethod
@@ -132,7 +132,7 @@ class Lab(RunEnvironment):
             output: text that the program printed.
         """
         if status not in ("", "0"):
-            last = output.splitlines()[-1:] or ["it said nothing"]
+            last = output.splitlines()[-1:] or ["it printed nothing"]
             raise LabError(f"router_program: it ended with status {status[:10]} before the run "
                            f"did: {last[0][:200]}")
 
@@ -191,7 +191,8 @@ class Lab(RunEnvironment):
     def _fail_if_lost(self) -> None:
         """Raise LabError if the host killed a process of the guest."""
         if _LOST_PROCESS in self.console():
-            raise LabError("a process of the lab's guest was killed from outside") from None
+            raise LabError("a process of the lab was killed from outside, such as by Linux for "
+                           "lack of memory: free memory, or run fewer labs side by side") from None
 
     def _command_line(self) -> list[str]:
         """Return the command that boots the guest."""
@@ -275,8 +276,8 @@ def _check_can_nat(scenario: Scenario, kernel: NamedKernel | None) -> None:
     if kernel is None or not kernel.can_nat:
         whose = "the lab's own kernel" if kernel is None else f"kernel {scenario.lab.kernel}"
         raise ConfigError(f"topology: {scenario.path.topology}: {whose} can't translate addresses; "
-                          "build one that can, flent-aqm kernel build nat --config nat, and give "
-                          "kernel = nat")
+                          "build one that can, by flent-aqm kernel build nat --config nat, and "
+                          "give kernel = nat")
     if find_program("iptables-legacy") is None:
         raise ToolMissing(f"topology: {scenario.path.topology} needs the program iptables-legacy; "
                           "install the package iptables")
@@ -299,7 +300,7 @@ class VirtualTestbed:
         ToolMissing if there is no kernel.
         """
         if os.environ.get(environment.IN_LAB):
-            raise ConfigError("testbed: virtual can't boot a lab inside of a lab; use "
+            raise ConfigError("testbed: virtual can't boot a lab inside a lab; use "
                               "--batch-override testbed=netns")
         for scenario, length_s in {(cell.scenario, cell.length_s) for cell in cells}:
             self.kernel(scenario.lab.kernel)

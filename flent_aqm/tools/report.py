@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flent_aqm.base.errors import ParseError
+from flent_aqm.base.errors import ParseError, cause_of
 from flent_aqm.tools.tool import Tool
 
 # Key of the metadata under which read_report() hands fields of Load to the runner. The runner
@@ -135,6 +135,7 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
                     CLOCK: {one: bool(way.get(one)) for one in ("own_clock", "warms_up")},
                     "SPEEDTEST": {"client": tool.name, "numbers": numbers}})
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
-        raise ParseError(f"{tool.name}: its report can't be read ({fault!r}); it starts with "
+        raise ParseError(f"{tool.name}: its report can't be read ({cause_of(fault)}); it starts "
+                         "with "
                          f"{text[:60]!r}") from None
     return by_direction

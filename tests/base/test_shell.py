@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base import shell
-from flent_aqm.base.errors import CommandFailed, ToolMissing
+from flent_aqm.base.errors import CommandFailed, ToolMissing, cause_of
 from flent_aqm.base.shell import run
 
 
@@ -17,17 +17,39 @@ def test_program_that_may_not_be_run_is_told_of(tmp_path: Path) -> None:
     capabilities of a program in a container that doesn't grant them."""
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\n")
-    with pytest.raises(ToolMissing, match="program can't be run here: Permission denied"):
+    with pytest.raises(ToolMissing, match="program can't be started: Permission denied; give it "
+                                          "the right"):
         run([program])
-    with pytest.raises(ToolMissing, match="not installed"):
+    with pytest.raises(ToolMissing, match="none is not installed"):
         run([tmp_path / "none"])
+
+
+def test_program_that_is_there_is_not_called_missing(tmp_path: Path) -> None:
+    """The kernel reports "no such file" for a missing folder or interpreter, too."""
+    with pytest.raises(ToolMissing, match="true can't be started in .*/gone, because there is no "):
+        run(["true"], cwd=tmp_path / "gone")
+    program = tmp_path / "program"
+    program.write_text("#!/no/such/interpreter\n")
+    program.chmod(0o755)
+    with pytest.raises(ToolMissing, match="program can't be started: the interpreter or loader"):
+        run([program])
+
+
+@pytest.mark.parametrize(("fault", "text"), [
+    (KeyError("end"), "'end' is missing"), (IndexError("list index out of range"),
+                                            "a value is missing"),
+    (ValueError("Expecting value"), "Expecting value"), 
+    (TypeError("'int' object is not subscriptable"), "a value is of another kind than expected"),
+    (OSError(), "OSError")])
+def test_cause_of_a_fault_is_told_without_pythons_form(fault: Exception, text: str) -> None:
+    assert cause_of(fault) == text
 
 
 def test_program_that_never_stops_printing_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a minute it fills the memory of a machine."""
     monkeypatch.setattr(shell, "MOST_BYTES", 1 << 20)
     for words in ("exec yes", "exec yes >&2"):
-        with pytest.raises(CommandFailed, match="prints more than 1 MiB"):
+        with pytest.raises(CommandFailed, match="printed more than 1 MiB"):
             run(["sh", "-c", words])
 
 

@@ -189,8 +189,8 @@ flent -B try.batch; echo status $?; ls results""")
 @pytest.mark.parametrize(("override", "message"), [
     ("jobs=2", "jobs: 2 runs side by side would disturb each other in real time"),
     ("router_model=omnia", "router_model: omnia is a model of the virtual lab"),
-    ("host_moderation_us=20", "host_moderation_us: on testbed netns the drivers"),
-    ("testbed=virtual", "testbed: virtual can't boot a lab inside of a lab"),
+    ("host_moderation_us=20", "can't be set on testbed netns, where the drivers"),
+    ("testbed=virtual", "testbed: virtual can't boot a lab inside a lab"),
 ])
 def test_bad_value_is_refused_in_one_line(here: Any, override: str, message: str) -> None:
     """Settings that this testbed can't follow, before anything runs."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base import paths
+from flent_aqm.base.errors import LabError
 from flent_aqm.lab import package_copy
 from research.bench.checkouts import copy_checkout
 
@@ -52,6 +53,16 @@ def test_copy_holds_each_source_and_its_compiled_file(cache: Path, tmp_path: Pat
         files[name] for name in compiled if Path(name).name.startswith("cli."))
     assert os.access(folder / "router_hooks" / "router.sh", os.X_OK) == os.access(
         paths.resource_dir("router_hooks") / "router.sh", os.X_OK)
+
+
+def test_copy_that_cannot_be_written_tells_each_folder_with_its_cause(
+        cache: Path, tmp_path: Path) -> None:
+    """A file stands where the cache would be; the spare folder is below a file, too."""
+    (tmp_path / "flent-aqm").write_text("")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LabError, match=r"flent-aqm.*: Not a directory; .*file.*: Not a directory; "
+                                       "make room there, or set XDG_CACHE_HOME"):
+        package_copy.package_folder("/run/package", tmp_path / "file" / "spare")
 
 
 def test_second_copy_has_the_same_bytes(cache: Path, tmp_path: Path) -> None:

@@ -70,17 +70,19 @@ class Connection:
             # the head belong to the object.
             piece = self._socket.recv(_HEAD_BYTES)
             if not piece:
-                raise ConnectionError("the server ended the connection")
+                raise ConnectionError("the server ended the connection before its answer")
             head += piece
         head, _, begun = head.partition(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200 ") or b"content-length: %d\r" % size not in head:
-            raise ConnectionError(f"it answers {head[:60]!r}; is it `flent-aqm serve`?")
+            raise ConnectionError(f"unexpected answer {head[:60]!r}; expected a server started "
+                                  "with "
+                                  "`flent-aqm serve`")
         self._line.came(len(begun))
         size -= len(begun)
         while size:
             count = self._socket.recv_into(self._buffer, min(size, _BUFFER_BYTES))
             if not count:
-                raise ConnectionError("the server ended the connection")
+                raise ConnectionError(f"the server ended the connection {size} bytes too early")
             self._line.came(count)
             size -= count
 

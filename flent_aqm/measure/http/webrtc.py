@@ -25,7 +25,7 @@ from aiortc import (
 )
 from av import VideoFrame
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.measure.http import webrtc_certificate
 
 WIDTH, HEIGHT, FRAMES_PER_S = 320, 240, 15
@@ -134,7 +134,8 @@ class End:
             await self._connection.setRemoteDescription(RTCSessionDescription(answer, "answer"))
         # For an invalid description aiortc raises all kinds of exceptions.
         except Exception as fault:
-            raise BadResult(f"the other end's session description can't be read ({fault!r}); it "
+            raise BadResult("the other end's session description can't be read "
+                            f"({cause_of(fault)}); it "
                             f"starts with {answer[:60]!r}") from None
 
     async def answer(self, offer: str) -> str:
@@ -153,8 +154,9 @@ class End:
             async with asyncio.timeout(PATIENCE_S):
                 await self._settled.wait()
         except TimeoutError:
-            raise BadResult(f"the call wasn't connected in {PATIENCE_S:g} s: do UDP packets of "
-                            "any port reach the other end?") from None
+            raise BadResult(f"the call wasn't connected within {PATIENCE_S:g} s; expected that "
+                            "UDP packets of any port reach the other end: does a firewall drop "
+                            "them?") from None
         while self._picture.began_s is None:
             self._refuse_broken()
             await asyncio.sleep(0.01)
@@ -184,8 +186,8 @@ class End:
     def _refuse_broken(self) -> None:
         """Raise BadResult if the call isn't connected any more."""
         if self._connection.connectionState != "connected":
-            raise BadResult(f"the call's connection is {self._connection.connectionState}; "
-                            "expected it to stay connected")
+            raise BadResult(f"the call's connection broke: its state is "
+                            f"{self._connection.connectionState!r}, expected 'connected'")
 
     def _take(self, track: MediaStreamTrack) -> None:
         """Called by aiortc when the other end's picture begins: start to receive it."""
@@ -227,5 +229,5 @@ def from_json(value: Any) -> EndRecord:
             [(float(at_s), int(lost), float(jitter_ms), None if rtt_ms is None else float(rtt_ms))
              for at_s, lost, jitter_ms, rtt_ms in value["reports"]])
     except (LookupError, TypeError, ValueError) as fault:
-        raise BadResult(f"the other end's report can't be read ({fault!r}); it starts with "
+        raise BadResult(f"the other end's report can't be read ({cause_of(fault)}); it starts with "
                         f"{str(value)[:60]!r}") from None

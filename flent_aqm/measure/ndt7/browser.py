@@ -56,7 +56,7 @@ def main() -> int:
     if not show(chromium, PAGE, files,
                 {"protocol": protocol, "server": server, "direction": direction},
                 lambda body: print(json.dumps(json.loads(body)), flush=True), patience_s=END_S):
-        print(f"the page in {chromium} did not end within {END_S:g} s", file=sys.stderr)
+        print(f"the test in {chromium} did not end within {END_S:g} s", file=sys.stderr)
         return 1
     return 0
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flent_aqm.base.errors import ParseError
+from flent_aqm.base.errors import ParseError, cause_of
 
 Sample = dict[str, float]
 
@@ -41,7 +41,8 @@ def parse_lines(text: str) -> CrossTraffic:
         events = [{key: float(value) for key, value in one.items()}
                   for one in lines[1:] if "step" not in one]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as fault:
-        raise ParseError(f"cross traffic's client printed {text[:60]!r}: {fault!r}") from None
+        raise ParseError(f"the output of cross traffic's client can't be read "
+                         f"({cause_of(fault)}); it starts with {text[:60]!r}") from None
     return CrossTraffic(_rates(counted, start_s, step_s), events)
 
 
@@ -55,11 +56,12 @@ def parse_call(text: str) -> dict[str, CrossTraffic]:
     try:
         trips = json.loads(text)["round_trips"]
         if not trips:
-            raise ParseError("irtt's call has no packet")
+            raise ParseError("irtt's JSON of the call has no round trip: no packet was sent")
         return {"upload": _one_way(trips, "send", ("true", "true_up")),
                 "download": _one_way(trips, "receive", ("true", "true_down"))}
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
-        raise ParseError(f"irtt's call: {fault!r} in {text[:60]!r}") from None
+        raise ParseError(f"irtt's JSON of the call can't be read ({cause_of(fault)}); it starts "
+                         f"with {text[:60]!r}") from None
 
 
 def _one_way(trips: Iterable[Mapping[str, Any]], way: str, lost_words: tuple[str, ...]

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flent_aqm.base.errors import ParseError
+from flent_aqm.base.errors import ParseError, cause_of
 
 # Strings, which stay as they are, and the text that C's printf() makes of nan and inf.
 _NOT_A_NUMBER = re.compile(
@@ -107,8 +107,8 @@ def parse_iperf3(text: str) -> Report:
         return replace(_report(document), notes=notes)
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
         told = "".join(f"; {note}" for note in notes)
-        raise ParseError("iperf3's JSON is not in the known form: "
-                         f"{type(fault).__name__} {fault}{told}") from None
+        raise ParseError("iperf3's JSON is not of the known form: "
+                         f"{cause_of(fault)}{told}") from None
 
 
 def _first_document(text: str) -> tuple[object, tuple[str, ...]]:

@@ -138,8 +138,8 @@ def parse_ndt7(text: str) -> Report:
             else:
                 _add(subtests.setdefault(test, _Growing()), kind, body)
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise ParseError(f"line {number} of the NDT7 client's output is no event "
-                             f"of the known form: {line[:80]!r}") from None
+            raise ParseError(f"line {number} of the NDT7 client's output is not an "
+                             f"event of a known form: {line[:80]!r}") from None
     if not client:
         raise ParseError("the NDT7 client printed nothing")
     return Report(client, {name: _finished(name, one) for name, one in subtests.items()}, summary)

@@ -154,7 +154,7 @@ def _read_file_header(header: bytes) -> tuple[int, int, int]:
                          "the header of a pcap file: tcpdump did not start to capture")
     magic, snap_bytes, link_type = struct.unpack("=I12xII", header)
     if magic not in _TICKS_PER_S:
-        raise ParseError(f"the capture starts with {magic:#010x}, which is no pcap file")
+        raise ParseError(f"the capture starts with {magic:#010x}, which no pcap file does")
     if link_type not in _LINK_HEADER_BYTES:
         raise ParseError(f"the capture has link type {link_type}; "
                          f"known: {', '.join(map(str, _LINK_HEADER_BYTES))}")

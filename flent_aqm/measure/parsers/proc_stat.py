@@ -37,5 +37,5 @@ def parse_cpus(text: str) -> dict[str, Ticks]:
             raise ParseError(f"/proc/stat has {line[:60]!r}; expected {_FIELDS} counts") from None
         ticks[name] = Ticks(sum(counts) - idle, sum(counts))
     if not ticks:
-        raise ParseError("/proc/stat tells of no processor")
+        raise ParseError("/proc/stat has no line for a processor; expected cpu0, cpu1, …")
     return ticks

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.base.errors import AqmError, BadResult, cause_of
 from flent_aqm.base.flent_api import RunnerCheckError, lookup_host
 from flent_aqm.base.shell import find_program, run
 from flent_aqm.measure.load_window import TRANSFERS
@@ -132,8 +132,8 @@ class AqmCaptureRunner(SupervisedRunner):
         if self.keep:
             about["file"] = self._keep(output)
         if not capture.steps:
-            raise BadResult(f"no packet of the test was captured on {self.device}: its load did "
-                            "not start, or takes another path")
+            raise BadResult(f"no packet of the test was captured on {self.device}: the load did "
+                            "not start, or its packets take another path")
         raw = _raw_values(capture)
         names = [name for name in raw[0] if name not in ("t", "dur", "val")]
         series = {name: [[one["t"], one[name]] for one in raw] for name in names}
@@ -166,7 +166,7 @@ def _egress_device(address: str) -> str:
     try:
         device = json.loads(run(["ip", "-j", "route", "get", address]))[0]["dev"]
     except (AqmError, ValueError, LookupError) as fault:
-        raise RunnerCheckError(f"no device found that leads to {address}: {fault}") from None
+        raise RunnerCheckError(f"no network device leads to {address}: {cause_of(fault)}") from None
     return str(device)
 
 

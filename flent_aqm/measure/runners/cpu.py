@@ -95,5 +95,6 @@ def read_samples(text: str) -> list[dict[str, Any]]:
                 "val": sum(busy_pct.values()) / len(busy_pct), **busy_pct,
                 **{f"{name}_mhz": mhz for name, mhz in after["mhz"].items() if mhz}})
     if not samples:
-        raise BadResult("no sample of the processors was taken")
+        raise BadResult("/proc/stat was read fewer than twice, so the processors' load is unknown: "
+                        "did the test end early?")
     return samples

@@ -56,7 +56,7 @@ class _CrossRunner(SupervisedRunner):
         """Return one direction as series, raw samples and metadata for Flent. Raises BadResult if
         no data was transferred."""
         if not traffic.rates:
-            raise BadResult("cross traffic: no data was transferred")
+            raise BadResult("cross traffic: its client transferred no data")
         return (
             [[one["t"], one["val"]] for one in traffic.rates],
             sorted([*traffic.rates, *traffic.events], key=lambda one: one["t"]),

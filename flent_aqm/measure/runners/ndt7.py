@@ -15,7 +15,7 @@ from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_ho
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.ndt7.spec import EARLY_EXIT, EARLY_EXIT_MB
 from flent_aqm.measure.parsers.ndt7 import Subtest, parse_ndt7, rates_mbps
-from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, last_line, text_of
 from flent_aqm.setup.optional import find, find_mlab_client, maker_of_client
 from flent_aqm.tools.ndt7 import SCRIPT
 
@@ -91,10 +91,14 @@ class AqmNdt7Runner(SupervisedRunner):
         out, err = self.run_simple([str(program), "--help"])
         maker = maker_of_client(out + err)
         if maker is None:
-            raise RunnerCheckError(f"{program} is neither M-Lab's NDT7 client nor the Rust "
-                                   "crate's: its --help has none of their options")
+            raise RunnerCheckError(f"{program} is neither M-Lab's NDT7 client nor that of the "
+                                   "Rust crate: its --help has the options of neither; run "
+                                   "flent-aqm doctor")
         if self.client not in (None, maker):
-            raise RunnerCheckError(f"ndt7_client={self.client}: {program} is the other client")
+            raise RunnerCheckError(f"ndt7_client={self.client} was requested, but {program} is "
+                                   + ("M-Lab's client" if maker == "mlab" else
+                                      "the client of the Rust crate")
+                                   + "; install the other, or leave ndt7_client out")
         words = self._crate_words() if maker == "crate" else self._mlab_words()
         return [str(program), *words]
 
@@ -153,13 +157,14 @@ class AqmNdt7Runner(SupervisedRunner):
         """Parse the client's output. Raises BadResult if the test isn't complete."""
         report = parse_ndt7(text_of(output))
         subtest = report.subtests.get(self.direction)
-        if subtest is None or not subtest.complete:
-            raise BadResult(f"the NDT7 client did not complete the {self.direction}")
-        if subtest.errors:
+        if subtest is not None and subtest.errors:
             raise BadResult(f"NDT7 {self.direction}: {'; '.join(subtest.errors)}")
+        if subtest is None or not subtest.complete:
+            raise BadResult(f"the NDT7 client did not complete the {self.direction}; its last line "
+                            f"on standard error: {last_line(error)}")
         throughput = subtest.throughput_mbps
         if throughput is None:
-            raise BadResult(f"NDT7 {self.direction}: no measurement of the throughput arrived")
+            raise BadResult(f"NDT7 {self.direction}: the client reported no throughput")
         start_s = self._start_of(subtest)
         raw = _raw_values(subtest, start_s)
         series = [[one["t"], one["val"]] for one in raw if "val" in one]

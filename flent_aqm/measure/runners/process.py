@@ -97,8 +97,13 @@ class SupervisedRunner(ProcessRunner):
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
             parsed = None
         if not parsed or not parsed[0]:
+            printed = text_of(output).strip()
+            if not printed:
+                raise BadResult(f"{self.tool} gave no measurement; its last line on standard "
+                                "error: "
+                                f"{last_line(error)}")
             raise BadResult(f"{self.tool} gave no measurement; its output starts with "
-                            f"{text_of(output)[:60]!r}")
+                            f"{printed[:60]!r}")
         return parsed
 
     def load(self, server_port: int, direction: str, **more: Any) -> dict[str, Any]:
@@ -252,7 +257,7 @@ class SupervisedRunner(ProcessRunner):
         if self.stopped_by == DUE or (self.stopped_by == KILLED and self.endless):
             return
         if self.stopped_by == KILLED:
-            raise BadResult(f"{self.tool} was stopped before its end")
+            raise BadResult(f"{self.tool} was stopped before it had finished")
         if self.stopped_by:
             raise BadResult(self.stopped_by)
         if self.returncode not in self.success_return:

@@ -27,6 +27,7 @@ ROUTER_NAMESPACE = "/run/netns/router"
 DEVICES = ("down", "up")
 # Header of each sample in the file: epoch seconds, and the lengths of the netlink answer, of the
 # cards' counters and of the probes' times, in bytes.
+_NOT_SAMPLED = "the router's queues were not sampled: did the test end early?"
 _RECORD = struct.Struct("=dIII")
 _CARDS = "/sys/module/lab_router/parameters"
 # A read of the probes returns at most a page. _LINE_BYTES: the longest line.
@@ -136,7 +137,10 @@ def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str,
     """
     source.seek(0)
     try:
-        numbers = struct.unpack("=II", source.read(8))
+        devices = source.read(8)
+        if not devices:
+            raise BadResult(_NOT_SAMPLED)
+        numbers = struct.unpack("=II", devices)
         taken: list[tuple[float, list[QueueSample]]] = []
         cards: list[tuple[int, dict[str, CardSample]]] = []
         probes: list[ProbeTimes] = []
@@ -150,10 +154,13 @@ def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str,
             if card_text:
                 cards.append(parse_cards(card_text.decode()))
                 probes += parse_probes(probe_text.decode())
-    except (struct.error, KeyError):
-        raise BadResult("the router's devices have no queue with counters") from None
+    except struct.error:
+        raise BadResult("the stored samples of the router's queues are cut off") from None
+    except KeyError:
+        raise BadResult("a device of the router has no root qdisc with counters, so its queue "
+                        "can't be sampled") from None
     if not taken:
-        raise BadResult("no sample of the router's queues was taken")
+        raise BadResult(_NOT_SAMPLED)
     first = taken[0][1]
     samples = [_raw(now_s, queues, first) for now_s, queues in taken]
     if not cards:

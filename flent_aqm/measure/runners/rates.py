@@ -50,7 +50,7 @@ class AqmRatesRunner(SupervisedRunner):
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         text = output.read()
         if not text:
-            raise BadResult("the router's rate was never changed")
+            raise BadResult("the router's rate was never changed: did the test end early?")
         series = [[float(word) for word in line.split()] for line in text.splitlines()]
         return series, [{"t": at_s, "val": mbps} for at_s, mbps in series], {}
 

@@ -81,7 +81,7 @@ class AqmSpeedtestRunner(SupervisedRunner):
         """Parse the client's report. Raises BadResult if the first direction is missing."""
         parsed = read_report(text_of(output), self.client)
         if self.direction not in parsed:
-            raise BadResult(f"{self.client.name} gave no {self.direction}")
+            raise BadResult(f"{self.client.name} reported no {self.direction}")
         for way, (_, _, metadata) in parsed.items():
             metadata |= self.load(self.port + self.client.data_port, way,
                                   zero_s=metadata["LOAD_START"], **metadata.pop(CLOCK))

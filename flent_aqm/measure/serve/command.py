@@ -26,6 +26,7 @@ USUAL = (NDT7, HTTP)
 # Service -> Python package that it needs.
 _MODULES = {NDT7: "websockets", HTTP: "h2", HTTP3: "aioquic", WEBRTC: "aiortc"}
 _LONGEST_CC_NAME = 15
+_LONGEST_S = 3600
 
 
 class _Port(NamedTuple):
@@ -169,7 +170,7 @@ def _check(args: argparse.Namespace) -> None:
     service needs a Python package that isn't installed."""
     for what in args.what:
         if what not in SERVED:
-            raise ConfigError(f"{what!r} can't be served; known: {', '.join(SERVED)}")
+            raise ConfigError(f"unknown service {what!r}; known: {', '.join(SERVED)}")
         # Only looked up: NDT7's package is imported when a client arrives.
         if find_spec(_MODULES[what]) is None:
             raise ToolMissing(f"{what}: Python package {_MODULES[what]} is not installed: "
@@ -185,14 +186,17 @@ def _check(args: argparse.Namespace) -> None:
     if (args.cert is None) != (args.key is None):
         raise ConfigError("--cert and --key belong together: give both or neither")
     if args.cert is not None and args.no_tls and HTTP3 not in args.what:
-        raise ConfigError("--cert makes no sense with --no-tls: leave one out")
-    if not 0 < args.duration <= 3600:
-        raise ConfigError(f"--duration {args.duration:g}: expected seconds, above 0")
+        raise ConfigError("--cert can't be combined with --no-tls: leave one of them out")
+    if not 0 < args.duration <= _LONGEST_S:
+        raise ConfigError(f"--duration {args.duration:g}: expected more than 0 and at most "
+                          f"{_LONGEST_S} seconds")
     if args.most_connections < 1:
         raise ConfigError(f"--most-connections {args.most_connections}: expected 1 or more")
     name = args.congestion_control
     if not (name.isascii() and name.replace("_", "").isalnum() and len(name) <= _LONGEST_CC_NAME):
-        raise ConfigError(f"--congestion-control {name!r}: expected a name like bbr or cubic")
+        raise ConfigError(f"--congestion-control {name!r}: expected a name such as bbr or cubic, "
+                          "of up "
+                          f"to {_LONGEST_CC_NAME} letters, digits and _")
 
 
 def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:

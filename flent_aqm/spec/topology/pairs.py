@@ -26,9 +26,9 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
             raise ConfigError(f"topology: {topology.text} can't be combined with {key}; leave one "
                               "of the two out", "topology")
     if scenario.lab.testbed.startswith("ssh:"):
-        raise ConfigError(f"topology: {topology.text}: flent-aqm can't set up the network around "
-                          "a router behind ssh; set it up by hand and leave the key out, or use "
-                          "virtual or netns", "topology")
+        raise ConfigError(f"topology: {topology.text}: flent-aqm can't set up the hosts and "
+                          "links around a router that it reaches by ssh; set them up by hand and "
+                          "leave the key out, or use testbed virtual or netns", "topology")
     if topology.subscribers:
         _refuse_for_subscribers(topology, scenario)
 

@@ -174,7 +174,7 @@ def test_output_replaced_by_something_else_ends_in_an_error(what: str) -> None:
     code = (f"cd /run/lab/out && rm stdout && {replace} stdout; "
             "mkfifo results/pipe; ln -s /etc results/link")
     with Lab(Scenario(), ["sh", "-c", code], servers=()) as place:
-        with pytest.raises(LabError, match="put something else in the place of its stdout"):
+        with pytest.raises(LabError, match="replaced the file of its stdout by another"):
             place.run()
         assert place.stdout.read_text() == ""
         assert list(place.results.iterdir()) == []

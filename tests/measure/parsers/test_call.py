@@ -75,5 +75,5 @@ def test_frame_is_as_late_as_its_slowest_packet_whatever_the_clocks_say(
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"round_trips": []}', '{"round_trips": [1]}'])
 def test_other_output_is_refused(text: str) -> None:
     """By the error that runners tell."""
-    with pytest.raises(ParseError, match="irtt's call"):
+    with pytest.raises(ParseError, match="irtt's JSON of the call"):
         parse_call(text)

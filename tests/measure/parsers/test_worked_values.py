@@ -107,7 +107,7 @@ def test_processors_are_busy_with_all_but_idling_and_waiting() -> None:
 @pytest.mark.parametrize("text", ["", "intr 5\n", "cpu 1 2 3 4 5 6 7\n"])
 def test_no_processor_is_told(text: str) -> None:
     """The line of them all is none."""
-    with pytest.raises(ParseError, match="tells of no processor"):
+    with pytest.raises(ParseError, match="has no line for a processor"):
         parse_cpus(text)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.base.errors import ConfigError, ToolMissing
+from flent_aqm.base.errors import BadResult, ConfigError, ToolMissing
 from flent_aqm.base.flent_api import RunnerCheckError
 from flent_aqm.measure.runners.ndt7 import AqmNdt7Runner
 from flent_aqm.setup.optional import check_tools, optional_of
@@ -87,8 +87,27 @@ def test_client_that_is_another_one_is_refused(mlab: Path,
     """No run with M-Lab's client goes for one with the crate's."""
     monkeypatch.setenv("PATH", f"{mlab.parent}:{os.defpath}")
     with pytest.raises(RunnerCheckError,
-                       match=r"ndt7_client=crate: .*/mlab/.* is the other client"):
+                       match=r"ndt7_client=crate was requested, but .*/mlab/.* is M-Lab's client"):
         words("download", client="crate")
+
+
+@pytest.mark.parametrize(("printed", "complained", "message"), [
+    ('{"Key":"error","Value":{"Test":"download","Failure":"timed out"}}', "",
+     "NDT7 download: timed out"),
+    ('{"Key":"starting","Value":{"Test":"download"}}', "dial tcp: refused\n",
+     "did not complete the download; its last line on standard error: dial tcp: refused"),
+])
+def test_incomplete_test_tells_the_clients_own_reason(
+        mlab: Path, tmp_path: Path, printed: str, complained: str, message: str) -> None:
+    """An error event comes before the fact that the test isn't complete."""
+    (tmp_path / "out").write_text(printed)
+    (tmp_path / "err").write_text(complained)
+    runner = AqmNdt7Runner(
+        name="x", settings=SimpleNamespace(IP_VERSION=4), host="127.0.0.1",
+        finish_event=threading.Event(), direction="download", client="mlab")
+    with open(tmp_path / "out") as out, open(tmp_path / "err") as err, \
+            pytest.raises(BadResult, match=message):
+        runner.read(out, err)
 
 
 @pytest.mark.parametrize(("server", "parameters", "tools", "servers"), [

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.runners.qdisc import read_samples
 from flent_aqm.results.data_file import DataFile, read_data_file
 from flent_aqm.results.metrics.queue_samples import queues
 from flent_aqm.results.metrics.run import as_run
@@ -75,6 +79,19 @@ def test_bytes_that_went_on_are_the_rate_while_the_queue_stands(folder: Path) ->
     first, last = full[5], full[-5]
     carried_mbit = (last["up_sent_bytes"] - first["up_sent_bytes"]) * 8e-6
     assert carried_mbit / (last["t"] - first["t"]) == pytest.approx(20, rel=0.02)
+
+
+@pytest.mark.parametrize(("stored", "message"), [
+    (b"", "were not sampled"),
+    (bytes(8), "were not sampled"),
+    (bytes(8) + bytes(5), "are cut off"),
+    (bytes(8) + struct.pack("=dIII", 1.0, 100, 0, 0), "are cut off"),
+    (bytes(8) + struct.pack("=dIII", 1.0, 0, 0, 0), "has no root qdisc with counters"),
+])
+def test_stored_samples_that_are_cut_off_are_told_from_a_device_without_queue(
+        stored: bytes, message: str) -> None:
+    with pytest.raises(BadResult, match=message):
+        read_samples(io.BytesIO(stored))
 
 
 @pytest.mark.parametrize("ecn", [0, 1])

@@ -164,7 +164,7 @@ def test_missing_tool_is_refused_in_one_line(
     fake.chmod(0o755)
     ended = namespaces.flent("ndt7", folder=tmp_path, env={"PATH": tools,
                                                              "XDG_CACHE_HOME": str(tmp_path)})
-    assert "neither M-Lab's NDT7 client nor the Rust crate's" in ended.stderr
+    assert "neither M-Lab's NDT7 client nor that of the Rust crate" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 

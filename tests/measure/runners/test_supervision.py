@@ -125,7 +125,7 @@ def test_tool_stopped_by_another_fails_unless_it_is_endless(endless: bool) -> No
     runner.endless = endless
     threading.Timer(0.5, kill.set).start()
     assert result(runner).get("ERROR") == (
-        None if endless else ["sh was stopped before its end"])
+        None if endless else ["sh was stopped before it had finished"])
 
 
 def test_tool_starts_after_the_other_has_ended(tmp_path: Path) -> None:
