@@ -40,6 +40,7 @@ start() {
 # Delays packets in each direction. netem can delay only packets that leave a device, so
 # arriving ones go through an IFB device. The limit is enough for one second at 10 Gbit/s.
 delay() {
+    devices=$1
     found=$(cat "${state_folder}/found")
     put_back "${state_folder}/plan" "${found}"
     [ "$2" -gt 0 ] || return 0

@@ -66,6 +66,7 @@ _ELSEWHERE = (
     (r"flent-aqm kernel |.* kernel=", "parts/kernels/test_own_kernel.py", '"kernel"'),
     (r"flent-aqm doctor --testbed|flent-aqm restore |.* testbed=ssh", "parts/ssh/test_sweep.py",
      "testbed=ssh"),
+    (r"flent-aqm try-router", "parts/ssh/test_try_router.py", "try-router"),
     (r"flent-aqm doctor", "setup/test_doctor.py", "doctor"),
     (r"flent-aqm worker |dask scheduler |.* scheduler=|export DASK",
      "parts/cluster/test_cluster.py", "scheduler="),

@@ -21,8 +21,8 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import LabError, LabTimeout
-from flent_aqm.commands.lab import _servers
 from flent_aqm.lab import place
+from flent_aqm.lab.user_command import servers_for
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.tools import can_start
@@ -399,7 +399,7 @@ def test_servers_that_take_time_start_where_a_command_asks_for_them(tmp_path: Pa
         (["cat", str(pipe), str(tmp_path)], set()),
         ([], {"speedtest", "speedtest-http3", "fetch"}),
     ):
-        started = _servers(command, False)
+        started = servers_for(command, False)
         # Without aioquic there are no servers that need it.
         requested = {name for name in wanted if can_start(SERVERS[name])}
         assert set(started) & slow - {"quic"} == requested

@@ -11,6 +11,7 @@ import pytest
 
 from flent_aqm.base import paths
 from flent_aqm.lab.virtual import Lab
+from flent_aqm.parts.ssh.try_router import GUEST as GUEST_SCRIPTS
 from flent_aqm.spec.scenario import Scenario
 
 from ...on_router import apply
@@ -29,7 +30,8 @@ def in_guest() -> Callable[..., list[str]]:
     to standard error comes among the lines.
     """
     def run(code: str, router: str = "openssh_router", servers: tuple[str, ...] = ()) -> list[str]:
-        prelude = (f"export GUEST_SH={shlex.quote(str(GUEST))}\n"
+        prelude = (f"export SSH_HOST_SH={shlex.quote(str(GUEST_SCRIPTS / 'ssh_host.sh'))}\n"
+                   f"export GUEST_SH={shlex.quote(str(GUEST))}\n"
                    f"export GUEST_PY={shlex.quote(str(GUEST.with_name('hold.py')))}\n"
                    f"export APPLY={shlex.quote(APPLY)}\n"
                    f"export PYTHONPATH={shlex.quote(str(paths.PACKAGE.parent))}\n"

@@ -4,15 +4,17 @@
 #
 #   client (this namespace) ── mgmt 203.0.113.0/24 ── router: sshd or dropbear
 #
-# Sourced on the client. The router's programs are the host's, or, for small_router, none
-# but BusyBox and a tc without JSON.
+# Sourced on the client, with SSH_HOST_SH the path of the package's ssh_host.sh. The router's
+# programs are the host's, or, for small_router, none but BusyBox and a tc without JSON.
 
+# shellcheck source=flent_aqm/parts/ssh/guest/ssh_host.sh
+. "$SSH_HOST_SH"
 testbed=ssh://root@203.0.113.1
 export real_tc=/run/real/tc # the kernel's own, whatever stands in the router's PATH
 on() { verb=$1; shift; sh "$FLENT_AQM_HOOKS/on_router.sh" "$verb" "testbed=$testbed" "$@"; }
 on_router() { ip netns exec router "$@"; }
 # in_router COMMAND…: with the files that the ssh server sees.
-in_router() { nsenter --target "$(cat /run/ssh/pid)" --mount --net "$@"; }
+in_router() { nsenter --target "$(cat /run/ssh/router.pid)" --mount --net "$@"; }
 
 # apply: puts FQ-CoDel there.
 # hold: holds the router as a sweep does, and meanwhile runs the shell code that comes by
@@ -29,40 +31,16 @@ management_link() {
     ip -n router link set mgmt up
 }
 
-# Keys and accounts of the guest alone. ssh takes root's home from the list of users.
 keys() {
-    mkdir -p /run/sshd /run/ssh /run/real /run/home/.ssh
-    chmod 700 /run/home /run/home/.ssh
-    sed 's,^root:.*,root:x:0:0:root:/run/home:/bin/sh,' /etc/passwd >/run/ssh/passwd
-    mount --bind /run/ssh/passwd /etc/passwd
-    ssh-keygen -q -t ed25519 -N '' -f /run/home/.ssh/id_ed25519
-    ssh-keygen -q -t ecdsa -N '' -f /run/ssh/host
-    cp /run/home/.ssh/id_ed25519.pub /run/home/.ssh/authorized_keys
-    chmod 600 /run/home/.ssh/authorized_keys
+    make_account
+    mkdir -p /run/real
     cp /usr/sbin/tc "$real_tc"
-}
-
-# trust PUBLIC_KEY: the client knows the router by it.
-trust() { echo "203.0.113.1 $1" >/run/home/.ssh/known_hosts; }
-
-# serve PRELUDE COMMAND…: starts an ssh server on the router, with mounts of its own.
-serve() {
-    # shellcheck disable=SC2016 # for that shell
-    on_router sh -c 'echo $$ >/run/ssh/pid; eval "$0"; exec "$@"' "$@" </dev/null >/run/ssh/log 2>&1 &
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        on_router ss -Hltn 'sport = 22' | grep -q . && return
-        sleep 1
-    done
-    cat /run/ssh/log
-    exit 1
 }
 
 openssh_router() {
     management_link
     keys
-    trust "$(cut -d ' ' -f 1,2 /run/ssh/host.pub)"
-    serve "${1:-:}" /usr/sbin/sshd -D -e -h /run/ssh/host -f /dev/null -o UsePAM=no \
-        -o StrictModes=no
+    serve_openssh router 203.0.113.1 "${1:-:}"
 }
 
 # Programs of a small router: BusyBox, an old tc, ip, ethtool; sleep takes whole seconds.
@@ -91,8 +69,8 @@ exec "$real_tc" "$@"
 END
     sed -i "s,\"\$real_tc\",$real_tc," $sbin/tc
     chmod +x $bin/sleep $sbin/tc
-    trust "$(dropbearkey -t ecdsa -f /run/ssh/dropbear 2>/dev/null | grep '^ecdsa' | cut -d ' ' -f 1,2)"
-    serve "mount --bind $sbin /usr/sbin; mount --bind $bin /usr/bin; ${1:-:}" \
+    trust 203.0.113.1 "$(dropbearkey -t ecdsa -f /run/ssh/dropbear 2>/dev/null | grep '^ecdsa' | cut -d ' ' -f 1,2)"
+    serve_ssh router "mount --bind $sbin /usr/sbin; mount --bind $bin /usr/bin; ${1:-:}" \
         /usr/sbin/dropbear -F -E -r /run/ssh/dropbear
 }
 

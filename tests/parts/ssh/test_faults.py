@@ -212,7 +212,7 @@ def test_router_that_restarts_amid_a_sweep_is_free_for_the_next(in_guest: InGues
         pkill -9 sshd
 DURING
         as_found
-        serve : /usr/sbin/sshd -D -e -h /run/ssh/host -f /dev/null -o UsePAM=no -o StrictModes=no
+        serve_openssh router 203.0.113.1 :
         echo 'apply; is_changed' | hold; as_found
     """)
     assert lines[0] == "changed"

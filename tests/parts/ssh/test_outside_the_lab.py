@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.parts.ssh.try_router import GUEST
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.tools import tool_dirs
 
@@ -46,7 +47,7 @@ def test_a_run_through_a_router_of_this_kernel(tmp_path: Path) -> None:
          "sh", OUTSIDE, flent, "-B", resource_dir("batches") / "aqm_sweep.batch", "-b", "quick",
          *words],
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=180,
-        env={**os.environ, "IRTT": IRTT})
+        env={**os.environ, "IRTT": IRTT, "SSH_HOST_SH": str(GUEST / "ssh_host.sh")})
     assert done.stdout.splitlines()[-2:] == ["status 0", "as found"], done.stdout + done.stderr
     path, = (tmp_path / "results").glob("*.flent.gz")
     metadata = read_data_file(path).metadata

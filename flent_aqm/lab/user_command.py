@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs a command of the user, or a shell, on the client of a lab, and hands over its files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.lab.copy_out import copy_out
+from flent_aqm.lab.follow import Follower
+from flent_aqm.lab.virtual import Lab
+from flent_aqm.setup.optional import optional_there
+from flent_aqm.setup.tools import can_start
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.tools.table import SERVERS
+
+# At most this many bytes of a script that the command names are read.
+_SCRIPT_BYTES = 1 << 20
+
+
+def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence[Sequence[str]],
+                servers: Sequence[str], results: Path | None = None,
+                wall_limit_s: float = defaults.WALL_LIMIT_S) -> int:
+    """Boot a lab, run a command on its client, and copy the files that it wrote to the user's
+    folder. Return the command's exit status.
+
+    The command's output is printed unchanged as it comes.
+
+    Args:
+        scenario: the settings of the lab.
+        command: the command. Empty for a shell at the user's terminal, which has no time limit.
+        prelude: commands to run before, see RunEnvironment.
+        servers: names of the servers to start.
+        results: folder for the files that the command writes to its current folder, by default the
+            user's current folder. It is created if it doesn't exist.
+        wall_limit_s: wall time in s after which a command is stopped.
+
+    Raises an AqmError if the folder can't be written or the lab doesn't start.
+    """
+    interactive = not command
+    here = Path.cwd()
+    since_ns = time.time_ns()
+    folder = _results_folder(results)
+    with Lab(
+        scenario,
+        command or ["bash", "--norc", "-i"],
+        servers=servers,
+        prelude=prelude,
+        programs=optional_there(),
+        env={"PS1": r"client:\w\$ "} if interactive else {},
+        interactive=interactive,
+        writable_cwd=here != Path("/"),  # an overlay on / would hide the guest's own mounts
+        wall_limit_s=None if interactive else wall_limit_s,
+    ) as lab:
+        status = lab.run().status if interactive else _run_and_show(lab)
+        # The command sees the files of the current folder, but of no other results folder.
+        _keep(lab, folder or here, since_ns if folder in (None, here) else None)
+        return status
+
+
+def check_terminal(example: str) -> None:
+    """Check that this process has a terminal, which a shell needs. Raises ConfigError with an
+    example of a command if it has none."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ConfigError("a shell needs a terminal; give a command: " + example)
+
+
+def servers_for(command: Sequence[str], mlab: bool = False) -> list[str]:
+    """Return the names of the servers to start in the lab: those of all tests whose programs this
+    machine has.
+
+    A server that takes long to start is left out, unless the command, or a file that it names,
+    contains a word that belongs to it.
+
+    mlab: use M-Lab's ndt-server for NDT7. Raises ConfigError if it is not on PATH.
+    """
+    output = "\n".join([*command, *map(_script, command)])
+    more = [name for name, one in SERVERS.items() if one.in_lab and name not in defaults.SERVERS
+            and (not command or not one.words or any(word in output for word in one.words))]
+    names = [name for name in (*defaults.SERVERS, *more) if can_start(SERVERS[name])]
+    if not mlab:
+        return names
+    if not shutil.which("ndt-server"):
+        raise ConfigError("--mlab-server: there is no ndt-server on PATH; leave the option out to "
+                          "use this package's server")
+    return ["ndt-server" if name == "ndt7" else name for name in names]
+
+
+def _script(word: str) -> str:
+    """Return the text of the file that a word of the command names, or "" if there is none."""
+    try:
+        if not os.path.isfile(word):
+            return ""
+        with open(word, "rb") as file:
+            return file.read(_SCRIPT_BYTES).decode(errors="replace")
+    except (OSError, ValueError):
+        return ""
+
+
+def _results_folder(folder: Path | None) -> Path | None:
+    """Make the folder of --results, and return its path. Raises ConfigError if it can't be
+    written."""
+    if folder is None:
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--results: can't create {folder}: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(f"--results: {folder} is not writable")
+    return folder.resolve()
+
+
+def _run_and_show(lab: Lab) -> int:
+    """Run the lab, and print the command's output unchanged as it comes. Return the command's exit
+    status."""
+    with Follower([(lab.stdout, sys.stdout.fileno()), (lab.stderr, sys.stderr.fileno())]):
+        return lab.run().status
+
+
+def _keep(lab: Lab, results: Path, since_ns: int | None) -> None:
+    """Copy the files that the command wrote out of the lab. Print the new names of files whose own
+    names are taken, and files that could not be copied.
+
+    Args:
+        lab: the lab, which has ended.
+        results: folder to copy to.
+        since_ns: start of the lab in ns since the epoch, if the command saw the files in `results`.
+            None if it did not.
+    """
+    for name, got in copy_out(lab.results, results, since_ns=since_ns):
+        print(f"flent-aqm: {name!r} exists already and is kept; the command's file is {got!r}",
+              file=sys.stderr)
+    if lab.left_behind:
+        print(f"flent-aqm: not handed over: {lab.left_behind}: more than 100 folders in one "
+              "another, or a path of more than 2,000 bytes", file=sys.stderr)
