@@ -153,7 +153,7 @@ EQUIVALENT = {
     "base/whole_file.py: _TRIES, _AGAIN_S = 50, 0.01: 0.01 -> 1.01": _WAIT,
     "router/printed.py: if rate < 1000 or (rate % 1000 and rate < 1_000_000):: 1000000 -> 1000001":
         "a million has no remainder, so its branch isn't asked for it",
-    "results/metrics/glitches.py: breaks = numpy.flatnonzero(numpy.diff(bad_s) >= pause_s): "
+    "results/metrics/latency.py: breaks = numpy.flatnonzero(numpy.diff(bad_s) >= pause_s): "
     "numpy.diff(bad_s) >= pause_s -> numpy.diff(bad_s) > pause_s":
         "times and 0.1 s are no binary fractions: only rounding makes them equal",
 }

@@ -19,8 +19,7 @@ import numpy
 
 from flent_aqm.results.metrics.queue import drop_pct
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.shared_time import flow_window, mean_mbps
-from flent_aqm.results.metrics.throughput import PAYLOAD_SHARE, jain
+from flent_aqm.results.metrics.throughput import PAYLOAD_SHARE, flow_window, jain, mean_mbps
 from flent_aqm.results.metrics.window import Window
 from research.validation import from_runs
 

@@ -15,7 +15,7 @@ from statistics import fmean
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.shared_time import mean_mbps
+from flent_aqm.results.metrics.throughput import mean_mbps
 from flent_aqm.results.metrics.window import Window
 from research.validation import from_runs
 

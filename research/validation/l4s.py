@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from flent_aqm.base.defaults import ACCECN
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.shared_time import mean_mbps
 from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.results.metrics.throughput import mean_mbps
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.show.looks import DASH
 from research.validation import from_runs

@@ -24,7 +24,7 @@ from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.results.data_file import DataFile, read_data_file
 from flent_aqm.results.grouping import collect
 from flent_aqm.results.many_files import find_files
-from flent_aqm.results.metrics.aim import WORDS
+from flent_aqm.results.metrics.grades import AIM_WORDS
 from flent_aqm.results.metrics.rpm import ietf_rpm, p90_ms
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import METRICS
@@ -93,7 +93,7 @@ def estimates(files: Sequence[DataFile]) -> Lines:
     yield "|" + "---|" * 7
     for experience in AIM:
         steps = [
-            WORDS.index(word) - WORDS.index(reported) for runs in by_test.values()
+            AIM_WORDS.index(word) - AIM_WORDS.index(reported) for runs in by_test.values()
             if (word := _word(runs.get("ndt7"), f"aim_{experience}"))
             and (reported := _word(runs.get("cloudflare"), f"cloudflare_aim_{experience}"))]
         counts = [sum(min(max(one, -1), 4) == step for one in steps) for step in range(-1, 5)]
@@ -187,7 +187,7 @@ def _word(run: Run | None, name: str) -> str | None:
     value, word = _of(run, name), METRICS[name].word
     # The text may have a number beside the word.
     return None if value is None or word is None else next(
-        one for one in WORDS if one in word(value).split())
+        one for one in AIM_WORDS if one in word(value).split())
 
 
 PARTS: Mapping[str, Callable[[Sequence[DataFile]], Lines]] = {

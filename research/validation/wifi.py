@@ -17,8 +17,8 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.wifi.phy import PHYS
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.shared_time import flow_window, mean_mbps
 from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.metrics.throughput import flow_window, mean_mbps
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.show.looks import DASH
 from research.validation import from_runs

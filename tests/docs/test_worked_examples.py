@@ -15,6 +15,7 @@ import pytest
 from flent_aqm.results.metrics import table
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.plots import all_plotters, catalogue
+from flent_aqm.tools.tool import LOWER
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "tests" / "golden" / "batches" / "quick" / "iperf3_upload-no_aqm.flent.gz"
@@ -38,7 +39,7 @@ def executed(source: str, **names: Any) -> Any:
 def example() -> tuple[Any, Any]:
     """The metric's file, and its line in the table."""
     file = executed((OWN_CODE / "late.py").read_text("utf-8"))
-    return file, executed(blocks()[0], Metric=table.Metric, LOWER=table.LOWER,
+    return file, executed(blocks()[0], Metric=table.Metric, LOWER=LOWER,
                           late_pct=file.late_pct).late
 
 

@@ -19,7 +19,7 @@ from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.parts.scorecard.contestant import Contestant, Verdict
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.results.data_file import DataFile, a_number
-from flent_aqm.results.metrics import flow_rtt, glitches, queue
+from flent_aqm.results.metrics import latency, queue
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import percentile_or_lost
 from flent_aqm.results.metrics.run import Run, as_run
@@ -148,8 +148,8 @@ def _way(one: Contestant, run: Run, way: str, place: Place) -> Way:
         _latency_ms(one, run, way),
         _finite(partial(percentile_or_lost, probe.rtt_ms, 50)),
         _finite(partial(percentile_or_lost, probe.rtt_ms, 95)),
-        _finite(partial(glitches.idle_median_ms, run)),
-        _finite(partial(flow_rtt.flow_rtt_ms, run, way, "median")),
+        _finite(partial(latency.idle_median_ms, run)),
+        _finite(partial(latency.flow_rtt_ms, run, way, "median")),
         _finite(partial(queue.delay_ms, run, way, "mean")),
         _finite(partial(_glitches_per_minute, run, way)))
 
@@ -198,7 +198,7 @@ def _good(run: Run, verdict: Verdict | None) -> bool | None:
 def _glitches_per_minute(run: Run, way: str) -> float:
     """Return the number of glitches of the probe per minute of a direction's load."""
     samples = run.loaded(way)
-    events = glitches.find_glitches(samples, glitches.idle_median_ms(run), GLITCH_MS)
+    events = latency.find_glitches(samples, latency.idle_median_ms(run), GLITCH_MS)
     return len(events) * 60 / samples.length_s if samples.length_s > 0 else math.nan
 
 

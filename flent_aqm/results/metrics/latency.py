@@ -1,16 +1,34 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Statistics of raw latency probes, idle or under load.
+"""Metrics of latency: statistics of probes, jitter, loss, round trips of flows, and glitches.
 
-Source: common practice. Percentiles count a lost probe as slower than any other. Mean, minimum and
-maximum can't, and are those of the answered probes.
+Statistics of raw latency probes, idle or under load: common practice. Percentiles count a lost
+probe as slower than any other. Mean, minimum and maximum can't, and are those of the answered
+probes.
+
+Jitter is the difference in latency between successive probes. Only answered probes count. A lost
+probe between two others makes jitter neither smaller nor larger.
+
+Round trips of flows are those of the load's own packets, from the capture on the client. They show
+the effect of a queue on the flow that fills it. Probes show the effect on other flows. Source:
+measure/parsers/round_trips.py. A percentile is the mean of each connection's.
+
+Glitches are moments in which somebody in a call or a game would have noticed the network. Own
+definition, because the term is used in public without one. A probe is bad if it is lost, or if it
+takes longer than the idle median and a threshold. A glitch is a sequence of bad probes. Sequences
+less than 100 ms apart are one glitch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy
 
 from flent_aqm.base.errors import LostProbe, NotAvailable
-from flent_aqm.results.metrics.percentiles import percentile
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, percentile, samples_beyond
+from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, Samples
 
 STATISTICS: dict[str, Callable[[Samples], float]] = {
@@ -48,3 +66,160 @@ def increase_ms(run: Run, statistic: str) -> float:
     except LostProbe as lost:
         raise NotAvailable(f"before the load {lost}") from None
     return loaded_ms(run, statistic) - before_ms
+
+
+def mean_jitter_ms(samples: Samples) -> float:
+    """Return the mean absolute difference between successive RTTs, in ms. Source: Cloudflare's
+    speed test calls this jitter. Raises NotAvailable."""
+    return float(_jitter_differences_ms(samples).mean())
+
+
+def smoothed_jitter_ms(samples: Samples) -> float:
+    """Return the last value of the smoothed jitter in ms: J += (|D| - J) / 16 for each pair of
+    probes.
+
+    Source: RFC 3550, 6.4.1 and A.8, there for one-way transit times, here for RTTs. Raises
+    NotAvailable.
+    """
+    jitter_ms = 0.0
+    for difference_ms in _jitter_differences_ms(samples).tolist():
+        jitter_ms += (difference_ms - jitter_ms) / 16
+    return jitter_ms
+
+
+def _jitter_differences_ms(samples: Samples) -> Numbers:
+    """Return the absolute differences between successive RTTs, in ms. Raises NotAvailable with
+    fewer than two answered probes, or if the file has interpolated steps only."""
+    if samples.of_steps:
+        raise NotAvailable("the file has Flent's interpolated steps only, which are smoother than "
+                           "the probes were")
+    answered_ms = samples.answered_ms
+    if answered_ms.size < 2:
+        raise NotAvailable("only one probe came back")
+    return numpy.abs(numpy.diff(answered_ms))
+
+
+def loss_pct(samples: Samples) -> float:
+    """Return the share of lost probes in percent. A probe is lost if it or its reply was.
+
+    Source: RFC 7680 calls this the loss ratio, for one direction. Raises NotAvailable if the probe
+    can't tell losses.
+    """
+    if samples.loss_unknown:
+        raise NotAvailable(samples.loss_unknown)
+    return float(numpy.isinf(samples.rtt_ms).mean()) * 100
+
+
+def udp_loss_pct(run: Run, direction: str) -> float:
+    """Return the share in % of a direction's UDP packets that the receiver missed, by their
+    numbers. Source: RFC 7680, one way. Raises NotAvailable."""
+    counts = [(flow.packets, flow.lost_packets) for flow in run.way(direction)
+              if flow.packets is not None and flow.lost_packets is not None]
+    if not counts:
+        raise NotAvailable(f"the test has no UDP flow in {direction} whose receiver tells its "
+                           "losses")
+    sent = sum(packets for packets, _ in counts)
+    lost = sum(missed for _, missed in counts)
+    if not 0 <= lost <= sent or not sent:
+        raise NotAvailable(f"the receiver of UDP tells {lost:g} lost packets of {sent:g}")
+    return 100 * lost / sent
+
+
+# Name -> percentile.
+FLOW_RTT_PERCENTILES = {"min": 0, "median": 50, "p90": 90, "p95": 95, "p99": 99, "max": 100}
+
+
+def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
+    """Return a statistic of the RTTs in ms of all flows in a direction.
+
+    statistic: a key of FLOW_RTT_PERCENTILES. Raises NotAvailable without a capture, or with too few
+    samples.
+    """
+    trips = [flow.trips for flow in run.way(direction) if flow.trips is not None]
+    if not trips:
+        raise NotAvailable(f"no capture has round trips of the flows of {direction}; give the test "
+                           "parameter round_trips=yes")
+    percent = FLOW_RTT_PERCENTILES[statistic]
+    samples = sum(one.samples for one in trips)
+    if 0 < percent < 100 and samples_beyond(samples, percent) < SAMPLES_BEYOND:
+        raise NotAvailable(f"{samples} round trips are too few for p{percent}")
+    return float(numpy.average([one.percentiles_ms[percent] for one in trips],
+                               weights=[one.connections for one in trips]))
+
+
+GLITCH_THRESHOLDS_MS = (30, 60, 100, 200)
+# Probes further apart would miss glitches, or make them too long.
+_WIDEST_SPACING_MS = 20.0
+_GLITCHES_APART_S = 0.1
+
+
+@dataclass(frozen=True)
+class Glitch:
+    """A glitch.
+
+    start_s: when its first bad probe was sent, in epoch seconds.
+    length_ms: time until the probe after the last bad one was due.
+    """
+
+    start_s: float
+    length_ms: float
+
+
+def find_glitches(samples: Samples, idle_median_ms: float,
+                  threshold_ms: float) -> Sequence[Glitch]:
+    """Return glitches in order. Raises NotAvailable if probes are too far apart, or can't tell
+    losses."""
+    if samples.loss_unknown:
+        raise NotAvailable(samples.loss_unknown)
+    if samples.spacing_ms > _WIDEST_SPACING_MS:
+        raise NotAvailable(f"probes are {samples.spacing_ms:.3g} ms apart, and glitches need "
+                           f"{_WIDEST_SPACING_MS:g} ms at most")
+    bad_s = samples.sent_s[samples.rtt_ms > idle_median_ms + threshold_ms]
+    if not bad_s.size:
+        return []
+    # The usual distance between two probes does not count as a pause.
+    pause_s = _GLITCHES_APART_S + samples.spacing_ms / 1000
+    breaks = numpy.flatnonzero(numpy.diff(bad_s) >= pause_s)
+    first = numpy.concatenate(([0], breaks + 1))
+    last = numpy.concatenate((breaks, [bad_s.size - 1]))
+    return [Glitch(float(start), float(end - start) * 1000 + samples.spacing_ms)
+            for start, end in zip(bad_s[first], bad_s[last], strict=True)]
+
+
+def glitches(run: Run, threshold_ms: float) -> Sequence[Glitch]:
+    """Return the glitches while the test loaded the link. Raises NotAvailable."""
+    return find_glitches(run.loaded(), idle_median_ms(run), threshold_ms)
+
+
+def idle_median_ms(run: Run, probe: Probe | None = None) -> float:
+    """Return the median RTT of the probes before the load, from which glitches are measured. Raises
+    NotAvailable, also if half of these probes were lost."""
+    try:
+        return percentile(run.idle(probe).rtt_ms, 50)
+    except LostProbe as lost:
+        raise NotAvailable(f"before the load {lost}") from None
+
+
+def glitches_per_minute(run: Run, threshold_ms: float) -> float:
+    """Return the number of glitches per minute of load. Raises NotAvailable."""
+    events = glitches(run, threshold_ms)
+    length_s = run.loaded().length_s
+    if not length_s > 0:
+        raise NotAvailable("the load had no length")
+    return len(events) * 60 / length_s
+
+
+def longest_glitch_ms(run: Run, threshold_ms: float) -> float:
+    """Return the length of the longest glitch under load in ms, 0 without any. Raises
+    NotAvailable."""
+    return max((one.length_ms for one in glitches(run, threshold_ms)), default=0.0)
+
+
+def glitch_time_pct(run: Run, threshold_ms: float) -> float:
+    """Return the share of the load's time inside glitches, in %. It is better for comparisons than
+    the number, which decreases if two glitches grow into one. Raises NotAvailable."""
+    length_s = run.loaded().length_s
+    if not length_s > 0:
+        raise NotAvailable("the load had no length")
+    spent_ms = sum(one.length_ms for one in glitches(run, threshold_ms))
+    return min(spent_ms / (length_s * 10), 100.0)

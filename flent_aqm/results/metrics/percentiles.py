@@ -82,3 +82,16 @@ def lost_reason(samples: ArrayLike, percent: float) -> str:
     """Return the text on why a percentile has no number: the share of lost probes."""
     lost = numpy.isinf(numpy.asarray(samples, dtype=float)).mean() * 100
     return f"{lost:.3g} % of the probes were lost, and the {percent:g}th percentile is one of them"
+
+
+def trimmed_mean(values: Numbers, lowest: float = 0.0, highest: float = 0.0) -> float:
+    """Return the mean of values without given shares of the lowest and the highest, each 0 to below
+    1/2.
+
+    A share that is not a whole number of values is rounded down, as in SciPy's trim_mean and trim1.
+    There must be at least one value. NumPy is used, because the import of SciPy's statistics takes
+    a second, for which every score and plot would wait. The tests compare the two.
+    """
+    ordered = numpy.sort(values)
+    return float(ordered[int(lowest * ordered.size):
+                         ordered.size - int(highest * ordered.size)].mean())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers, a_number
-from flent_aqm.results.metrics.flows import span
+from flent_aqm.results.metrics.flows import DIRECTIONS, span
 from flent_aqm.results.metrics.percentiles import percentile
 from flent_aqm.results.metrics.queue_samples import Queue
 from flent_aqm.results.metrics.run import Run
@@ -29,6 +29,9 @@ STATISTICS: dict[str, Callable[[Numbers], float]] = {
 # Queues' names for packets that they marked (ECN) instead of dropping them. Some queues count two
 # kinds separately: those above CoDel's ce_threshold, and those at DualPI2's step.
 _MARKS = ("ecn_mark", "ecn-mark", "ce_mark", "step-mark", "marked")
+# Beginnings of the names of scalable congestion controls in Linux and in kernels for RFC 9331.
+_SCALABLE = ("dctcp", "prague")
+_IN_C, _IN_L = "pkts-in-c", "pkts-in-l"
 
 
 def drops(run: Run, direction: str) -> float:
@@ -75,6 +78,26 @@ def standing_bytes(run: Run, direction: str, statistic: str) -> float:
     return STATISTICS[statistic](queue.backlog_bytes[loaded])
 
 
+def not_in_l(run: Run) -> list[str]:
+    """Return a warning for each direction with scalable flows but without a packet in the L queue
+    of DualPI2.
+
+    Source: RFC 9332: the queue is chosen by ECT(1) or CE. A congestion control that falls back, or
+    that sends ECT(0) as Linux' DCTCP does, is served as a classic one. Neither throughput nor
+    latency shows this.
+    """
+    lines = []
+    for direction in DIRECTIONS:
+        controls = sorted({flow.control for flow in run.flows if flow.direction == direction
+                           and flow.control.startswith(_SCALABLE)})
+        in_c, in_l = (_increase(run, direction, name) for name in (_IN_C, _IN_L))
+        if controls and in_l == 0 and in_c > 0:
+            lines.append(f"{direction}: none of {in_c:.0f} packets were in DualPI2's L queue, "
+                         f"though {' and '.join(controls)} sent some: without ECT(1) they are "
+                         "served as classic ones; see docs/results/l4s.md")
+    return lines
+
+
 def _sampled(run: Run, direction: str) -> tuple[Queue, NDArray[numpy.bool_]]:
     """Return a direction's queue, and the mask of samples taken under load. Raises NotAvailable."""
     window, queue = span(run.way(direction)), run.queues.get(direction)
@@ -117,3 +140,11 @@ def _marks(run: Run, moment: str, direction: str) -> float:
         raise NotAvailable("the queue doesn't count marks" if places
                            else "the file has no such counter of the router's queue")
     return sum(counts)
+
+
+def _increase(run: Run, direction: str, name: str) -> float:
+    """Return the increase of a queue's counter during the run, -1 if the queue doesn't have it."""
+    before, after = (run.counters(moment, direction).get("qdisc") for moment in ("before", "after"))
+    if not isinstance(before, dict) or not isinstance(after, dict) or name not in after:
+        return -1.0
+    return (a_number(after[name]) or 0.0) - (a_number(before.get(name)) or 0.0)

@@ -19,9 +19,9 @@ import numpy
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.grades import step
+from flent_aqm.results.metrics.percentiles import trimmed_mean
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.steps import step
-from flent_aqm.results.metrics.trimmed import trimmed_mean
 from flent_aqm.results.metrics.window import Window
 
 # Number of intervals (MAD) of both sources, and their durations.

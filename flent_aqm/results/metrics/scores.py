@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flent_aqm.results.metrics.flows import DIRECTIONS
-from flent_aqm.results.metrics.l4s import not_in_l
+from flent_aqm.results.metrics.queue import not_in_l
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.throughput import shares_line

@@ -2,14 +2,15 @@
 """Results that speed tests showed their users.
 
 Metrics of the same names without a client are estimates from a run's probe. Source: the SPEEDTEST
-objects in the file, which the runners of measure/runners write. AIM's tables are in aim.py.
+objects in the file, which the runners of measure/runners write. AIM's tables are in grades.py.
 """
 
 from __future__ import annotations
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import a_number
-from flent_aqm.results.metrics import aim
+from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.grades import aim_points
 from flent_aqm.results.metrics.run import Run
 
 
@@ -39,10 +40,28 @@ def cloudflare_points(run: Run, experience: str) -> float:
     experience: "streaming", "gaming" or "rtc".
     """
     latency_ms = reported(run, "cloudflare", "latency_ms")
-    increase_ms = max(reported(run, "cloudflare", f"loaded_latency_{way}_ms")
-                      for way in ("download", "upload")) - latency_ms
-    return aim.points(
+    increase_ms = max(reported(run, "cloudflare", f"loaded_latency_{direction}_ms")
+                      for direction in DIRECTIONS) - latency_ms
+    return aim_points(
         latency_ms, increase_ms, None,
         download_mbps=(reported(run, "cloudflare", "download_mbps")
                        if experience == "streaming" else None),
         jitter_ms=reported(run, "cloudflare", "jitter_ms") if experience == "rtc" else None)
+
+
+def ndt7(run: Run, direction: str, field: str) -> float:
+    """Return a result of NDT7 for a direction. Raises NotAvailable.
+
+    Source: the ndt7 protocol, version 0.11, section on what clients should show. Throughput is 8 x
+    bytes / elapsed time at the receiver, latency is TCP's MinRTT, retransmission is BytesRetrans /
+    BytesSent. measure/parsers/ndt7.py computes them from the client's messages.
+
+    field: "throughput_mbps", "latency_ms" or "retransmission_pct".
+    """
+    reports = [flow.ndt7 for flow in run.way(direction) if flow.ndt7]
+    if not reports:
+        raise NotAvailable("the test is not NDT7's")
+    value = a_number(reports[0].get(field))
+    if value is None:
+        raise NotAvailable(f"NDT7's {direction} doesn't tell {field}")
+    return value

@@ -11,32 +11,13 @@ from functools import partial
 import numpy
 
 from flent_aqm.base.errors import LostProbe, NotAvailable
-from flent_aqm.results.metrics import (
-    aim,
-    cross,
-    dslreports,
-    flow_rtt,
-    glitches,
-    hosts,
-    jitter,
-    latency,
-    libreqos,
-    loss,
-    ookla_style,
-    qoo,
-    queue,
-    rpm,
-    speedtests,
-    synchronisation,
-    throughput,
-)
+from flent_aqm.results.metrics import cross, grades, latency, queue, rpm, speedtests, throughput
 from flent_aqm.results.metrics.flows import DIRECTIONS
-from flent_aqm.results.metrics.ndt7 import ndt7
 from flent_aqm.results.metrics.percentiles import of_sorted
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.tools.table import SPEED_TESTS
+from flent_aqm.tools.tool import HIGHER, LOWER, NEITHER
 
-LOWER, HIGHER, NEITHER = "lower", "higher", "neither"
 # Resolution of TCP_INFO: shorter times are reported as 1 us.
 KERNEL_LEAST_MS = 0.001
 # Beginning of a metric's name -> beginning of its label.
@@ -182,9 +163,9 @@ def _latency() -> Iterator[Metric]:
 def _flows_own() -> Iterator[Metric]:
     """Yield metrics of the load's own packets, and of the queue's delay and backlog."""
     for way in DIRECTIONS:
-        for statistic in flow_rtt.STATISTICS:
+        for statistic in latency.FLOW_RTT_PERCENTILES:
             yield Metric(f"flow_rtt_{way}_{statistic}_ms", partial(
-                         flow_rtt.flow_rtt_ms, direction=way, statistic=statistic), "ms", LOWER,
+                         latency.flow_rtt_ms, direction=way, statistic=statistic), "ms", LOWER,
                          f"round trips of the {way}'s own packets (what it gets itself), "
                          f"{_STATISTIC_NAMES[statistic]}", "RFC 7323, pping")
         for statistic in queue.STATISTICS:
@@ -201,29 +182,29 @@ def _flows_own() -> Iterator[Metric]:
 
 def _steadiness() -> Iterator[Metric]:
     """Yield metrics of jitter, loss and glitches."""
-    yield Metric("jitter_loaded_ms", lambda run: jitter.mean_difference_ms(run.loaded()),
+    yield Metric("jitter_loaded_ms", lambda run: latency.mean_jitter_ms(run.loaded()),
                  "ms", LOWER, "mean difference of neighbouring probes under load", _AIM)
-    yield Metric("jitter_idle_ms", lambda run: jitter.mean_difference_ms(run.idle()),
+    yield Metric("jitter_idle_ms", lambda run: latency.mean_jitter_ms(run.idle()),
                  "ms", LOWER, "mean difference of neighbouring probes before the load", _AIM)
-    yield Metric("jitter_rfc3550_loaded_ms", lambda run: jitter.smoothed_ms(run.loaded()),
+    yield Metric("jitter_rfc3550_loaded_ms", lambda run: latency.smoothed_jitter_ms(run.loaded()),
                  "ms", LOWER, "smoothed jitter at the end of the load", "RFC 3550, 6.4.1")
-    yield Metric("loss_loaded_pct", lambda run: loss.loss_pct(run.loaded()),
+    yield Metric("loss_loaded_pct", lambda run: latency.loss_pct(run.loaded()),
                  "%", LOWER, "probes lost under load", "RFC 7680")
-    yield Metric("loss_idle_pct", lambda run: loss.loss_pct(run.idle()),
+    yield Metric("loss_idle_pct", lambda run: latency.loss_pct(run.idle()),
                  "%", LOWER, "probes lost before the load", "RFC 7680")
     for way in DIRECTIONS:
-        yield Metric(f"udp_loss_{way}_pct", partial(loss.udp_loss_pct, direction=way), "%", LOWER,
-                     f"packets lost of the UDP flows of {way}", "RFC 7680")
-    for threshold_ms in glitches.THRESHOLDS_MS:
+        yield Metric(f"udp_loss_{way}_pct", partial(latency.udp_loss_pct, direction=way), "%",
+                     LOWER, f"packets lost of the UDP flows of {way}", "RFC 7680")
+    for threshold_ms in latency.GLITCH_THRESHOLDS_MS:
         beyond = f"glitches of more than {threshold_ms} ms above the idle median"
         yield Metric(f"glitches_per_minute_{threshold_ms}ms", partial(
-                     glitches.glitches_per_minute, threshold_ms=threshold_ms), "1/min", LOWER,
+                     latency.glitches_per_minute, threshold_ms=threshold_ms), "1/min", LOWER,
                      beyond, _OURS)
         yield Metric(f"longest_glitch_{threshold_ms}ms_ms", partial(
-                     glitches.longest_glitch_ms, threshold_ms=threshold_ms), "ms", LOWER,
+                     latency.longest_glitch_ms, threshold_ms=threshold_ms), "ms", LOWER,
                      f"the longest of the {beyond}", _OURS)
         yield Metric(f"glitch_time_{threshold_ms}ms_pct", partial(
-                     glitches.glitch_time_pct, threshold_ms=threshold_ms), "%", LOWER,
+                     latency.glitch_time_pct, threshold_ms=threshold_ms), "%", LOWER,
                      f"share of time in {beyond}", _OURS)
 
 
@@ -245,15 +226,15 @@ def _throughput() -> Iterator[Metric]:
         yield Metric(f"fairness_{way}", partial(throughput.fairness, direction=way), "",
                      HIGHER, f"Jain's index over the flows of {way}, while all run",
                      "Jain et al., 1984")
-        yield Metric(f"host_fairness_{way}", partial(hosts.fairness, direction=way), "",
+        yield Metric(f"host_fairness_{way}", partial(throughput.host_fairness, direction=way), "",
                      HIGHER, f"Jain's index over the hosts of {way}, while all their flows run",
                      "Jain et al., 1984")
-        for name, function, what in (("least", hosts.least_mbps, "least"),
-                                     ("most", hosts.most_mbps, "most")):
+        for name, function, what in (("least", throughput.least_host_mbps, "least"),
+                                     ("most", throughput.most_host_mbps, "most")):
             yield Metric(f"host_{name}_{way}_mbps", partial(function, direction=way), "Mbit/s",
                          HIGHER if name == "least" else NEITHER,
                          f"{way} of the host that got {what}", _OURS)
-        yield Metric(f"synchronisation_{way}", partial(synchronisation.synchronisation,
+        yield Metric(f"synchronisation_{way}", partial(throughput.synchronisation,
                      direction=way), "", NEITHER,
                      f"correlation of the throughput drops of the flows of {way}", _OURS)
 
@@ -267,15 +248,16 @@ def _speed_tests() -> Iterator[Metric]:
             ("retransmission_pct", "%", LOWER, "retransmission"),
         ):
             name, _, suffix = field.rpartition("_")
-            yield Metric(f"ndt7_{name}_{way}_{suffix}", partial(ndt7, direction=way, field=field),
-                         unit, better, f"NDT7's {what} of the {way}", "ndt7 protocol v0.11",
+            yield Metric(f"ndt7_{name}_{way}_{suffix}", partial(
+                         speedtests.ndt7, direction=way, field=field), unit, better,
+                         f"NDT7's {what} of the {way}", "ndt7 protocol v0.11",
                          least=KERNEL_LEAST_MS if unit == "ms" else None)
     for way in DIRECTIONS:
         for what, function, description in (
-            ("iqm", ookla_style.iqm_ms, "interquartile mean"),
-            ("low", ookla_style.low_ms, "lowest"),
-            ("high", ookla_style.high_ms, "highest"),
-            ("jitter", ookla_style.jitter_ms, "jitter"),
+            ("iqm", grades.ookla_iqm_ms, "interquartile mean"),
+            ("low", grades.ookla_low_ms, "lowest"),
+            ("high", grades.ookla_high_ms, "highest"),
+            ("jitter", grades.ookla_jitter_ms, "jitter"),
         ):
             yield Metric(f"ookla_style_{what}_{way}_ms", partial(function, direction=way), "ms",
                          LOWER, f"loaded latency of the {way}, {description}",
@@ -294,7 +276,7 @@ def _live() -> Iterator[Metric]:
         yield Metric(f"cloudflare_aim_{experience}",
                      partial(speedtests.cloudflare_points, experience=experience), "points",
                      HIGHER, f"cloudflare: AIM score for {experience} by its own numbers", _AIM,
-                     partial(aim.word, experience))
+                     partial(grades.aim_word, experience))
 
 
 # (client, unit) -> function that returns the client's word for a value.
@@ -315,32 +297,34 @@ def _scores() -> Iterator[Metric]:
     ):
         yield Metric(name, function, "RPM", HIGHER, f"round trips per minute, {what}", source,
                      rpm.rpm_class)
-    for experience, points in (("streaming", aim.streaming_points),
-                               ("gaming", aim.gaming_points), ("rtc", aim.rtc_points)):
+    for experience, points in (("streaming", grades.aim_streaming_points),
+                               ("gaming", grades.aim_gaming_points),
+                               ("rtc", grades.aim_rtc_points)):
         yield Metric(f"aim_{experience}", points, "points", HIGHER,
                      f"Cloudflare's AIM score for {experience}", _AIM,
-                     partial(aim.word, experience))
+                     partial(grades.aim_word, experience))
     for way in DIRECTIONS:
-        yield Metric(f"aim_loaded_latency_{way}_ms", partial(aim.loaded_latency_ms,
+        yield Metric(f"aim_loaded_latency_{way}_ms", partial(grades.aim_loaded_latency_ms,
                      direction=way), "ms", LOWER,
                      f"latency under {way} as Cloudflare has it", _AIM)
-    yield Metric("dslreports_rise_ms", dslreports.rise_ms, "ms", LOWER,
+    yield Metric("dslreports_rise_ms", grades.dslreports_rise_ms, "ms", LOWER,
                  "mean rise of both directions, with DSLReports' grade",
-                 "dslreports.com/faq/17930", dslreports.grade)
-    for phase in libreqos.PHASES:
-        yield Metric(f"libreqos_rise_{phase}_ms", partial(libreqos.phase_rise_ms, phase=phase),
-                     "ms", LOWER, f"mean of the {phase} phase less idle's lower quartile, with "
-                     "LibreQoS' grade", _LIBREQOS, libreqos.grade)
-    yield Metric("libreqos_rise_ms", libreqos.rise_ms, "ms", LOWER,
+                 "dslreports.com/faq/17930", grades.bufferbloat_grade)
+    for phase in grades.LIBREQOS_PHASES:
+        yield Metric(f"libreqos_rise_{phase}_ms", partial(
+                     grades.libreqos_phase_rise_ms, phase=phase), "ms", LOWER,
+                     f"mean of the {phase} phase less idle's lower quartile, with "
+                     "LibreQoS' grade", _LIBREQOS, grades.bufferbloat_grade)
+    yield Metric("libreqos_rise_ms", grades.libreqos_rise_ms, "ms", LOWER,
                  "mean of the phases' rises, with the grade that a phase would get",
-                 _LIBREQOS, libreqos.grade)
-    yield Metric("libreqos_total", libreqos.total_points, "points", HIGHER,
+                 _LIBREQOS, grades.bufferbloat_grade)
+    yield Metric("libreqos_total", grades.libreqos_points, "points", HIGHER,
                  "LibreQoS' total grade: mean of the phases', bounded by the idle link's",
-                 _LIBREQOS, libreqos.total_grade)
-    yield Metric("qoo", qoo.qoo, "points", HIGHER,
+                 _LIBREQOS, grades.libreqos_grade)
+    yield Metric("qoo", grades.qoo, "points", HIGHER,
                  "Quality of Outcome for the draft's example application",
                  "draft-ietf-ippm-qoo")
-    yield Metric("qoo_p99", lambda run: qoo.qoo(run, qoo.EXAMPLE_P99), "points", HIGHER,
+    yield Metric("qoo_p99", lambda run: grades.qoo(run, grades.QOO_EXAMPLE_P99), "points", HIGHER,
                  "the same without p99.9", "draft-ietf-ippm-qoo")
 
 

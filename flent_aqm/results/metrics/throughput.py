@@ -1,17 +1,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Throughput, utilisation and fairness of flows."""
+"""Metrics of throughput: of a test, of all flows, of hosts; utilisation, fairness, synchronisation.
+
+Means of flows that start or end at different times can neither be compared nor added. Everything
+that compares flows takes their throughput in a common time from mean_mbps().
+
+Synchronisation is whether flows lose throughput at the same time, which is the effect of a queue
+that drops packets of many flows at once. Own definition. RFC 7567, section 1, and Zhang and Clark
+(1990) describe the effect.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
 
 from flent_aqm.base.errors import ConfigError, NotAvailable
 from flent_aqm.base.switch import switch
-from flent_aqm.results.data_file import a_number
+from flent_aqm.results.data_file import Numbers, a_number
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.shared_time import flow_window, mean_mbps, shared_window
-from flent_aqm.results.metrics.window import Window
+from flent_aqm.results.metrics.window import ROUNDING_S, Window
 from flent_aqm.spec.queues.table import CAKE_OVERHEAD
 from flent_aqm.spec.queues.values import Framing
 
@@ -21,6 +32,10 @@ PAYLOAD_BYTES, IP_BYTES, FRAME_BYTES = 1448, 1500, 1514
 # Share of most shapers' rate that TCP can carry.
 PAYLOAD_SHARE = PAYLOAD_BYTES / FRAME_BYTES
 _RATE = {"download": "rate_down_mbps", "upload": "rate_up_mbps"}
+# In a shorter common time, only starts and ends of flows would be compared.
+SHORTEST_S = 1.0
+# If a flow ran for this share of the time, and hardly longer, the tool's own mean is used.
+SAME_TIME = 0.95
 
 
 def throughput_mbps(run: Run, direction: str) -> float:
@@ -173,3 +188,145 @@ def _as_number(value: object) -> object:
         return float(value) if isinstance(value, str) else value
     except ValueError:
         return None
+
+
+def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
+    """Return the throughput of each host's flows together in Mbit/s, while all flows of that
+    direction ran. Raises NotAvailable with fewer than two hosts."""
+    flows = run.way(direction)
+    if len({flow.host for flow in flows if flow.host}) < 2:
+        raise NotAvailable(f"the flows of {direction} don't name two hosts or more")
+    window = shared_window(flows)
+    mbps: dict[str, float] = {}
+    for flow in flows:
+        if flow.host:
+            mbps[flow.host] = mbps.get(flow.host, 0.0) + mean_mbps(flow, window)
+    return mbps
+
+
+def host_fairness(run: Run, direction: str) -> float:
+    """Return Jain's index over hosts. Raises NotAvailable."""
+    return jain(list(_by_host_mbps(run, direction).values()))
+
+
+def least_host_mbps(run: Run, direction: str) -> float:
+    """Return the throughput of the host that got least, in Mbit/s. Raises NotAvailable."""
+    return min(_by_host_mbps(run, direction).values())
+
+
+def most_host_mbps(run: Run, direction: str) -> float:
+    """Return the throughput of the host that got most, in Mbit/s. Raises NotAvailable."""
+    return max(_by_host_mbps(run, direction).values())
+
+
+# Length of a step: longer than netperf's intervals, and shorter than the time in which TCP
+# recovers.
+_SYNC_STEP_S = 0.25
+# At first the throughput of all flows grows from zero. Correlations of few steps would be chance.
+_SYNC_START_UP_S = 2.0
+_SYNC_FEWEST_STEPS = 20
+
+
+def synchronisation(run: Run, direction: str) -> float:
+    """Return the mean correlation (Pearson's) between the drops in throughput of any two flows in a
+    direction, including cross traffic. It is 1 if all flows drop at the same time and by the same
+    amount, and about 0 if they drop independently.
+
+    A flow's drop is its loss of throughput from one step of _SYNC_STEP_S to the next, 0 if it
+    gained. Steps are those in which all flows run, without the first _SYNC_START_UP_S. Raises
+    NotAvailable.
+    """
+    flows = run.sharing(direction)
+    if len(flows) < 2:
+        raise NotAvailable(f"there is only one {direction} flow")
+    return drop_correlation(rates_mbps(flows))
+
+
+def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
+    """Return the mean throughput in Mbit/s of each flow (rows) in the steps in which all run
+    (columns). Raises NotAvailable with fewer than _SYNC_FEWEST_STEPS."""
+    if any(flow.at_s.size < _SYNC_FEWEST_STEPS for flow in flows):
+        raise NotAvailable("a flow's throughput over time is not known")
+    spans = [flow_window(flow) for flow in flows]
+    start_s = max(one.start_s for one in spans) + _SYNC_START_UP_S
+    steps = int((min(one.end_s for one in spans) - start_s + ROUNDING_S) / _SYNC_STEP_S)
+    if steps < _SYNC_FEWEST_STEPS:
+        least_s = _SYNC_FEWEST_STEPS * _SYNC_STEP_S
+        raise NotAvailable(f"all flows run together for less than {least_s:g} s")
+    edges = start_s + numpy.arange(steps + 1) * _SYNC_STEP_S
+    return numpy.stack([numpy.diff(carried_mbit(flow, edges)) / _SYNC_STEP_S for flow in flows])
+
+
+def drop_correlation(rates: NDArray[Any]) -> float:
+    """Return the mean correlation between drops of all pairs of flows. Flows that don't drop are
+    left out. Raises NotAvailable if fewer than two are left.
+
+    rates: throughput of flows (rows) over time (columns).
+    """
+    drops = numpy.maximum(-numpy.diff(rates, axis=1), 0.0)
+    # Rates differ by rounding where nothing happens.
+    drops = drops[numpy.ptp(drops, axis=1) > 1e-9 * max(float(numpy.abs(rates).max()), 1e-300)]
+    if len(drops) < 2:
+        raise NotAvailable("fewer than two flows lose throughput at any time")
+    above = numpy.triu_indices(len(drops), 1)
+    mean = float(numpy.corrcoef(drops)[above].mean())
+    if not numpy.isfinite(mean):
+        raise NotAvailable("the flows' throughput has impossible values")
+    return min(max(mean, -1.0), 1.0)
+
+
+def shared_window(flows: Sequence[Flow]) -> Window:
+    """Return the time in which all flows ran. Raises NotAvailable if it is shorter than 1 s."""
+    spans = [flow_window(flow) for flow in flows]
+    start_s, end_s = max(one.start_s for one in spans), min(one.end_s for one in spans)
+    if end_s - start_s < SHORTEST_S:
+        raise NotAvailable(f"all flows run together for {max(end_s - start_s, 0):.3g} s, and "
+                           f"{SHORTEST_S:g} s are needed to compare them")
+    return Window(start_s, end_s)
+
+
+def flow_window(flow: Flow) -> Window:
+    """Return the time from a flow's first interval to its last one, or the requested time if the
+    intervals don't tell it. Raises NotAvailable without intervals."""
+    if not flow.at_s.size:
+        raise NotAvailable(f"the throughput of {flow.name!r} over time is not known")
+    if flow.is_expected:
+        return Window(flow.start_s, flow.end_s)
+    return Window(float((flow.at_s - flow.length_s).min()), float(flow.at_s.max()))
+
+
+def mean_mbps(flow: Flow, window: Window) -> float:
+    """Return a flow's mean throughput in a window, in Mbit/s. It counts as 0 while it didn't run.
+
+    If the flow ran for the whole window and hardly longer, its tool's mean is returned: for some
+    uploads the intervals count what the sender wrote to its socket, and only the mean is the
+    receiver's. Raises NotAvailable without intervals, or if the window has no length.
+    """
+    if not window.length_s > 0:
+        raise NotAvailable("the load had no length")
+    own = flow_window(flow)
+    together_s = min(own.end_s, window.end_s) - max(own.start_s, window.start_s)
+    if flow.mean_mbps is not None and together_s >= SAME_TIME * max(own.length_s, window.length_s):
+        return flow.mean_mbps
+    start, end = carried_mbit(flow, numpy.array([window.start_s, window.end_s]))
+    return float(end - start) / window.length_s
+
+
+def carried_mbit(flow: Flow, at_s: NDArray[Any]) -> Numbers:
+    """Return how many megabits a flow had transferred at each time, by interpolation within its
+    intervals. Raises NotAvailable without intervals.
+
+    at_s: times in epoch seconds.
+    """
+    if not flow.at_s.size:
+        raise NotAvailable(f"the throughput of {flow.name!r} over time is not known")
+    order = numpy.argsort(flow.at_s, kind="stable")
+    ends_s = flow.at_s[order]
+    # If intervals overlap, the later one is taken to begin at the end of the earlier one.
+    starts_s = numpy.maximum(ends_s - flow.length_s[order],
+                             numpy.concatenate([[-numpy.inf], ends_s[:-1]]))
+    megabits = numpy.cumsum(flow.mbps[order] * flow.length_s[order])
+    times_s = numpy.stack([starts_s, ends_s], axis=1).ravel()
+    levels_mbit = numpy.stack([numpy.concatenate([[0.0], megabits[:-1]]), megabits], axis=1).ravel()
+    carried: Numbers = numpy.interp(at_s, times_s, levels_mbit)
+    return carried

@@ -14,7 +14,7 @@ import numpy
 from flent_aqm.base.errors import ConfigError, NotAvailable
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.results.data_file import Numbers
-from flent_aqm.results.metrics import glitches, jitter, loss
+from flent_aqm.results.metrics import latency
 from flent_aqm.results.metrics.percentiles import percentile
 from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.table import METRICS, Unavailable
@@ -96,13 +96,13 @@ STATISTICS: dict[str, Callable[[Numbers], float]] = {
     "count": lambda values: float(values.size),
 }
 OF_LATENCIES: dict[str, tuple[Kind, Callable[[Samples], float]]] = {
-    "loss": (Kind.SHARE, loss.loss_pct),
-    "jitter": (Kind.TIME, jitter.mean_difference_ms),
+    "loss": (Kind.SHARE, latency.loss_pct),
+    "jitter": (Kind.TIME, latency.mean_jitter_ms),
 }
 GLITCHES: dict[str, tuple[Callable[[Run, float], float], Kind]] = {
-    "glitches_per_minute": (glitches.glitches_per_minute, Kind.NUMBER),
-    "longest_glitch": (glitches.longest_glitch_ms, Kind.TIME),
-    "glitch_time": (glitches.glitch_time_pct, Kind.SHARE),
+    "glitches_per_minute": (latency.glitches_per_minute, Kind.NUMBER),
+    "longest_glitch": (latency.longest_glitch_ms, Kind.TIME),
+    "glitch_time": (latency.glitch_time_pct, Kind.SHARE),
 }
 _PERCENTILE = re.compile(r"p(\d{1,2}(?:[._]\d+)?)$")
 TRACES = (*LATENCIES, *SERIES)

@@ -17,7 +17,6 @@ from flent_aqm.base.words import counted
 from flent_aqm.results.grouping import AQM
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import (
-    HIGHER,
     LOST,
     METRICS,
     Metric,
@@ -30,6 +29,7 @@ from flent_aqm.show.figures.numbers import Table
 from flent_aqm.show.figures.study import Figure, Grid
 from flent_aqm.show.looks import DASH, MISSING, QUIET
 from flent_aqm.show.plots.paper import PAPER_INCHES
+from flent_aqm.tools.tool import HIGHER
 
 # Rows of the figure: label, test ("" for the test of the other figures), metric.
 VERDICTS = (

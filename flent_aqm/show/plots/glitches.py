@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
-from flent_aqm.results.metrics.glitches import (
-    THRESHOLDS_MS,
+from flent_aqm.results.metrics.latency import (
+    GLITCH_THRESHOLDS_MS,
     Glitch,
     find_glitches,
     idle_median_ms,
@@ -30,14 +30,16 @@ class AqmGlitchesPlotter(ChartPlotter):
         drawn, reasons = [], []
         for line in lines(self, runs):
             try:
-                drawn.append((line, [_glitches(line, threshold) for threshold in THRESHOLDS_MS]))
+                drawn.append((line, [_glitches(line, threshold_ms)
+                                     for threshold_ms in GLITCH_THRESHOLDS_MS]))
             except NotAvailable as reason:
                 reasons.append(f"{line.label}: {reason}")
         if not drawn:
             raise NotAvailable("\n".join(reasons))
         axis, = self.grid()
         width = 0.8 / len(drawn)
-        crowded = len(drawn) * len(THRESHOLDS_MS) > MOST_PER_INCH * self.figure.get_figwidth()
+        bars_drawn = len(drawn) * len(GLITCH_THRESHOLDS_MS)
+        crowded = bars_drawn > MOST_PER_INCH * self.figure.get_figwidth()
         for place, (line, counted) in enumerate(drawn):
             at = numpy.arange(len(counted)) + (place - (len(drawn) - 1) / 2) * width
             bars = axis.bar(at, [per_minute for per_minute, _ in counted], width * 0.92,
@@ -48,7 +50,8 @@ class AqmGlitchesPlotter(ChartPlotter):
                                   for _, longest in counted],
                            fontsize="xx-small", padding=1, rotation=90 if crowded else 0)
             self.handles.append(bars)
-        axis.set_xticks(range(len(THRESHOLDS_MS)), [f"{one} ms" for one in THRESHOLDS_MS])
+        axis.set_xticks(range(len(GLITCH_THRESHOLDS_MS)),
+                        [f"{threshold_ms} ms" for threshold_ms in GLITCH_THRESHOLDS_MS])
         axis.set_xlabel("glitch: slower than the idle median by more than")
         axis.set_ylabel("glitches per minute under load")
         axis.set_ylim(0, max(1.0, max(high for _, counted in drawn for high, _ in counted)) * 1.15)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flent_aqm.results.grouping import collect
-from flent_aqm.results.metrics.glitches import THRESHOLDS_MS
+from flent_aqm.results.metrics.latency import GLITCH_THRESHOLDS_MS
 from flent_aqm.results.metrics.table import METRICS, Metric
 from flent_aqm.tools.table import SPEED_TESTS
 from release.website.reference.rows import table
@@ -41,7 +41,7 @@ def _pattern(name: str) -> str:
     name = re.sub(r"^ookla_style_(iqm|low|high|jitter)(?=_)", "ookla_style_STAT", name)
     name = re.sub(rf"^((?:latency|page|flow_rtt|queue)_\w+?_)({_STATISTICS})(?=_(?:ms|bytes)$)",
                   r"\1STAT", name)
-    return re.sub(rf"(?<=_)({'|'.join(map(str, THRESHOLDS_MS))})ms(?=_|$)", "Tms", name)
+    return re.sub(rf"(?<=_)({'|'.join(map(str, GLITCH_THRESHOLDS_MS))})ms(?=_|$)", "Tms", name)
 
 
 def _members(pattern: str, group: Sequence[Metric]) -> str:

@@ -10,8 +10,7 @@ import numpy
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import Numbers, numbers, read_data_file
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.shared_time import flow_window, mean_mbps
-from flent_aqm.results.metrics.throughput import FRAME_BYTES, PAYLOAD_BYTES
+from flent_aqm.results.metrics.throughput import FRAME_BYTES, PAYLOAD_BYTES, flow_window, mean_mbps
 from flent_aqm.results.metrics.window import Window
 
 WAY = "upload"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.paths import cache_to_write, resource_dir
-from flent_aqm.results.metrics.l4s import not_in_l
+from flent_aqm.results.metrics.queue import not_in_l
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.tree import NOTES

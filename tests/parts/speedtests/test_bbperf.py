@@ -14,7 +14,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.load_window import SOURCE
 from flent_aqm.parts.speedtests import bbperf
 from flent_aqm.results.data_file import read_data_file
-from flent_aqm.results.metrics.flow_rtt import flow_rtt_ms
+from flent_aqm.results.metrics.latency import flow_rtt_ms
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.show.figures.speedtests import TELLS, row_of

@@ -11,16 +11,7 @@ import numpy
 import pytest
 
 from flent_aqm.base.errors import LostProbe, NotAvailable
-from flent_aqm.results.metrics import (
-    aim,
-    cross,
-    glitches,
-    libreqos,
-    loss,
-    percentiles,
-    qoo,
-    rpm,
-)
+from flent_aqm.results.metrics import cross, grades, latency, percentiles, rpm
 from flent_aqm.results.metrics.flows import Flow, Points
 from flent_aqm.results.metrics.queue import backlog_bytes, drop_pct, marks, requeues
 from flent_aqm.results.metrics.run import Run, Samples
@@ -74,27 +65,27 @@ def samples_of(rtt_ms: list[float], spacing_ms: float = 10.0) -> Samples:
 
 def test_glitch_is_above_the_threshold_and_lasts_to_the_next_probe() -> None:
     """A probe at the threshold is none yet; probes 20 ms apart are near enough."""
-    events = glitches.find_glitches(samples_of([20, 120, 120.1, 20, 20], 20), 20, 100)
+    events = latency.find_glitches(samples_of([20, 120, 120.1, 20, 20], 20), 20, 100)
     assert [(one.start_s, one.length_ms) for one in events] == [(0.04, 20.0)]
-    assert glitches.find_glitches(samples_of([20, 120]), 20, 100) == []
+    assert latency.find_glitches(samples_of([20, 120]), 20, 100) == []
     with pytest.raises(NotAvailable, match=r"20\.1 ms apart, and glitches need 20 ms at most"):
-        glitches.find_glitches(samples_of([20], 20.1), 20, 100)
+        latency.find_glitches(samples_of([20], 20.1), 20, 100)
 
 
 def test_glitches_are_one_up_to_a_pause_of_100_ms() -> None:
     """Ten good probes 10 ms apart are between two glitches, nine within one."""
     trace = [500.0, *[20.0] * 9, 500.0, *[20.0] * 11, 500.0]
-    events = glitches.find_glitches(samples_of(trace), 20, 100)
+    events = latency.find_glitches(samples_of(trace), 20, 100)
     assert [one.length_ms for one in events] == pytest.approx([110, 10])
 
 
 def test_glitch_time_is_a_share_of_the_load(make_run: MakeRun) -> None:
     """Half of 10 s, and never more than all of it."""
     half = make_run([20.0] * 500 + [500.0] * 500)
-    assert glitches.glitch_time_pct(half, 100) == pytest.approx(50, abs=0.2)
-    assert glitches.glitches_per_minute(half, 100) == pytest.approx(6)
-    assert glitches.glitch_time_pct(make_run([500.0] * 1000), 100) == pytest.approx(100)
-    assert glitches.longest_glitch_ms(make_run([20.0] * 1000), 100) == 0
+    assert latency.glitch_time_pct(half, 100) == pytest.approx(50, abs=0.2)
+    assert latency.glitches_per_minute(half, 100) == pytest.approx(6)
+    assert latency.glitch_time_pct(make_run([500.0] * 1000), 100) == pytest.approx(100)
+    assert latency.longest_glitch_ms(make_run([20.0] * 1000), 100) == 0
 
 
 def test_glitches_are_told_for_each_threshold(make_run: MakeRun) -> None:
@@ -156,7 +147,7 @@ def test_rpm_needs_ten_samples(make_run: MakeRun) -> None:
     (2.4, "D"), (1.5, "D"), (1.4, "F"), (1, "F")])
 def test_libreqos_total_grade_at_its_thresholds(points: float, grade: str) -> None:
     """A grade begins at half a point below its number."""
-    assert libreqos.total_grade(points) == grade
+    assert grades.libreqos_grade(points) == grade
 
 
 @pytest.mark.parametrize(("idle_ms", "most"), [
@@ -164,20 +155,20 @@ def test_libreqos_total_grade_at_its_thresholds(points: float, grade: str) -> No
 def test_libreqos_total_is_bounded_by_the_idle_link(
         make_run: MakeRun, idle_ms: float, most: float) -> None:
     """Where the load adds nothing."""
-    assert libreqos.total_points(make_run([idle_ms] * 200, [idle_ms] * 300)) == most
+    assert grades.libreqos_points(make_run([idle_ms] * 200, [idle_ms] * 300)) == most
 
 
 def test_libreqos_wants_a_second_of_a_phase(make_run: MakeRun) -> None:
     """102 probes 10 ms apart are more than one, 98 aren't."""
-    assert libreqos.rise_ms(make_run([31.0] * 102)) == pytest.approx(10)
+    assert grades.libreqos_rise_ms(make_run([31.0] * 102)) == pytest.approx(10)
     with pytest.raises(NotAvailable, match="no phase of the load has probes that came back"):
-        libreqos.rise_ms(make_run([31.0] * 98))
+        grades.libreqos_rise_ms(make_run([31.0] * 98))
 
 
 def test_qoo_falls_from_optimal_to_unusable() -> None:
     """Each of the draft's bounds; the least counts; throughput is enough or not."""
     def score(p99: float, p999: float, loss: float, mbps: float = 4) -> float:
-        return qoo.score(qoo.EXAMPLE, {99: p99, 99.9: p999}, loss, mbps)
+        return grades.qoo_score(grades.QOO_EXAMPLE, {99: p99, 99.9: p999}, loss, mbps)
 
     assert score(200, 300, 1) == score(100, 100, 0) == 100
     assert score(500, 300, 1) == score(200, 600, 1) == score(200, 300, 5) == 0
@@ -187,22 +178,22 @@ def test_qoo_falls_from_optimal_to_unusable() -> None:
     assert score(200, 300, 2) == pytest.approx(75)
     assert score(230, 360, 2) == pytest.approx(75)
     assert score(200, 300, 1, 3.99) == 0
-    p99 = qoo.EXAMPLE_P99
-    assert qoo.score(p99, {99: 350}, 0, 4) == 50
+    p99 = grades.QOO_EXAMPLE_P99
+    assert grades.qoo_score(p99, {99: 350}, 0, 4) == 50
     assert (p99.latency_ms, p99.loss_pct, p99.throughput_mbps) == ({99: (200, 500)}, (1, 5), 4)
 
 
 def test_aim_thins_probes_to_400_ms_less_a_little() -> None:
     """Probes every 395 ms are all kept, of those every 394 each second; lost ones never."""
     def kept(spacing_ms: float, count: int = 10) -> list[float]:
-        return [*aim.thinned_ms(samples_of([float(n) for n in range(count)], spacing_ms))]
+        return [*grades.thinned_ms(samples_of([float(n) for n in range(count)], spacing_ms))]
 
     assert kept(396) == list(range(10))
     assert kept(394) == [0, 2, 4, 6, 8]
     lost = samples_of([numpy.inf, 1.0, numpy.inf, 3.0], 400)
-    assert aim.thinned_ms(lost).tolist() == [1, 3]
+    assert grades.thinned_ms(lost).tolist() == [1, 3]
     with pytest.raises(NotAvailable, match="none of the probes came back"):
-        aim.thinned_ms(samples_of([numpy.inf]))
+        grades.thinned_ms(samples_of([numpy.inf]))
 
 
 def noticed(start_s: float = 0.0, end_s: float = 10.0, **points: list[tuple[float, float]]) -> Flow:
@@ -320,10 +311,10 @@ def test_loss_of_udp_is_that_of_all_flows_whose_receiver_tells(make_run: MakeRun
                    for flow, (sent, lost) in zip(run.way("upload"), losses, strict=True)]
         return replace(run, flows=(*uploads, *run.way("download")))
 
-    assert loss.udp_loss_pct(with_losses((900, 9), (100, 11), (None, None)), "upload") == 2
-    assert loss.udp_loss_pct(with_losses((10, 0), (None, 5), (None, None)), "upload") == 0
+    assert latency.udp_loss_pct(with_losses((900, 9), (100, 11), (None, None)), "upload") == 2
+    assert latency.udp_loss_pct(with_losses((10, 0), (None, 5), (None, None)), "upload") == 0
     for counts in ((0, 0), (10, 11), (10, -1)):
         with pytest.raises(NotAvailable, match="the receiver of UDP tells"):
-            loss.udp_loss_pct(with_losses(counts, (None, None), (None, None)), "upload")
+            latency.udp_loss_pct(with_losses(counts, (None, None), (None, None)), "upload")
     with pytest.raises(NotAvailable, match="no UDP flow in download"):
-        loss.udp_loss_pct(with_losses((900, 9), (100, 11), (1, 1)), "download")
+        latency.udp_loss_pct(with_losses((900, 9), (100, 11), (1, 1)), "download")

@@ -11,8 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flent_aqm.base.errors import NotAvailable
-from flent_aqm.results.metrics.percentiles import of_any, percentile, percentile_or_lost
-from flent_aqm.results.metrics.trimmed import trimmed_mean
+from flent_aqm.results.metrics.percentiles import (
+    of_any,
+    percentile,
+    percentile_or_lost,
+    trimmed_mean,
+)
 
 
 @pytest.mark.parametrize(("count", "percent"), [

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from flent_aqm.results.metrics.compare import cliffs_delta, summarise, variance_share
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.table import HIGHER, LOWER, METRICS, Unavailable, values
+from flent_aqm.results.metrics.table import METRICS, Unavailable, values
+from flent_aqm.tools.tool import HIGHER, LOWER
 
 MakeRun = Callable[..., Run]
 

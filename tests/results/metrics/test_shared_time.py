@@ -15,8 +15,8 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run, as_run
-from flent_aqm.results.metrics.shared_time import carried_mbit, mean_mbps, shared_window
 from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.metrics.throughput import carried_mbit, mean_mbps, shared_window
 from flent_aqm.results.metrics.window import Window
 
 RATE_MBPS = 100.0

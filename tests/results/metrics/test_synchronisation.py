@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.run import Run, as_run
-from flent_aqm.results.metrics.synchronisation import drop_correlation, synchronisation
+from flent_aqm.results.metrics.throughput import drop_correlation, synchronisation
 
 START_S = 1_767_225_600.0
 few = settings(max_examples=50, deadline=None, derandomize=True)

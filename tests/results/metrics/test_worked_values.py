@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from flent_aqm.results.metrics import aim, dslreports, libreqos, qoo, rpm
+from flent_aqm.results.metrics import grades, rpm
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable, digits
 from flent_aqm.results.metrics.throughput import jain
@@ -69,8 +69,8 @@ def test_three_stalls_hide_from_all_but_tails_and_glitches(make_run: MakeRun) ->
     assert value(run, "latency_idle_median_ms") == 21
     assert round(value(run, "ookla_style_iqm_download_ms")) == 21
     assert round(value(run, "aim_loaded_latency_download_ms")) == 21
-    assert dslreports.grade(value(run, "dslreports_rise_ms")) == "A"
-    assert libreqos.grade(value(run, "libreqos_rise_ms")) == "A"
+    assert grades.bufferbloat_grade(value(run, "dslreports_rise_ms")) == "A"
+    assert grades.bufferbloat_grade(value(run, "libreqos_rise_ms")) == "A"
     assert round(value(run, "rpm_ietf_estimate")) == pytest.approx(2861, abs=2)
     assert value(run, "latency_loaded_p99_ms") == 520
     assert value(run, "glitches_per_minute_100ms") == pytest.approx(18)
@@ -91,14 +91,14 @@ def test_rpm_class_at_its_thresholds(number: float, word: str) -> None:
     (200, "D"), (399, "D"), (400, "F")])
 def test_dslreports_grade_at_its_thresholds(rise_ms: float, grade: str) -> None:
     """A grade ends below its threshold."""
-    assert dslreports.grade(rise_ms) == grade
+    assert grades.bufferbloat_grade(rise_ms) == grade
 
 
 @pytest.mark.parametrize(("rise_ms", "grade"), [
     (0, "A+"), (4.99, "A+"), (5, "A"), (30, "B"), (60, "C"), (200, "D"), (399, "D"), (400, "F")])
 def test_libreqos_grade_at_its_thresholds(rise_ms: float, grade: str) -> None:
     """A grade ends below its threshold."""
-    assert libreqos.grade(rise_ms) == grade
+    assert grades.bufferbloat_grade(rise_ms) == grade
 
 
 def test_libreqos_grades_phases_apart_and_the_total_is_their_mean(make_run: MakeRun) -> None:
@@ -167,7 +167,7 @@ def test_aim_points_change_at_each_threshold(name: str) -> None:
     """The other numbers are at their best, 20 points for each of latency and increase."""
     def points(number: float) -> float:
         inputs: dict[str, Any] = {"latency_ms": 1.0, "increase_ms": 1.0, "loss": None, name: number}
-        return aim.points(**inputs)
+        return grades.aim_points(**inputs)
 
     others = 20 if name in ("latency_ms", "increase_ms") else 40
     before, table = AIM_POINTS[name]
@@ -182,7 +182,8 @@ def test_aim_word_changes_at_each_threshold(experience: str) -> None:
     """Five words, in the order of points."""
     words = ["bad", "poor", "average", "good", "great"]
     for cut, below, at in zip(AIM_WORDS[experience], words, words[1:], strict=False):
-        assert (aim.word(experience, cut - 1), aim.word(experience, cut)) == (below, at)
+        words_around = [grades.aim_word(experience, points) for points in (cut - 1, cut)]
+        assert words_around == [below, at]
 
 
 def test_aim_loaded_latency_is_of_the_last_20_probes(make_run: MakeRun) -> None:
@@ -213,8 +214,8 @@ def test_aim_points_of_a_steady_run(
 
 def test_qoo_of_the_drafts_example_is_50() -> None:
     """Latency 50, loss 75, throughput enough: the least of them."""
-    assert qoo.score(qoo.EXAMPLE, {99: 350, 99.9: 375}, 2, 28) == pytest.approx(50)
-    assert qoo.score(qoo.EXAMPLE, {99: 350, 99.9: 375}, 2, 3.9) == 0
+    assert grades.qoo_score(grades.QOO_EXAMPLE, {99: 350, 99.9: 375}, 2, 28) == pytest.approx(50)
+    assert grades.qoo_score(grades.QOO_EXAMPLE, {99: 350, 99.9: 375}, 2, 3.9) == 0
 
 
 def test_jain_index_of_equal_and_of_starved_flows() -> None:

@@ -31,14 +31,13 @@ from flent_aqm.parts.kernels.verdict.chance import (
 from flent_aqm.parts.kernels.verdict.pairs import Cell, Comparison
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.table import (
-    HIGHER,
     METRICS,
-    NEITHER,
     Metric,
     Unavailable,
     ranked,
 )
 from flent_aqm.results.metrics.throughput import shares_line
+from flent_aqm.tools.tool import HIGHER, NEITHER
 
 BETTER, WORSE, SAME, MIXED, UNTOLD = "better", "worse", "same", "mixed", "can't tell"
 USUAL = (
