@@ -61,7 +61,7 @@ class Facts:
     """Describes the testbed in each data file, beside the requested settings."""
 
     # Of the kernel that runs the hosts: `version`, `hash` (None if it isn't built here), and `name`
-    # if the user built it.
+    # if the user built it, with `tc`, the hash of the tc that was built with it, if there is one.
     kernel: Mapping[str, str | None]
     # Settings of the hosts, such as tcp_congestion_control.
     hosts: Mapping[str, object]

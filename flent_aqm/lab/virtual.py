@@ -315,8 +315,11 @@ class VirtualTestbed:
     def facts(self, kernel: str = STOCK) -> Facts:
         """Return the guest's kernel, and the congestion control of its hosts."""
         built_kernel = self.kernel(kernel)
-        return Facts({"version": built_kernel.version, "hash": built_kernel.hash,
-                      **({} if kernel == STOCK else {"name": kernel})},
+        own: dict[str, str | None] = {}
+        if kernel != STOCK:
+            tc = find_named(kernel).tc
+            own = {"name": kernel, **({"tc": tc} if tc else {})}
+        return Facts({"version": built_kernel.version, "hash": built_kernel.hash, **own},
                      {"tcp_congestion_control": defaults.TCP_CONGESTION_CONTROL})
 
     def kernel(self, name: str) -> Kernel:

@@ -79,6 +79,8 @@ class ScoredFile:
     notes: Sequence[str] = ()
     # The router's counters after the run, by names such as `up qdisc drops`, for `verdict`.
     counters: Mapping[str, float] = field(default_factory=dict)
+    # Name of a program that the run was made with -> its version, for `verdict`.
+    programs: Mapping[str, str] = field(default_factory=dict)
 
 
 def score(run: Run) -> ScoredFile:

@@ -30,6 +30,8 @@ from flent_aqm.parts.kernels.verdict.decide import (
     judge,
 )
 from flent_aqm.parts.kernels.verdict.exercised import exercise
+from flent_aqm.parts.kernels.verdict.made_with import differing as differing_programs
+from flent_aqm.parts.kernels.verdict.made_with import programs
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER, add_seeds
 from flent_aqm.parts.kernels.verdict.pairs import Cell, Comparison, pair
 from flent_aqm.parts.kernels.verdict.suggest import suggest
@@ -158,7 +160,8 @@ def _status(expected: str, *, worse: bool, better: bool, differs: bool, is_decid
 
 def _compared(sides: Sequence[Sequence[ScoredFile]], failed: Sequence[Failed],
               names: Sequence[str]) -> tuple[Comparison, list[JudgedMetric]]:
-    comparison = replace(pair(*sides), failed=Counter(run.side for run in failed))
+    comparison = replace(pair(*sides), failed=Counter(run.side for run in failed),
+                         programs=differing_programs(*sides))
     return comparison, judge(comparison, names)
 
 
@@ -221,6 +224,8 @@ def scored(files: Sequence[Path]) -> list[ScoredFile]:
 def _with_samples(data: DataFile) -> ScoredFile:
     samples = json.dumps(data.raw_values, sort_keys=True).encode()
     aqm = data.metadata.get("AQM")
-    after = aqm.get("after") if isinstance(aqm, dict) else None
+    aqm = aqm if isinstance(aqm, dict) else {}
+    after = aqm.get("after")
     return replace(score(as_run(data)), samples=hashlib.sha256(samples).hexdigest(),
-                   counters=flat(after.get("counters") if isinstance(after, dict) else None))
+                   counters=flat(after.get("counters") if isinstance(after, dict) else None),
+                   programs=programs(aqm))

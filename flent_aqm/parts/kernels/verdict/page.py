@@ -74,10 +74,15 @@ def first_words(comparison: Comparison, judged: Sequence[JudgedMetric],
     else:
         parts.append(sentence(comparison, judged))
     parts = [*parts[:-1], *counter_sentences(comparison), parts[-1]]
-    beside = [name for name in comparison.compared if name != KERNEL]
-    if beside and KERNEL in comparison.compared:
-        parts.insert(0, "The sides differ in more than the kernel: "
-                        f"{', '.join(beside)}; build and run both with the same options.")
+    beside = [f"{name} {versions}" for name, versions in comparison.programs.items()]
+    if KERNEL in comparison.compared:
+        beside = [*(name for name in comparison.compared if name != KERNEL), *beside]
+        if beside:
+            parts.insert(0, "The sides differ in more than the kernel: "
+                            f"{', '.join(beside)}; build and run both with the same options.")
+    elif beside:
+        parts.insert(0, f"The sides were made with different programs: {', '.join(beside)}; run "
+                        "both with the same.")
     return " ".join(parts)
 
 

@@ -426,6 +426,40 @@ def test_sides_that_differ_in_more_than_the_kernel_are_named_first() -> None:
     assert "differ" not in first_words(comparison, judge(comparison), None)
 
 
+@pytest.mark.parametrize(("facts", "words"), [
+    ({"kernel": {"version": "7.3.4", "hash": "b", "name": "mine", "tc": "5eed"}, "requested":
+      {"aqm": "foo"}}, "# The sides differ in more than the kernel: tc of the kernel none (base) "
+      "and 5eed (test); build and run both with the same options. "),
+    ({"kernel": {"version": "7.2.1", "hash": "b", "name": "mine"}}, "# The sides differ in more "
+     "than the kernel: Linux 7.3.4 (base) and 7.2.1 (test); "),
+    ({"flent_aqm": "0.3.0", "flent_aqm_hash": "cafe"}, "# The sides were made with different "
+     "programs: flent-aqm "),
+    # The lab takes the kernel's tc for a queue that the usual one doesn't know.
+    ({"kernel": {"version": "7.3.4", "hash": "b", "tc": "5eed"}}, "# The same: "),
+    ({}, "# The same: "),
+])
+def test_another_tc_or_version_is_named_first(
+    facts: dict[str, dict[str, str]], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = []
+    for name, changed in (("base", {}), ("test", facts)):
+        folder = write(tmp_path / name, "5ms", 0)
+        sides.append(str(folder))
+        for path in folder.iterdir():
+            whole = json.loads(gzip.decompress(path.read_bytes()))
+            aqm = whole["metadata"]["AQM"]
+            aqm |= {"kernel": {"version": "7.3.4", "hash": "b"}, "flent_aqm": "0.2.0"}
+            own = {key: value for key, value in changed.items() if key != "requested"}
+            aqm |= own
+            # Of both sides: a queue is no difference.
+            aqm["requested"] |= facts.get("requested", {})
+            kernel = aqm["kernel"].get("name")
+            aqm["requested"]["kernel"] = kernel or "stock"
+            path.write_bytes(gzip.compress(json.dumps(whole).encode(), 1))
+    main(["verdict", "--no-coverage", "--base", sides[0], "--test", sides[1]])
+    assert capsys.readouterr().out.replace("\\", "").startswith(words)
+
+
 def test_nothing_missing_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same folder twice is a mistake; a run that failed, and one without a partner, leave open
     what they would have said."""

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Programs that each side's runs were made with. If they differ between the sides, a difference
+between the samples need not come from the change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from flent_aqm.base.words import plain
+from flent_aqm.results.score.shown import ScoredFile
+from flent_aqm.spec.queues.table import QUEUES
+
+NONE = "none"
+LINUX, OWN_TC = "Linux", "tc of the kernel"
+# Versions in a data file that are told by another name.
+_KERNEL = "lab kernel"
+
+
+def programs(aqm: Mapping[str, object]) -> dict[str, str]:
+    """Return name of a program -> its version, from the AQM metadata of a data file.
+
+    The tc that was built with the kernel (`kernel build --tc`) counts only for a queue that needs
+    it: the lab uses it for no other.
+    """
+    kernel, tools, requested = (one if isinstance(one := aqm.get(name), dict) else {}
+                                for name in ("kernel", "tools", "requested"))
+    found = {str(name): str(version) for name, version in tools.items()
+             if version and name != _KERNEL}
+    if version := kernel.get("version"):
+        found[LINUX] = str(version)
+    if requested.get("aqm") not in QUEUES and kernel.get("tc"):
+        found[OWN_TC] = str(kernel["tc"])
+    if version := aqm.get("flent_aqm"):
+        found["flent-aqm"] = f"{version} ({aqm.get('flent_aqm_hash', 'unknown')})"
+    return found
+
+
+def differing(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> dict[str, str]:
+    """Return name of a program -> "versions of base, versions of test", where they differ."""
+    names = sorted({name for run in (*base, *test) for name in run.programs})
+    return {name: f"{ours} (base) and {theirs} (test)" for name in names
+            if (ours := _versions(base, name)) != (theirs := _versions(test, name))}
+
+
+def _versions(runs: Sequence[ScoredFile], name: str) -> str:
+    return " or ".join(sorted({plain(run.programs.get(name, NONE)) for run in runs}))
