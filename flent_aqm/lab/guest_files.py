@@ -267,13 +267,17 @@ def _first_lines(python: str) -> str:
 
 def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
     """Write the topology's files to `folder`, if any, and return the shell variables of optional
-    features: topology, TCP ECN, transmit queues, second destination, modem. Empty if the scenario
+    features: topology, TCP ECN, GSO, reordering, transmit queues, second destination, modem. Empty if the scenario
     uses none."""
     variables: dict[str, str] = {}
     if scenario.path.topology != DUMBBELL:
         variables |= write_topology(folder, parse_topology("topology", scenario.path.topology))
     if scenario.hosts.tcp_ecn:
         variables["TCP_ECN"] = "yes" if scenario.hosts.tcp_ecn is True else scenario.hosts.tcp_ecn
+    if scenario.hosts.host_gso:
+        variables["HOST_GSO"] = "yes"
+    if scenario.path.reorder_ms:
+        variables["REORDER_US"] = str(round(scenario.path.reorder_ms * 1000))
     if (scenario.router.tx_queues or 1) > 1:
         variables["TX_QUEUES"] = str(scenario.router.tx_queues)
     if scenario.path.dest2_delay_ms is not None:

@@ -3,7 +3,7 @@
 
 Imported whenever that test is loaded, also in the guest, so it imports little.
 
-    flows=2xreno+1xudp8@20-40+1xudp3~390+1xcubic/dest2+client2:1xcubic
+    flows=2xreno+1xudp8@20-40+1xudp3~390+1xudp5-ect1+1xcubic/dest2+client2:1xcubic
           | |    |    |             |           |      |
           | |    |    |             |           |      from that host instead of the client
           | |    |    |             |           to that host instead of the first server
@@ -36,7 +36,7 @@ SECOND_SERVER = "dest2"
 # Regular expressions for the test parameters, also for values from a data file (flent_settings.py).
 _NUMBER = r"\d{1,5}(?:\.\d{1,6})?"
 _GROUP = (rf"(?:(?P<source>{defaults.HOST_NAME}):)?(?P<count>[1-9]\d{{0,2}})x"
-          rf"(?:udp(?P<udp>{_NUMBER})(?:~(?P<burst>1000|[1-9]\d{{0,2}}))?"
+          rf"(?:udp(?P<udp>{_NUMBER})(?:~(?P<burst>1000|[1-9]\d{{0,2}}))?(?P<ect1>-ect1)?"
           r"|(?P<tcp>(?!udp)[a-z][a-z0-9_]{0,14}))"
           rf"(?:@(?P<start>{_NUMBER})-(?P<stop>{_NUMBER}))?(?:/(?P<host>{defaults.HOST_NAME}))?")
 _UNNAMED = re.sub(r"\?P<\w+>", "?:", _GROUP)
@@ -63,6 +63,8 @@ class Group:
     udp_mbps: float
     # Number of UDP packets that are sent at once, 0 for an even pace.
     burst_packets: int
+    # Whether UDP packets are sent as ECT(1), as those of a low-latency sender (RFC 9331).
+    ect1: bool
     # Begin and end, counted from the beginning of the load.
     start_s: float
     stop_s: float
@@ -85,7 +87,7 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
         groups = [_group(part, load_s) for part in text.split("+")]
     if not groups:
         refuse(f"flows: {text!r} is not understood; expected groups such as 2xreno, "
-               f"1xudp8@20-40, 1xudp3~390, 1xcubic/{SECOND_SERVER} or client2:1xcubic with + "
+               f"1xudp8@20-40, 1xudp3~390, 1xudp5-ect1, 1xcubic/{SECOND_SERVER} or client2:1xcubic with + "
                f"between, at most {len(defaults.IPERF3_FLOW_PORTS)} of them")
     for group in groups:
         too_short = round(group.stop_s - group.start_s, 6) < SHORTEST_FLOW_S
@@ -103,8 +105,8 @@ def _group(text: str, load_s: float) -> Group:
     assert match, text
     part = match.groupdict()
     return Group(text, int(part["count"]), part["tcp"] or "", float(part["udp"] or 0),
-                 int(part["burst"] or 0), float(part["start"] or 0), float(part["stop"] or load_s),
-                 part["host"] or "", part["source"] or "")
+                 int(part["burst"] or 0), bool(part["ect1"]), float(part["start"] or 0),
+                 float(part["stop"] or load_s), part["host"] or "", part["source"] or "")
 
 
 def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
@@ -165,6 +167,8 @@ def data_sets(groups: Sequence[Group], direction: str, host: str, load_start_s: 
             "congestion_control": group.congestion_control or None,
             "udp_mbps": group.udp_mbps, "burst_packets": group.burst_packets,
             "units": "Mbits/s"}
+        if group.ect1:
+            by_series[name]["ect1"] = True
         if group.source and scenario is not None:
             source = parse_topology("topology", scenario.path.topology).source(group.source)
             by_series[name] |= {"from_host": group.source, "start_with": source.command,

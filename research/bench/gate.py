@@ -9,7 +9,9 @@ those that are there?
     python -m research.bench.gate power -o results/power
         21 kernels: research/bench/defects.py
     python -m research.bench.gate others -o results/others
-        defects of kinds that others have chosen: which of them are worse, and which never ran
+        14 defects of kinds that others have chosen: which of them are worse, and which never ran
+    python -m research.bench.gate further -o results/further
+        12 more, chosen without regard to what the cells find
 
 All write research/bench/results/gate-WHAT-DATE.json, and their part of docs/results/gate.md. Runs
 that are in the folder already are not made again. The exit status is 1 if there was a false alarm,
@@ -38,13 +40,14 @@ from flent_aqm.parts.kernels.verdict.decide import SAME, UNTOLD, USUAL, WORSE, j
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER
 from flent_aqm.parts.kernels.verdict.page import sentence
 from flent_aqm.parts.kernels.verdict.pairs import SEED, pair
+from flent_aqm.parts.kernels.verdict.suggest import table
 from flent_aqm.results import status
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.setup.kernel.recipe import stock_source
-from research.bench.defects import DEFECTS, OTHERS
+from research.bench.defects import DEFECTS, FURTHER, OTHERS, Planted
 from research.bench.gate_page import write_part
 from research.validation.stamp import Made, made_of
 
@@ -74,7 +77,7 @@ class Comparison:
 def main() -> int:
     """Run what is asked for; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("false-alarms", "power", "others"))
+    parser.add_argument("what", choices=("false-alarms", "power", "others", "further"))
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
     parser.add_argument("--comparisons", type=int, default=20,
                         help="of false-alarms (default: %(default)s)")
@@ -83,7 +86,10 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=0,
                         help="of false-alarms: compare so many pairs of sets more, of seeds that "
                              "are drawn from all runs (default: %(default)s)")
-    parser.add_argument("--only", default="", help="of power: changes with this in their names")
+    parser.add_argument("--only", default="", help="of power, others, further: changes with this "
+                        "in their names; what was found of the rest before is kept")
+    parser.add_argument("--whole-gate", action="store_true",
+                        help="of others, further: all cells (default: those named beside each)")
     parser.add_argument("--cells", default="", metavar="NAME,...",
                         help="of power: these cells alone, such as one_flow,fair")
     parser.add_argument("--minutes", type=float, default=8.0,
@@ -100,9 +106,10 @@ def main() -> int:
         made = [replace(one, right=not one.seen) for one in made]
         good = sum(one.right for one in made)
         print(f"{good} of {len(made)} comparisons of a kernel with itself: not different")
-    elif args.what == "others":
-        made = others(output, args.only, args.cells)
-        results["cells"] = args.cells or "all"
+    elif args.what in ("others", "further"):
+        made = others(output, OTHERS if args.what == "others" else FURTHER, args.only,
+                      args.whole_gate)
+        results["cells"] = "all" if args.whole_gate else "named"
         good = sum(one.right for one in made)
         print(f"{good} of {len(made)} defects: worse, or said not to have run")
     else:
@@ -231,42 +238,64 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
 
 # Statuses of `flent-aqm verdict` that don't call a defect harmless -> what the page says.
 _NOT_MISSED = {1: "worse", 4: "not exercised", 5: "better"}
+REFUSED = "refused"
 
 
-def others(output: Path, only: str, cells: str) -> list[Comparison]:
-    """Build a kernel for each defect of OTHERS, and have `flent-aqm verdict` judge it, with
-    coverage. Right is "worse", and "not exercised" with the lines that never ran."""
+def others(output: Path, defects: Sequence[Planted], only: str, whole_gate: bool
+           ) -> list[Comparison]:
+    """Build a kernel for each defect, and have `flent-aqm verdict` judge it: by its samples, and
+    with coverage where these don't show that it is worse. Right is "worse", "not exercised" with
+    the lines that never ran, or that `kernel build` refuses what isn't compiled."""
     source = stock_source()
     if source is None:
         raise SystemExit("bench.gate: no kernel is set up: make setup")
     tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
-    batch = resource_dir("batches") / "gate.batch"
     output.mkdir(parents=True, exist_ok=True)
     judged = []
-    for number, planted in enumerate(OTHERS):
-        if only not in planted.name:
-            continue
-        folder, base = output / f"change{number}", base_folder(output, planted.overrides)
-        patch, name = output / f"change{number}.patch", f"gate-other{number}"
-        patch.write_text(planted.patch(tree))
-        overrides = [*planted.overrides, *([f"for_check={cells}"] if cells else [])]
-        sweep(batch, base, overrides)
-        subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch], check=True)
-        took_s = sweep(batch, folder, [*overrides, f"kernel={name}"])
-        page = folder.with_suffix(".md")
-        done = subprocess.run(
-            [BIN / "flent-aqm", "verdict", "--base", base, "--test", folder, "-o", page],
-            check=False, stdout=subprocess.PIPE, text=True)
-        said = done.stdout.strip() or f"every run failed (status {done.returncode})"
-        subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=False,
-                       stderr=subprocess.DEVNULL)
-        status_word = _NOT_MISSED.get(done.returncode, "")
-        print(f"{planted.name}: status {done.returncode}: {said}", flush=True)
-        judged.append(Comparison(
-            planted.name, {status_word: said} if status_word else {}, said, took_s,
-            aqm=planted.overrides[0].removeprefix("aqm="), has_effect=True,
-            right=status_word in ("worse", "not exercised")))
+    for number, planted in enumerate(defects):
+        note = output / f"change{number}.json"
+        if only in planted.name and not note.exists():
+            one = _of_other(output, number, planted, tree, whole_gate)
+            note.write_text(json.dumps(asdict(one), indent=1) + "\n")
+        if note.exists():
+            kept = json.loads(note.read_text())
+            judged.append(Comparison(**{**kept, "identical": tuple(kept["identical"])}))
     return judged
+
+
+def _of_other(output: Path, number: int, planted: Planted, tree: Path, whole_gate: bool
+              ) -> Comparison:
+    """Build one defect's kernel, run its cells and those of set-up's kernel, and judge it."""
+    folder, base = output / f"change{number}", base_folder(output, planted.overrides)
+    patch, name = output / f"change{number}.patch", f"gate-{output.name}{number}"
+    patch.write_text(planted.patch(tree))
+    batch = resource_dir("batches") / "gate.batch"
+    cells = list(table()) if whole_gate else list(planted.cells)
+    aqm = planted.overrides[0].removeprefix("aqm=")
+    built = subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch],
+                           check=False, stderr=subprocess.PIPE, text=True)
+    if built.returncode:
+        said = built.stderr.strip().splitlines()[-1]
+        print(f"{planted.name}: refused: {said}", flush=True)
+        return Comparison(planted.name, {REFUSED: said}, said, aqm=aqm, has_effect=True)
+    for cell in cells:
+        sweep(batch, base / cell, [*planted.overrides, f"for_check={cell}"])
+    overrides = [*planted.overrides, f"for_check={','.join(cells)}", f"kernel={name}"]
+    took_s = sweep(batch, folder, overrides)
+    command = [BIN / "flent-aqm", "verdict", "--base", *(base / cell for cell in cells),
+               "--test", folder, "-o", folder.with_suffix(".md")]
+    done = subprocess.run([*command, "--no-coverage"], check=False, stdout=subprocess.PIPE,
+                          text=True)
+    if done.returncode != 1:
+        done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+    subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=False,
+                   stderr=subprocess.DEVNULL)
+    failed = list(failed_runs("test", [folder]))
+    said = done.stdout.strip() or (failed[0].cause if failed else f"status {done.returncode}")
+    word = _NOT_MISSED.get(done.returncode, "")
+    print(f"{planted.name}: status {done.returncode}: {said}", flush=True)
+    return Comparison(planted.name, {word: said} if word else {}, said, took_s, aqm=aqm,
+                      has_effect=True, right=word in ("worse", "not exercised"))
 
 
 def base_folder(output: Path, overrides: Sequence[str]) -> Path:

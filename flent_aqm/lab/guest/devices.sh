@@ -90,12 +90,15 @@ END
     host_tcp
 }
 
-# Set up an end host's network card. tso and gso are off, so that the queue gets single packets. gro
-# is on: packets of a flow that one interrupt brings are handed to TCP together. In the lab at least
+# Set up an end host's network card. tso and gso are off, so that the queue gets single packets, but
+# with HOST_GSO. gro is on: packets of a flow that one interrupt brings are handed to TCP together. In the lab at least
 # HOST_MODERATION_US are between two interrupts (patch 0016 of the lab's kernel). What the kernel
 # then reports goes to the host, which compares it: lab/virtual.py.
 host_card() { # its name
-    ethtool -K eth0 tso off gso off gro on >/dev/null
+    case ${HOST_GSO:-} in
+    yes) ethtool -K eth0 tso on gso on gro on >/dev/null ;;
+    *) ethtool -K eth0 tso off gso off gro on >/dev/null ;;
+    esac
     [ -n "$HOST_MODERATION_US" ] || return 0
     # ethtool takes a value that is there already for an error.
     [ "$HOST_MODERATION_US" = 0 ] || ethtool -C eth0 rx-usecs "$HOST_MODERATION_US"

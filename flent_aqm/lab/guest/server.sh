@@ -20,6 +20,6 @@ END
     no_offloads dest2
 fi
 # With a delay, packets wait in netem's queue instead.
-[ "$HALF_DELAY_US" -gt 0 ] || sender_waits "${SERVER_CARDS:-}"
+[ "$((HALF_DELAY_US + ${REORDER_US:-0}))" -gt 0 ] || sender_waits "${SERVER_CARDS:-}"
 delay_of eth0 "$HALF_DELAY_US"
 start_servers

@@ -11,7 +11,11 @@ no_delay() {
     exit 1
 }
 delay_of() { # device, half of the delay in us
-    [ "$2" -gt 0 ] || return 0
+    # netem draws each packet's delay from the mean less or more half of REORDER_US.
+    half_reorder_us=$((${REORDER_US:-0} / 2))
+    netem="$(($2 + half_reorder_us))us"
+    [ "$half_reorder_us" = 0 ] || netem="$netem ${half_reorder_us}us"
+    [ "$netem" != 0us ] || return 0
     ip -batch - <<END || no_delay
 link add ifb0 type ifb
 link set dev ifb0 up
@@ -26,10 +30,10 @@ END
         return
     fi
     tc -batch - <<END || no_delay
-qdisc add dev $1 root netem delay ${2}us limit 1000000
+qdisc add dev $1 root netem delay $netem limit 1000000
 qdisc add dev $1 clsact
 filter add dev $1 ingress matchall action mirred egress redirect dev ifb0
-qdisc add dev ifb0 root netem delay ${2}us limit 1000000
+qdisc add dev ifb0 root netem delay $netem limit 1000000
 END
 }
 

@@ -38,6 +38,7 @@ class AqmIperf3Runner(SupervisedRunner):
         congestion_control: None for the system's default.
         udp_mbps: rate of each stream over UDP, 0 for TCP.
         burst_packets: packets per burst over UDP, 0 for evenly spaced packets.
+        ect1: True if UDP packets are sent as ECT(1).
         endless: True if it runs until kill_after stops it.
         from_host: name of the host that runs the client, if it isn't the test's client.
         start_with: words of a command that starts iperf3 on that host.
@@ -57,7 +58,7 @@ class AqmIperf3Runner(SupervisedRunner):
     def __init__(self, *, host: str, length: float, direction: str,
                  port: int = defaults.IPERF3_PORT, streams: int = 1,
                  congestion_control: str | None = None, udp_mbps: float = 0,
-                 burst_packets: int = 0, endless: bool = False, from_host: str = "",
+                 burst_packets: int = 0, ect1: bool = False, endless: bool = False, from_host: str = "",
                  start_with: Sequence[str] = (), bind_to: str = "", **kwargs: Any) -> None:
         kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
         super().__init__(**kwargs)
@@ -74,6 +75,7 @@ class AqmIperf3Runner(SupervisedRunner):
         self.congestion_control = congestion_control
         self.udp_mbps = udp_mbps
         self.burst_packets = burst_packets
+        self.ect1 = ect1
         self.endless = endless
 
     def check(self) -> None:
@@ -96,6 +98,9 @@ class AqmIperf3Runner(SupervisedRunner):
         if self.udp_mbps:
             words += ["-u", "-b", f"{self.udp_mbps:g}M"
                       + (f"/{self.burst_packets}" if self.burst_packets else "")]
+        if self.ect1:
+            # Linux takes both ECN bits of a UDP socket's type of service.
+            words += ["-S", "1"]
         self.command = shlex.join(words)
         super().check()
 

@@ -12,7 +12,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.switch import switch
 from flent_aqm.spec.cross_traffic import parse_cross_traffic
 from flent_aqm.spec.key import Record, key, with_or_without
-from flent_aqm.spec.readers import one_of, whole
+from flent_aqm.spec.readers import flag, one_of, whole
 
 
 def _tcp_ecn(name: str, value: object) -> bool | str:
@@ -47,6 +47,9 @@ class Hosts(Record):
         defaults.HOST_MODERATION_US, f"0 to {defaults.MOST_HOST_MODERATION_US}",
         "least time between two receive interrupts of a host's network card",
         partial(whole, low=0, high=defaults.MOST_HOST_MODERATION_US), unit="µs")
+
+    host_gso: bool = key(False, "0, 1", "hosts send packets of up to 64 kB, which the router's queue "
+                         "gets whole (TSO, GSO)", flag)
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
         """Raise ConfigError if ndt7_cc is given for an NDT7 server that this package doesn't

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.key import Record, key
 from flent_aqm.spec.readers import delay, rate
 
@@ -41,6 +42,10 @@ class Path(Record):
                                format="+{} ms".format)
     dest2_delay_ms: float | None = key(None, _DELAY, "a second server `dest2`, farther by this",
                                        _far, unit="ms", usual="none")
+    # Packets overtake each other, as netem draws a delay for each.
+    reorder_ms: float = key(0.0, "0 to 1000", "random delay of each packet at each server, up to "
+                            "this, in both directions: packets overtake each other",
+                            partial(delay, most_ms=1000), unit="ms")
     # A modem with drop-tail queues between router and server. None: there is no modem.
     modem_down_mbps: float | None = _each_modem()
     modem_up_mbps: float | None = _each_modem()
@@ -51,6 +56,13 @@ class Path(Record):
         defaults.MODEM_BUFFER_MS, "0 to 10000", "the same towards the server", delay, unit="ms")
     topology: str = key(DUMBBELL, "`clients:N`, `parking_lot:N`, `subscribers:N`, file, links",
                         "other [networks](../topology.md)", _topology)
+
+    def refuse_odd_pairs(self, scenario: Any) -> None:
+        """Raise ConfigError if reorder_ms is given with a delay that netem doesn't make."""
+        if self.reorder_ms and max(self.base_delay_ms,
+                                   self.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
+            raise ConfigError(f"reorder_ms: {self.reorder_ms:g} needs a base delay of at most "
+                              f"{defaults.MAX_DELAY_MS:g} ms", "reorder_ms")
 
     def modem_mbps(self, role: str) -> float | None:
         """Return the modem's rate in the direction `role` ("down" or "up"), in Mbit/s. None: no
