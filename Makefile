@@ -122,6 +122,10 @@ reference: test-venv
 identical: test-venv setup
 	$(BIN)/python -m research.bench.identical $(IDENTICAL_ARGUMENTS)
 
+# An hour, or a quarter of that for one queue: GATE_COVERAGE_ARGUMENTS="--queues fq_codel".
+gate-coverage: test-venv setup
+	$(BIN)/python -m research.bench.gate_coverage $(GATE_COVERAGE_ARGUMENTS)
+
 kills: setup
 	$(BIN)/python -m research.bench.kills $(KILLS_ARGUMENTS)
 

@@ -267,8 +267,8 @@ def _first_lines(python: str) -> str:
 
 def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
     """Write the topology's files to `folder`, if any, and return the shell variables of optional
-    features: topology, TCP ECN, GSO, reordering, transmit queues, second destination, modem. Empty if the scenario
-    uses none."""
+    features: topology, TCP ECN, GSO, reordering, transmit queues, second destination, modem. Empty
+    if the scenario uses none."""
     variables: dict[str, str] = {}
     if scenario.path.topology != DUMBBELL:
         variables |= write_topology(folder, parse_topology("topology", scenario.path.topology))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Puts finished parts into the cache folder, each complete or not at all.
 
-    CACHE/lock                 held while anything is built
+    CACHE/lock                 held while anything is built, but for the time in which a user's
+                               kernel is compiled
+    CACHE/trees/NAME.lock      held by the build that works in the kernel source CACHE/trees/NAME
     CACHE/staging-XXXX/        unfinished work; removed by the next set-up if one was killed
     CACHE/kernels/HASH/        finished parts, each moved here by one rename
     CACHE/tools/NAME-VERSION/
@@ -24,6 +26,8 @@ from flent_aqm.base.paths import caches, program_dirs
 from flent_aqm.setup.progress import Progress
 
 _STAGING = "staging-"
+# Handles of the locks of cache folders that this process holds.
+_handles: dict[Path, int] = {}
 _FULL = (errno.ENOSPC, errno.EDQUOT)  # these errors of write() have no file name
 
 
@@ -48,6 +52,7 @@ def locked(cache: Path) -> Iterator[None]:
         for left_over in cache.glob(f"{_STAGING}*"):
             if left_over.is_dir():  # opening another kind of file may block for ever
                 shutil.rmtree(left_over, ignore_errors=True)
+        _handles[cache] = handle
         yield
     except OSError as error:
         # A file in the place of a folder, or a full disk, is no defect of this program.
@@ -55,7 +60,55 @@ def locked(cache: Path) -> Iterator[None]:
             raise _unwritable(error, cache) from None
         raise
     finally:
+        _handles.pop(cache, None)
         os.close(handle)
+
+
+@contextmanager
+def released(cache: Path) -> Iterator[None]:
+    """Release the cache's lock for a time, if this process holds it. Nothing may be left in
+    staging() meanwhile, because another set-up removes it."""
+    handle = _handles.get(cache)
+    if handle is not None:
+        fcntl.flock(handle, fcntl.LOCK_UN)
+    try:
+        yield
+    finally:
+        if handle is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+@contextmanager
+def held(cache: Path, folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder in the cache, FOLDER.lock. If another build holds it, print a line
+    and wait, without the cache's lock, which that build needs to end."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    handle = _open_lock(folder.with_name(f"{folder.name}.lock"))
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            Progress("set-up").step(f"waiting for another build in {folder}")
+            with released(cache):
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def is_held(folder: Path) -> bool:
+    """Return whether another process holds the lock of a folder, FOLDER.lock."""
+    try:
+        handle = os.open(folder.with_name(f"{folder.name}.lock"), os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
 
 
 def _unwritable(error: OSError, cache: Path) -> SetupError:

@@ -87,8 +87,8 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
         groups = [_group(part, load_s) for part in text.split("+")]
     if not groups:
         refuse(f"flows: {text!r} is not understood; expected groups such as 2xreno, "
-               f"1xudp8@20-40, 1xudp3~390, 1xudp5-ect1, 1xcubic/{SECOND_SERVER} or client2:1xcubic with + "
-               f"between, at most {len(defaults.IPERF3_FLOW_PORTS)} of them")
+               f"1xudp8@20-40, 1xudp3~390, 1xudp5-ect1, 1xcubic/{SECOND_SERVER} or "
+               f"client2:1xcubic with + between, at most {len(defaults.IPERF3_FLOW_PORTS)} of them")
     for group in groups:
         too_short = round(group.stop_s - group.start_s, 6) < SHORTEST_FLOW_S
         if too_short or group.stop_s > load_s or group.count > MAX_FLOWS:

@@ -20,7 +20,7 @@ class Planted:
     new: str
     overrides: tuple[str, ...]
     has_effect: bool = True
-    cells: tuple[str, ...] = ("one_flow", "overload", "fair")
+    cells: tuple[str, ...] = ("one_flow", "overload")
 
     def patch(self, tree: Path) -> str:
         """Return it as a patch of a kept source. Raise SystemExit where the source is another."""
@@ -110,8 +110,8 @@ DEFECTS = (
             False),
 )
 
-# Fourteen of the kinds that an outside maintainer planted, who had not looked at the gate's cells: at
-# that time none of fourteen was found to be worse.
+# Fourteen of the kinds that an outside maintainer planted, who had not looked at the gate's cells.
+# At that time none of fourteen was found to be worse.
 OTHERS = (
     Planted("FQ-CoDel with IPv6 in one queue", _FQ_CODEL,
             "{\n\treturn reciprocal_scale(skb_get_hash(skb), q->flows_cnt);",
@@ -137,7 +137,7 @@ OTHERS = (
     Planted("DualPI2 with half the coupling", "net/sched/sch_dualpi2.c",
             "local_l_prob = (u64)prob * q->coupling_factor;",
             "local_l_prob = (u64)prob * q->coupling_factor / 2;", ("aqm=dualpi2",),
-            cells=("ect1", "overload", "scalable")),
+            cells=("ect1", "scalable")),
     Planted("FQ-CoDel that drops GSO packets", _FQ_CODEL,
             "\tcodel_set_enqueue_time(skb);\n\tflow = &q->flows[idx];",
             "\tif (skb_is_gso(skb))\n\t\treturn qdisc_drop(skb, sch, to_free);\n"
@@ -147,10 +147,10 @@ OTHERS = (
             "\t\tq->memory_usage -= get_codel_cb(skb)->mem_usage;\n", "", ("aqm=fq_codel",)),
     Planted("CoDel without lastcount", _CODEL,
             "delta = vars->count - vars->lastcount;", "delta = 0;", ("aqm=codel",),
-            cells=("one_flow", "fair", "overload", "many_flows")),
+            cells=("one_flow", "overload")),
     Planted("PIE tuned from 1/1000 on", "net/sched/sch_pie.c",
             "if (vars->prob < MAX_PROB / 10) {", "if (vars->prob < MAX_PROB / 1000) {",
-            ("aqm=pie",), cells=("long_path", "one_flow", "bursts")),
+            ("aqm=pie",), cells=("long_path", "one_flow")),
     Planted("FQ-CoDel that tells its parent of no drop", _FQ_CODEL,
             "\t\tqdisc_tree_reduce_backlog(sch, q->cstats.drop_count,\n"
             "\t\t\t\t\t  q->cstats.drop_len);\n", "", ("aqm=fq_codel",)),
@@ -182,10 +182,10 @@ FURTHER = (
             "\t\tWRITE_ONCE(vars->p_drop, p_drop);\n\t\tWRITE_ONCE(vars->blue_timer, now);\n"
             "\t}\n\tWRITE_ONCE(vars->dropping, true);",
             "\t\tWRITE_ONCE(vars->blue_timer, now);\n\t}\n\tWRITE_ONCE(vars->dropping, true);",
-            ("aqm=cake",), cells=("overload", "bursts", "fair")),
+            ("aqm=cake",), cells=("overload", "bursts")),
     Planted("FQ with ten times the quantum", "net/sched/sch_fq.c",
             "\t\tf->credit += q->quantum;\n", "\t\tf->credit += 10 * q->quantum;\n",
-            ("aqm=fq",), cells=("fair", "overload", "one_flow")),
+            ("aqm=fq",), cells=("fair", "one_flow")),
     Planted("SFQ with a quarter of a flow's packets", "net/sched/sch_sfq.c",
             "\tif (slot->qlen >= q->maxdepth) {\ncongestion_drop:",
             "\tif (slot->qlen >= q->maxdepth / 4) {\ncongestion_drop:", ("aqm=sfq",)),
@@ -195,7 +195,7 @@ FURTHER = (
     Planted("DualPI2 that takes ECT(1) for classic", "net/sched/sch_dualpi2.c",
             "if (cb->ect & q->ecn_mask) {",
             "if (cb->ect == INET_ECN_CE && (cb->ect & q->ecn_mask)) {", ("aqm=dualpi2",),
-            cells=("ect1", "scalable")),
+            cells=("ect1",)),
     Planted("RED that doesn't space its marks", _RED,
             "\t\t\t\t\tv->qcount = 0;\n", "", ("aqm=red",)),
     Planted("HTB that saves tokens without bound", "net/sched/sch_htb.c",
@@ -211,19 +211,19 @@ FURTHER = (
             "\tWRITE_ONCE(cl->tokens, toks);\n}\n\n"
             "static inline void htb_accnt_ctokens(struct htb_class *cl, int bytes, s64 diff)\n{\n"
             "\ts64 toks = diff + cl->ctokens;\n\n", ("aqm=fq_codel",),
-            cells=("one_flow", "bursts", "comes_and_goes")),
+            cells=("bursts", "comes_and_goes")),
     Planted("TBF that charges nothing for small packets", "net/sched/sch_tbf.c",
             "\t\ttoks -= (s64) psched_l2t_ns(&q->rate, len);\n\n\t\tif ((toks",
             "\t\tif (len > 100)\n\t\t\ttoks -= (s64) psched_l2t_ns(&q->rate, len);\n\n"
             "\t\tif ((toks", ("aqm=fq_codel",), cells=("token_bucket",)),
     Planted("BBR without conservation of packets", "net/ipv4/tcp_bbr.c",
             "bbr->packet_conservation = 1;", "bbr->packet_conservation = 0;", ("aqm=codel",),
-            cells=("bbr_beside_cubic", "bbr")),
+            cells=("bbr_beside_cubic",)),
     Planted("Cubic that isn't friendly to Reno", _CUBIC,
             "static int tcp_friendliness __read_mostly = 1;",
             "static int tcp_friendliness __read_mostly;", ("aqm=fq_codel",),
-            cells=("one_flow", "fair", "mbit_900")),
+            cells=("fair", "many_flows")),
     Planted("RACK without a window for reordering", "net/ipv4/tcp_recovery.c",
             "return min((tcp_min_rtt(tp) >> 2) * tp->rack.reo_wnd_steps,\n\t\t   "
-            "tp->srtt_us >> 3);", "return 0;", ("aqm=fq_codel",), cells=("reordering", "one_flow")),
+            "tp->srtt_us >> 3);", "return 0;", ("aqm=fq_codel",), cells=("reordering",)),
 )

@@ -236,8 +236,9 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
     return compared
 
 
-# Statuses of `flent-aqm verdict` that don't call a defect harmless -> what the page says.
-_NOT_MISSED = {1: "worse", 4: "not exercised", 5: "better"}
+# Statuses of `flent-aqm verdict` that don't call a defect harmless -> what the page says. 5 is
+# "better", or counters that differ where samples are the same.
+_NOT_MISSED = {1: "worse", 4: "not exercised", 5: "a difference"}
 REFUSED = "refused"
 
 
@@ -282,8 +283,8 @@ def _of_other(output: Path, number: int, planted: Planted, tree: Path, whole_gat
         sweep(batch, base / cell, [*planted.overrides, f"for_check={cell}"])
     overrides = [*planted.overrides, f"for_check={','.join(cells)}", f"kernel={name}"]
     took_s = sweep(batch, folder, overrides)
-    command = [BIN / "flent-aqm", "verdict", "--base", *(base / cell for cell in cells),
-               "--test", folder, "-o", folder.with_suffix(".md")]
+    command = [str(BIN / "flent-aqm"), "verdict", "--base", *(str(base / cell) for cell in cells),
+               "--test", str(folder), "-o", str(folder.with_suffix(".md"))]
     done = subprocess.run([*command, "--no-coverage"], check=False, stdout=subprocess.PIPE,
                           text=True)
     if done.returncode != 1:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -50,15 +51,35 @@ def of_others(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a table: a line for each defect of a kind that others have chosen."""
     yield "| change | queue | verdict |"
     yield "|---|---|---|"
+    counts = Counter[str]()
     for one in results["comparisons"]:
         verdict = next(iter(one["seen"]), "can't tell" if "can't tell" in one["said"].lower()
                        else "the same")
+        counts[verdict] += 1
         yield f"| {one['name']} | {one['aqm']} | {verdict if one['right'] else f'**{verdict}**'} |"
-    made = results["comparisons"]
-    worse, never = (sum(word in one["seen"] for one in made) for word in ("worse", "not exercised"))
     yield ""
-    yield (f"Of {len(made)} defects {worse} are worse, and {never} are said not to have run, or "
-           "not in all their lines.")
+    yield (f"Of {counts.total()} defects: " + ", ".join(
+        f"{verdict} {count}" for verdict, count in counts.most_common()) + ".")
+
+
+def coverage(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a table of cells in greedy order, and one of files."""
+    yield "| cell | lines that it executes | adds | only it | where only it goes |"
+    yield "|---|---|---|---|---|"
+    for cell in results["cells"]:
+        where = ", ".join(f"`{name}`" for name in cell["functions"]) or "-"
+        yield (f"| {cell['cell']} | {cell['lines']} | {cell['adds']} | {cell['only']} | {where} |")
+    yield ""
+    yield "| file | lines with code | executed | share |"
+    yield "|---|---|---|---|"
+    files = {path: counts for path, counts in results["files"].items() if counts[0]}
+    for path, (ran, lines) in files.items():
+        yield f"| {path} | {lines} | {ran} | {ran / lines:.0%} |"
+    ran, lines = (sum(counts[at] for counts in files.values()) for at in (0, 1))
+    yield ""
+    yield (f"{ran} of {lines} lines of these files with {results['queues'].replace(',', ', ')}. A "
+           "line counts if a run executes it 20 times or more. Many of the rest set a queue up, "
+           "dump it, or are for options that these runs don't give.")
 
 
 def alarms(results: Mapping[str, Any]) -> Iterator[str]:
@@ -75,7 +96,8 @@ def alarms(results: Mapping[str, Any]) -> Iterator[str]:
 
 _PARTS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Iterator[str]]]] = {
     "power": ("changes", changes), "others": ("others", of_others),
-    "false-alarms": ("alarms", alarms)}
+    "further": ("further", of_others),
+    "coverage": ("coverage", coverage), "false-alarms": ("alarms", alarms)}
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import errno
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,43 @@ def test_locked_when_held_by_another_waits_for_it(
             assert "waiting for another set-up" in waiter.stderr.readline()
             holder.stdin.close()
             assert waiter.stdout.read() == "second\n"
+
+
+WORK_IN_FOLDER = """
+import sys
+from pathlib import Path
+from flent_aqm.setup.install import held, locked, released
+with locked(Path(sys.argv[1])), held(Path(sys.argv[1]), Path(sys.argv[1]) / "trees" / "linux"):
+    with released(Path(sys.argv[1])):
+        print("compiling", flush=True)
+        sys.stdin.read()
+print("done", flush=True)
+"""
+
+
+def test_while_a_build_compiles_others_use_the_cache_but_not_its_folder(
+        tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A second build in the folder waits until the first has ended, which needs the cache's lock
+    for that."""
+    tree = tmp_path / "trees" / "linux"
+    assert not install.is_held(tree)
+    with subprocess.Popen([sys.executable, "-c", WORK_IN_FOLDER, tmp_path], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as builder:
+        assert builder.stdin is not None
+        assert builder.stdout is not None
+        assert builder.stdout.readline() == "compiling\n"
+        assert install.is_held(tree)
+        with install.locked(tmp_path):
+            assert "waiting" not in capfd.readouterr().err
+            with install.held(tmp_path, tree.with_name("other")):
+                assert "waiting" not in capfd.readouterr().err
+            ends = threading.Timer(0.5, builder.stdin.close)
+            ends.start()
+            with install.held(tmp_path, tree):
+                assert builder.stdout.read() == "done\n"
+            ends.join()
+        assert f"waiting for another build in {tree}" in capfd.readouterr().err
+    assert not install.is_held(tree)
 
 
 def test_locked_when_the_cache_cannot_be_made_says_what_to_set(tmp_path: Path) -> None:

@@ -58,8 +58,9 @@ class AqmIperf3Runner(SupervisedRunner):
     def __init__(self, *, host: str, length: float, direction: str,
                  port: int = defaults.IPERF3_PORT, streams: int = 1,
                  congestion_control: str | None = None, udp_mbps: float = 0,
-                 burst_packets: int = 0, ect1: bool = False, endless: bool = False, from_host: str = "",
-                 start_with: Sequence[str] = (), bind_to: str = "", **kwargs: Any) -> None:
+                 burst_packets: int = 0, ect1: bool = False, endless: bool = False,
+                 from_host: str = "", start_with: Sequence[str] = (), bind_to: str = "",
+                 **kwargs: Any) -> None:
         kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
         super().__init__(**kwargs)
         self.start_with = start_with

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def _remove_older(cache: Path, source: Source) -> None:
     of the user is made of."""
     kept = {DebianOrigin.folder_of(source), *(each.tree for each in all_named())}
     for tree in (cache / "trees").glob("linux-source-*"):
-        if tree.name not in kept:
+        if tree.is_dir() and tree.name not in kept and not install.is_held(tree):
             shutil.rmtree(tree, ignore_errors=True)
     for deb in (cache / "debs").glob("linux-source-*.deb"):
         if not any(deb.name.startswith(f"{name}_") for name in kept):
@@ -132,7 +133,7 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
     """Build a kernel into CACHE/kernels/HASH. Return a sentence about it for the user.
 
     The source stays in CACHE/trees with its objects, for the next build. The caller holds the
-    cache's lock.
+    cache's lock, which is released while a user's kernel is compiled.
 
     Args:
         cache: the cache folder.
@@ -147,20 +148,22 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
         CommandFailed, ToolMissing: if a program of the build fails or is missing.
     """
     log = cache / f"kernel-build{f'-{name}' if name else ''}.log"
-    with install.staging(cache) as work:
-        tree = _kept_tree(cache, origin, wanted, work, progress)
-        applied, left_packed = _make_changes(cache, tree, origin, wanted, work, progress)
+    with install.held(cache, cache / "trees" / tree_name(origin, wanted)):
+        with install.staging(cache) as work:
+            tree = _kept_tree(cache, origin, wanted, work, progress)
+            applied, left_packed = _make_changes(cache, tree, origin, wanted, work, progress)
         try:
-            compile_tree(tree, log, progress)
+            _compile(cache, tree, wanted, log, progress)
         except SetupError as fault:
             if wanted.is_users or not any(name in patching.OPTIONAL for name, _ in applied):
                 raise
             # An optional patch may apply to a source for which it is wrong. Set-up must not fail
             # because of it.
             progress.step(f"{fault}; compiling without the patches that only save time")
-            applied, left_packed = _make_changes(cache, tree, origin, wanted, work, progress,
-                                                 optional=False)
-            compile_tree(tree, log, progress)
+            with install.staging(cache) as work:
+                applied, left_packed = _make_changes(cache, tree, origin, wanted, work, progress,
+                                                     optional=False)
+            _compile(cache, tree, wanted, log, progress)
         if wanted.is_users and wanted.coverage is None:
             names = [path for path in tree.changed if (tree.path / path).is_file()]
             if unused := refuse_not_compiled(tree.path, names, left_packed):
@@ -168,27 +171,38 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
             for warning in warnings_in(log.read_text(errors="replace"), names):
                 progress.step(warning)
         without = patching.left_out(wanted.patches, applied)
-        result = work / "result"
-        result.mkdir()
-        run(["strip", "-o", result / "linux", tree.path / "linux"])
-        (result / "config").write_bytes((tree.path / ".config").read_bytes())
-        # Debug information, to translate the addresses in an oops to functions and lines.
-        run(["objcopy", "--only-keep-debug", tree.path / "linux", result / "linux.debug"])
-        if wanted.coverage is not None:
-            coverage.write_note(result, tree.path / "linux")
-        elif wanted.is_users:
-            coverage.keep_own(result, tree.changed, tree)
-        version = make(tree.path, "-s", "kernelversion").strip()
-        (result / "kernel.json").write_text(json.dumps({
-            **asdict(origin.source), "kernel_version": version, "hash": wanted.hash,
-            "gcc": run(["gcc", "--version"]).splitlines()[0],
-            "patches": [name for name, _content in applied], "left_out": without,
-            "own_options": wanted.own_options, "switches": wanted.switches,
-        }, indent=1) + "\n", encoding="utf-8")
-        install.publish(result, cache / "kernels" / wanted.hash,
-                        lambda folder: is_whole(folder / "linux"))
+        with install.staging(cache) as work:
+            result = work / "result"
+            result.mkdir()
+            run(["strip", "-o", result / "linux", tree.path / "linux"])
+            (result / "config").write_bytes((tree.path / ".config").read_bytes())
+            # Debug information, to translate the addresses in an oops to functions and lines.
+            run(["objcopy", "--only-keep-debug", tree.path / "linux", result / "linux.debug"])
+            if wanted.coverage is not None:
+                coverage.write_note(result, tree.path / "linux")
+            elif wanted.is_users:
+                coverage.keep_own(result, tree.changed, tree)
+            version = make(tree.path, "-s", "kernelversion").strip()
+            (result / "kernel.json").write_text(json.dumps({
+                **asdict(origin.source), "kernel_version": version, "hash": wanted.hash,
+                "gcc": run(["gcc", "--version"]).splitlines()[0],
+                "patches": [name for name, _content in applied], "left_out": without,
+                "own_options": wanted.own_options, "switches": wanted.switches,
+            }, indent=1) + "\n", encoding="utf-8")
+            install.publish(result, cache / "kernels" / wanted.hash,
+                            lambda folder: is_whole(folder / "linux"))
     cost = patching.cost_of(without)
     return f"version {version} built{', ' if cost else ''}{cost}"
+
+
+def _compile(cache: Path, tree: Tree, wanted: Recipe, log: Path, progress: Progress) -> None:
+    """Compile the tree. For a kernel of the user, other set-ups and builds can use the cache
+    meanwhile: with other options of its own it takes minutes."""
+    if wanted.is_users:
+        with install.released(cache):
+            compile_tree(tree, log, progress)
+    else:
+        compile_tree(tree, log, progress)
 
 
 def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
@@ -204,8 +218,10 @@ def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
         like = _first_kept(_others(cache, origin, path))
         if like is not None:
             progress.step(f"copying the source from {like}")
-            # The files' times are copied, too, because make compares them.
-            run(["cp", "-a", "--reflink=auto", like, fresh], timeout_s=900)
+            # Of a tree in the machine's cache a user can't open the lock.
+            with install.held(cache, like) if like.parent == path.parent else nullcontext():
+                # The files' times are copied, too, because make compares them.
+                run(["cp", "-a", "--reflink=auto", like, fresh], timeout_s=900)
         else:
             fresh.mkdir()
             origin.fill(fresh, work, progress)

@@ -12,6 +12,13 @@
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/hash.h>
+#include <linux/irqflags.h>
+#include <linux/delay.h>
+#include <linux/mutex.h>
+#include <linux/preempt.h>
+#include <linux/printk.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
 
 /* Places of a hash table; sixty instrumented files have some ten thousand blocks. */
 #define BITS 17
@@ -35,6 +42,61 @@ void notrace __sanitizer_cov_trace_pc(void)
 			return;
 		}
 	}
+}
+
+/* Functions that may sleep, as instrumented queues and congestion controls call them: coverage.py
+ * renames the calls. A queue's enqueue and dequeue must not sleep. No allocation of a run does, as
+ * there is memory, so nothing else would show the mistake. The names have "report" for the host,
+ * which passes over such functions when it looks for the place of a fault.
+ */
+static void report_sleep(const char *name)
+{
+	static bool told;
+
+	if (told || !(in_interrupt() || irqs_disabled()))
+		return;
+	told = true;
+	pr_warn("BUG: %s may sleep where it must not\n", name);
+	dump_stack();
+}
+
+void *report_kmalloc_cache(struct kmem_cache *cache, gfp_t flags, size_t size);
+void *report_kmalloc_cache(struct kmem_cache *cache, gfp_t flags, size_t size)
+{
+	if (gfpflags_allow_blocking(flags))
+		report_sleep("kmalloc");
+	return __kmalloc_cache_noprof(cache, flags, size);
+}
+
+/* Since 7.3 an allocation may have a token. */
+#ifdef DECL_TOKEN_PARAMS
+#define SIZE DECL_TOKEN_PARAMS(size, token)
+#define PASS_SIZE PASS_TOKEN_PARAMS(size, token)
+#else
+#define SIZE size_t size
+#define PASS_SIZE size
+#endif
+void *report_kmalloc(SIZE, gfp_t flags);
+void *report_kmalloc(SIZE, gfp_t flags)
+{
+	if (gfpflags_allow_blocking(flags))
+		report_sleep("kmalloc");
+	return __kmalloc_noprof(PASS_SIZE, flags);
+}
+
+struct sk_buff *report_alloc_skb(unsigned int size, gfp_t gfp, int flags, int node);
+struct sk_buff *report_alloc_skb(unsigned int size, gfp_t gfp, int flags, int node)
+{
+	if (gfpflags_allow_blocking(gfp))
+		report_sleep("alloc_skb");
+	return __alloc_skb(size, gfp, flags, node);
+}
+
+void report_msleep(unsigned int ms);
+void report_msleep(unsigned int ms)
+{
+	report_sleep("msleep");
+	msleep(ms);
 }
 
 static int lab_coverage_show(struct seq_file *file, void *unused)

@@ -44,6 +44,14 @@ FLAGS = ("-fsanitize-coverage=trace-pc -mcmodel=small "
          "-fno-if-conversion -fno-if-conversion2 -fno-ssa-phiopt -fno-tree-cselim -fno-jump-tables "
          "-fno-tree-switch-conversion -fno-code-hoisting -fno-tree-tail-merge -fno-crossjumping "
          "-fno-reorder-blocks-and-partition")
+# Calls that may sleep -> the functions of coverage.c that report them. Only in files of the folders
+# that queue packets: others may define these functions.
+_MAY_SLEEP = {
+    "__kmalloc_cache_noprof": "report_kmalloc_cache", "__kmalloc_noprof": "report_kmalloc",
+    "__alloc_skb": "report_alloc_skb", "msleep": "report_msleep"}
+_MUST_NOT_SLEEP = ("net/sched/", "net/ipv4/tcp_")
+# Part of the message of coverage.c on a call that may sleep.
+SLEEPS = "may sleep where it must not"
 # Largest number of instrumented files. If a changed header affects more, files that queue and send
 # packets are preferred, in the order of _FOLDERS.
 MOST_FILES = 60
@@ -215,8 +223,10 @@ def instrument(tree: Tree, files: Iterable[str]) -> None:
     for path in files:
         folder, _, name = path.rpartition("/")
         stem = name.removesuffix(".c")
+        renamed = "".join(f" -D{name}={ours}" for name, ours in _MAY_SLEEP.items()) \
+            if path.startswith(_MUST_NOT_SLEEP) else ""
         tree.append(f"{folder}/Makefile",
-                    f"\nCFLAGS_{stem}.o += -g {FLAGS}\nPCH_{stem}.o := n\n")
+                    f"\nCFLAGS_{stem}.o += -g {FLAGS}{renamed}\nPCH_{stem}.o := n\n")
     tree.write(RECORDER, (HERE / "coverage.c").read_bytes())
     tree.append("net/sched/Makefile", "\nobj-y += lab_coverage.o\n")
 

@@ -19,6 +19,7 @@ from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.paths import caches, find_cached
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.whole_file import write_text
+from flent_aqm.setup.install import is_held
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.recipe import Source, series_of
 from flent_aqm.spec.kernel import parse_kernel
@@ -141,7 +142,7 @@ def remove(cache: Path, name: str) -> None:
         shutil.rmtree(cache / "kernels" / kernel.hash, ignore_errors=True)
     stock_tree = f"{source.package}_{source.version}" if source else ""
     trees = (stock_tree, *(each.tree for each in others))
-    if kernel.tree and kernel.tree not in trees:
+    if kernel.tree and kernel.tree not in trees and not is_held(cache / "trees" / kernel.tree):
         shutil.rmtree(cache / "trees" / kernel.tree, ignore_errors=True)
         shutil.rmtree(cache / "trees" / f"{kernel.tree}.git", ignore_errors=True)
 

@@ -53,7 +53,7 @@ def files_of(patch: bytes) -> list[str]:
 
 class Tree:
     """One kept source, whose files can be changed and restored. Use it only while holding the
-    cache's lock."""
+    tree's lock (install.held())."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

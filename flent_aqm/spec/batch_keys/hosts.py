@@ -48,8 +48,8 @@ class Hosts(Record):
         "least time between two receive interrupts of a host's network card",
         partial(whole, low=0, high=defaults.MOST_HOST_MODERATION_US), unit="µs")
 
-    host_gso: bool = key(False, "0, 1", "hosts send packets of up to 64 kB, which the router's queue "
-                         "gets whole (TSO, GSO)", flag)
+    host_gso: bool = key(False, "0, 1", "hosts send packets of up to 64 kB, which the router's "
+                         "queue gets whole (TSO, GSO)", flag)
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
         """Raise ConfigError if ndt7_cc is given for an NDT7 server that this package doesn't

@@ -102,11 +102,18 @@ def test_groups_are_read_as_written() -> None:
     assert (second.burst_packets, fourth.burst_packets) == (0, 390)
     assert (fourth.udp_mbps, fourth.start_s) == (3, 1.25)
     assert (third.host, third.congestion_control) == ("dest2", "bbr")
+    plain, marked, burst = flow_groups.groups_from(
+        "1xudp5+2xudp5-ect1+1xudp5~9-ect1@0-4", 10, fail)
+    assert [plain.ect1, marked.ect1, burst.ect1] == [False, True, True]
+    assert burst.burst_packets == 9
+    by_series = flow_groups.data_sets([plain, marked], "upload", "server", 5)
+    assert [one.get("ect1") for one in by_series.values()] == [None, True]
 
 
 @pytest.mark.parametrize("text", [
     "", "reno", "0xreno", "2xreno@5-3", "2xreno@0-11", "1xudp8@3-3.5", "1xudp3~0",
-    "1xudp3~1001", "1xreno~5", "999xreno", "1xudp", "1xreno/Elsewhere",
+    "1xudp3~1001", "1xreno~5", "1xcubic-ect1", "1xudp5-ect0", "999xreno", "1xudp",
+    "1xreno/Elsewhere",
     "1xreno; rm -r", "+".join(["1xreno"] * 9)])
 def test_groups_that_mean_nothing_are_refused(text: str) -> None:
     """One line, with what was given."""

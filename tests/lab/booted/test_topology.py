@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -62,7 +64,8 @@ def test_topology_scenario_survives_json() -> None:
 
 
 @pytest.mark.parametrize("settings", [
-    {"modem_mbps": "4"}, {"dest2_delay_ms": "0"}, {"tcp_ecn": "1"}])
+    {"modem_mbps": "4"}, {"dest2_delay_ms": "0"}, {"tcp_ecn": "1"}, {"host_gso": "1"},
+    {"reorder_ms": "1"}])
 def test_topology_real_routers_refuse_what_they_cannot_have(settings: dict[str, object]) -> None:
     """The key is named; nothing of it for a scenario without."""
     refuse_network_of_ours(Scenario())
@@ -116,6 +119,48 @@ def test_topology_accurate_ecn_is_asked_for_and_counted() -> None:
         setting, *_, (_name, marks, _rate) = map(str.split, lab.stdout.read_text().splitlines())
     assert setting == ["3"]
     assert int(marks) > 3
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("host_gso", ["0", "1"])
+def test_topology_the_routers_queue_gets_packets_whole_where_hosts_send_them_so(
+    host_gso: str
+) -> None:
+    """FQ-CoDel reports its largest packet."""
+    scenario = Scenario.from_settings({"aqm": "fq_codel", "rate_mbps": "50", "host_gso": host_gso})
+    command = f"iperf3 -c server -t 1 >&2; {shlex.join(read_back_command(scenario))}"
+    with Lab(scenario, ["sh", "-c", command],
+             servers=("iperf3",), prelude=[apply_command(scenario)]) as lab:
+        assert lab.run().status == 0, lab.stderr.read_text()
+        largest = max(map(int, re.findall(r'"maxpacket": ?(\d+)', lab.stdout.read_text())))
+    assert largest > 10_000 if host_gso == "1" else largest == 1514
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("reorder_ms", ["0", "5"])
+def test_topology_packets_overtake_each_other_by_the_key_alone(reorder_ms: str) -> None:
+    """TCP notices it by SACK; the path gets longer by half of the key each way."""
+    scenario = Scenario.from_settings({"aqm": "fq_codel", "rate_mbps": "20", "base_delay_ms": "20",
+                                       "reorder_ms": reorder_ms})
+    command = ("fping -q -C 40 -p 100 server 2>&1; iperf3 -c server -t 3 >&2; "
+               "nstat -asz TcpExtTCPSACKReorder")
+    with Lab(scenario, ["sh", "-c", command], servers=("iperf3",),
+             prelude=[apply_command(scenario)]) as lab:
+        assert lab.run().status == 0, lab.stderr.read_text()
+        pings, *_, (_name, reordered, _rate) = map(str.split, lab.stdout.read_text().splitlines())
+    times_ms = [float(one) for one in pings[2:]]
+    if reorder_ms == "0":
+        assert int(reordered) == 0
+        assert max(times_ms) < 20.5
+    else:
+        assert int(reordered) > 3
+        assert 20 < min(times_ms) < 23
+        assert 27 < max(times_ms) < 30.5
+
+
+def test_topology_reordering_is_refused_where_netem_makes_no_delay() -> None:
+    with pytest.raises(ConfigError, match="reorder_ms: 2 needs a base delay of at most 10000 ms"):
+        Scenario.from_settings({"reorder_ms": "2", "base_delay_ms": "3600000"})
 
 
 @pytest.mark.lab

@@ -134,7 +134,7 @@ def _judge(args: argparse.Namespace) -> int:
     else:
         print(text, end="")
     worse = (broken or comparison.fails_more or is_worse(judged)
-             or bool(broken_rules(comparison)))
+             or bool(broken_rules(comparison)) or bool(exercised and exercised.fault))
     if exercised is not None and not worse and (exercised.is_none or (
             exercised.lines and not exercised.is_whole and not is_better(judged))):
         return NOT_EXERCISED

@@ -27,6 +27,7 @@ from flent_aqm.parts.kernels.verdict.pairs import Cell as Pairs
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.install import locked
 from flent_aqm.setup.kernel.coverage import (
+    SLEEPS,
     Change,
     Instrumented,
     counts_of_blocks,
@@ -67,7 +68,8 @@ class Exercised:
     ran: (path, line) -> name of a cell in which the line ran -> how often; never: changed lines
     that have code and ran in no cell; without_code: number of changed lines that have none
     (declarations, comments, data that no instrumented line names); changes: the changed files;
-    why_unknown: why nothing is known, "" where it is; recording: the instrumented kernel.
+    why_unknown: why nothing is known, "" where it is; recording: the instrumented kernel; fault: a
+    call that may sleep where the change must not, with its place, "" if there is none.
     """
 
     ran: Mapping[tuple[str, int], Mapping[str, int]]
@@ -76,6 +78,7 @@ class Exercised:
     changes: Sequence[Change] = ()
     why_unknown: str = ""
     recording: Recording | None = None
+    fault: str = ""
 
     @property
     def lines(self) -> int:
@@ -110,7 +113,7 @@ class Exercised:
                         (change.path, between) in others for between in range(last, lines[0])):
                     last = lines.pop(0)
                 where = f"line {first}" if first == last else f"lines {first}-{last}"
-                function = _function_at(change.text, first)
+                function = function_at(change.text, first)
                 ranges.append(f"{change.path} {where}"
                               + (f", in {function}()" if function else ""))
         return ranges
@@ -150,6 +153,8 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
             recording = build_recording(cache, kernel, [change.path for change in changes])
         code = read_instrumented(recording.path.parent)
         blocks = _blocks_that_ran(cells, folder, recording)
+    except _Sleeps as fault:
+        return Exercised({}, fault=str(fault))
     except (AqmError, OSError, ValueError) as fault:
         return unknown(str(fault))
     return replace(judge_lines(changes, code, blocks), recording=Recording(recording, code))
@@ -179,6 +184,10 @@ def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedK
             if (blocks := note.get(cell.pairs[0][1].path.name))}
 
 
+class _Sleeps(AqmError):
+    """A call of the change may sleep where it must not."""
+
+
 def _read_note(path: Path) -> dict[str, dict[str, Blocks]]:
     try:
         note: dict[str, dict[str, Blocks]] = read_note(path)
@@ -189,7 +198,8 @@ def _read_note(path: Path) -> dict[str, dict[str, Blocks]]:
 
 def _run(cells: Sequence[Pairs], place: Path, kernel: NamedKernel) -> dict[str, Blocks]:
     """Make a run of each cell with this kernel. Return name of the recorded run's data file ->
-    the blocks that ran. Raises AqmError if no run succeeds."""
+    the blocks that ran. Raises AqmError if no run succeeds, _Sleeps if a call of the change may
+    sleep where it must not."""
     sweep = Sweep(resumes=True)
     made: dict[Path, str] = {}
     for cell in cells:
@@ -203,6 +213,9 @@ def _run(cells: Sequence[Pairs], place: Path, kernel: NamedKernel) -> dict[str, 
         for planned in sweep.planned.values():
             sweep.submit(planned)
         sweep.drain()
+    for _, cause in sweep.failed:
+        if SLEEPS in cause:
+            raise _Sleeps(cause.replace(kernel.name, kernel.records))
     blocks = {name: list(recorded_blocks(path).items())
               for path, name in made.items() if path.exists()}
     if not blocks:
@@ -285,6 +298,8 @@ def _statement(text: Sequence[str], line: int) -> range:
 
 def sentence(exercised: Exercised) -> str:
     """Return which lines of the change ran, and which never."""
+    if exercised.fault:
+        return f"Worse: {exercised.fault}."
     if exercised.why_unknown:
         return f"Whether the change ran is not known: {exercised.why_unknown}."
     if not exercised.lines:
@@ -312,7 +327,7 @@ def lines_by_file(exercised: Exercised) -> list[str]:
     return exercised.ranges(exercised.never)
 
 
-def _function_at(text: str, line: int) -> str:
+def function_at(text: str, line: int) -> str:
     """Return the name of the function that a line is in, "" for none."""
     before = "\n".join(text.splitlines()[:line])
     names = _FUNCTION.findall(before)

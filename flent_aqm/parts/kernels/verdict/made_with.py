@@ -31,7 +31,7 @@ def programs(aqm: Mapping[str, object]) -> dict[str, str]:
     if requested.get("aqm") not in QUEUES and kernel.get("tc"):
         found[OWN_TC] = str(kernel["tc"])
     if version := aqm.get("flent_aqm"):
-        found["flent-aqm"] = f"{version} ({aqm.get('flent_aqm_hash', 'unknown')})"
+        found["flent-aqm"] = str(version)
     return found
 
 

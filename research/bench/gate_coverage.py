@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which lines of the kernel's queues and TCP the cells of batches/gate.batch execute, and in which
+order cells would be chosen if each next one had to add most lines.
+
+    make gate-coverage      one run of each cell for each queue of SETS, with an instrumented kernel
+
+Writes research/bench/results/gate-coverage-DATE.json and the part `coverage` of
+docs/results/gate.md. Runs that are in the folder already are not made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from flent_aqm.base.paths import cache_to_write, resource_dir
+from flent_aqm.parts.kernels.own import build_recording
+from flent_aqm.parts.kernels.verdict.exercised import RARELY, function_at, recorded_blocks
+from flent_aqm.parts.kernels.verdict.suggest import table
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.many_files import find_files
+from flent_aqm.results.metrics.run import as_run
+from flent_aqm.setup.install import locked
+from flent_aqm.setup.kernel.coverage import (
+    Instrumented,
+    counts_of_blocks,
+    object_of,
+    read_instrumented,
+)
+from flent_aqm.setup.kernel.named import NamedKernel, find_named
+from flent_aqm.setup.kernel.recipe import stock_source
+from research.bench.defects import Planted
+from research.bench.gate import BIN, RESULTS, sweep
+from research.bench.gate_page import write_part
+from research.validation.stamp import made_of
+
+# Name of the kernel whose files are instrumented: set-up's, with a comment more.
+NAME = "gate-coverage"
+# Queues with which each cell is run, and the overrides of each.
+SETS = {
+    "fq_codel": ("aqm=fq_codel",),
+    "cake": ("aqm=cake", "aqm_flow_isolation=dual-srchost", "aqm_ack_filter=yes"),
+    "dualpi2": ("aqm=dualpi2",),
+    "pie": ("aqm=pie",),
+    "red": ("aqm=red",),
+    "sfq": ("aqm=sfq",),
+    "fq": ("aqm=fq",),
+}
+# Files whose lines count: net/sched, and TCP over IPv4 and IPv6.
+GLOBS = ("net/sched/*.c", "net/ipv4/tcp*.c", "net/ipv6/tcp_ipv6.c")
+MOST_FUNCTIONS = 4
+Line = tuple[str, int]
+
+
+def main() -> int:
+    """Build, run, write; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--output", type=Path, default=Path("results/gate-coverage"),
+                        help="where the runs go (default: %(default)s)")
+    parser.add_argument("--queues", default=",".join(SETS), metavar="NAME,...",
+                        help="of these sets alone (default: %(default)s)")
+    args = parser.parse_args()
+    output = args.output.resolve()
+    output.mkdir(parents=True, exist_ok=True)
+    kernel, tree = _instrumented_kernel(output)
+    code = read_instrumented(kernel.path.parent)
+    names = {keys["check"]: name for name, keys in table().items()}
+    ran: dict[str, set[Line]] = {}
+    for queue in args.queues.split(","):
+        sweep(resource_dir("batches") / "gate.batch", output / queue,
+              [*SETS[queue], "for_draw=one", f"kernel={kernel.name}"])
+        for path in find_files([output / queue]):
+            title = read_data_file(path).metadata["TITLE"]
+            ran.setdefault(names[title], set()).update(_lines(code, recorded_blocks(path)))
+    files = find_files([output])
+    made = made_of([as_run(read_data_file(path)) for path in files])
+    results = {"made": {**asdict(made), "runs": len(files)}, "queues": args.queues,
+               **summary(code, ran, {path: (tree / path).read_text(errors="replace")
+                                     for path in code.lines if (tree / path).is_file()})}
+    RESULTS.mkdir(exist_ok=True)
+    for old in RESULTS.glob("gate-coverage-*.json"):
+        old.unlink()
+    now = datetime.datetime.now(datetime.UTC)
+    (RESULTS / f"gate-coverage-{now:%Y-%m-%dT%H%M%SZ}.json").write_text(
+        json.dumps(results, indent=1) + "\n")
+    write_part("coverage", results)
+    return 0
+
+
+def _instrumented_kernel(output: Path) -> tuple[NamedKernel, Path]:
+    """Return a kernel that records all files of GLOBS, and the folder of its source."""
+    source = stock_source()
+    if source is None:
+        raise SystemExit("bench.gate_coverage: no kernel is set up: make setup")
+    cache = cache_to_write()
+    tree = cache / "trees" / f"{source.package}_{source.version}"
+    patch = output / "comment.patch"
+    patch.write_text(Planted(NAME, "net/sched/sch_fifo.c", "\n#include <linux/module.h>\n",
+                             "\n/* all files are instrumented */\n#include <linux/module.h>\n",
+                             ()).patch(tree))
+    subprocess.run([BIN / "flent-aqm", "kernel", "build", NAME, "--patch", patch], check=True)
+    paths = [str(path.relative_to(tree)) for glob in GLOBS for path in sorted(tree.glob(glob))]
+    with locked(cache):
+        return build_recording(cache, find_named(NAME), [
+            path for path in paths if object_of(tree, path).is_file()]), tree
+
+
+def _lines(code: Instrumented, blocks: Mapping[int, int]) -> Iterator[Line]:
+    """Yield the lines that a run executed RARELY times or more."""
+    counts = counts_of_blocks(code, blocks)
+    for path, lines in code.lines.items():
+        for line, of_line in lines.items():
+            if max(counts[block] for block in of_line) >= RARELY:
+                yield path, line
+
+
+def summary(code: Instrumented, ran: Mapping[str, set[Line]], texts: Mapping[str, str]
+            ) -> dict[str, object]:
+    """Return cells in greedy order, each with the lines that it adds and those that only it
+    reaches, and lines of each file.
+
+    ran: name of a cell -> the lines that it executes. texts: path -> content of the files.
+    """
+    seen: set[Line] = set()
+    cells = []
+    for cell in greedy(ran):
+        others = set().union(*(lines for name, lines in ran.items() if name != cell))
+        only = ran[cell] - others
+        functions = Counter(
+            f"{function}() in {path.rpartition('/')[2]}" for path, line in only
+            if path in texts and (function := function_at(texts[path], line)))
+        cells.append({"cell": cell, "lines": len(ran[cell]), "adds": len(ran[cell] - seen),
+                      "only": len(only), "functions": [
+                          name for name, _ in functions.most_common(MOST_FUNCTIONS)]})
+        seen |= ran[cell]
+    by_file = {path: [len({line for file, line in seen if file == path}), len(lines)]
+               for path, lines in sorted(code.lines.items()) if path in texts}
+    return {"cells": cells, "files": {path: counts for path, counts in by_file.items()
+                                      if path.endswith(".c")}}
+
+
+def greedy(ran: Mapping[str, set[Line]]) -> Iterator[str]:
+    """Yield the cells' names, next always the cell that adds most lines to those before it."""
+    seen: set[Line] = set()
+    left = dict(sorted(ran.items()))
+    while left:
+        cell = max(left, key=lambda name: len(left[name] - seen))
+        seen |= left.pop(cell)
+        yield cell
+
+
+if __name__ == "__main__":
+    sys.exit(main())
