@@ -20,7 +20,7 @@ from rich.table import Table
 from flent_aqm.base.errors import BadResult, ConfigError, NotAvailable
 from flent_aqm.base.words import plain
 from flent_aqm.results.grouping import check_keys, grouped, parse_keys, shown, unpooled
-from flent_aqm.results.many_files import each_run, find_files
+from flent_aqm.results.many_files import counted_once, each_run, find_files
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import Unavailable
@@ -43,6 +43,19 @@ class Subject:
     numbers: Values
     # Why nothing can be checked, "" except for a damaged file.
     fault: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the condition needs of one file."""
+
+    path: Path
+    # Settings by which runs are grouped.
+    settings: Mapping[str, Setting]
+    # Values of the metrics that the condition uses.
+    numbers: Values
+    # Hash of the run's samples, "" if its file has none.
+    samples: str
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,15 +81,15 @@ def main(args: argparse.Namespace) -> int:
         condition = parse(args.expression)
         files = find_files(args.files)
         wanted = leaves(condition)
-        scored: list[tuple[Path, Mapping[str, Setting], Values]] = []
+        scored: list[Asked] = []
         subjects: list[Subject] = []
         for path, result in each_run(files, partial(ask, wanted)):
             if isinstance(result, BadResult):
                 subjects.append(Subject(plain(path.name), {}, str(result)))
             else:
-                scored.append((path, *result))
+                scored.append(result)
         subjects += (_groups(scored, args.median_by, args.pool or "") if args.median_by else [
-            Subject(plain(path.name), numbers) for path, _, numbers in scored])
+            Subject(plain(one.path.name), one.numbers) for one in scored])
         if args.junit is not None:
             _write_junit(args.junit, args.expression, subjects)
     except ConfigError as error:
@@ -88,28 +101,31 @@ def main(args: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-def ask(wanted: Sequence[Leaf], run: Run) -> tuple[dict[str, Setting], Values]:
-    """Return a run's settings and the values of the metrics that the condition uses. Called in
-    other processes."""
-    return dict(run.settings), {leaf: leaf.of(run) for leaf in wanted}
+def ask(wanted: Sequence[Leaf], run: Run) -> Asked:
+    """Return what the condition needs of a run. Called in other processes."""
+    return Asked(run.path, dict(run.settings), {leaf: leaf.of(run) for leaf in wanted},
+                 run.samples)
 
 
-def _groups(files: Sequence[tuple[Path, Mapping[str, Setting], Values]],
-            by: str, pool: str) -> list[Subject]:
-    """Return the groups of runs, with the medians of their values.
+def _groups(files: Sequence[Asked], by: str, pool: str) -> list[Subject]:
+    """Return the groups of runs, with the medians of their values. Files that repeat another one
+    count once, and a line on standard error says so.
 
     Args:
-        files: path, settings and values of each run.
+        files: the runs.
         by: settings that make groups, with commas between.
         pool: settings that may differ within a group, with commas between, or "all".
 
     Raises ConfigError if a setting is unknown.
     """
-    everything = [settings for _, settings, _ in files]
+    files, repeated = counted_once(files)
+    if repeated:
+        print(f"flent-aqm: {repeated}", file=sys.stderr)
+    everything = [one.settings for one in files]
     requested, pooled = parse_keys(by), parse_keys(pool)
     check_keys(everything, [*requested, *(name for name in pooled if name != "all")])
     keys, _ = unpooled(everything, requested, pooled)
-    groups = grouped([(settings, numbers) for _, settings, numbers in files], keys)
+    groups = grouped([(one.settings, one.numbers) for one in files], keys)
     return [Subject(", ".join(f"{key} {shown(value)}"
                               for key, value in zip(keys, values, strict=True))
                     + f" ({len(members)})", medians(members))

@@ -60,7 +60,7 @@ def main(args: argparse.Namespace) -> int:
     # Imported late, because --help needs none of these modules.
 
     from flent_aqm.results.grouping import ALIASES, check_keys
-    from flent_aqm.results.many_files import find_files
+    from flent_aqm.results.many_files import counted_once, find_files
     from flent_aqm.show.figures.gather import BASE_DELAY, gather
     from flent_aqm.show.figures.study import FIGURES, grid, of_least_delay
     from flent_aqm.show.plots.paper import inches
@@ -75,6 +75,9 @@ def main(args: argparse.Namespace) -> int:
     filters = [_pair(text) for text in args.where]
     paths = find_files(args.results)
     rows, faults = gather(paths, args.jobs)
+    rows, repeated = counted_once(rows)
+    if repeated:
+        print(f"flent-aqm: {repeated}", file=sys.stderr)
     for fault in faults[:MOST_NAMED]:
         print(f"left out: {fault}", file=sys.stderr)
     if len(faults) > MOST_NAMED:

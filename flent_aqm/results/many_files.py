@@ -127,13 +127,6 @@ class Sampled(Protocol):
 SampledRun = TypeVar("SampledRun", bound=Sampled)
 
 
-def recorded_samples(aqm: Mapping[str, object]) -> str:
-    """Return the hash of a run's samples that its metadata has, "" if there is none. aqm: the
-    object AQM."""
-    recorded = aqm.get("samples_sha256")
-    return recorded if isinstance(recorded, str) else ""
-
-
 def counted_once(runs: Sequence[SampledRun]) -> tuple[list[SampledRun], str]:
     """Return the runs without repetitions of the same measurement, and a line about them, "" if
     there are none.

@@ -96,6 +96,12 @@ class Run:
     silent: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def samples(self) -> str:
+        """Hash of all samples that the file records, "" if it records none."""
+        recorded = self.aqm.get("samples_sha256")
+        return recorded if isinstance(recorded, str) else ""
+
+    @property
     def speed_test(self) -> Sequence[Flow]:
         """Flows of the test, without cross traffic."""
         return [flow for flow in self.flows if not flow.is_cross]

@@ -30,7 +30,6 @@ from flent_aqm.results.grouping import (
     shown,
     unpooled,
 )
-from flent_aqm.results.many_files import recorded_samples
 from flent_aqm.results.metrics.compare import (
     Summary,
     cliffs_deltas,
@@ -85,7 +84,7 @@ class ScoredFile:
 
 def score(run: Run) -> ScoredFile:
     """Return a run's settings and every metric. Called in other processes."""
-    return ScoredFile(run.path, run.settings, values(run), recorded_samples(run.aqm),
+    return ScoredFile(run.path, run.settings, values(run), run.samples,
                       probe=probe_line(run.probe) if run.probes else "", notes=tuple(run.notes))
 
 

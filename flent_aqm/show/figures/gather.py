@@ -39,6 +39,8 @@ class FigureRow(Row):
     own_latency_ms: Mapping[str, float]
     # Direction -> payload of captured packets over time.
     curves: Mapping[str, Curve]
+    # Hash of its samples, "" if its file has none.
+    samples: str = ""
 
 
 def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], list[str]]:
@@ -71,7 +73,8 @@ def row_of(data: DataFile) -> FigureRow:
               if (mbps := or_none(partial(throughput_mbps, run, way))) is not None},
         own_latency_ms=_own_latency(run, ways),
         curves={way: curve for way in ways
-                if (curve := captured_curve(run, way, seen)) is not None})
+                if (curve := captured_curve(run, way, seen)) is not None},
+        samples=run.samples)
 
 
 def _own_latency(run: Run, ways: Sequence[str]) -> dict[str, float]:

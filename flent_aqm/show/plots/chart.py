@@ -18,6 +18,7 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import counted
 from flent_aqm.results.combined import description_of
 from flent_aqm.results.grouping import along_with, check_keys, factors, parse_keys, pooled_over
+from flent_aqm.results.many_files import counted_once
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import digits
 from flent_aqm.results.reading.series import Tool
@@ -145,6 +146,9 @@ class ChartPlotter(Framed):
                 usable.append((run_of(result), result))
             except BadResult as fault:
                 faults.append(str(fault))
+        different, repeated = counted_once([run for run, _ in usable])
+        kept = set(map(id, different))
+        usable = [(run, result) for run, result in usable if id(run) in kept]
         with self._letters():
             try:
                 if not usable:
@@ -156,6 +160,7 @@ class ChartPlotter(Framed):
                 if not (self.gui or self.in_worker):
                     sys.exit(_refuse(mistake, self.output))
                 self._say(str(mistake))
+        self.note(repeated)
         if faults:
             self.note(f"{len(faults)} of {len(results)} files left out: {faults[0]}")
         self._note_of_files([run for run, _ in usable])

@@ -11,7 +11,6 @@ import numpy
 
 from flent_aqm.results.advice.measured import Measured, measured, stood_still
 from flent_aqm.results.data_file import DataFile, a_number
-from flent_aqm.results.many_files import recorded_samples
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import Unavailable, ranked, values
 from flent_aqm.show.plots.observed import captured
@@ -84,7 +83,7 @@ def row_of(data: DataFile) -> ReportRow:
         facts=facts_of(data, run),
         errors=_errors(data), measured=measured(run), notes=tuple(run.notes),
         no_latency=_why_no_latency(run, metrics["latency_loaded_median_ms"]),
-        samples=recorded_samples(run.aqm))
+        samples=run.samples)
 
 
 def _why_no_latency(run: Run, median_ms: float | Unavailable) -> str:

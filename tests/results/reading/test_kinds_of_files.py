@@ -110,3 +110,12 @@ def test_copies_of_a_run_count_once(
     output = capsys.readouterr()
     assert "1 of 4 files repeat" in output.err
     assert "3 runs in" in output.out
+    assert main(["assert", "p99(latency_loaded) < 0ms", "--median-by", "aqm", str(tmp_path)]) == 1
+    output = capsys.readouterr()
+    assert "1 of 4 files repeat" in output.err
+    assert "aqm codel (2)" in output.out
+    assert main(["figures", str(tmp_path), "-o", str(tmp_path / "figures"), "--figure", "1",
+                 "--test", "iperf3_upload"]) == 0
+    output = capsys.readouterr()
+    assert "1 of 4 files repeat" in output.err
+    assert "1 figure of 3 runs" in output.out

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -422,3 +423,23 @@ def test_one_run_without_the_metric_is_one_run(plot: str, draw: Draw, variant: V
     plotter = draw(plot, [variant("a", aqm="codel"), variant("b", aqm="no_aqm", change=few)],
                    "--metric", "latency_loaded_p90_ms")
     assert "1 run without: " in output(plotter)
+
+
+def sampled(digest: str) -> Callable[[dict[str, Any]], None]:
+    """Return a change that records this digit 64 times as the hash of a run's samples."""
+    def change(data: dict[str, Any]) -> None:
+        data["metadata"]["AQM"]["samples_sha256"] = digest * 64
+    return change
+
+
+@pytest.mark.parametrize("plot", ["latency_tail", "compare_throughput_box"])
+def test_copies_of_a_run_are_drawn_once(plot: str, draw: Draw, variant: Variant) -> None:
+    """Copies have the same samples and settings. The same samples of another queue are another
+    run."""
+    files = [variant(name, aqm=aqm, title="t", change=sampled(digest))
+             for name, aqm, digest in (("a", "codel", "1"), ("b", "codel", "1"),
+                                       ("c", "codel", "2"), ("d", "sfq", "1"))]
+    words = output(draw(plot, files))
+    assert "1 of 4 files repeat another one sample by sample" in words
+    assert re.search(r"\b3 runs\b", words), words
+    assert "repeat another one" not in output(draw(plot, [files[0], files[2], files[3]]))
