@@ -15,7 +15,7 @@ from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import counted, plain
-from flent_aqm.sweep.archive.licences import LICENCES
+from flent_aqm.results.share.archive import LICENCES
 
 # The testbed whose runs can be repeated.
 LAB = "virtual"
@@ -57,7 +57,8 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
     never be repeated, and are only reported. Raises BadResult if a file can't be shared, because a
     folder to be published is complete or not made, and ConfigError if the folder exists.
     """
-    from flent_aqm.sweep.archive import check, folder, texts
+    from flent_aqm.results.share import archive
+    from flent_aqm.sweep.replay.archive import repeat_some
 
     if os.path.lexists(args.output):
         raise ConfigError(f"{args.output}: exists already; name a new folder with -o")
@@ -70,21 +71,21 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
         copies.mkdir()
         if copy(copies):
             raise BadResult("the folder is not made, as files can't be shared: leave them out")
-        packed = folder.pack_data(sorted(copies.iterdir()), target)
-        batch, why_none = folder.pack_batch([file.parent for file in files], args.batch, target)
-        folder.pack_kernel(packed, target)
-        folder.write_versions(packed, target)
-        checked = check.check(target, packed, args.replay, args.trace)
-        texts.write_texts(target, packed, checked, title=plain(args.title),
+        packed = archive.pack_data(sorted(copies.iterdir()), target)
+        batch, why_none = archive.pack_batch([file.parent for file in files], args.batch, target)
+        archive.pack_kernel(packed, target)
+        archive.write_versions(packed, target)
+        checked = repeat_some(target, packed, args.replay, args.trace)
+        archive.write_texts(target, packed, checked, title=plain(args.title),
                           authors=[plain(one) for one in args.author],
                           licence=args.licence, batch=batch)
-        folder.refuse_telling_texts(target)
-        folder.write_checksums(target)
+        archive.refuse_telling_texts(target)
+        archive.write_checksums(target)
         target.rename(args.output)
     print(f"{plain(args.output)}: {counted(len(packed), 'data file')}; repeated and identical: "
           f"{len(checked.identical)}")
     if batch:
-        names = ", ".join(sorted(path.name for path in (args.output / folder.BATCH).iterdir()))
+        names = ", ".join(sorted(path.name for path in (args.output / archive.BATCH).iterdir()))
         print(f"flent-aqm: {plain(names)}: cleaned; read them before you publish: a command or a "
               "title may have names that nothing tells from other words", file=sys.stderr)
     else:

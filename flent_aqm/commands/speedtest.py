@@ -14,11 +14,15 @@ from pathlib import Path
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.advice.speedtest import advice, report
 from flent_aqm.results.data_file import DataFile
-from flent_aqm.sweep.home_line import preflight
-from flent_aqm.sweep.home_line.advice import advice
-from flent_aqm.sweep.home_line.measure import SpeedtestRequest, measure
-from flent_aqm.sweep.home_line.report import report
+from flent_aqm.sweep.speedtest import (
+    SpeedtestRequest,
+    check_ping,
+    check_server,
+    check_tools,
+    measure,
+)
 
 # Defaults of speedtest-netperf.sh.
 HOST, PING_HOST = "netperf.bufferbloat.net", "gstatic.com"
@@ -109,58 +113,58 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("-o: " + (f"there is no folder {args.output.absolute().parent}" if mode
                                     else "keeps a speed test, and -i alone makes none; add -s or "
                                          "-c"))
-    preflight.check_tools()
+    check_tools()
     if mode:
-        preflight.check_server(host, args.ip_version)
-    preflight.check_ping(ping_host, args.ip_version)
+        check_server(host, args.ip_version)
+    check_ping(ping_host, args.ip_version)
     # Flent requires a host, even if the test sends nothing to it.
-    wish = SpeedtestRequest(test="", host=host if mode else ping_host, ip_version=args.ip_version,
-                length_s=length_s, streams=args.number, ping_host=ping_host,
-                passphrase=args.passphrase)
-    _print_head(wish, mode, idle_s)
+    request = SpeedtestRequest(
+        test="", host=host if mode else ping_host, ip_version=args.ip_version, length_s=length_s,
+        streams=args.number, ping_host=ping_host, passphrase=args.passphrase)
+    _print_head(request, mode, idle_s)
     idle = None
     if idle_s:
         _say(f"Measure idle latency by pinging {ping_host} (IPv{args.ip_version}).")
-        idle = _measure_and_print(replace(wish, length_s=idle_s, streams=0), _IDLE, None)
+        idle = _measure_and_print(replace(request, length_s=idle_s, streams=0), _IDLE, None)
         if mode:
             _say("")
     if mode:
         _say(f"Measure speed to {host} (IPv{args.ip_version}) while pinging {ping_host}.")
         _say(f"Download and upload sessions are {mode}, each with {args.number} "
              "simultaneous streams.")
-        loaded = _measure_and_print(wish, _MODES[mode], args.output)
+        loaded = _measure_and_print(request, _MODES[mode], args.output)
         for sentence in advice(idle, loaded):
             _say("\n" + textwrap.fill(sentence, 79))
     return 0
 
 
-def _print_head(wish: SpeedtestRequest, mode: str, idle_s: int) -> None:
+def _print_head(request: SpeedtestRequest, mode: str, idle_s: int) -> None:
     """Print when and how the test begins.
 
     Args:
-        wish: settings of the speed test.
+        request: settings of the speed test.
         mode: "sequential", "concurrent", or "" without a speed test.
         idle_s: duration of the test of the idle line, 0 for none.
     """
     now = time.strftime("%Y-%m-%d %H:%M:%S")
     if not idle_s:
-        _say(f"{now} Starting speedtest for {wish.length_s} seconds per transfer session.")
+        _say(f"{now} Starting speedtest for {request.length_s} seconds per transfer session.")
         return
-    sessions = [f"{idle_s}-second ping", *([f"{wish.length_s}-second transfer"] if mode else [])]
+    sessions = [f"{idle_s}-second ping", *([f"{request.length_s}-second transfer"] if mode else [])]
     _say(f"{now} Begin test with {', '.join(sessions)} sessions.")
 
 
-def _measure_and_print(wish: SpeedtestRequest, kind: tuple[str, Sequence[Sequence[str]]],
+def _measure_and_print(request: SpeedtestRequest, kind: tuple[str, Sequence[Sequence[str]]],
                        keep: Path | None) -> DataFile:
     """Run one test of Flent, print its part of the report, and return its data file.
 
     Args:
-        wish: settings of the test.
+        request: settings of the test.
         kind: Flent's test, and the directions that share a block of the report.
         keep: path for a copy of the data file, None for none.
     """
     test, blocks = kind
-    data = measure(replace(wish, test=test), sys.stderr.isatty(), keep)
+    data = measure(replace(request, test=test), sys.stderr.isatty(), keep)
     print(report(data, blocks, environment.IN_LAB in os.environ), end="", flush=True)
     return data
 

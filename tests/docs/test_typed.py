@@ -49,7 +49,7 @@ _LAB = re.compile(r"flent-aqm lab ")
 _SCRIPT = re.compile(r"(umask|openssl) ")
 # What needs more than this folder, the file of tests that runs its like, and a word of that file.
 _ELSEWHERE = (
-    (r"flent-aqm (lab .*flent-aqm )?speedtest", "sweep/home_line/test_in_lab.py", "flent-aqm"),
+    (r"flent-aqm (lab .*flent-aqm )?speedtest", "sweep/test_speedtest.py", "flent-aqm"),
     (r"flent-aqm lab --delay \d{6,}", "lab/booted/test_far.py", "base_delay_ms"),
     (r"flent-aqm lab .*wifi_rates_mbps", "parts/wifi/test_wifi.py", "wifi_rates_mbps"),
     (r"flent-aqm lab .*link_(\w+_)?trace=", "parts/links/test_links.py", "_trace"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs a test speedtest_… with Flent, and returns its data file."""
+"""Runs a test speedtest_… with Flent, after a check of programs, server and ping host."""
 
 from __future__ import annotations
 
@@ -7,20 +7,32 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from flent_aqm.base import environment
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base import defaults, environment
+from flent_aqm.base.errors import (
+    BadResult,
+    CommandFailed,
+    ConfigError,
+    TestbedError,
+    ToolMissing,
+)
+from flent_aqm.base.shell import find_program, run
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
 from flent_aqm.sweep.run import first_error_of_flent
 
 # Pings begin so long before the load, and end so long after the planned end of the load.
 MARGIN_S = 2
 DOT_S = 1.0
+CONNECT_LIMIT_S = 10
+PINGS = 4
+PING_LIMIT_MS = 1000
+_FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 
 @dataclass(frozen=True)
@@ -42,11 +54,11 @@ class SpeedtestRequest:
     passphrase: str
 
 
-def measure(wish: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFile:
+def measure(request: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFile:
     """Run a speed test, and return its data file.
 
     Args:
-        wish: settings of the test.
+        request: settings of the test.
         dots: print a dot per second to standard error.
         keep: path to which the data file is copied; None keeps no copy.
 
@@ -55,11 +67,11 @@ def measure(wish: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFile:
     """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-speedtest-") as name:
         folder = Path(name)
-        output = _run(_words(wish, folder), {
+        output = _run(_words(request, folder), {
             # Files with the tools' output are written there, so they are removed with the folder.
             "TMPDIR": name, environment.WITHOUT_PLOTS: "1",
             # The data file records test parameters, so the passphrase must not be one.
-            environment.NETPERF_PASSPHRASE: wish.passphrase}, dots)
+            environment.NETPERF_PASSPHRASE: request.passphrase}, dots)
         files = list(folder.glob(f"*{SUFFIX}"))
         if not files:
             raise BadResult(first_error_of_flent(output))
@@ -75,16 +87,16 @@ def measure(wish: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFile:
     return data
 
 
-def _words(wish: SpeedtestRequest, folder: Path) -> list[str]:
+def _words(request: SpeedtestRequest, folder: Path) -> list[str]:
     """Return Flent's command line. folder: where Flent writes the data file."""
-    parameters = {"probes": "ping", "ping_host": wish.ping_host}
-    if wish.streams:
-        parameters["streams"] = str(wish.streams)
+    parameters = {"probes": "ping", "ping_host": request.ping_host}
+    if request.streams:
+        parameters["streams"] = str(request.streams)
     return [
         # The user's .flentrc is not meant for this test.
-        sys.executable, "-P", "-m", "flent", wish.test, "--rcfile", os.devnull,
-        f"-{wish.ip_version}", f"--host={wish.host}", f"--length={wish.length_s}",
-        f"--delay={MARGIN_S if wish.streams else 0}", f"--data-dir={folder}",
+        sys.executable, "-P", "-m", "flent", request.test, "--rcfile", os.devnull,
+        f"-{request.ip_version}", f"--host={request.host}", f"--length={request.length_s}",
+        f"--delay={MARGIN_S if request.streams else 0}", f"--data-dir={folder}",
         *(f"--test-parameter={name}={value}" for name, value in parameters.items())]
 
 
@@ -134,3 +146,51 @@ def _stop(flent: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(flent.pid, signal.SIGKILL)
         flent.wait()
+
+
+def check_tools() -> None:
+    """Raise ToolMissing if netperf, or both fping and ping, are not installed."""
+    if find_program("netperf") is None:
+        raise ToolMissing("netperf is not installed; see flent-aqm doctor")
+    if not (find_program("fping") or find_program("ping")):
+        raise ToolMissing("neither fping nor ping is installed; see flent-aqm doctor")
+
+
+def check_server(host: str, ip_version: int) -> None:
+    """Check that a netperf server answers. Raises ConfigError if the name has no address of that IP
+    version, TestbedError if no connection can be made."""
+    address = _address(host, ip_version, "-H")
+    try:
+        socket.create_connection((address, defaults.NETPERF_PORT), CONNECT_LIMIT_S).close()
+    except OSError as error:
+        why = "no answer" if isinstance(error, TimeoutError) else error.strerror
+        raise TestbedError(
+            f"-H: no netperf server at {host} (IPv{ip_version}, port {defaults.NETPERF_PORT}): "
+            f"{why}; start netserver there, or name another host") from None
+
+
+def check_ping(host: str, ip_version: int) -> None:
+    """Check that a host answers pings. Raises ConfigError if the name has no address of that IP
+    version, TestbedError if none of 4 pings is answered."""
+    address = _address(host, ip_version, "-p")
+    try:
+        if find_program("fping"):
+            run(["fping", f"-{ip_version}", "-q", "-r", str(PINGS - 1), "-B", "1",
+                 "-t", str(PING_LIMIT_MS), address])
+        else:
+            run(["ping", f"-{ip_version}", "-q", "-c", str(PINGS), "-i", "0.2",
+                 "-W", str(PING_LIMIT_MS // 1000), address])
+    except CommandFailed:
+        raise TestbedError(f"-p: {host} (IPv{ip_version}) doesn't answer pings; "
+                           "name another host with -p") from None
+
+
+def _address(host: str, ip_version: int, option: str) -> str:
+    """Return an address of a host. option: the command-line option that named it, for the message.
+    Raises ConfigError if it has no address of that IP version."""
+    try:
+        addresses = socket.getaddrinfo(host, None, _FAMILIES[ip_version], socket.SOCK_STREAM)
+    except (socket.gaierror, UnicodeError):
+        raise ConfigError(f"{option}: {host!r} has no IPv{ip_version} address here; give "
+                          f"another host, or -{10 - ip_version}") from None
+    return str(addresses[0][4][0])

@@ -6,28 +6,16 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, BadResult
-from flent_aqm.sweep.archive.folder import DATA, Packed
+from flent_aqm.results.share.archive import DATA, Packed, ReplayedRuns
 from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.replay.again import again
 from flent_aqm.sweep.replay.compare import differences
 
 
-@dataclass(frozen=True)
-class ReplayedRuns:
-    """Result of repeating runs of an archive: names of files with identical results, and for the
-    files whose runs can't be repeated, the reasons."""
-
-    # Files whose repeated runs gave the same result.
-    identical: tuple[str, ...]
-    # Files whose runs can't be repeated -> the reason.
-    not_again: dict[str, str]
-
-
-def check(target: Path, packed: Sequence[Packed], most: int, traces: Sequence[Path]
+def repeat_some(target: Path, packed: Sequence[Packed], most: int, traces: Sequence[Path]
           ) -> ReplayedRuns:
     """Repeat some of the archive's runs, and compare the results.
 
@@ -44,20 +32,20 @@ def check(target: Path, packed: Sequence[Packed], most: int, traces: Sequence[Pa
     """
     identical: list[str] = []
     not_again: dict[str, str] = {}
-    for one in _sample(packed, most):
-        file = target / DATA / one.name
+    for data_file in _sample(packed, most):
+        file = target / DATA / data_file.name
         with tempfile.TemporaryDirectory(prefix="flent-aqm-archive-") as folder:
             try:
                 was = recorded.read(file, Path(folder), traces)
-                print(f"making {one.name} again", file=sys.stderr, flush=True)
+                print(f"making {data_file.name} again", file=sys.stderr, flush=True)
                 now = again(was.cell)
             except AqmError as error:
-                not_again[one.name] = str(error).removeprefix(f"{file}: ")
+                not_again[data_file.name] = str(error).removeprefix(f"{file}: ")
                 continue
         if changes := differences(was.data, now):
-            raise BadResult(f"{one.name}: made again it is different: {changes[0]}; an archive of "
-                            "it would promise too much. flent-aqm replay shows more")
-        identical.append(one.name)
+            raise BadResult(f"{data_file.name}: made again it is different: {changes[0]}; an "
+                            "archive of it would promise too much. flent-aqm replay shows more")
+        identical.append(data_file.name)
     return ReplayedRuns(tuple(identical), not_again)
 
 

@@ -12,7 +12,7 @@ from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.throughput import throughput_mbps
 
-from ...warm_flent import run_flent_aqm
+from ..warm_flent import run_flent_aqm
 
 pytestmark = pytest.mark.lab
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes the values of the report from a data file of the tests speedtest_….
+"""The report and advice of `flent-aqm speedtest` on a line, from files of the tests speedtest_….
 
-Definitions are those of speedtest-netperf.sh, so that its users can compare. Percentiles are of the
-pings that were answered. The standard deviation divides by the number of samples. netperf's share
-is that of the time of all processors. Percentiles are interpolated, where the script takes the next
-lower sample.
+Format and definitions are those of speedtest-netperf.sh, so that its users can compare. Percentiles
+are of the pings that were answered. The standard deviation divides by the number of samples.
+netperf's share is that of the time of all processors. Percentiles are interpolated, where the
+script takes the next lower sample.
 """
 
 from __future__ import annotations
@@ -15,15 +15,29 @@ from dataclasses import dataclass
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.advice.advice import advise
+from flent_aqm.results.advice.measured import (
+    FEWEST_PROBES,
+    Tried,
+    loads,
+    of_samples,
+    throughput,
+)
 from flent_aqm.results.data_file import DataFile, Numbers, a_number
 from flent_aqm.results.metrics.flows import Flow, span
 from flent_aqm.results.metrics.percentiles import of_answered
-from flent_aqm.results.metrics.run import Run, Samples
+from flent_aqm.results.metrics.run import Run, Samples, as_run
+from flent_aqm.results.metrics.throughput import throughput_mbps
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.series import Tool
 
 # With fewer pings, percentiles would be single pings.
 MIN_PINGS = 10
+IN_LAB = "not measured: in the virtual lab computing takes no time"
+NO_SAMPLE = "not measured: the test was shorter than a sample"
+NO_IDLE = ("To be told what to do, measure the idle line, too: flent-aqm speedtest -i -s")
+TOO_SHORT = (f"No advice: it takes {FEWEST_PROBES} pings of the idle line and of each direction; "
+             "measure for longer.")
 
 
 @dataclass(frozen=True)
@@ -139,3 +153,80 @@ def _cpu_s(data: DataFile, flow: Flow) -> float:
     """Return the processor time that netperf used for a stream, in s; 0 if it is not recorded."""
     about = data.series_meta[flow.name].get("NETPERF")
     return (a_number(about.get("cpu_s")) if isinstance(about, dict) else None) or 0.0
+
+
+def report(data: DataFile, blocks: Sequence[Sequence[str]], in_lab: bool) -> str:
+    """Return the text of the report.
+
+    Args:
+        data: the data file of the speed test.
+        blocks: directions whose streams ran together, in the order of the report. An empty block is
+            an idle line.
+        in_lab: the test ran in the virtual lab, where processors are never busy.
+
+    Raises BadResult, and NotAvailable if no ping was answered.
+    """
+    return "\n".join(_block(data, block, in_lab) for block in blocks)
+
+
+def _block(data: DataFile, directions: Sequence[str], in_lab: bool) -> str:
+    """Return the report's lines on directions whose streams ran together."""
+    run = as_run(data)
+    lines = [f"{direction.capitalize():>9}: {throughput_mbps(run, direction):6.2f} Mbps"
+             for direction in directions]
+    only = directions[0] if len(directions) == 1 else None
+    lines += _latency_lines(latency(pings(run, only)))
+    flows = [flow for flow in run.speed_test if flow.direction in directions]
+    cpu_load = load(data, flows)
+    lines += (_load_lines(cpu_load) if cpu_load is not None
+              else _no_load_lines(IN_LAB if in_lab else NO_SAMPLE))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _latency_lines(summary: Latency) -> list[str]:
+    """Return the report's lines on latency."""
+    return [
+        f"  Latency: [in msec, {summary.count} pings, {summary.lost_pct:4.2f}% packet loss]",
+        *(f"{name:>9}: {'-':>7}" if value is None else f"{name:>9}: {value:7.3f}"
+          for name, value in (
+              ("Min", summary.min_ms), ("10pct", summary.p10_ms), ("Median", summary.median_ms),
+              ("Avg", summary.mean_ms), ("90pct", summary.p90_ms), ("Max", summary.max_ms)))]
+
+
+def _load_lines(cpu_load: Load) -> list[str]:
+    """Return the report's lines on the load of the processors."""
+    at = " @ avg frequency" if any(one.mhz is not None for one in cpu_load.processors) else ""
+    return [
+        f" CPU Load: [in % busy (avg +/- std dev){at}, {cpu_load.samples} samples]",
+        *(f"{one.name:>9}: {one.busy_pct:5.1f} +/- {one.deviation_pct:4.1f}"
+          + (f"  @ {one.mhz:4.0f} MHz" if one.mhz is not None else "")
+          for one in cpu_load.processors),
+        " Overhead: [in % used of total CPU available]",
+        f"{'netperf':>9}: {cpu_load.netperf_pct:5.1f}"]
+
+
+def _no_load_lines(why: str) -> list[str]:
+    """Return the report's lines for a test without samples of the processors. why: the reason."""
+    return [f" CPU Load: [{why}]", f" Overhead: [{why}]"]
+
+
+def advice(idle: DataFile | None, loaded: DataFile) -> list[str]:
+    """Return sentences that advise what to do about the line.
+
+    Args:
+        idle: data of the same line without load, None if the user did not measure it.
+        loaded: data of the line under load.
+    """
+    if idle is None:
+        return [NO_IDLE]
+    run = as_run(loaded)
+    try:
+        measured = of_samples(pings(as_run(idle), None),
+                              {busy: pings(run, direction)
+                               for busy, direction in loads(run).items()},
+                              throughput(run))
+    except NotAvailable:
+        measured = None
+    if measured is None:
+        return [TOO_SHORT]
+    return [" ".join(advise({"": [Tried("the line", [measured])]}))]

@@ -12,8 +12,8 @@ import pytest
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.measure.parsers.proc_stat import Ticks, parse_cpus
 from flent_aqm.measure.runners.cpu import read_samples
+from flent_aqm.results.advice.speedtest import report
 from flent_aqm.results.data_file import DataFile, as_data_file
-from flent_aqm.sweep.home_line.report import report
 
 START_S = 1_767_225_600.0
 TWO_STREAMS_MBPS = (20.5, 4.25)
