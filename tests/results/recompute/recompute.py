@@ -3,7 +3,7 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated,type-arg"
 """Every metric of a data file, computed a second time, by other code.
 
-    python tests/recompute/recompute.py FILE.flent.gz [FILE.pcap]
+    python tests/results/recompute/recompute.py FILE.flent.gz [FILE.pcap]
 
 Prints JSON: "metrics", by the names of docs/reference/metrics.md, null where there is a reason to
 have none; and with a capture "captured": what each flow carried, in Mbit/s, by the numbers of

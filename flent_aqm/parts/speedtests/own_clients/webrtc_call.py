@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Client for a WebRTC call with webrtc_server.py: the calling end, and the evaluation of both ends'
-records.
+"""Client for a WebRTC call with measure/http/webrtc.py: the calling end, and the evaluation of both
+ends' records.
 
 Each end records the frames that it received, and the round trip, jitter and loss of the stream that
 it sent. The times of each end are counted from the beginning of its own stream. The two beginnings
