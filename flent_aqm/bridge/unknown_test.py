@@ -41,7 +41,7 @@ def define(settings: Any) -> None:
     # The runner "null" keeps Flent from measuring or computing series.
     settings.DATA_SETS = OrderedDict(
         (name, {"units": unit, "runner": "null"}) for name, unit in units.items())
-    settings.DESCRIPTION = f"{_text(settings.NAME)}, a test that isn't here"
+    settings.DESCRIPTION = f"{_text(settings.NAME)}, test definition not installed"
     settings.PLOTS = OrderedDict(plots(units))
     # The first plot is the default.
     settings.DEFAULTS = {"PLOT": next(iter(settings.PLOTS))}

@@ -123,7 +123,7 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
         refuse_odd_names(what, series, allowed.series, allowed.hint)
     for name, samples in raw.items():
         if not isinstance(samples, list) or set(map(type, samples)) - {dict}:
-            raise BadResult(f"raw values of {name[:60]!r} are not a list of objects")
+            raise BadResult(f"raw values of {name[:60]!r} are not a list of JSON objects")
     refuse_odd_times(top, series_meta, raw, within or limits())
     return DataFile(path, version, metadata, series_meta, raw, top)
 
@@ -141,13 +141,17 @@ def refuse_odd_names(what: str, series: Collection[str], most: int, hint: str = 
     if len(series) > most:
         raise BadResult(f"{what} has {len(series):,} series, more than {most:,}{hint}")
     for name in series:
-        if len(name) > LONGEST_SERIES_NAME or not name.isprintable():
-            raise BadResult(f"{what} has a series {plain(name[:60])!r}…, whose name is longer "
-                            f"than {LONGEST_SERIES_NAME} characters or can't be printed")
+        if len(name) > LONGEST_SERIES_NAME:
+            raise BadResult(f"{what} has a series {plain(name[:60])!r}…, whose name is longer than "
+                            f"{LONGEST_SERIES_NAME} characters")
+        if not name.isprintable():
+            raise BadResult(f"{what} has a series {plain(name[:60])!r}, whose name has characters "
+                            "that can't be printed")
 
 
 _MLABS = "it is JSON of M-Lab's NDT7 archive, "
-_IRTTS = "it is irtt's own JSON; run irtt by Flent: any test of latency does"
+_IRTTS = ("it is irtt's own JSON; measure with one of Flent's tests that start irtt, such as: "
+          "flent iperf3_upload -H SERVER")
 _IPERF3S = "it is iperf3's own JSON; run iperf3 by Flent: flent iperf3_upload -H SERVER"
 # Keys by which the JSON of a tool is recognised, and the message for it.
 _OF_TOOLS = (
@@ -180,16 +184,18 @@ def _refuse_too_much(metadata: dict[str, Any]) -> None:
             *one, *(value for key, value in one.items() if key != "RAW_VALUES")]
         values += len(inner)
         characters += sum(len(value) for value in inner if isinstance(value, str))
-        if characters > MOST_METADATA_CHARACTERS or values > MOST_METADATA_VALUES:
-            raise BadResult(f"metadata has more than {MOST_METADATA_VALUES:,} values, or more "
-                            f"than {MOST_METADATA_CHARACTERS:,} characters of text")
+        if values > MOST_METADATA_VALUES:
+            raise BadResult(f"metadata has more than {MOST_METADATA_VALUES:,} values")
+        if characters > MOST_METADATA_CHARACTERS:
+            raise BadResult(f"metadata has more than {MOST_METADATA_CHARACTERS:,} characters of "
+                            "text")
         pending += [value for value in inner if isinstance(value, (dict, list))]
 
 
 def a_dict(value: Any, what: str) -> dict[str, Any]:
     """Return the value if it is a JSON object. Raises BadResult. what: names it in the message."""
     if not isinstance(value, dict):
-        raise BadResult(f"{what} is {_kind(value)}, not an object")
+        raise BadResult(f"{what} is {_kind(value)}; expected a JSON object")
     return cast(dict[str, Any], value)
 
 

@@ -52,15 +52,15 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
             below = sorted(_below(path))
             if not below:
                 names = ", ".join(f"*{one}" for one in SUFFIXES)
-                raise ConfigError(f"{path}: no data files ({names}) there")
+                raise ConfigError(f"{path}: no data files ({names}) in this folder")
             files.update(dict.fromkeys(below))
         elif why := _missing(path):
-            raise ConfigError(f"{path}: {why}; expected a data file or a folder of some")
+            raise ConfigError(f"{path}: {why}; expected a data file or a folder of data files")
         elif not _is_of_sweep(path):
             files[path] = None
     if paths and not files:
-        raise ConfigError(f"{paths[0]}: what a sweep leaves beside data files; expected a data "
-                          f"file, *{SUFFIX}")
+        raise ConfigError(f"{paths[0]}: a log or record of a sweep, not a data file; expected "
+                          f"*{SUFFIX}")
     return list(files)
 
 

@@ -44,7 +44,7 @@ class Resumed:
         names of logs and folder. Raises ConfigError if the folder doesn't exist."""
         self._folder = Path(folder)
         if not self._folder.is_dir():
-            raise ConfigError(f"Batch resume directory {folder} doesn't exist!")
+            raise ConfigError(f"--batch-resume {folder}: there is no such folder")
         self.time: datetime | None = None
         self.uuid = str(uuid.uuid4())
         for file in sorted(self._folder.rglob(f"*{SUFFIX}")):
@@ -89,8 +89,8 @@ def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
             try:
                 path.rename(aside)
             except OSError as error:
-                raise ConfigError(f"{fault}; to repeat its run, remove it: it can't be renamed: "
-                                  f"{error.strerror}") from None
+                raise ConfigError(f"{fault}; it can't be renamed ({error.strerror}): remove it, "
+                                  "so that its run is repeated") from None
             yield f"{fault}: now {aside.name}, and its run is repeated"
         else:
             refuse_another_run(file, planned[path])

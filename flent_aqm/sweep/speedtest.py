@@ -31,6 +31,9 @@ MARGIN_S = 2
 DOT_S = 1.0
 CONNECT_LIMIT_S = 10
 PINGS = 4
+# Exit status of ping and fping if no ping was answered. Others stand for other faults, such as a
+# missing right.
+_UNANSWERED = 1
 PING_LIMIT_MS = 1000
 _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 
@@ -180,7 +183,9 @@ def check_ping(host: str, ip_version: int) -> None:
         else:
             run(["ping", f"-{ip_version}", "-q", "-c", str(PINGS), "-i", "0.2",
                  "-W", str(PING_LIMIT_MS // 1000), address])
-    except CommandFailed:
+    except CommandFailed as error:
+        if error.returncode != _UNANSWERED:
+            raise TestbedError(f"-p: {error}") from None
         raise TestbedError(f"-p: {host} (IPv{ip_version}) doesn't answer pings; "
                            "name another host with -p") from None
 
@@ -190,7 +195,8 @@ def _address(host: str, ip_version: int, option: str) -> str:
     Raises ConfigError if it has no address of that IP version."""
     try:
         addresses = socket.getaddrinfo(host, None, _FAMILIES[ip_version], socket.SOCK_STREAM)
-    except (socket.gaierror, UnicodeError):
-        raise ConfigError(f"{option}: {host!r} has no IPv{ip_version} address here; give "
+    except (socket.gaierror, UnicodeError) as error:
+        why = error.strerror if isinstance(error, socket.gaierror) else "not a host name"
+        raise ConfigError(f"{option}: no IPv{ip_version} address found for {host!r}: {why}; give "
                           f"another host, or -{10 - ip_version}") from None
     return str(addresses[0][4][0])

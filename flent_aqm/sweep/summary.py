@@ -184,9 +184,10 @@ def _say_of_throughput(console: Console, done: Sequence[Scores],
     """
     if any(_is_available(one.total_download_mbps) or _is_available(one.total_upload_mbps)
            for one in done):
-        of = (", of what all flows together carried" if totals
-              else " of the line: a share, and no cost of the queue")
-        console.print(f"With cross traffic: what the test got{of}.", highlight=False)
+        of = ("what all flows together carried" if totals
+              else "the line, and not a cost of the queue")
+        console.print(f"With cross traffic, throughput is the test's share of {of}.",
+                      highlight=False, soft_wrap=True)
     for values, members in groups.items():
         runs = [_scores(cell, scored) for cell in members if cell.data_file.exists()]
         for way, (title, name) in COLUMNS.items():

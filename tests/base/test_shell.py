@@ -26,7 +26,7 @@ def test_program_that_may_not_be_run_is_told_of(tmp_path: Path) -> None:
 
 def test_program_that_is_there_is_not_called_missing(tmp_path: Path) -> None:
     """The kernel reports "no such file" for a missing folder or interpreter, too."""
-    with pytest.raises(ToolMissing, match="true can't be started in .*/gone, because there is no "):
+    with pytest.raises(ToolMissing, match=r"true can't be started in .*/gone, because there is no"):
         run(["true"], cwd=tmp_path / "gone")
     program = tmp_path / "program"
     program.write_text("#!/no/such/interpreter\n")
@@ -38,7 +38,7 @@ def test_program_that_is_there_is_not_called_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("fault", "text"), [
     (KeyError("end"), "'end' is missing"), (IndexError("list index out of range"),
                                             "a value is missing"),
-    (ValueError("Expecting value"), "Expecting value"), 
+    (ValueError("Expecting value"), "Expecting value"),
     (TypeError("'int' object is not subscriptable"), "a value is of another kind than expected"),
     (OSError(), "OSError")])
 def test_cause_of_a_fault_is_told_without_pythons_form(fault: Exception, text: str) -> None:

@@ -133,9 +133,12 @@ BAD = {
                     "for_number: no section [Arg::two]"),
     "unknown parent": (OURS.replace("inherits = base", "inherits = bose", 1), (),
                        "study inherits from non-existent parent bose."),
-    "no test name": (OURS.replace("test_name", "name_test"), (), "Missing test name."),
-    "unknown section": (OURS + "[Batsh::x]\n", (), "Unknown section type: 'Batsh'."),
-    "section without type": (OURS + "[x]\n", (), "Missing '::' delimiter in section name 'x'"),
+    "no test name": (OURS.replace("test_name", "name_test"), (), ("the batch has no test; give "
+                                                                 "test_name")),
+    "unknown section": (OURS + "[Batsh::x]\n", (), ("section [Batsh::x] is of the unknown type "
+                                                   "'Batsh'; expected [Batch::NAME]")),
+    "section without type": (OURS + "[x]\n", (), ("section [x] has no '::' in its name; expected "
+                                                 "[Batch::NAME]")),
     "section twice": (OURS + "[Batch::study]\n", (), "section 'Batch::study' already exists"),
     "line without meaning": (OURS + "what is this\n", (), "what is this"),
     "all abstract": ("[Batch::a]\nabstract = yes\ntestbed = virtual\n", (),
@@ -218,7 +221,9 @@ def test_study_when_its_base_names_the_testbed_is_ours(installed: Env, tmp_path:
     write(tmp_path / "base.batch", OURS)
     file = write(tmp_path / "study.batch", "[Batsh::study]\n")
     ended = flent(installed, tmp_path, "-B", file)
-    assert (ended.status, ended.err) == (1, "ERROR: Unknown section type: 'Batsh'.\n")
+    assert (ended.status, ended.err) == (1,
+        ("ERROR: section [Batsh::study] is of the unknown type 'Batsh'; expected [Batch::NAME], "
+        "[Arg::NAME] or [Command::NAME]\n"))
 
 
 def test_override_of_test_parameters_reaches_the_test_as_typed(

@@ -150,7 +150,7 @@ def test_throughput_beside_cross_traffic_is_a_share_of_what_all_carried(tmp_path
     text = table(cells, by_file)
     assert row(text, "sfq")[2:5] == ["430.2", "of", "860.9"]
     assert row(text, "no_aqm")[2:5] == ["838.1", "of", "860.5"]
-    assert "With cross traffic: what the test got, of what all flows together carried." in text
+    assert "throughput is the test's share of what all flows together carried." in text
     narrow = table(cells, by_file, width=40)
     assert row(narrow, "sfq")[2] == "430.2"
     assert "a share, and no cost" in narrow

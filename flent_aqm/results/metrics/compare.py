@@ -136,8 +136,7 @@ def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float
     """
     array = numpy.asarray(values, dtype=float)
     if not numpy.isfinite(array).all():
-        raise NotAvailable("for some runs the number is a lost probe, which has no distance to "
-                           "others")
+        raise NotAvailable("for some runs the number is a lost probe, so it has no variance")
     centre = array.mean() if array.size else 0.0
     whole = float(((array - centre) ** 2).sum())
     if not whole > 0:

@@ -63,8 +63,8 @@ def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
     raw: series -> raw samples.
     """
     if not raw.get(PARTS):
-        raise NotAvailable("the file doesn't tell where its probes spent their time, as the "
-                           "router had no model with cards and a processor; see "
+        raise NotAvailable("the file does not record where its probes spent their time, because "
+                           "the router had no model with cards and a processor; see "
                            "docs/router-models.md")
     spent: dict[int, dict[str, float]] = {}
     for one in raw[PARTS]:
@@ -75,7 +75,7 @@ def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
     back = [one for one in raw.get(PROBES, ()) if one.get("val") is not None
             and spent.get(int(one.get("seq", -1)), {}).get("ways") == 2]
     if not back:
-        raise NotAvailable("no probe came back whose way through the router is known")
+        raise NotAvailable("no probe came back whose path through the router was recorded")
     rtt_ms = numbers([one["val"] for one in back], f"latency in {PROBES!r}")
     # The time of irtt's samples is that of the reply.
     sent_s = numbers([one["t"] for one in back], f"time in {PROBES!r}") - rtt_ms / 1000

@@ -116,12 +116,13 @@ def udp_loss_pct(run: Run, direction: str) -> float:
     counts = [(flow.packets, flow.lost_packets) for flow in run.way(direction)
               if flow.packets is not None and flow.lost_packets is not None]
     if not counts:
-        raise NotAvailable(f"the test has no UDP flow in {direction} whose receiver tells its "
+        raise NotAvailable(f"the test has no UDP flow in {direction} whose receiver reports its "
                            "losses")
     sent = sum(packets for packets, _ in counts)
     lost = sum(missed for _, missed in counts)
     if not 0 <= lost <= sent or not sent:
-        raise NotAvailable(f"the receiver of UDP tells {lost:g} lost packets of {sent:g}")
+        raise NotAvailable(f"the UDP receiver reports {lost:g} lost packets of {sent:g}, which is "
+                           "impossible")
     return 100 * lost / sent
 
 
@@ -137,7 +138,8 @@ def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
     """
     trips = [flow.trips for flow in run.way(direction) if flow.trips is not None]
     if not trips:
-        raise NotAvailable(f"no capture has round trips of the flows of {direction}; give the test "
+        raise NotAvailable(f"the file has no round trips of the {direction} flows' packets; give "
+                           "the test "
                            "parameter round_trips=yes")
     percent = FLOW_RTT_PERCENTILES[statistic]
     samples = sum(one.samples for one in trips)
@@ -205,7 +207,7 @@ def glitches_per_minute(run: Run, threshold_ms: float) -> float:
     events = glitches(run, threshold_ms)
     length_s = run.loaded().length_s
     if not length_s > 0:
-        raise NotAvailable("the load had no length")
+        raise NotAvailable("the load lasted 0 s")
     return len(events) * 60 / length_s
 
 
@@ -220,6 +222,6 @@ def glitch_time_pct(run: Run, threshold_ms: float) -> float:
     the number, which decreases if two glitches grow into one. Raises NotAvailable."""
     length_s = run.loaded().length_s
     if not length_s > 0:
-        raise NotAvailable("the load had no length")
+        raise NotAvailable("the load lasted 0 s")
     spent_ms = sum(one.length_ms for one in glitches(run, threshold_ms))
     return min(spent_ms / (length_s * 10), 100.0)

@@ -208,7 +208,10 @@ def _numbered(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Numbers,
                           period=65536)
     number, first = numpy.unique(numpy.round(number), return_index=True)
     if number[-1] - number[0] > min(MAX_PROBES, number.size + MAX_LOST):
-        raise BadResult(f"{name!r} has probe numbers up to {number[-1]:.0f}")
+        raise BadResult(f"{name!r} has {number.size} answered probes with numbers from "
+                        f"{number[0]:.0f} to {number[-1]:.0f}; expected fewer than {MAX_LOST:,} "
+                        "lost "
+                        "probes between them")
     sent_s, rtt_ms = sent_s[first], rtt_ms[first]
     missing = numpy.setdiff1d(numpy.arange(number[0], number[-1]), number, assume_unique=True)
     return sent_s, rtt_ms, numpy.interp(missing, number, sent_s)
@@ -222,5 +225,8 @@ def _every(spacing_s: float, start_s: float, end_s: float) -> Numbers:
 
 def _refuse_gap(gap_s: float, spacing_s: float) -> None:
     """Raise BadResult if a gap would have too many lost probes."""
-    if not spacing_s > 0 or gap_s / spacing_s > MAX_LOST:
-        raise BadResult(f"a gap of {gap_s:.0f} s in probes {spacing_s * 1000:g} ms apart")
+    if not spacing_s > 0:
+        raise BadResult("its probes have the same time; expected a distance between them")
+    if gap_s / spacing_s > MAX_LOST:
+        raise BadResult(f"a gap of {gap_s:.0f} s in probes {spacing_s * 1000:g} ms apart; expected "
+                        f"fewer than {MAX_LOST:,} lost probes")

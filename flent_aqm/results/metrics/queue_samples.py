@@ -43,7 +43,7 @@ class Queue:
         """Delay of the queue at each sample. Bytes that were not sent by the last sample count
         until then. Raises NotAvailable."""
         if not self.sent_bytes.size:
-            raise NotAvailable("the file doesn't tell what the router's queues sent")
+            raise NotAvailable("the file does not record how much the router's queues sent")
         # Half a byte is subtracted to find the first of several samples between which nothing was
         # sent.
         gone_s = numpy.interp(self.sent_bytes + self.backlog_bytes - 0.5, self.sent_bytes,

@@ -63,8 +63,8 @@ def go_mean_ms(samples_ms: Numbers) -> float:
     """
     kept = int(GO_KEPT * samples_ms.size)
     if not kept:
-        raise NotAvailable(f"goresponsiveness keeps {GO_KEPT:.0%} of the samples, and of "
-                           f"{samples_ms.size} that is none")
+        raise NotAvailable(f"goresponsiveness keeps {GO_KEPT:.0%} of the samples, rounded "
+                           f"down, which leaves none of {samples_ms.size}")
     return float(numpy.sort(samples_ms)[:kept].mean())
 
 
@@ -157,5 +157,5 @@ def _enough(samples_ms: Numbers, what: str, late: Window) -> Numbers:
 def _positive(milliseconds: float) -> float:
     """Return a time. Raises NotAvailable if it is not above 0."""
     if not milliseconds > 0:
-        raise NotAvailable("round trips took no time")
+        raise NotAvailable("the round trips lasted 0 ms")
     return milliseconds

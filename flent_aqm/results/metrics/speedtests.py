@@ -60,8 +60,8 @@ def ndt7(run: Run, direction: str, field: str) -> float:
     """
     reports = [flow.ndt7 for flow in run.way(direction) if flow.ndt7]
     if not reports:
-        raise NotAvailable("the test is not NDT7's")
+        raise NotAvailable("the test is not an NDT7 test")
     value = a_number(reports[0].get(field))
     if value is None:
-        raise NotAvailable(f"NDT7's {direction} doesn't tell {field}")
+        raise NotAvailable(f"the NDT7 client reported no {field} for the {direction}")
     return value

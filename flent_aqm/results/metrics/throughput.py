@@ -100,7 +100,7 @@ def link_rate_mbps(run: Run, direction: str) -> float:
         # Nothing is shaped to rate_mbps. A modem, if any, has the rate of the link.
         rate = rate.replace("rate_", "modem_")
         if not a_number(run.settings.get(rate)):
-            raise NotAvailable("shaper=none: nothing in the run has the rate of rate_mbps")
+            raise NotAvailable("shaper=none: nothing limits the link to rate_mbps")
     before = run.aqm.get("before")
     if isinstance(before, dict) and before.get("routers"):
         raise NotAvailable("the run has several bottlenecks, and not all flows go through the same")
@@ -108,7 +108,7 @@ def link_rate_mbps(run: Run, direction: str) -> float:
         raise NotAvailable("the rate of the link changed in the run")
     rate_mbps = a_number(run.settings.get(rate))
     if not rate_mbps or rate_mbps < 0:
-        raise NotAvailable("the file doesn't tell the rate of the link")
+        raise NotAvailable("the file does not record the rate of the link")
     return rate_mbps
 
 
@@ -195,7 +195,7 @@ def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
     direction ran. Raises NotAvailable with fewer than two hosts."""
     flows = run.way(direction)
     if len({flow.host for flow in flows if flow.host}) < 2:
-        raise NotAvailable(f"the flows of {direction} don't name two hosts or more")
+        raise NotAvailable(f"the {direction} flows name fewer than two hosts")
     window = shared_window(flows)
     mbps: dict[str, float] = {}
     for flow in flows:
@@ -303,7 +303,7 @@ def mean_mbps(flow: Flow, window: Window) -> float:
     receiver's. Raises NotAvailable without intervals, or if the window has no length.
     """
     if not window.length_s > 0:
-        raise NotAvailable("the load had no length")
+        raise NotAvailable("the load lasted 0 s")
     own = flow_window(flow)
     together_s = min(own.end_s, window.end_s) - max(own.start_s, window.start_s)
     if flow.mean_mbps is not None and together_s >= SAME_TIME * max(own.length_s, window.length_s):

@@ -80,7 +80,7 @@ def read_to_share(path: Path) -> DataFile:
     for key in _DRAWN:
         length = len(str(data.metadata[key]))
         if length > _LONGEST_SHARED:
-            raise BadResult(f"{path}: its {key} has {length:,} letters, more than "
+            raise BadResult(f"{path}: its {key} has {length:,} characters, more than "
                             f"{_LONGEST_SHARED:,}, which Flent without flent-aqm can't draw in "
                             "reasonable time; shorten it in the file")
     return data
@@ -117,7 +117,7 @@ def _refuse_harmful(data: DataFile) -> None:
         raise BadResult(f"its HOSTS are not a list of up to {MOST_STREAMS:,} names")
     parameters = metadata.get("TEST_PARAMETERS") or {}
     if not isinstance(parameters, dict):
-        raise BadResult("its TEST_PARAMETERS are not an object")
+        raise BadResult("its TEST_PARAMETERS are not a JSON object")
     for key, value in parameters.items():
         _refuse_parameter(key, value)
     for series, meta in data.series_meta.items():
@@ -125,8 +125,8 @@ def _refuse_harmful(data: DataFile) -> None:
             raise BadResult(f"the UNITS of its {series[:40]!r} are {str(meta['UNITS'])[:40]!r}, "
                             "not text")
         if not _numbers_or_gaps([meta.get(_MEAN)]):
-            raise BadResult(f"the {_MEAN} of its {series[:40]!r} is {str(meta[_MEAN])[:40]!r}, "
-                            "which can't have been measured")
+            raise BadResult(f"the {_MEAN} of its {series[:40]!r} is {str(meta[_MEAN])[:40]!r}; "
+                            "expected a finite number")
     _refuse_results(data.whole)
     _refuse_many(data)
     if data.version == 1 and sum(map(len, data.whole["results"].values())) > MOST_OLD_RESULTS:
@@ -175,19 +175,25 @@ def _count(value: Any) -> float:
 def _refuse_results(whole: dict[str, Any]) -> None:
     """Raise BadResult if x_values or results have another structure than Flent's."""
     x_values, results = whole.get("x_values"), whole.get("results")
-    if not (isinstance(x_values, list) and _numbers_or_gaps(x_values)
-            and isinstance(results, dict)) or len(x_values) > MOST_STEPS:
-        raise BadResult("its x_values or results have another structure than Flent's")
+    if not isinstance(x_values, list) or not _numbers_or_gaps(x_values):
+        raise BadResult("its x_values are not a list of numbers")
+    if not isinstance(results, dict):
+        raise BadResult("its results are not a JSON object")
+    if len(x_values) > MOST_STEPS:
+        raise BadResult(f"its x_values have {len(x_values):,} times; expected {MOST_STEPS:,} at "
+                        "most")
     if not results:
         raise BadResult("it has no results")  # Flent's summary fails without any
     refuse_odd_names("results", results, MOST_RESULTS)
     for series, values in results.items():
         if not isinstance(values, list) or len(values) != len(x_values) \
                 or not _numbers_or_gaps(values):
-            raise BadResult(f"its results of {series[:40]!r} are not a number or a gap for "
+            raise BadResult(f"its results of {series[:40]!r} are not one number, or null, for "
                             "each of its x_values")
     if any(for_spreadsheet(series) != series for series in results):
-        raise BadResult("the name of a series begins like a spreadsheet's formula")
+        raise BadResult("the name of a series begins with =, +, - or @, which spreadsheets take "
+                        "for "
+                        "a formula")
 
 
 def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
@@ -197,15 +203,15 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
         values = [sample.get(key) for sample in samples]
         if not _numbers_or_gaps(values):
             wrong = next(value for value in values if not _numbers_or_gaps([value]))
-            raise BadResult(f"a sample of {series[:40]!r} has {str(wrong)[:40]!r} for its {key}, "
-                            "which can't have been measured")
+            raise BadResult(f"a sample of {series[:40]!r} has {str(wrong)[:40]!r} for its {key}; "
+                            "expected a finite number")
     # Values are only checked by key if there are several types.
     if not _mixed(set(map(type, chain.from_iterable(map(dict.values, samples))))):
         return
     for key in dict.fromkeys(chain.from_iterable(samples)):
         if _mixed({type(sample[key]) for sample in samples if key in sample}):
-            raise BadResult(f"samples of {series[:40]!r} have a number for {key[:40]!r}, and text "
-                            "or lists for it, too")
+            raise BadResult(f"samples of {series[:40]!r} have values of several kinds for "
+                            f"{key[:40]!r}; expected only numbers, only text or only lists")
 
 
 def _mixed(types: set[type]) -> bool:

@@ -54,7 +54,7 @@ def _parse(text: bytes | bytearray) -> Any:
 
 def _refuse(name: str) -> NoReturn:
     """Raise ValueError for NaN and Infinity."""
-    raise ValueError(f"{name} is in the place of a number")
+    raise ValueError(f"{name} stands where a number is expected")
 
 
 def _int(digits: str) -> int | float:

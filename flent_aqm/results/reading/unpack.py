@@ -105,12 +105,12 @@ def _read(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits) -
         return text.content
     packed = file.read(_PACKED_BYTES)
     if not packed:
-        raise BadResult("damaged (it is empty)")
+        raise BadResult("damaged (the file is empty)")
     members = 0
     while packed:
         members += 1
         if members > limits.members:
-            raise BadResult(f"it is an archive of more than {limits.members:,} members")
+            raise BadResult(f"it consists of more than {limits.members:,} compressed members")
         packed = _member(kind(), packed, file, text)
     return text.content
 
@@ -131,7 +131,7 @@ def _member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> byt
         if ended is None and not part:
             packed = file.read(_PACKED_BYTES)
             if not packed:
-                raise BadResult("damaged (it ends too early)")
+                raise BadResult("damaged (the file ends too early)")
     rest = ended.lstrip(b"\0")
     padding = 0
     while not rest and (more := file.read(_PACKED_BYTES)):

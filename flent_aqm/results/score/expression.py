@@ -104,7 +104,7 @@ class _Token:
 def parse(text: str) -> Node:
     """Parse a condition. Raises ConfigError, with the place, if the text is not a condition."""
     if len(text) > LONGEST:
-        raise ConfigError(f"the expression has {len(text)} characters; at most {LONGEST}")
+        raise ConfigError(f"the expression has {len(text)} characters; expected {LONGEST} at most")
     parser = _Parser(text, list(_tokens(text)))
     node = parser.condition()
     if parser.token is not None:
@@ -160,8 +160,9 @@ def _tokens(text: str) -> Iterator[_Token]:
     while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
-            raise ConfigError(f"{text!r}: nothing known starts with {text[at:].strip()[:12]!r} "
-                              f"(character {at + 1})")
+            raise ConfigError(f"{text!r}: unexpected {text[at:].strip()[:12]!r} "
+                              f"(character {at + 1}); expected a number, a name, a sign or a "
+                              "bracket")
         kind = next(name for name in ("number", "name", "sign") if match[name])
         yield _Token(match[kind], kind, match["unit"] or "", match.start(kind))
         at = match.end()
@@ -248,8 +249,8 @@ class _Parser:
         if not isinstance(left.kind, Kind) or left.kind is not right.kind:
             hint = ("; give the number a unit, as in 20ms, 5Mbit/s or 1%"
                     if Kind.NUMBER in (left.kind, right.kind) else "")
-            raise ConfigError(f"{self.text!r}: {left.kind.value} {sign} {right.kind.value} makes "
-                              f"no sense{hint}")
+            raise ConfigError(f"{self.text!r}: {left.kind.value} {sign} {right.kind.value} can't "
+                              f"be computed{hint}")
         return left.kind
 
     def sum(self) -> Node:
@@ -278,7 +279,7 @@ class _Parser:
             # 90% * 50Mbit/s, or 50Mbit/s * 90%
             if sign == "*" and Kind.SHARE in (one, other):
                 return Arithmetic(sign, left, right, other if one is Kind.SHARE else one, 100.0)
-        raise ConfigError(f"{self.text!r}: {one.value} {sign} {other.value} makes no sense")
+        raise ConfigError(f"{self.text!r}: {one.value} {sign} {other.value} can't be computed")
 
     def factor(self) -> Node:
         token = self.token
@@ -292,7 +293,7 @@ class _Parser:
         if self.accept("-"):
             self.depth += 1
             if self.depth > DEEPEST:
-                raise self.mistake("too many signs")
+                raise self.mistake(f"expected at most {DEEPEST} signs in a row")
             node = self.factor()
             self.depth -= 1
             return self.scaled("*", Number(-1.0, Kind.NUMBER), node)

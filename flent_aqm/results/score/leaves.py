@@ -64,7 +64,9 @@ def _rates(run: Run, direction: str) -> Numbers:
     if there are several flows."""
     flows = run.way(direction)
     if len(flows) > 1:
-        raise NotAvailable(f"{len(flows)} flows of {direction} have no intervals in common")
+        raise NotAvailable(f"the run has {len(flows)} {direction} flows, and samples of "
+                           "throughput are "
+                           "compared for a single flow only")
     return flows[0].mbps
 
 
@@ -114,7 +116,7 @@ def name_leaf(name: str) -> Leaf:
     if name in METRICS:
         return Leaf(name, _KINDS.get(METRICS[name].unit, Kind.NUMBER), name)
     if name in TRACES:
-        raise ConfigError(f"{name} has many samples; say which number of them you mean, as in "
+        raise ConfigError(f"{name} has many samples; name a statistic of them, as in "
                           f"p99({name})")
     if name in GLITCHES:
         raise ConfigError(f"{name} needs a threshold, as in {name}(100ms)")
@@ -145,7 +147,7 @@ def call(function: str, argument: str, number: float | None, kind: Kind) -> Leaf
         raise ConfigError(f"unknown trace {argument!r}{did_you_mean(argument, TRACES)}; "
                           f"known: {', '.join(TRACES)}")
     if function in OF_LATENCIES and argument not in LATENCIES:
-        raise ConfigError(f"{function} is of latency: {', '.join(LATENCIES)}")
+        raise ConfigError(f"{function} needs a trace of latency; expected {' or '.join(LATENCIES)}")
     if function in OF_LATENCIES:
         result_kind = OF_LATENCIES[function][0]
     elif function == "count":
@@ -172,5 +174,5 @@ def _answered(values: Numbers) -> Numbers:
     """Return the finite values. Raises NotAvailable if there are none."""
     finite = values[numpy.isfinite(values)]
     if not finite.size:
-        raise NotAvailable("there is no sample")
+        raise NotAvailable("the trace has no sample")
     return finite

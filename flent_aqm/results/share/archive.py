@@ -142,7 +142,7 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
                           f"in between: {named}; publish each sweep by itself, or name one with "
                           "--batch FILE")
     if not recorded:
-        return "", "nothing beside the data files tells which batch they came from (sweep.json)"
+        return "", "there is no sweep.json beside the data files, which names their batch"
     path = Path(_batch_of(recorded[0]))
     if _digest(path) != recorded[0][str(path)]:
         return "", (f"{plain(path)} is not there any more, or has changed since the runs were "
@@ -227,7 +227,7 @@ def refuse_telling_texts(target: Path) -> None:
             continue
         for number, what in lines_that_tell(path.read_text("utf-8", errors="replace")):
             raise BadResult(f"{path.relative_to(target)}, line {number}: {what!r} would be "
-                            "published")
+                            "published; remove it from the file")
 
 
 def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
@@ -242,8 +242,8 @@ def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
     kernel = locate.find_kernel()
     if wanted != {kernel.hash}:
         raise BadResult(f"made with the lab kernel {', '.join(sorted(map(plain, wanted)))[:200]}; "
-                        f"this version has the recipe of {kernel.hash} alone: archive with the "
-                        "version of flent-aqm that made the data, or make them again")
+                        f"this version only has the recipe of {kernel.hash}: publish with the "
+                        "version of flent-aqm that made the data, or repeat the runs")
     folder = target / KERNEL
     (folder / "patches").mkdir(parents=True)
     for patch in sorted(recipe.PATCHES.glob("*.patch")):

@@ -150,7 +150,7 @@ def _refuse_untold(run: Run) -> None:
     """Raise BadResult if the file doesn't record its queue, or if a setting of its page is not a
     number."""
     if AQM not in run.settings:
-        raise BadResult(f"{run.path}: it doesn't say which queue it had (AQM.requested.aqm)")
+        raise BadResult(f"{run.path}: the file does not record its queue (AQM.requested.aqm)")
     odd = [name for name in PAGE[:3] if isinstance(run.settings.get(name), str)]
     if odd:
         raise BadResult(f"{run.path}: its {odd[0]} is {str(run.settings[odd[0]])[:40]!r}, not a "

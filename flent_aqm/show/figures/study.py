@@ -77,14 +77,14 @@ def grid(rows: Sequence[FigureRow]) -> Grid:
     usable = [row for row in rows if AQM in row.settings
               and isinstance(row.settings.get(RATE), (int, float))]
     if not usable:
-        raise ConfigError("none of the runs tells its queue and its rate (the same both ways); "
-                          "expected runs of flent-aqm's batches")
+        raise ConfigError("none of the runs records its queue, and one rate for both "
+                          "directions; expected runs of flent-aqm's batches")
     models = collect(usable, lambda row: (str(row.settings.get("router_model", "")),
                                           str(row.settings.get("testbed", ""))))
     if len(models) > 1:
         names = "; ".join(f"{len(members)} of router_model={model}, testbed={testbed}"
                           for (model, testbed), members in models.items())
-        raise ConfigError(f"these runs don't belong into one picture: {names}. "
+        raise ConfigError(f"these runs can't be drawn in one figure: {names}. "
                           "Choose by --where router_model=NAME or --where testbed=NAME")
     (model, testbed), = models
     return Grid(

@@ -196,7 +196,7 @@ class ChartPlotter(Framed):
             self.figure.set_layout_engine("constrained")
         axis, = self.grid()
         axis.set_axis_off()
-        axis.text(0.5, 0.5, f"This plot can't be given:\n{text}", ha="center", va="center",
+        axis.text(0.5, 0.5, f"Nothing to plot:\n{text}", ha="center", va="center",
                   color=QUIET, wrap=True, transform=axis.transAxes)
 
     def _heed_options(self) -> None:

@@ -79,5 +79,5 @@ def _glitches(line: Line, threshold_ms: float) -> tuple[float, float]:
         events += find_glitches(loaded, idle_median_ms(run, probe), threshold_ms)
         length_s += loaded.length_s
     if not length_s > 0:
-        raise NotAvailable("the load had no length")
+        raise NotAvailable("the load lasted 0 s")
     return len(events) * 60 / length_s, max((one.length_ms for one in events), default=0.0)

@@ -37,7 +37,7 @@ class AqmTcpInfoPlotter(ChartPlotter):
         rows = [(label, find) for label, find in ROWS
                 if any(find(flow) is not None for _, _, _, flow in flows)]
         if not rows:
-            raise NotAvailable("no flow of the run tells TCP's state")
+            raise NotAvailable("the file has no TCP_INFO of the run's flows")
         axes = self.grid(len(rows), 1, sharex=True)
         labelled = set()
         counted = 0

@@ -44,7 +44,8 @@ class Follower:
     def __init__(self, folders: Sequence[Path], title: str, jobs: int | None = None) -> None:
         for folder in folders:
             if not os.path.isdir(folder):
-                raise ConfigError(f"{folder}: no folder; expected one that a sweep writes to")
+                raise ConfigError(f"{folder}: not a folder; expected a folder that a sweep writes "
+                                  "to")
         self._folders, self._title, self._jobs = folders, title, jobs
         self._results: dict[Path, tuple[tuple[int, int], ReportRow | BadResult]] = {}
         self._version = 0

@@ -64,7 +64,8 @@ def serve(follower: Follower, host: str, port: int) -> None:
     try:
         print(f"serving the results at {server.address}; press ^C to end", flush=True)
         if not server.address.startswith(("http://127.", "http://localhost", "http://[::1]")):
-            print("warning: anybody who can reach this address can see them", file=sys.stderr)
+            print("warning: this server is not restricted to this machine: anybody who can "
+                  f"reach {server.address} can see the results", file=sys.stderr)
         threading.Thread(target=look, daemon=True).start()
         server.serve_forever()
     except KeyboardInterrupt:

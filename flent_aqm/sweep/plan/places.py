@@ -40,8 +40,11 @@ def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield name, and keys with values, of each section of a batch file. Raises ConfigError if the
     file can't be read."""
     parser = RawConfigParser()
-    if not parser.read(file):
-        raise ConfigError(f"Unable to read batch file: {file}.")
+    try:
+        with open(file) as opened:
+            parser.read_file(opened, file)
+    except OSError as error:
+        raise ConfigError(f"batch file {file}: can't be read: {error.strerror}") from None
     places = _places(parser, file)
     for section in parser.sections():
         values = {}

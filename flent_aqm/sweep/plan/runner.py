@@ -35,6 +35,7 @@ from flent_aqm.sweep.plan.unread_keys import refuse_unread_keys
 from flent_aqm.sweep.resumed import Resumed
 from flent_aqm.sweep.sweep import Stopped, Sweep
 
+_EXPECTED_SECTION = "expected [Batch::NAME], [Arg::NAME] or [Command::NAME]"
 _KINDS = {"arg": "args", "batch": "batches", "command": "commands"}
 _logger = get_logger(__name__)
 
@@ -73,9 +74,11 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         for section, values in placed_sections(filename):
             kind, mark, name = section.partition("::")
             if not mark:
-                raise ConfigError(f"Missing '::' delimiter in section name {section!r}")
+                raise ConfigError(f"section [{section}] has no '::' in its name; "
+                                  f"{_EXPECTED_SECTION}")
             if kind.lower() not in _KINDS:
-                raise ConfigError(f"Unknown section type: {kind!r}.")
+                raise ConfigError(f"section [{section}] is of the unknown type {kind!r}; "
+                                  f"{_EXPECTED_SECTION}")
             getattr(self, _KINDS[kind.lower()])[name.lower()] = values
         self.expand_groups()
 
@@ -173,7 +176,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                 values |= self.args[one]
             section = self.apply_args(values, {}, settings)
             if "test_name" not in section:
-                raise ConfigError("Missing test name.")
+                raise ConfigError("the batch has no test; give test_name, such as test_name = ndt7")
             give_cross_traffic(section)
             settings.load_rcvalues(section.items(), override=True)
             settings.NAME = section["test_name"]

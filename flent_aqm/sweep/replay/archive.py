@@ -37,14 +37,15 @@ def repeat_some(target: Path, packed: Sequence[Packed], most: int, traces: Seque
         with tempfile.TemporaryDirectory(prefix="flent-aqm-archive-") as folder:
             try:
                 was = recorded.read(file, Path(folder), traces)
-                print(f"making {data_file.name} again", file=sys.stderr, flush=True)
+                print(f"repeating the run of {data_file.name}", file=sys.stderr, flush=True)
                 now = again(was.cell)
             except AqmError as error:
                 not_again[data_file.name] = str(error).removeprefix(f"{file}: ")
                 continue
         if changes := differences(was.data, now):
-            raise BadResult(f"{data_file.name}: made again it is different: {changes[0]}; an "
-                            "archive of it would promise too much. flent-aqm replay shows more")
+            raise BadResult(f"{data_file.name}: repeating the run gave other data: "
+                            f"{changes[0]}; leave the file out. flent-aqm replay shows all "
+                            "differences")
         identical.append(data_file.name)
     return ReplayedRuns(tuple(identical), not_again)
 

@@ -39,14 +39,15 @@ def without_paths(requested: Mapping[str, Any], aqm: Mapping[str, Any], places: 
     """
     topology = str(requested.get("topology", "")).strip()
     if topology.endswith(SUFFIX):
-        raise ConfigError(f"topology: {plain(topology[:60])!r} is the path of a file; files of "
-                          "flent-aqm have the links themselves")
+        raise ConfigError(f"topology: {plain(topology[:60])!r} is the path of a file; expected the "
+                          "links themselves, which flent-aqm records in a data file")
     settings = dict(requested)
     for model in every_model():
         for key, reported in model.files(requested, aqm.get(model.name)):
             settings[key] = str(_trace_path(key, reported, places))
     if settings.get("link_trace"):
-        raise ConfigError("link_trace: files of flent-aqm have link_down_trace and link_up_trace")
+        raise ConfigError("link_trace: expected link_down_trace and link_up_trace, which flent-aqm "
+                          "records in a data file")
     return settings
 
 
@@ -62,14 +63,16 @@ def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Pa
     """
     size_bytes, sha256 = link.get("size_bytes"), link.get("sha256")
     if type(size_bytes) is not int or not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
-        raise ConfigError(f"{key}: it doesn't say which trace it played, by size and SHA-256")
+        raise ConfigError(f"{key}: the file does not record size and SHA-256 of the trace that "
+                          "the run "
+                          "played")
     for path in _files(places):
         if _is(path, size_bytes, sha256):
             return path
     name = plain(str(link.get("trace"))[:60])
-    raise ConfigError(f"{key}: it played a trace called {name!r} of {size_bytes} bytes, whose "
-                      f"SHA-256 is {sha256}; there is no such file beside it or where --trace "
-                      "says: give --trace FOLDER, of your copy")
+    raise ConfigError(f"{key}: the run played the trace {name!r} ({size_bytes} bytes, SHA-256 "
+                      f"{sha256}), which is neither beside the data file nor in a folder of "
+                      "--trace; give --trace FOLDER, the folder of your copy")
 
 
 def _files(places: Sequence[Path]) -> Iterator[Path]:

@@ -55,15 +55,16 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = ()) -> RecordedRun:
                         f"this run again, call flent-aqm lab as before, with --seed "
                         f"{str(aqm.get('seed'))[:20]}")
     if aqm.get("schema") != SCHEMA_VERSION:
-        raise BadResult(f"{path}: its schema is {str(aqm.get('schema'))[:40]}, this version knows "
+        raise BadResult(f"{path}: its AQM.schema is {str(aqm.get('schema'))[:40]}; expected "
                         f"{SCHEMA_VERSION}; use the version of flent-aqm that made it")
     if aqm.get("testbed") != "virtual":
         raise BadResult(f"{path}: measured on {str(aqm.get('testbed'))[:60]!r}; only runs of the "
-                        "virtual lab can be made again")
+                        "virtual lab can be repeated")
     run, requested = aqm.get("run"), aqm.get("requested")
     if not isinstance(run, dict) or not isinstance(requested, dict):
-        raise BadResult(f"{path}: it doesn't say how it was run; files have that "
-                        "since flent-aqm has `replay`, and not from `flent` in `flent-aqm lab`")
+        raise BadResult(f"{path}: the file does not record the settings of its run, so the run "
+                        "can't be repeated: it was made by a version without `replay`, or by "
+                        "`flent` inside `flent-aqm lab`")
     try:
         _refuse_odd_form(file.whole)
         requested = without_paths(requested, aqm, [*traces, path.parent])
@@ -87,23 +88,26 @@ def _cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mappin
     """
     test, settings = run.get("test"), run.get("settings")
     if not isinstance(test, str) or test not in _test_names():
-        raise ConfigError(f"unknown test {str(test)[:60]!r}; flent --list-tests shows those that "
-                          "are here")
+        raise ConfigError(f"unknown test {str(test)[:60]!r}; flent --list-tests lists those that "
+                          "are "
+                          "installed")
     if not isinstance(settings, dict):
-        raise ConfigError("its settings are no JSON object")
+        raise ConfigError("its settings are not a JSON object")
     check_from_data(settings)
     if run.get("commands") != "router":
-        raise ConfigError("its batch ran commands of its own, which no data file holds")
+        raise ConfigError("its batch ran other commands than router, which a data file does not "
+                          "record")
     # A file of a newer version may ask for what this one doesn't know.
     refuse_unknown_scenario_keys("AQM.requested", map(str, requested))
     scenario = Scenario.from_settings(requested)
     if scenario.lab.seed is None:
-        raise ConfigError("it has no seed")
+        raise ConfigError("the file records no seed, so the run can't be repeated")
     if scenario.router.router_program:
-        raise ConfigError("it ran a program on the router, and no data file may choose one; put "
-                          "router_program into a batch")
+        raise ConfigError("the run started a program on the router, which a data file may not "
+                          "choose; put router_program into a batch")
     if scenario.lab.testbed != "virtual":
-        raise ConfigError(f"it asks for the testbed {scenario.lab.testbed!r}")
+        raise ConfigError(f"it requests the testbed {scenario.lab.testbed!r}; only runs of the "
+                          "virtual lab can be repeated")
     return Cell(
         name=path.name.removesuffix(DATA_SUFFIX),
         folder=folder,
@@ -133,4 +137,5 @@ def _refuse_odd_form(data: Mapping[str, Any]) -> None:
     if (data.get("version") != 4 or not isinstance(data.get("x_values"), list)
             or not isinstance(results, dict)
             or not all(isinstance(series, list) for series in results.values())):
-        raise BadResult("x_values or results are missing, or have another form than in version 4")
+        raise BadResult("its x_values or results are missing, or not of the form of Flent's format "
+                        "version 4")

@@ -13,8 +13,10 @@ from typing import Any, Protocol
 import pytest
 
 from flent_aqm.base import defaults
+from flent_aqm.base.errors import TestbedError
 from flent_aqm.base.shell import run
 from flent_aqm.results.data_file import read_data_file
+from flent_aqm.sweep.speedtest import check_ping
 
 pytestmark = pytest.mark.netns
 
@@ -84,10 +86,23 @@ def test_concurrent_over_ipv6_after_the_idle_line(namespaces: Namespaces, tools:
     assert numbers(idle, "netperf") == [0]
 
 
+def test_ping_that_could_not_be_sent_is_told_from_one_without_answer(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fping ends with 1 if nobody answers, with 4 if it may not open its socket."""
+    fping = tmp_path / "fping"
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for status, message in ((1, "127.0.0.1 (IPv4) doesn't answer pings"),
+                            (4, "can't create socket")):
+        fping.write_text(f"#!/bin/sh\necho \"can't create socket\" >&2\nexit {status}\n")
+        fping.chmod(0o755)
+        with pytest.raises(TestbedError, match=re.escape(message)):
+            check_ping("127.0.0.1", 4)
+
+
 @pytest.mark.parametrize(("words", "line"), [
     (["-H", defaults.CLIENT_IPV4], "no netperf server at 192.0.2.2 (IPv4, port 12865): Conn"),
-    (["-H", "nowhere.invalid"], "'nowhere.invalid' has no IPv4 address"),
-    (["-6", "-H", defaults.SERVER_IPV4], "'198.51.100.2' has no IPv6 address"),
+    (["-H", "nowhere.invalid"], "no IPv4 address found for 'nowhere.invalid'"),
+    (["-6", "-H", defaults.SERVER_IPV4], "no IPv6 address found for '198.51.100.2'"),
     (["-H", defaults.SERVER_IPV4, "-p", "192.0.2.77"], "doesn't answer pings"),
     (["-H", defaults.SERVER_IPV4, "-o", "here.gz"], "ends in .flent.gz"),
 ])

@@ -229,7 +229,7 @@ def test_text_that_flent_draws_for_minutes_is_refused(
     whole["metadata"][key] = "a." * 501
     file = packed(tmp_path / "a.flent.gz", whole)
     assert main(["share", str(file), "-o", str(tmp_path / "out")]) == 1
-    assert f"its {key} has 1,002 letters, more than 1,000" in capsys.readouterr().err
+    assert f"its {key} has 1,002 characters, more than 1,000" in capsys.readouterr().err
     assert not list((tmp_path / "out").glob("*"))
 
 

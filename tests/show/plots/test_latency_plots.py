@@ -115,7 +115,7 @@ def test_stock_tests_have_these_plots_too(name: str, plot: str, draw: Draw) -> N
     """Probes 200 ms apart can't tell glitches, and the plot says so; the others draw."""
     plotter = draw(plot, [stock_run(name)])
     if plot == "glitches_per_minute":
-        assert "This plot can't be given" in output(plotter)
+        assert "Nothing to plot" in output(plotter)
         assert "ms apart, and glitches need 20 ms at most" in output(plotter)
     else:
         assert "can't be given" not in output(plotter)
@@ -139,7 +139,7 @@ def test_run_whose_probes_all_failed_says_why(plot: str, draw: Draw, variant: Va
         data["raw_values"]["Ping (ms) ICMP"] = []
 
     plotter = draw(plot, [variant("none", change=without_probes)])
-    assert "This plot can't be given: the run has no latency series" in output(plotter)
+    assert "Nothing to plot: the run has no latency series" in output(plotter)
 
 
 def test_damaged_run_among_good_ones_is_named_and_counted(draw: Draw, variant: Variant) -> None:

@@ -163,7 +163,7 @@ class Figure:
     @property
     def refused(self) -> bool:
         """Whether the plot says in words that it can't be given."""
-        return "This plot can't be given" in self.words or EMPTY in self.words
+        return "Nothing to plot" in self.words or EMPTY in self.words
 
 
 DrawAll = Callable[[list[Path], Path, bool], dict[str, Figure]]

@@ -51,7 +51,7 @@ def words(rows: Sequence[ReportRow], damaged: int = 0, folders: Sequence[Folder]
     ("60 s measured in 6 s of computing", proven(AGREED), ONE),
     ("latency under load: median and 99th percentile", ONE, [row("codel", FAST[:100])]),
     ("latency under load: median Round trips", [row("codel", FAST[:30])], ONE),
-    ("with cross traffic what the test got, of what all flows together carried", SHARED, ONE),
+    ("with cross traffic the test's share of what all flows together carried", SHARED, ONE),
     ("430 of 860", SHARED, [row("codel", FAST, 430)]),
     ("129 (3 runs) or 172 (2)", [row("codel", FAST, one) for one in (172, 129, 129, 172, 129)],
      [row("codel", FAST, one) for one in (172, 129, 140, 150, 160)]),

@@ -90,7 +90,7 @@ def test_archive_of_data_that_do_not_repeat_is_not_made(
     target = tmp_path / "out" / "archive"
     assert main(["share", str(wrong), "--publish", "-o", str(target), "--replay", "1"]) == 1
     line = capsys.readouterr().err.splitlines()[-1]
-    assert "made again it is different: samples of" in line
+    assert "repeating the run gave other data: samples of" in line
     assert list(target.parent.iterdir()) == []
 
 
@@ -116,12 +116,12 @@ def test_archive_of_runs_on_a_real_router_says_that_they_cannot_be_made_again(
     assert not (target / "kernel").exists()
     readme = (target / "README.md").read_text()
     assert "0 of 2 runs were made again" in readme
-    assert "only runs of the virtual lab can be made again" in readme
+    assert "only runs of the virtual lab can be repeated" in readme
     output = capsys.readouterr()
     assert "not repeated: measured on 'ssh://root@router'" in output.err
     # Files name the section of their batch alone, which another file may have, too.
     assert not (target / "batch").exists()
-    assert "the folder has no batch file: nothing beside the data files tells" in output.err
+    assert "the folder has no batch file: there is no sweep.json beside the data" in output.err
     assert "pip install" not in readme
     assert subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=target,
                           check=False).returncode == 0
@@ -173,7 +173,7 @@ def test_archive_has_the_batch_that_the_runs_came_from_by_its_hash(
 @pytest.mark.parametrize(("words", "message"), [
     (["-o", "{there}"], "exists already; name a new folder with -o"),
     (["--batch", "no.batch"], "--batch: no.batch: not found; expected the batch file"),
-    ([], "made with the lab kernel 0123456789abcdef; this version has the recipe of"),
+    ([], "made with the lab kernel 0123456789abcdef; this version only has the recipe of"),
 ])
 def test_archive_that_would_promise_too_much_is_refused(
     words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
