@@ -153,7 +153,7 @@ def test_throughput_beside_cross_traffic_is_a_share_of_what_all_carried(tmp_path
     assert "throughput is the test's share of what all flows together carried." in text
     narrow = table(cells, by_file, width=40)
     assert row(narrow, "sfq")[2] == "430.2"
-    assert "a share, and no cost" in narrow
+    assert "share of the line, and not a cost of the queue" in narrow
     alone = table(cells, scores(cells, Scores(NONE, 430.2, 5.0, 6.0)))
     assert "With cross traffic" not in alone
 
