@@ -10,9 +10,8 @@ import numpy
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.plots.axes import from_zero
+from flent_aqm.show.plots.axes import from_zero, shade_load, start_s
 from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
-from flent_aqm.show.plots.over_time import shade_load, start_s
 
 
 class AqmLossesPlotter(ChartPlotter):

@@ -18,8 +18,8 @@ from flent_aqm.show.figures.study import Figure, Grid
 from flent_aqm.show.looks import QUIET, legend_columns, looks_for, style_key
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.distributions import FEWEST_FOR_BOX, Side, draw_side_by_side
+from flent_aqm.show.plots.latency import LEAST_MS
 from flent_aqm.show.plots.paper import PAPER_INCHES
-from flent_aqm.show.plots.tail import LEAST_MS
 from flent_aqm.show.row import Floats
 
 STATISTICS = [*QUANTILES, "mean", "sd"]

@@ -6,29 +6,31 @@ Flent's own names win.
 
 from __future__ import annotations
 
-from flent_aqm.show.plots.cdf import AqmCdfPlotter
 from flent_aqm.show.plots.compare import AqmCompareSidesPlotter
 from flent_aqm.show.plots.compare_ecdf import AqmCompareEcdfPlotter
 from flent_aqm.show.plots.compare_metric import AqmCompareMetricPlotter
 from flent_aqm.show.plots.delay_parts import AqmDelayPartsPlotter
-from flent_aqm.show.plots.from_zero import (
+from flent_aqm.show.plots.flents_own import (
     AqmBarCombinePlotter,
     AqmBoxCombinePlotter,
     AqmBoxPlotter,
+    AqmCdfPlotter,
+    AqmMetaPlotter,
     AqmTimeseriesPlotter,
 )
-from flent_aqm.show.plots.glitches import AqmGlitchesPlotter
 from flent_aqm.show.plots.heat import AqmHeatPlotter
-from flent_aqm.show.plots.idle_loaded import AqmIdleLoadedPlotter
 from flent_aqm.show.plots.instant import AqmInstantPlotter
+from flent_aqm.show.plots.latency import (
+    AqmGlitchesPlotter,
+    AqmIdleLoadedPlotter,
+    AqmLatencyCdfPlotter,
+    AqmPercentilesOverTimePlotter,
+    AqmTailPlotter,
+)
 from flent_aqm.show.plots.latency_and_throughput import AqmLatencyAndThroughputPlotter
-from flent_aqm.show.plots.latency_cdf import AqmLatencyCdfPlotter
-from flent_aqm.show.plots.over_time import AqmPercentilesOverTimePlotter
 from flent_aqm.show.plots.overlay import AqmOverlayPlotter
-from flent_aqm.show.plots.panels import AqmMetaPlotter
 from flent_aqm.show.plots.queues import AqmQueuesPlotter
 from flent_aqm.show.plots.side_by_side import AqmSideBySidePlotter
-from flent_aqm.show.plots.tail import AqmTailPlotter
 from flent_aqm.show.plots.tcp_info import AqmTcpInfoPlotter
 
 PLOTTERS: dict[str, type] = {

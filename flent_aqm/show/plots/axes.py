@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sets ranges and ticks of value axes, from zero or logarithmic."""
+"""Sets ranges and ticks of value axes, from zero or logarithmic, and shades the load over time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy
 from matplotlib.ticker import Locator, MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
+
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.looks import QUIET
 
 # End of an axis, as a multiple of the highest value, so that a marker on this value is drawn whole.
 ROOM = 1.06
@@ -88,3 +91,27 @@ class LogTicks(Locator):
             if ticks.size >= FEWEST_TICKS:
                 break
         return ticks
+
+
+def start_s(run: Run) -> float:
+    """Return the time at which a run's time axis begins, in epoch seconds."""
+    starts = [float(probe.sent_s[0]) for probe in run.probes]
+    starts += [flow.start_s for flow in run.flows]
+    return min(starts, default=0.0)
+
+
+def shade_load(axis: Any, runs: Sequence[Run], absolute: bool = False) -> None:
+    """Shade the time of the load, if it is the same in all runs. absolute: the time axis has epoch
+    seconds."""
+    spans_s = {(round(run.load_window.start_s - start_s(run), 0),
+                round(run.load_window.end_s - start_s(run), 0))
+               for run in runs if run.load_window}
+    if len(spans_s) != 1:
+        return
+    window = next(run.load_window for run in runs if run.load_window)
+    begin_s = 0.0 if absolute else start_s(next(run for run in runs if run.load_window))
+    axis.axvspan(window.start_s - begin_s, window.end_s - begin_s, color=QUIET, alpha=0.10,
+                 linewidth=0, zorder=0)
+    axis.annotate("load", (window.start_s - begin_s, 1), (3, -3), color=QUIET,
+                  xycoords=axis.get_xaxis_transform(), textcoords="offset points",
+                  fontsize="x-small", va="top")

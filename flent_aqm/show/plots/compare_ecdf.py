@@ -19,7 +19,7 @@ from flent_aqm.show.groups import word
 from flent_aqm.show.looks import Look, line_key, wrapped
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.compare import ComparePlotter
-from flent_aqm.show.plots.idle_loaded import ecdf
+from flent_aqm.show.plots.latency import ecdf
 from flent_aqm.show.plots.paper import PAPER_INCHES, is_height_open
 from flent_aqm.show.plots.places import Places, places_of
 from flent_aqm.show.plots.values import values

@@ -13,8 +13,8 @@ from flent_aqm.results.metrics.delay_parts import ELSEWHERE, DelayParts, delay_p
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.result_set import once, samples_of
+from flent_aqm.show.plots.axes import shade_load, start_s
 from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
-from flent_aqm.show.plots.over_time import shade_load, start_s
 
 COLOURS: Mapping[str, str] = {
     "queue": "#004488", "processor": "#BB5566", "cards": "#997700", ELSEWHERE: "#BBBBBB"}

@@ -13,10 +13,9 @@ from flent_aqm.results.metrics.queue_samples import Queue
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.groups import looks_within
 from flent_aqm.show.looks import DROPS, MARKS
-from flent_aqm.show.plots.axes import from_zero
+from flent_aqm.show.plots.axes import from_zero, start_s
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.observed import Captured, captured_in, queues_in
-from flent_aqm.show.plots.over_time import start_s
 
 
 class AqmInstantPlotter(ChartPlotter):

@@ -19,7 +19,7 @@ from flent_aqm.show.groups import key_of, settings_of, sorted_keys, word
 from flent_aqm.show.looks import Look, line_key, looks_for
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about
-from flent_aqm.show.plots.idle_loaded import ecdf
+from flent_aqm.show.plots.latency import ecdf
 from flent_aqm.show.plots.paper import FLENTS_HEIGHT, PAPER_INCHES, is_height_open
 from flent_aqm.show.plots.values import QUANTITIES, directions, values
 

@@ -13,10 +13,9 @@ from flent_aqm.base.words import counted
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import line_key
-from flent_aqm.show.plots.axes import from_zero, name_latency_axis
+from flent_aqm.show.plots.axes import from_zero, name_latency_axis, shade_load, start_s
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.observed import Captured, captured_in
-from flent_aqm.show.plots.over_time import shade_load, start_s
 
 # Length of a step, which has one point. Finer steps can't be seen in a picture of half a minute.
 STEP_S = 0.1

@@ -14,10 +14,9 @@ from flent_aqm.results.metrics.queue_samples import Queue
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.groups import Group, looks_within
 from flent_aqm.show.looks import Look
-from flent_aqm.show.plots.axes import from_zero
+from flent_aqm.show.plots.axes import from_zero, shade_load, start_s
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.observed import queues_in
-from flent_aqm.show.plots.over_time import shade_load, start_s
 from flent_aqm.show.plots.tcp_info import WAY_LINES, at_once
 
 

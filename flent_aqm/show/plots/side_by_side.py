@@ -18,8 +18,8 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import looks_for, style_key, wrapped
 from flent_aqm.show.plots.axes import from_zero
 from flent_aqm.show.plots.chart import ChartPlotter, about
+from flent_aqm.show.plots.latency import short
 from flent_aqm.show.plots.paper import FLENTS_HEIGHT, is_height_open
-from flent_aqm.show.plots.series import short
 
 MOST_RUNS = 4
 # Width of each column in a picture whose size the user did not set.

@@ -15,9 +15,8 @@ from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.groups import Group, looks_within
 from flent_aqm.show.looks import LineStyle, Look
-from flent_aqm.show.plots.axes import from_zero
+from flent_aqm.show.plots.axes import from_zero, start_s
 from flent_aqm.show.plots.chart import ChartPlotter, about
-from flent_aqm.show.plots.over_time import start_s
 
 WAY_LINES: dict[str, LineStyle] = {"download": "-", "upload": (0, (4, 2))}
 # Payload of a full-sized segment over IPv4 with time stamps, to convert the bytes that NDT7's

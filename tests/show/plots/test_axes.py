@@ -14,7 +14,7 @@ from matplotlib.colors import to_hex
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.looks import AQM_LOOKS, OTHER_LOOKS, mixed, shades
 from flent_aqm.show.plots.axes import LogTicks
-from flent_aqm.show.plots.over_time import spans
+from flent_aqm.show.plots.latency import spans
 
 from .conftest import RUNS, output
 from .pictures import BOTH, PING_EXP, UPLOADS

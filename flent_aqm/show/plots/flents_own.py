@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flent's own plotters, with the colours of queues, and value axes that begin at zero.
+
+Flent's own value axis covers only the data: rates of 95.55 and 95.56 Mbit/s look as different as 1
+and 100. A logarithmic axis (--log-scale-y) is not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.flent_plotting import (
+    BarPlotter,
+    BoxPlotter,
+    CdfPlotter,
+    MetaPlotter,
+    TimeseriesPlotter,
+)
+from flent_aqm.results.combined import description_of
+from flent_aqm.show.plots.axes import ROOM
+from flent_aqm.show.plots.comparing import Combined, Comparing, QueueColours
+from flent_aqm.show.plots.frame import FlentDrawn
+from flent_aqm.show.plots.paper import is_height_open
+
+# Height of a panel as a share of the picture's width, and its smallest height.
+PANEL_BY_WIDTH, LEAST_PANEL_INCHES = 0.3, 1.1
+WORDS_INCHES = 0.9
+
+
+class FromZero:
+    """Mixin for Flent's plotters, placed before them: value axes begin at zero."""
+
+    log_base: int | None
+    invert_y: bool
+
+    def _do_scaling(
+        self, axis: Any, data: Any, btm: float, top: float, unit: str | None = None,
+        allow_log: bool = True,
+    ) -> None:
+        """Set the range of a value axis. Called by Flent with all values on it."""
+        highest = numpy.nanmax(data, initial=0) if data is not None else 0
+        if self.log_base or not highest > 0:
+            super()._do_scaling(axis, data, btm, top, unit, allow_log)  # type: ignore[misc]
+            return
+        # Some room above keeps a flat line at the top apart from the frame.
+        axis.set_ylim(0, highest * ROOM)
+        if self.invert_y and unit == "ms":
+            axis.invert_yaxis()
+
+
+class AqmTimeseriesPlotter(FlentDrawn, Comparing, FromZero, TimeseriesPlotter):
+    """Flent's plotter `timeseries`, with the colours of queues and an axis from zero."""
+
+
+class AqmBoxPlotter(FlentDrawn, QueueColours, FromZero, BoxPlotter):
+    """Flent's plotter `box`, with the colours of queues and an axis from zero."""
+
+
+class AqmBoxCombinePlotter(FlentDrawn, Combined, FromZero, BoxPlotter):
+    """Flent's plotter `box_combine`, with the colours of queues and an axis from zero."""
+
+
+class AqmBarCombinePlotter(FlentDrawn, Combined, BarPlotter):
+    """Flent's plotter `bar_combine`, with the colours of queues. Its plots have `colour_mode`
+    "series", which is a colour for each group."""
+
+
+class AqmCdfPlotter(FlentDrawn, Comparing, CdfPlotter):
+    """Flent's plotter `cdf`, with the colours of queues."""
+
+
+class AqmMetaPlotter(FlentDrawn, MetaPlotter):
+    """Flent's plotter `meta`, in a taller picture unless the user sets the height."""
+
+    def init(self, config: Any = None, axis: Any = None) -> None:
+        """Make the panels. Called by Flent."""
+        super().init(config, axis)
+        if is_height_open(self.fig_width, self.fig_height):
+            panel = max(LEAST_PANEL_INCHES, PANEL_BY_WIDTH * self.fig_width)
+            self.figure.set_figheight(panel * len(self.subplots) + WORDS_INCHES)
+        axes = [axis for _, axis in self.subplots]
+        for axis in axes[:-1]:
+            axis.tick_params(axis="x", labelbottom=False)
+        if self.in_window:  # the window has little height at first
+            for axis in axes:
+                axis.set_ylabel(axis.get_ylabel().replace(" (", "\n("), fontsize="x-small")
+        self.figure.align_ylabels(axes)
+
+    def plot(self, results: Sequence[Any], *args: Any, **kwargs: Any) -> None:
+        """Draw result sets in the panels. Called by Flent."""
+        self.description = description_of(results, self.description)
+        super().plot(results, *args, **kwargs)

@@ -1,0 +1,527 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plots of latency from a run's probes.
+
+AqmLatencyCdfPlotter: the share of probes answered within a time, under load.
+AqmIdleLoadedPlotter: the same before the load and during it.
+AqmTailPlotter: the share of probes that took longer, down to one in a thousand.
+AqmPercentilesOverTimePlotter: percentiles of short spans, which show the worst moments.
+AqmGlitchesPlotter: how often somebody in a call would have noticed the network.
+
+All of them draw a line for each probe of one run, or for each group of runs: see lines().
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+from matplotlib.ticker import PercentFormatter
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.words import counted, for_plot
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.latency import (
+    GLITCH_THRESHOLDS_MS,
+    Glitch,
+    find_glitches,
+    idle_median_ms,
+)
+from flent_aqm.results.metrics.percentiles import (
+    SAMPLES_BEYOND,
+    of_sorted,
+    percentile,
+    samples_beyond,
+)
+from flent_aqm.results.metrics.probes import Probe
+from flent_aqm.results.metrics.run import Run, Samples
+from flent_aqm.results.metrics.window import Window
+from flent_aqm.show.groups import looks_within
+from flent_aqm.show.looks import QUIET, Look, style_key
+from flent_aqm.show.plots.axes import from_zero, name_latency_axis, shade_load, start_s
+from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+
+# Distinguishable steps in each decade of a logarithmic axis, and on the whole of a linear one.
+_STEPS = 1000
+
+# Distance between marks, which distinguish lines in a grey print, as a share of the axes' diagonal.
+MARK_EVERY = 0.12
+IDLE_LINE = (0, (1, 1.2))
+DIRECTION_LINES = {"download": (0, (5, 1.5)), "upload": (0, (6, 1.5, 1, 1.5))}
+
+TAIL_PERCENTILES = (50.0, 90.0, 99.0, 99.9)
+# Lowest share that is drawn: that of p99.9, and some room.
+TAIL_LEAST_SHARE = 0.0007
+# Latencies are drawn at no less than this, because 0 has no place on a logarithmic axis. ping
+# prints hundredths of a ms.
+LEAST_MS = 0.001
+
+# Probes that a span needs for its 90th percentile.
+SPAN_PROBES = SAMPLES_BEYOND * 10
+# Spans last whole seconds, or SHORTEST_S. If probes are so far apart that there would be fewer than
+# FEWEST_SPANS, spans are shorter and have a median only.
+SHORTEST_S = 0.5
+FEWEST_SPANS = 8
+MOST_RUNS_OVER_TIME = 4
+OVER_TIME_STYLES: dict[str, dict[str, Any]] = {
+    "median": {"linewidth": 2.2, "drawstyle": "steps-mid"},
+    "90th percentile": {"linewidth": 0.9, "drawstyle": "steps-mid"},
+    "slowest": {"linestyle": "none", "marker": "o", "markersize": 3},
+}
+
+# With more bars per inch, the labels above them are turned upright.
+MOST_GLITCH_BARS_PER_INCH = 3.2
+
+
+@dataclass(frozen=True)
+class LatencyLine:
+    """Latency series that are drawn as one line. members: runs, each with one of its probes."""
+
+    label: str
+    look: Look
+    members: Sequence[tuple[Run, Probe]]
+
+    @property
+    def runs(self) -> list[Run]:
+        """Runs of the line."""
+        return [run for run, _ in self.members]
+
+    def loaded(self) -> list[Samples]:
+        """Return each run's probes under load. Raises NotAvailable if a run has none."""
+        return [run.loaded(None, probe) for run, probe in self.members]
+
+    def idle(self) -> list[Samples]:
+        """Return each run's probes before the load. Runs without such probes are left out."""
+        samples = []
+        for run, probe in self.members:
+            try:
+                samples.append(run.idle(probe))
+            except NotAvailable:
+                continue
+        return samples
+
+    def under_load_if_any(self) -> list[Samples]:
+        """Return each run's probes under load, or all probes of tests without load. Raises
+        NotAvailable."""
+        return self.loaded() if any(run.flows for run in self.runs) else self.idle()
+
+
+def lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES,
+          together: bool = False) -> list[LatencyLine]:
+    """Return the lines to draw: for one run each probe, for several runs the best probe of each.
+
+    Args:
+        chart: the plot, whose options group runs.
+        runs: the runs.
+        most: largest number of lines.
+        together: runs that repeat each other share a line.
+
+    Raises NotAvailable if there is no probe.
+    """
+    with_probe = [run for run in runs if run.probes]
+    if not with_probe:
+        raise NotAvailable("the run has no latency series" if len(runs) == 1
+                           else "none of the runs has a latency series")
+    if len(with_probe) == 1 and not chart.group_names(runs):
+        run, = with_probe
+        looks = looks_within(run, [probe.name for probe in run.probes])
+        return [LatencyLine(short(probe.name), looks[probe.name], [(run, probe)])
+                for probe in run.probes]
+    return [LatencyLine(group.label, group.look, [(run, run.probe) for run in group.runs])
+            for group in chart.groups_of(with_probe, most, together)]
+
+
+def short(name: str) -> str:
+    """Return a series' name without the prefix that all have."""
+    return for_plot(name.removeprefix("Ping (ms) ") or name)
+
+
+def pooled(samples: Sequence[Samples]) -> Numbers:
+    """Return all RTTs in ms, sorted. A lost probe is infinite."""
+    if not samples:
+        return numpy.empty(0)
+    return numpy.sort(numpy.concatenate([one.rtt_ms for one in samples]))
+
+
+def thinned(at: Numbers, share: Numbers, log_share: bool = False) -> tuple[Numbers, Numbers]:
+    """Return a distribution's curve without points that would be drawn at the same place as
+    another. The last point stays.
+
+    Args:
+        at: values above 0, ascending, for a logarithmic axis.
+        share: share of the samples for each value, 0 to 1.
+        log_share: the axis of shares is logarithmic.
+    """
+    if at.size <= _STEPS:
+        return at, share
+    across = numpy.floor(numpy.log10(at) * _STEPS)
+    height = numpy.log10(numpy.maximum(share, 1e-9)) if log_share else share
+    down = numpy.floor(height * _STEPS)
+    kept = numpy.concatenate(([True], (numpy.diff(across) != 0) | (numpy.diff(down) != 0)))
+    kept[-1] = True
+    return at[kept], share[kept]
+
+
+class AqmLatencyCdfPlotter(ChartPlotter):
+    """A line for each latency series of a run. For several runs, a line for each, or, with the
+    plot's key `together`, for all that repeat each other.
+
+    Each line has the run's own probes under its own load, or all probes of a test without load.
+    With the key `log`, the axis of latencies is logarithmic.
+    """
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        together = bool(self.config.get("together"))
+        drawn = []
+        for line in lines(self, runs, together=together):
+            try:
+                latencies = pooled(line.under_load_if_any())
+            except NotAvailable as reason:
+                self.note(f"left out: {line.label}: {reason}")
+                continue
+            if latencies.size:
+                drawn.append((line, latencies))
+        if not drawn:
+            raise NotAvailable("no probe was sent under load")
+        axis, = self.grid()
+        # Each line is thinner than the one below it, because equal lines coincide.
+        widths = numpy.linspace(2.6, 1.4, len(drawn))
+        for (line, latencies), width in zip(drawn, widths, strict=True):
+            count = f" (n={len(line.runs)})" if len(line.runs) > 1 else ""
+            self.handles += axis.plot(*ecdf(latencies), drawstyle="steps-post", linewidth=width,
+                                      color=line.look.colour, linestyle=line.look.line,
+                                      label=line.label + count)
+            self.note_lost(line.label, latencies)
+        if self.config.get("log"):
+            axis.set_xscale("log")
+            name_latency_axis(axis)
+        else:
+            from_zero([axis], "x")
+        axis.set_xlabel("round-trip time under load (ms)" if any(run.flows for run in runs)
+                        else "round-trip time (ms)")
+        axis.set_ylabel("share of probes")
+        axis.yaxis.set_major_formatter(PercentFormatter(1))
+        axis.set_ylim(-0.02, 1.02)
+        self.note(about(runs, sum(latencies.size for _, latencies in drawn), "probes"))
+
+
+class AqmIdleLoadedPlotter(ChartPlotter):
+    """A dotted line for the idle link, and a line under load. A single run with one latency series
+    also has a line for each direction."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        drawn = lines(self, runs, MOST_LINES // 2)
+        axis, = self.grid()
+        counted = 0
+        for line in drawn:
+            try:
+                loaded = pooled(line.loaded())
+            except NotAvailable as reason:
+                self.note(f"{line.label}: {reason}")
+                continue
+            idle = pooled(line.idle())
+            alone = len(runs) == 1
+            counted += idle.size + loaded.size
+            self.note_lost(f"{line.label}, idle", idle)
+            self.note_lost(f"{line.label}, loaded", loaded)
+            if idle.size:
+                self._step(axis, idle, line.look, IDLE_LINE,
+                           f"{line.label}, idle" if alone else "_idle")
+            else:
+                self.note(f"{line.label}: no probe was sent before the load")
+            self._step(axis, loaded, line.look, "-",
+                       f"{line.label}, loaded" if alone else line.label)
+            if alone and line is drawn[0]:
+                self._draw_directions(axis, line)
+        self.handles = [one for one in self.handles if not one.get_label().startswith("_")]
+        if len(runs) > 1:
+            self.handles.append(style_key("the same, idle", linestyle=IDLE_LINE))
+        if not axis.get_lines():
+            raise NotAvailable("; ".join(self.notes))
+        axis.set_xscale("log")
+        name_latency_axis(axis)
+        axis.set_xlabel("round-trip time (ms)")
+        axis.set_ylabel("share of probes")
+        axis.yaxis.set_major_formatter(PercentFormatter(1))
+        axis.set_ylim(-0.02, 1.02)
+        self.note(about(runs, counted, "probes"))
+
+    def _draw_directions(self, axis: Any, line: LatencyLine) -> None:
+        """Draw a line for each direction, if a run's directions were loaded one after the other."""
+        try:
+            by_direction = {
+                direction: [run.loaded(direction, probe) for run, probe in line.members]
+                for direction in DIRECTIONS}
+        except NotAvailable:
+            return  # with one direction only, its line would be the same as the first
+        if all(_one_after_the_other(run) for run in line.runs):
+            for direction, samples in by_direction.items():
+                self._step(axis, pooled(samples), line.look, DIRECTION_LINES[direction],
+                           f"{line.label}, {direction}", width=1.0)
+
+    def _step(self, axis: Any, latencies: Numbers, look: Look, style: Any, label: str,
+              width: float = 1.8) -> None:
+        """Draw a distribution as a line with steps."""
+        at_ms, share = ecdf(latencies)
+        self.handles += axis.plot(at_ms, share, drawstyle="steps-post", color=look.colour,
+                                  linestyle=style, linewidth=width, label=label,
+                                  marker=look.marker, markevery=MARK_EVERY, markersize=4.5,
+                                  markeredgecolor="white", markeredgewidth=0.4)
+
+
+def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
+    """Return latencies, and the share of samples that are not longer, from sorted latencies. The
+    share stays below 1 if probes were lost."""
+    finite = latencies[numpy.isfinite(latencies)]
+    at, first = numpy.unique(finite, return_index=True)
+    counted = numpy.append(first[1:], finite.size)
+    return thinned(numpy.maximum(numpy.append(at[:1], at), LEAST_MS),
+                   numpy.append(0.0, counted / max(1, latencies.size)))
+
+
+def _one_after_the_other(run: Run) -> bool:
+    """Return whether a run's directions were loaded one after the other, as NDT7 does."""
+    sent_s = [run.loaded(direction).sent_s for direction in DIRECTIONS]
+    return bool(sent_s[0][-1] <= sent_s[1][0] or sent_s[1][-1] <= sent_s[0][0])
+
+
+class AqmTailPlotter(ChartPlotter):
+    """The complement of the distribution, with two logarithmic axes and marks at percentiles."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        drawn = []
+        for line in lines(self, runs):
+            try:
+                drawn.append((line, pooled(line.under_load_if_any())))
+            except NotAvailable as reason:
+                self.note(f"left out: {line.label}: {reason}")
+        drawn = [(line, latencies) for line, latencies in drawn if latencies.size > 1]
+        if not drawn:
+            raise NotAvailable("no probe was sent under load")
+        axis, = self.grid()
+        for line, latencies in drawn:
+            percentiles = {percent: _percentile_or_none(latencies, percent)
+                           for percent in TAIL_PERCENTILES}
+            at_ms, share = thinned(*ccdf(latencies), log_share=True)
+            self.handles += axis.plot(at_ms, share, color=line.look.colour,
+                                      linestyle=line.look.line, linewidth=1.6,
+                                      drawstyle="steps-post", label=line.label)
+            marked = [(value, 1 - percent / 100) for percent, value in percentiles.items()
+                      if value is not None]
+            if marked:
+                axis.plot(*zip(*marked, strict=True), color=line.look.colour, linestyle="none",
+                          marker=line.look.marker, markersize=5, label="_percentiles",
+                          markeredgecolor="white", markeredgewidth=0.5)
+            missing = [f"p{percent:g}" for percent, value in percentiles.items() if value is None]
+            if missing:
+                self.note(f"{line.label}: too few samples for {', '.join(missing)}"
+                          if len(drawn) <= 3 else "no mark: too few samples")
+            self.note_lost(line.label, latencies)
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.set_ylim(TAIL_LEAST_SHARE, 1.3)
+        axis.yaxis.set_major_formatter("{x:.1%}")
+        name_latency_axis(axis)
+        axis.set_xlabel("round-trip time under load (ms)" if any(run.flows for run in runs)
+                        else "round-trip time (ms)")
+        axis.set_ylabel("share of probes that took longer")
+        # Percentiles are texts, not a second axis: flent-gui gets the picture from another process,
+        # and matplotlib's secondary axes can't be pickled.
+        for percent in TAIL_PERCENTILES:
+            share_then = 1 - percent / 100
+            axis.axhline(share_then, color=QUIET, linewidth=0.5, alpha=0.5, zorder=0,
+                         label="_percentile")
+            axis.text(1.01, share_then, f"p{percent:g}", transform=axis.get_yaxis_transform(),
+                      va="center", fontsize="small", color=QUIET, label="percentile")
+        self.note(about(runs, sum(latencies.size for _, latencies in drawn), "probes"))
+
+
+def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the latencies at which the share of slower probes changes, and that share, from sorted
+    latencies. The share does not fall below that of the lost probes."""
+    at_ms, first = numpy.unique(latencies[numpy.isfinite(latencies)], return_index=True)
+    # Number of samples up to and including each value.
+    counted = numpy.append(first[1:], int(numpy.isfinite(latencies).sum()))
+    share = 1 - counted / latencies.size
+    return numpy.maximum(at_ms, LEAST_MS), share
+
+
+def _percentile_or_none(latencies: Numbers, percent: float) -> float | None:
+    """Return a percentile of latencies, None if there are too few samples or it is a lost probe."""
+    try:
+        return percentile(latencies, percent)
+    except NotAvailable:
+        return None
+
+
+class AqmPercentilesOverTimePlotter(ChartPlotter):
+    """Median, 90th percentile and slowest probe of each span, on a logarithmic axis."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        drawn = lines(self, runs, MOST_RUNS_OVER_TIME)
+        drawn = self.first(drawn, MOST_RUNS_OVER_TIME)
+        axis, = self.grid()
+        if any(len(line.members) > 1 for line in drawn):
+            self.note("of each group one run: " + ", ".join(
+                f"{line.label}, of {len(line.members)}" for line in drawn))
+        for line in drawn:
+            run, probe = line.members[0]
+            length_s = span_s(probe)
+            begin_s = 0.0 if self.absolute_time else start_s(run)
+            at_s, statistics = spans(probe, length_s, run.load_window)
+            for name, options in OVER_TIME_STYLES.items():
+                if name not in statistics:
+                    self.note(f"{line.label}: probes {probe.spacing_ms:.0f} ms apart, "
+                              "so no 90th percentile")
+                    continue
+                points = axis.plot(
+                    at_s - begin_s, statistics[name], color=line.look.colour,
+                    **(options | {"marker": line.look.marker} if "marker" in options else options),
+                    label=line.label if name == "median" else f"_{line.label}, {name}")
+                if name == "median":
+                    self.handles += points
+            lost = int(probe.lost.sum())
+            if lost:
+                self.note(f"{line.label}: {counted(lost, 'probe')} lost")
+                axis.plot(probe.sent_s[probe.lost] - begin_s, numpy.full(lost, 0.99), "x",
+                          color=line.look.colour, markersize=4, label=f"{line.label}, lost",
+                          transform=axis.get_xaxis_transform())
+            self.note(f"spans of {length_s:g} s")
+        self.handles += [style_key(name, **options) for name, options in OVER_TIME_STYLES.items()]
+        shade_load(axis, runs, absolute=bool(self.absolute_time))
+        axis.set_yscale("log")
+        name_latency_axis(axis, "y")
+        axis.set_xlabel("time (s)")
+        axis.set_ylabel("round-trip time (ms)")
+        self.note(about(runs, sum(probe.rtt_ms.size for line in drawn
+                                  for _, probe in line.members[:1]), "probes"))
+
+
+def span_s(probe: Probe) -> float:
+    """Return the length of the spans into which a series is divided, in s. Raises NotAvailable if
+    it has fewer than two probes."""
+    spacing_s = probe.spacing_ms / 1000
+    lasts_s = float(probe.sent_s[-1] - probe.sent_s[0])
+    if not spacing_s > 0 or not math.isfinite(spacing_s) or not lasts_s > 0:
+        raise NotAvailable(f"{probe.name} has fewer than two probes")
+    # A little longer, because probes are not sent at exact times.
+    wanted_s = 1.02 * SPAN_PROBES * spacing_s
+    length_s = SHORTEST_S if wanted_s <= SHORTEST_S else float(math.ceil(wanted_s / 1.1))
+    if lasts_s / length_s < FEWEST_SPANS:
+        length_s = max(lasts_s / FEWEST_SPANS, 2 * SAMPLES_BEYOND * spacing_s)
+        length_s = math.ceil(length_s * 10) / 10
+    return length_s
+
+
+def spans(probe: Probe, length_s: float, load: Window | None = None
+          ) -> tuple[Numbers, dict[str, Numbers]]:
+    """Return the middle of each span in epoch seconds, and its statistics by name, NaN if unknown.
+
+    Spans are counted from the load's start, backwards and forwards, and again from its end, because
+    a span with both would show the load's effect before it began. The 90th percentile is left out
+    if spans have too few probes. A lost probe is slower than any other. A percentile that is a lost
+    probe is NaN.
+
+    Args:
+        probe: the latency series.
+        length_s: length of a span.
+        load: time of the load, None without load.
+    """
+    number = numpy.searchsorted(_cut(probe, load, length_s), probe.sent_s, side="right")
+    middles, medians, tails, slowest = [], [], [], []
+    for span in numpy.unique(number):
+        inside = number == span
+        latencies = numpy.sort(probe.rtt_ms[inside])
+        finite = latencies[numpy.isfinite(latencies)]
+        middles.append(float(probe.sent_s[inside][[0, -1]].mean()))
+        medians.append(_at(latencies, 50))
+        tails.append(_at(latencies, 90))
+        slowest.append(finite[-1] if finite.size else numpy.nan)
+    statistics = {"median": numpy.array(medians), "slowest": numpy.array(slowest)}
+    if not numpy.isnan(tails).all():
+        statistics["90th percentile"] = numpy.array(tails)
+    return numpy.array(middles), statistics
+
+
+def _cut(probe: Probe, load: Window | None, length_s: float) -> Numbers:
+    """Return the times at which spans begin. The load's start and end are among them. Arguments: as
+    for spans()."""
+    first_s, last_s = float(probe.sent_s[0]), float(probe.sent_s[-1])
+    start_s, end_s = (max(load.start_s, first_s), load.end_s) if load else (first_s, math.inf)
+    before = numpy.arange(start_s, first_s - length_s, -length_s)
+    # A short rest at the end of the load belongs to the span before it.
+    during = numpy.arange(start_s, min(end_s - length_s / 2, last_s), length_s)
+    after = numpy.arange(end_s, last_s, length_s) if end_s < last_s else numpy.empty(0)
+    return numpy.unique(numpy.concatenate((before, during, after)))
+
+
+def _at(latencies: Numbers, percent: float) -> float:
+    """Return a percentile of sorted latencies, NaN if it is a lost probe or if there are too few
+    samples."""
+    if samples_beyond(latencies.size, percent) < SAMPLES_BEYOND:
+        return math.nan
+    value = of_sorted(latencies, percent)
+    return value if math.isfinite(value) else math.nan
+
+
+class AqmGlitchesPlotter(ChartPlotter):
+    """A bar for each threshold and series, with the longest glitch above it."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        drawn, reasons = [], []
+        for line in lines(self, runs):
+            try:
+                drawn.append((line, [_glitches(line, threshold_ms)
+                                     for threshold_ms in GLITCH_THRESHOLDS_MS]))
+            except NotAvailable as reason:
+                reasons.append(f"{line.label}: {reason}")
+        if not drawn:
+            raise NotAvailable("\n".join(reasons))
+        axis, = self.grid()
+        width = 0.8 / len(drawn)
+        bars_drawn = len(drawn) * len(GLITCH_THRESHOLDS_MS)
+        crowded = bars_drawn > MOST_GLITCH_BARS_PER_INCH * self.figure.get_figwidth()
+        for place, (line, of_line) in enumerate(drawn):
+            at = numpy.arange(len(of_line)) + (place - (len(drawn) - 1) / 2) * width
+            bars = axis.bar(at, [per_minute for per_minute, _ in of_line], width * 0.92,
+                            color=line.look.colour, hatch=line.look.hatch, edgecolor="white",
+                            label=line.label)
+            axis.bar_label(bars, [f"longest\n{longest:.0f} ms" if longest and len(drawn) < 4
+                                  else f"{longest:.0f} ms" if longest else "0"
+                                  for _, longest in of_line],
+                           fontsize="xx-small", padding=1, rotation=90 if crowded else 0)
+            self.handles.append(bars)
+        axis.set_xticks(range(len(GLITCH_THRESHOLDS_MS)),
+                        [f"{threshold_ms} ms" for threshold_ms in GLITCH_THRESHOLDS_MS])
+        axis.set_xlabel("glitch: slower than the idle median by more than")
+        axis.set_ylabel("glitches per minute under load")
+        axis.set_ylim(0, max(1.0, max(high for _, of_line in drawn for high, _ in of_line)) * 1.15)
+        for line, _ in drawn:
+            latencies = pooled(line.loaded())
+            self.note_lost(line.label, latencies)
+            if numpy.isinf(latencies).any():
+                self.note("a lost probe is a glitch at every threshold")
+        self.note(about(runs, sum(one.rtt_ms.size for line, _ in drawn for one in line.loaded()),
+                        "probes under load"))
+        if len(drawn) >= 4:
+            self.note("above the bars: the longest glitch")
+        for text in reasons:
+            self.note(f"left out: {text}")
+
+
+def _glitches(line: LatencyLine, threshold_ms: float) -> tuple[float, float]:
+    """Return glitches per minute over all runs of a line, and the longest glitch in ms. Raises
+    NotAvailable if the load had no duration, or if there are no probes."""
+    events: list[Glitch] = []
+    length_s = 0.0
+    for run, probe in line.members:
+        loaded = run.loaded(None, probe)
+        find_glitches(loaded, 0, threshold_ms)  # its error is clearer than the next call's
+        events += find_glitches(loaded, idle_median_ms(run, probe), threshold_ms)
+        length_s += loaded.length_s
+    if not length_s > 0:
+        raise NotAvailable("the load lasted 0 s")
+    return len(events) * 60 / length_s, max((one.length_ms for one in events), default=0.0)
