@@ -69,7 +69,7 @@ def test_topology_scenario_survives_json() -> None:
 def test_topology_real_routers_refuse_what_they_cannot_have(settings: dict[str, object]) -> None:
     """The key is named; nothing of it for a scenario without."""
     refuse_network_of_ours(Scenario())
-    with pytest.raises(ConfigError, match="can't set up the network"):
+    with pytest.raises(ConfigError, match="can't set up the hosts"):
         refuse_network_of_ours(Scenario.from_settings(settings))
 
 

@@ -400,6 +400,8 @@ def test_better_is_a_difference_of_its_own(
     (Exercised({}, [("a.c", 1)]), "# Of 1 changed line with code none ran; never: ", 4),
     (Exercised({("a.c", 1): {"one": 5000}}, [("a.c", 9)]), "Exercised in part; of what ran", 4),
     (Exercised({("a.c", 1): {"one": 3}}), "3 times at most: a.c line 1. Exercised in part", 4),
+    (Exercised({}, fault="the kernel mine: BUG: kmalloc may sleep where it must not"),
+     "# Worse: the kernel mine: BUG: kmalloc may sleep where it must not. The same: all ", 1),
     (Exercised({}, without_code=2), "None of the 2 changed lines has code", 3),
     (unknown("its source is gone"), "the change ran is not known: its source is gone. The same", 3),
 ])
