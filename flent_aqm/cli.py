@@ -49,11 +49,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.name not in MAY_BE_MISSING:
             return _defect(words, error)
         print(f"flent-aqm: {words[0]} needs the Python package {error.name}, which is not "
-              "installed, and which Debian doesn't have; install flent-aqm with pip in a virtual "
-              "environment, which brings it along", file=sys.stderr)
+              "installed and which Debian does not package; install flent-aqm with pip in a "
+              "virtual "
+              "environment, which installs it, too", file=sys.stderr)
         return 1
     except MemoryError:
-        print("flent-aqm: out of memory; give it more, or fewer files at once", file=sys.stderr)
+        print("flent-aqm: out of memory; set a higher limit, or give fewer files at "
+              "once", file=sys.stderr)
         return 1
     except Exception as error:
         return _defect(words, error)
@@ -64,7 +66,7 @@ def _refuse_little_memory() -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < LEAST_BYTES:
         raise AqmError(f"the limit on memory, ulimit -v, is {limit / 1e6:.0f} MB; expected "
-                       f"{LEAST_BYTES / 1e6:.0f} MB or more, and for the lab 4 GB; raise it")
+                       f"{LEAST_BYTES / 1e6:.0f} MB or more, and 4 GB for the lab; raise the limit")
 
 
 def _defect(words: Sequence[str], error: Exception) -> int:

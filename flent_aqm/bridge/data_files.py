@@ -67,7 +67,7 @@ def load_file(stock: Callable[..., Any]) -> Any:
         try:
             results = _results(cls, whole, absolute, suffix)
         except Exception as error:  # Flent may raise any error for a file from somebody else
-            raise BadResult(f"{filename}: Flent can't use it ({type(error).__name__}: "
+            raise BadResult(f"{filename}: Flent can't load it ({type(error).__name__}: "
                             f"{str(error)[:80]})") from error
         results._loaded_from = os.path.realpath(filename)
         keep_old(results, old)

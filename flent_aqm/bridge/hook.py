@@ -166,8 +166,10 @@ def _patch(module: "ModuleType") -> None:
                 stock = getattr(owner if hasattr(owner, last) else builtins, last)
                 changes.append((owner, last, getattr(sys.modules[ours], function)(stock)))
     except Exception as error:  # Flent must work in spite of any error of this package
-        print(f"flent-aqm: {module.__name__} stays as it is: {type(error).__name__}: {error} "
-              "(install flent-aqm again, or set FLENT_AQM_DISABLE=1)", file=sys.stderr)
+        print(f"flent-aqm: {module.__name__} can't be extended, so Flent works without this: "
+              f"{type(error).__name__}: {error} "
+              "(to mend it, install flent-aqm again; to silence this, set "
+              "FLENT_AQM_DISABLE=1)", file=sys.stderr)
         return
     for owner, last, new in changes:
         if new is not None:

@@ -47,8 +47,8 @@ def main(args: argparse.Namespace) -> int:
         for part in parts_there().values():
             if part.doctor:
                 return int(load(part.doctor)(args.testbed, server=args.server, as_json=args.json))
-        raise ConfigError("--testbed: this installation has no part that asks routers; leave it "
-                          "out")
+        raise ConfigError("--testbed: this installation lacks the part ssh, which queries routers; "
+                          "leave --testbed out, or install the whole package")
     with announced("looking for programs"):
         parts = list(all_parts())
     if args.json:

@@ -71,7 +71,7 @@ def main(args: argparse.Namespace) -> int:
     wanted = args.figure or [figure.number for figure in FIGURES]
     unknown = [number for number in wanted if not 1 <= number <= len(FIGURES)]
     if unknown:
-        raise ConfigError(f"--figure {unknown[0]}: known are 1 to {len(FIGURES)}")
+        raise ConfigError(f"--figure {unknown[0]}: expected 1 to {len(FIGURES)}")
     filters = [_pair(text) for text in args.where]
     paths = find_files(args.results)
     rows, faults = gather(paths, args.jobs)
@@ -89,10 +89,11 @@ def main(args: argparse.Namespace) -> int:
                                        for key, value in filters)]
     if not rows:
         raise ConfigError(f"none of {len(paths)} files has a run to draw; {len(faults)} "
-                          f"could not be used{', the others are not chosen' * bool(args.where)}")
+                          "could not be "
+                          f"used{', and --where excludes the others' * bool(args.where)}")
     if not any(row.has(test=args.test) for row in rows):
         tests = ", ".join(sorted({str(row.settings["test"]) for row in rows}))
-        raise ConfigError(f"no run of test {args.test!r}; there are: {tests}")
+        raise ConfigError(f"no run of test {args.test!r}; these files have: {tests}")
     if not any(key == BASE_DELAY for key, _ in filters):
         rows = of_least_delay(rows)
     common = grid(rows)

@@ -70,7 +70,9 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
         target.mkdir()
         copies.mkdir()
         if copy(copies):
-            raise BadResult("the folder is not made, as files can't be shared: leave them out")
+            raise BadResult("the folder was not made, because the files named above can't be "
+                            "shared: leave "
+                            "them out")
         packed = archive.pack_data(sorted(copies.iterdir()), target)
         batch, why_none = archive.pack_batch([file.parent for file in files], args.batch, target)
         archive.pack_kernel(packed, target)
@@ -86,8 +88,9 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
           f"{len(checked.identical)}")
     if batch:
         names = ", ".join(sorted(path.name for path in (args.output / archive.BATCH).iterdir()))
-        print(f"flent-aqm: {plain(names)}: cleaned; read them before you publish: a command or a "
-              "title may have names that nothing tells from other words", file=sys.stderr)
+        print(f"flent-aqm: {plain(names)}: cleaned; read them before you publish: names in a "
+              "command "
+              "or title that look like other words are not recognised", file=sys.stderr)
     else:
         print(f"flent-aqm: the folder has no batch file: {why_none}; --batch FILE adds it",
               file=sys.stderr)

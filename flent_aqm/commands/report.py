@@ -60,7 +60,7 @@ def main(args: argparse.Namespace) -> int:
         return _follow(args, results)
     output = args.output or (newest() / "report.html" if not args.results else None)
     if output is None:
-        raise ConfigError("-o FILE is missing; name the page to write, such as -o report.html")
+        raise ConfigError("name the page to write with -o, such as -o report.html")
     if output.suffix not in (".html", ".htm"):
         raise ConfigError(f"{output}: the report is an HTML page; expected a name that ends in "
                           ".html")
@@ -108,7 +108,7 @@ def newest() -> Path:
     """Return the newest folder of a sweep in results/. Raises ConfigError if there is none."""
     folders = [path for path in Path("results").glob("*-*") if path.is_dir()]
     if not folders:
-        raise ConfigError("results/: it has no folder of a sweep; name data files or folders")
+        raise ConfigError("results/ has no folder of a sweep; name data files or folders")
     return max(folders, key=lambda path: path.stat().st_mtime)
 
 

@@ -54,10 +54,11 @@ def main(args: argparse.Namespace) -> int:
         show_list(console)
         return 0
     if not args.files:
-        raise ConfigError("which files? For example: flent-aqm score results/")
+        raise ConfigError("no files given; name data files or folders, such as: flent-aqm score "
+                          "results/")
     names = _names(args.metrics)
     if args.pool and not args.by:
-        raise ConfigError("--pool: goes with --by, which makes groups")
+        raise ConfigError("--pool: needs --by, which groups the runs")
     scored: list[ScoredFile] = []
     damaged = 0
     for _, result in each_run(find_files(args.files), score):

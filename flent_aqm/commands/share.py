@@ -143,7 +143,7 @@ def _tell(target: Path, one: StrippedFile) -> None:
 
     metadata = one.whole["metadata"]
     print(plain(target))
-    for line in one.removed or ["nothing in it tells of a machine or a person"]:
+    for line in one.removed or ["nothing removed: nothing in it names a machine or a person"]:
         print(f"  {plain(line)}")
     if not is_of_flent(metadata["NAME"]):
         print(f"  its test {harmless(metadata['NAME'])!r} is not one of Flent's: to plot it, "

@@ -111,8 +111,8 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"-o: {str(args.output)!r}; expected a name that ends in .flent.gz")
     if args.output and not (mode and args.output.absolute().parent.is_dir()):
         raise ConfigError("-o: " + (f"there is no folder {args.output.absolute().parent}" if mode
-                                    else "keeps a speed test, and -i alone makes none; add -s or "
-                                         "-c"))
+                                    else "it keeps a speed test, and -i alone measures the idle "
+                                         "line; add -s or -c"))
     check_tools()
     if mode:
         check_server(host, args.ip_version)

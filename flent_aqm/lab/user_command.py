@@ -87,7 +87,8 @@ def servers_for(command: Sequence[str], mlab: bool = False) -> list[str]:
     if not mlab:
         return names
     if not shutil.which("ndt-server"):
-        raise ConfigError("--mlab-server: there is no ndt-server on PATH; leave the option out to "
+        raise ConfigError("--mlab-server: M-Lab's ndt-server is not on PATH; leave the option out "
+                          "to "
                           "use this package's server")
     return ["ndt-server" if name == "ndt7" else name for name in names]
 
@@ -135,8 +136,10 @@ def _keep(lab: Lab, results: Path, since_ns: int | None) -> None:
             None if it did not.
     """
     for name, got in copy_out(lab.results, results, since_ns=since_ns):
-        print(f"flent-aqm: {name!r} exists already and is kept; the command's file is {got!r}",
+        print(f"flent-aqm: {name!r} existed before and was kept; the command's file is named "
+              f"{got!r}",
               file=sys.stderr)
     if lab.left_behind:
-        print(f"flent-aqm: not handed over: {lab.left_behind}: more than 100 folders in one "
+        print(f"flent-aqm: not copied out of the lab: {lab.left_behind}: more than 100 folders in "
+              "one "
               "another, or a path of more than 2,000 bytes", file=sys.stderr)

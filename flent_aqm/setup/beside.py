@@ -34,8 +34,8 @@ def beside(do: Callable[[], None]) -> Iterator[None]:
         fault = receiver.recv()
     except EOFError:
         process.join()
-        raise SetupError("the part of set-up that ran beside was ended "
-                         f"({process.exitcode}); run flent-aqm setup again") from None
+        raise SetupError("set-up's second process was ended from outside (exit status "
+                         f"{process.exitcode}); run flent-aqm setup again") from None
     finally:
         process.terminate()
         process.join()

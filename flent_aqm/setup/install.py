@@ -113,8 +113,9 @@ def is_held(folder: Path) -> bool:
 
 def _unwritable(error: OSError, cache: Path) -> SetupError:
     """Return the SetupError for a file or folder that can't be written."""
-    return SetupError(f"{os.fsdecode(error.filename or cache)}: {error.strerror}; remove what is "
-                      "in the way, or set XDG_CACHE_HOME to a folder that can be written")
+    return SetupError(f"{os.fsdecode(error.filename or cache)}: can't be written: "
+                      f"{error.strerror}; make it writable, or set XDG_CACHE_HOME to another "
+                      "folder")
 
 
 def _open_lock(path: Path) -> int:
@@ -176,8 +177,9 @@ def require_space(folder: Path, bytes_needed: int, what: str) -> None:
     needs them, for the message."""
     free = shutil.disk_usage(folder).free
     if free < bytes_needed:
-        raise SetupError(f"{what} needs {bytes_needed / 1e9:.1f} GB in {folder}, "
-                         f"{free / 1e9:.1f} GB are free; make room or set XDG_CACHE_HOME")
+        raise SetupError(f"{what} needs {bytes_needed / 1e9:.1f} GB in {folder}, where "
+                         f"{free / 1e9:.1f} GB are free; make room, or set XDG_CACHE_HOME to a "
+                         "folder with more")
 
 
 def find_tool_link(name: str) -> Path | None:

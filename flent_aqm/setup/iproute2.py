@@ -56,8 +56,9 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
         # Check that it runs on this machine.
         version = tc_version(wrapper)
         if version < OLDEST:
-            raise SetupError(f"tc of {packages[0].version} doesn't run here or is older than "
-                             "iproute2 6.18")
+            fault = (f"is of iproute2 {version[0]}.{version[1]}, older than 6.18" if any(version)
+                     else "can't be started on this machine")
+            raise SetupError(f"tc of package version {packages[0].version} {fault}")
         target = cache / "tools" / f"iproute2-{packages[0].version}"
         install.publish(result, target, lambda folder: _is_whole(folder / "tc"))
     install.link(target / "tc", cache / "new-tc" / "tc")

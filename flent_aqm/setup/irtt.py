@@ -36,8 +36,9 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
         # Check that it runs on this machine.
         go = go_version(result / "irtt")
         if not is_fit(result / "irtt"):
-            raise SetupError(f"irtt {package.version} doesn't run here or was built with Go "
-                             f"{go[0]}.{go[1]}; 1.22 is the oldest that fits")
+            fault = (f"was built with Go {go[0]}.{go[1]}; expected 1.22 or newer" if any(go)
+                     else "can't be started on this machine")
+            raise SetupError(f"irtt {package.version} {fault}")
         target = cache / "tools" / f"irtt-{package.version}"
         install.publish(result, target, lambda folder: is_fit(folder / "irtt"))
     install.link(target / "irtt", cache / "bin" / "irtt")

@@ -66,7 +66,7 @@ def set_up_ndt7_client(cache: Path) -> None:
         except CommandFailed as error:
             wrong = [line for line in error.stderr.splitlines() if line.startswith("error")]
             raise SetupError(f"ndt7-client did not compile: {(wrong or ['see the log'])[0]}; "
-                             f"all of it is in {log}") from None
+                             f"the whole output is in {log}") from None
         target = cache / "tools" / FOLDER
         install.publish(work / "root" / "bin", target,
                         lambda folder: is_whole(folder / "ndt7-client"))
@@ -89,7 +89,7 @@ def fetch_source(cargo: Path, folder: Path) -> None:
     home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
     unpacked = next(home.glob(f"registry/src/*/ndt7-client-{VERSION}"), None)
     if unpacked is None:
-        raise SetupError(f"cargo has told of ndt7-client {VERSION}, but its source is not in "
+        raise SetupError(f"cargo fetched ndt7-client {VERSION}, but its source is not in "
                          f"{home}/registry/src; if cargo's home is elsewhere, set CARGO_HOME")
     shutil.copytree(unpacked, folder)
     apply_own(folder, PATCH.name, PATCH.read_bytes(), keep=lambda _names: None)
@@ -102,7 +102,7 @@ def _ask(cargo: Path, folder: Path, *words: str) -> None:
     try:
         run([cargo, *words, "--quiet"], cwd=folder, env=environment(cargo), timeout_s=300)
     except CommandFailed as error:
-        wrong = " ".join(error.stderr.split())[:300] or "it says nothing"
+        wrong = " ".join(error.stderr.split())[:300] or "it printed nothing"
         raise SetupError(f"cargo could not fetch the source of ndt7-client {VERSION}: {wrong}"
                          ) from None
 

@@ -66,9 +66,9 @@ def optional_path(name: str) -> Path:
     why = program.why or f"the test {name.partition('-')[0]} needs {name}"
     if program.source:
         raise ToolMissing(f"{why}; run: flent-aqm setup --speedtests {program.setup_name}; or "
-                          "leave that out")
-    raise ToolMissing(f"{why}, and there is none on PATH (docs/reference/tools.md); or "
-                      "leave that out")
+                          "leave that test out")
+    raise ToolMissing(f"{why}, which is not on PATH; install it (docs/reference/tools.md), "
+                      "or leave that test out")
 
 
 def optional_of(names: Iterable[str]) -> dict[str, Path]:

@@ -41,7 +41,8 @@ def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
         try:
             FETCHERS[program.source](program, cache, progress)
             if find(program) is None:
-                raise SetupError(f"{program.package} brought no {program.name}")
+                raise SetupError(f"{program.package} was installed, but has no program "
+                                 f"{program.name}")
             progress.finish("is there now")
         except AqmError as error:
             progress.finish(f"skipped: {error}")
@@ -69,7 +70,8 @@ def _go(program: Program, cache: Path, progress: Progress) -> None:
              env={**os.environ, "GOBIN": str(work / "bin")})
         built = [path for path in (work / "bin").iterdir() if path.is_file()]
         if len(built) != 1:
-            raise SetupError(f"{program.package} brought {len(built)} programs; expected one")
+            raise SetupError(f"{program.package} was built into {len(built)} programs; expected "
+                             "one")
         built[0].rename(work / "bin" / program.name)
         target = cache / "tools" / folder_of(program)
         install.publish(work / "bin", target, lambda folder: is_whole(folder / program.name))
@@ -92,7 +94,8 @@ def _npm(program: Program, cache: Path, progress: Progress) -> None:
 def _pip(program: Program, cache: Path, progress: Progress) -> None:
     """Install a Python package in this virtual environment. Raises SetupError."""
     if sys.prefix == sys.base_prefix:
-        raise SetupError("this Python is the system's; use a virtual environment (make setup)")
+        raise SetupError("this Python is the system's; use one of a virtual environment (make "
+                         "setup)")
     progress.step(f"fetching {program.version}")
     _run(program, [Path(sys.executable), "-m", "pip", "install", "--quiet",
                 "--disable-pip-version-check", f"{program.package}=={program.version}"], cache)
@@ -118,7 +121,7 @@ def _client(program: str, what: str) -> Path:
     name for the message."""
     path = find_program(program)
     if path is None:
-        raise SetupError(f"needs {what}, and there is no {program} on PATH")
+        raise SetupError(f"needs {what}, but {program} is not on PATH; install it")
     return path
 
 
@@ -131,4 +134,5 @@ def _run(program: Program, words: list[str | Path], cache: Path, *, cwd: Path | 
         run_watched(words, lambda line: None, cwd=cwd, env=env, log=log)
     except CommandFailed as error:
         lines = [line.strip() for line in error.stderr.splitlines() if line.strip()]
-        raise SetupError(f"{(lines or ['it said nothing'])[-1][:200]} (all of it: {log})") from None
+        raise SetupError(f"{(lines or ['it printed nothing'])[-1][:200]} (the whole output: "
+                         f"{log})") from None

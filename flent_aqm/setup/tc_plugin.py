@@ -40,8 +40,8 @@ def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
     for path in files:
         named = re.fullmatch(rf"q_({REGISTERED})\.c", path.name)
         if named is None:
-            raise ConfigError(f"--tc: {path.name!r} is not called q_NAME.c, as in iproute2's "
-                              "folder tc, with the queue's name as NAME")
+            raise ConfigError(f"--tc: {path.name!r} is not called q_NAME.c, with the queue's "
+                              "name as NAME, as files in iproute2's folder tc are")
         content = read_bytes("--tc", path)
         if f"{named[1]}_qdisc_util" not in content.decode("utf-8", "replace"):
             raise ConfigError(f"--tc: {path} has no {named[1]}_qdisc_util, by which tc finds the "
@@ -109,7 +109,8 @@ def find_tc(folder: str) -> Path:
     gone."""
     path = find_cached("tc", folder, "tc")
     if path is None:
-        raise ToolMissing("kernel: the tc that was built with it is gone from the cache")
+        raise ToolMissing("kernel: the tc that was built with this kernel is gone from the cache; "
+                          "build the kernel again")
     return path
 
 

@@ -149,7 +149,7 @@ def _stalled(card: Card) -> str:
 def _cards(folder: Path) -> Sequence[Card]:
     shown = [*cards.read_all(folder)]
     if not shown:
-        raise BadResult(f"{folder}: no card of a test; make them with flent-aqm scorecard")
+        raise BadResult(f"{folder}: no scorecard files; make them with flent-aqm scorecard")
     return shown
 
 

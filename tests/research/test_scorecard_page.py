@@ -79,4 +79,4 @@ def test_folder_without_cards_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "argv", ["scorecard", "real_time", str(tmp_path)])
     assert scorecard.main() == 1
     assert capsys.readouterr().err == (
-        f"scorecard: {tmp_path}/2: no card of a test; make them with flent-aqm scorecard\n")
+        f"scorecard: {tmp_path}/2: no scorecard files; make them with flent-aqm scorecard\n")

@@ -149,7 +149,7 @@ def test_memory_that_runs_out_is_told_in_a_line(
     monkeypatch.setattr(cli, "_run", run)
     assert main(["score"]) == 1
     assert capsys.readouterr().err.splitlines() == [
-        "flent-aqm: out of memory; give it more, or fewer files at once"]
+        "flent-aqm: out of memory; set a higher limit, or give fewer files at once"]
 
 
 def test_command_whose_library_debian_lacks_says_so(tmp_path: Path) -> None:

@@ -66,9 +66,9 @@ def test_go_program_is_built_once_and_found(
 
 
 @pytest.mark.parametrize(("go", "why"), [
-    ("", "needs Go 1.22 or newer, and there is no go on PATH"),
+    ("", "needs Go 1.22 or newer, but go is not on PATH; install it"),
     ("echo first; echo this version is not available >&2; exit 1", "this version is not available"),
-    ("true", "brought 0 programs"),
+    ("true", "was built into 0 programs"),
 ])
 def test_what_cannot_be_had_is_skipped_with_one_line(
     cache: Path, capsys: pytest.CaptureFixture[str], go: str, why: str

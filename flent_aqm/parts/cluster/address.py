@@ -15,6 +15,6 @@ def parse_scheduler(value: object) -> str | None:
         return None
     text = str(value)
     if not re.fullmatch(r"(tcp|tls)://[][A-Za-z0-9_.:-]+:[0-9]{1,5}", text):
-        raise ConfigError(f"scheduler: {text[:100]!r} is no address of a Dask scheduler; expected "
-                          "one such as tcp://192.0.2.1:8786")
+        raise ConfigError(f"scheduler: {text[:100]!r} is not the address of a Dask scheduler; "
+                          "expected an address such as tcp://192.0.2.1:8786")
     return text

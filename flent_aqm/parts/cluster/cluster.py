@@ -117,7 +117,7 @@ class Cluster:
                 self._give_back(address)
             if made is not None:
                 return made
-        raise TestbedError(f"{MOST_LOSSES} workers were lost with this run on them")
+        raise TestbedError(f"{MOST_LOSSES} workers ended or lost their connection during this run")
 
     def stop(self) -> None:
         """End all runs at once, also those that are under way on workers."""
@@ -159,7 +159,7 @@ class Cluster:
             while not future.done() or future.status == "lost":
                 time.sleep(0.05)
                 if self._ended.is_set():
-                    raise LabError("stopped")
+                    raise LabError("stopped, because the sweep ended")
                 with self._changed:
                     if address not in self._workers:
                         future.cancel()
@@ -186,7 +186,7 @@ class Cluster:
                     self._workers[address].taken += 1
                     return address
                 self._changed.wait(_LOOK_S)
-        raise LabError("stopped")
+        raise LabError("stopped, because the sweep ended")
 
     def _give_back(self, address: str) -> None:
         """Release the room that _take() reserved."""

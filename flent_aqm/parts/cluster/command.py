@@ -92,7 +92,7 @@ def _options(args: argparse.Namespace) -> _WorkerOptions:
     package distributed."""
     address, jobs = parse_scheduler(args.scheduler), parse_jobs(args.jobs)
     if address is None:
-        raise ConfigError("the scheduler's address is empty; expected one such as "
+        raise ConfigError("the scheduler's address is empty; expected an address such as "
                           "tcp://192.0.2.1:8786")
     if args.dashboard is not None and not 0 <= args.dashboard <= 65535:
         raise ConfigError(f"--dashboard {args.dashboard}: expected a port, 0 to 65535")

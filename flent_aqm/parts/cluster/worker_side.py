@@ -92,9 +92,10 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
     _keep_to_core()
     lab_kernel = locate.kernel_of(wanted.kernel)
     if lab_kernel is None:
-        raise LabError(f"the lab kernel {wanted.kernel} is gone from {socket.gethostname()}")
+        raise LabError(f"the lab kernel {wanted.kernel} is gone from {socket.gethostname()}; run "
+                       "flent-aqm setup there")
     if sweep in _stopped:
-        raise LabError("stopped")
+        raise LabError("stopped, because the sweep ended")
     try:
         return make_output(cell, _Watched(lab_kernel, sweep))
     finally:

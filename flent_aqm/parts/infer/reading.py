@@ -100,8 +100,9 @@ def read_downloads(path: Path) -> list[Download]:
     if found.reasons:
         raise BadResult(f"{path}: {found.reasons[0]}")
     if found.uploads:
-        raise UploadsOnly(f"{path}: {found.uploads} uploads and no download; only a download's "
-                          "sender, the server, tells of the queue", found.uploads)
+        raise UploadsOnly(f"{path}: {found.uploads} uploads and no download; the queue is "
+                          "inferred from TCP_INFO of a download's sender, the "
+                          "server", found.uploads)
     raise BadResult(f"{path}: no NDT7 download with the sender's TCP_INFO; expected a data "
                     "file of a test ndt7…, or JSON of M-Lab's NDT7 archive")
 
@@ -267,10 +268,11 @@ def _download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]], ms: float
     usable = sorted({row[0]: row for row in rows if 0 < row[0] <= _LONGEST_S
                      and min(row[1:]) >= 0 and row[3] > 0}.values())
     if len(usable) < FEWEST_SAMPLES:
-        raise _NotUsable(f"only {len(usable)} measurements with data; {FEWEST_SAMPLES} or more "
-                         "tell of a queue")
+        raise _NotUsable(f"only {len(usable)} measurements with data; expected "
+                         f"{FEWEST_SAMPLES} or more")
     table = numpy.array(usable, dtype=float).T
     counts = numpy.maximum.accumulate(table[3:], axis=1)
     if counts.max() > 1e15 or table[1:3].max() * ms > 1e7:
-        raise BadResult("a download has counters or round trips beyond any network's")
+        raise BadResult("a download has impossible values: a counter above 1e15, or a round trip "
+                        "above 10,000 s")
     return Download(name, bbr, table[0], table[1] * ms, table[2] * ms, *counts)

@@ -31,8 +31,10 @@ def _trace(key: str, value: object) -> str:
     """Return the value of a trace's key as text. Raises ConfigError if it is neither a possible
     path nor valid words `seeded+…`."""
     text = str(value)
-    if len(text) > _MOST_PATH or re.search(r"[\x00-\x1f\x7f]", text):
-        raise ConfigError(f"{key}: {text[:60]!r} is not the path of a file")
+    if len(text) > _MOST_PATH:
+        raise ConfigError(f"{key}: the path {text[:60]!r}… is longer than {_MOST_PATH} characters")
+    if re.search(r"[\x00-\x1f\x7f]", text):
+        raise ConfigError(f"{key}: the path {text[:60]!r} contains control characters")
     parse_seeded(key, text)
     return text
 

@@ -86,5 +86,5 @@ def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
         if dead_ns is not None and dead_ns < length_s * NS:
             raise ConfigError(
                 f"link_{way}_trace: {scenario.record('link').of(way, 'link_trace')} ends after "
-                f"{dead_ns / NS:g} s, and the run lasts {length_s:g} s; give a longer one, or "
+                f"{dead_ns / NS:g} s, and the run lasts {length_s:g} s; give a longer trace, or "
                 "link_trace_end = repeat", f"link_{way}_trace")

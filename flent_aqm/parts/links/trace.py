@@ -140,7 +140,8 @@ def _mahimahi(file: _File, data: bytes, end: str) -> Schedule:
     back = numpy.flatnonzero(numpy.diff(times) < 0)
     if back.size:
         at = int(back[0])
-        raise file.fault(at + 2, 1, "the time goes back; expected ascending times")
+        raise file.fault(at + 2, 1, "the time is before that of the line above; expected "
+                         "ascending times")
     last = int(times[-1])
     if not last:
         raise file.fault(len(times), 1, "all delivery opportunities are at 0 ms; expected later "
@@ -148,8 +149,8 @@ def _mahimahi(file: _File, data: bytes, end: str) -> Schedule:
     counts = dict(zip(*(each.tolist() for each in numpy.unique(times, return_counts=True)),
                       strict=True))
     if len(counts) > _MOST_ROWS:
-        raise file.fault(1, 1, f"there are opportunities at {len(counts)} times; expected at most "
-                         f"{_MOST_ROWS}")
+        raise file.fault(1, 1, f"there are delivery opportunities at {len(counts)} times; expected "
+                         f"{_MOST_ROWS} times at most")
     if end == "repeat":
         # The opportunities at the end move to the beginning of the next round. The first round gets
         # them as well, but no packet has arrived by then.
@@ -174,7 +175,7 @@ def _first_odd_line(file: _File, data: bytes) -> _Fault:
         match = re.match(rb"[0-9]{0,9}", line)
         good = match.end() if match else 0
         if good != len(line) or not line:
-            return file.fault(number, good + 1, "this is not a time; expected a whole number of "
+            return file.fault(number, good + 1, "not a time; expected a whole number of "
                               "ms below 1000000000, one a line")
     raise AssertionError  # the caller has checked that there is such a line
 
@@ -188,9 +189,11 @@ def _csv(file: _File, data: bytes, end: str) -> Schedule:
     head, *rows = data.decode("utf-8", "replace").rstrip("\n").split("\n")
     names = [name.strip() for name in head.split(",")]
     for number, (name, column) in enumerate(zip(names, _columns(head), strict=True)):
-        if name not in _COLUMNS or name in names[:number]:
-            raise file.fault(1, column, "this is not a known column, or stands twice; expected a "
-                                        f"header of {', '.join(_COLUMNS)}")
+        if name not in _COLUMNS:
+            raise file.fault(1, column, "this is not a known column; expected a header of "
+                                        f"{', '.join(_COLUMNS)}")
+        if name in names[:number]:
+            raise file.fault(1, column, f"the column {name} stands twice; give it once")
     for name in ("time_s", "rate_mbps"):
         if name not in names:
             raise file.fault(1, 1, f"the header has no {name}; expected time_s,rate_mbps and, if "
@@ -205,7 +208,8 @@ def _csv(file: _File, data: bytes, end: str) -> Schedule:
         if not steps and at_ns:
             raise file.fault(line, column, "the first row's time is not 0; expected 0")
         if steps and at_ns <= steps[-1].at_ns:
-            raise file.fault(line, column, "the time doesn't go forward; expected ascending times")
+            raise file.fault(line, column, "the time is not after that of the row above; expected "
+                             "ascending times")
         steps.append(Step(at_ns, round(row["rate_mbps"] * 1e6),
                           round(row.get("delay_ms", 0) * 1e6), 0, row.get("loss_pct", 0) / 100,
                           line))
@@ -215,7 +219,8 @@ def _csv(file: _File, data: bytes, end: str) -> Schedule:
     if end == "repeat":
         return schedule_of(steps[:-1], steps[-1].at_ns)
     if not steps[-1].rate_bit_s or steps[-1].loss >= 1:
-        raise file.fault(len(rows) + 1, 1, "the last row holds for ever and lets nothing pass; "
+        raise file.fault(len(rows) + 1, 1, "the last row holds until the end and lets no packet "
+                                           "pass; "
                                            "expected a rate above 0 and a loss below 100, or "
                                            "link_trace_end = repeat")
     return schedule_of(steps)

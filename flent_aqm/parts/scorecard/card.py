@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm import __version__
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.words import plain
 from flent_aqm.parts.scorecard import worst_lines
@@ -97,14 +97,15 @@ def read_all(folder: Path) -> Iterator[Card]:
         try:
             note = read_note(path)
             if note["schema"] != SCHEMA_VERSION:
-                raise BadResult(f"{path}: its schema is {str(note['schema'])[:40]}, this version "
-                                f"knows {SCHEMA_VERSION}; remove it and score the test again")
+                raise BadResult(f"{path}: its schema is {str(note['schema'])[:40]}; expected "
+                                f"{SCHEMA_VERSION}; remove it and score the test again")
             test, label, method, testbed = (
                 plain(note[name]) for name in ("test", "label", "method", "testbed"))
             failed = {plain(name): plain(cause) for name, cause in note["failed"].items()}
             card = Card(test, label, [Reading.from_dict(one) for one in note["readings"]], failed,
                         method, testbed, worst_lines.read_all(path.parent))
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
-            raise BadResult(f"{path}: no card of a test ({fault!r}); remove it and score the test "
+            raise BadResult(f"{path}: not a scorecard file ({cause_of(fault)}); remove it and "
+                            "score the test "
                             "again") from None
         yield card

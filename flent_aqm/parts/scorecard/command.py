@@ -79,7 +79,8 @@ def main(args: argparse.Namespace) -> int:
     keys = {name: value for name in ("jobs", "scheduler") if (value := getattr(args, name))}
     if own:
         if args.scheduler:
-            raise ConfigError("--scheduler: workers don't have a test of yours; leave it out")
+            raise ConfigError("--scheduler: workers don't have your own test; leave --scheduler "
+                              "out")
         mine = own_contestant()
         pairs.append((mine, own_folder(args.output, mine.label, own)))
     complete = []
@@ -107,7 +108,7 @@ def _contestants(args: argparse.Namespace, own: Path | None) -> Sequence[Contest
     contestants = [one for name, one in CONTESTANTS.items() if name != NAME]
     names = [name for name in args.tests if not name.endswith(OWN_SUFFIX)]
     if not (names or own or args.all or args.against) or (names and args.all):
-        raise ConfigError("which test? give one by name, such as ndt7, a file of yours, or --all; "
+        raise ConfigError("no test given; name a test, such as ndt7, your own file, or --all; "
                           f"known: {', '.join(one.test for one in contestants)}")
     if not args.all:
         return [contestant(name) for name in names if name != NAME]
@@ -128,10 +129,10 @@ def _own_file(args: argparse.Namespace) -> Path | None:
     if any(parts) and not all(parts):
         raise ConfigError("--client, --server and --reads belong together; give all three")
     if len(files) + any(parts) > 1:
-        raise ConfigError("one test of yours at a time: give one file, or --client, and then the "
-                          "next with the same -o")
+        raise ConfigError("only one test of your own at a time: give one file, or --client, and "
+                          "then the next one with the same -o")
     if files and not files[0].is_file():
-        raise ConfigError(f"{files[0]}: there is no such file; expected Python with a TOOL")
+        raise ConfigError(f"{files[0]}: there is no such file; expected a Python file with a TOOL")
     if files or not any(parts):
         return files[0] if files else None
     from flent_aqm.parts.scorecard.own_commands import write_tool
@@ -144,11 +145,11 @@ def _check_search(args: argparse.Namespace) -> None:
     from flent_aqm.parts.scorecard.worst import LEAST_RUNS, MOST_RUNS
 
     if args.runs is not None and not args.worst:
-        raise ConfigError("--runs: is for --worst; leave it out")
+        raise ConfigError("--runs: needs --worst; give both, or leave --runs out")
     if args.runs is not None and not LEAST_RUNS <= args.runs <= MOST_RUNS:
         raise ConfigError(f"--runs: {args.runs}; expected {LEAST_RUNS} to {MOST_RUNS}")
     if args.worst and (args.seeds or args.only or args.testbed != "virtual"):
-        raise ConfigError("--worst: draws its own lines, in virtual time; leave out --seeds, "
+        raise ConfigError("--worst chooses its own lines, in the virtual lab; leave out --seeds, "
                           "--only and --testbed")
 
 

@@ -90,8 +90,8 @@ def own_contestant() -> Contestant:
 def contestant(name: str) -> Contestant:
     """Return the test with this name. Raises ConfigError if it is unknown."""
     if name not in CONTESTANTS:
-        raise ConfigError(f"{name!r} is no speed test{did_you_mean(name, CONTESTANTS)}; known: "
-                          f"{', '.join(CONTESTANTS)}; or give a file of yours, FILE.py")
+        raise ConfigError(f"unknown speed test {name!r}{did_you_mean(name, CONTESTANTS)}; known: "
+                          f"{', '.join(CONTESTANTS)}; or give your own file, FILE.py")
     return CONTESTANTS[name]
 
 

@@ -16,7 +16,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError, cause_of
 from flent_aqm.base.words import counted
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
@@ -161,6 +161,7 @@ def _read(path: Path) -> Order:
         note: dict[str, Any] = json.loads(path.read_bytes())
         return Order(note["name"], note["of"], [Held(**one) for one in note["held"]])
     except (OSError, ValueError, LookupError, TypeError) as fault:
-        raise BadResult(f"{path}: no order of tests ({fault!r}); remove it and compare again"
+        raise BadResult(f"{path}: not a comparison of scorecards ({cause_of(fault)}); remove it "
+                        "and compare again"
                         ) from None
 

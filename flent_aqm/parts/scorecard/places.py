@@ -189,7 +189,7 @@ def places(name: str, seeds: Sequence[int] = (), only: Sequence[str] = ()) -> li
     Raises ConfigError if the set is unknown, or no place is left.
     """
     if name not in SETS:
-        raise ConfigError(f"--cells: {name!r} is no set of cells{did_you_mean(name, SETS)}; "
+        raise ConfigError(f"--cells: unknown set of cells {name!r}{did_you_mean(name, SETS)}; "
                           f"known: {', '.join(SETS)}")
     selected = [place for group in SETS[name] for place in group.places()]
     if seeds:
@@ -200,6 +200,6 @@ def places(name: str, seeds: Sequence[int] = (), only: Sequence[str] = ()) -> li
         names = [place.name for place in selected]
         selected = [place for place in selected if any(text in place.name for text in only)]
         if not selected:
-            raise ConfigError(f"--only: {', '.join(only)}: no cell of the set {name} has that in "
-                              f"its name; such names are {', '.join(names[:3])}")
+            raise ConfigError(f"--only: {', '.join(only)}: no cell of the set {name} has this text "
+                              f"in its name; names are, for example, {', '.join(names[:3])}")
     return selected

@@ -104,10 +104,10 @@ class Reading:
             numbers += asdict(way).values()
         if not all(number is None or a_number(number) is not None for number in numbers) or \
                 type(one.beside) is not bool or one.good not in (None, True, False):
-            raise TypeError("a reading has values of other kinds")
+            raise TypeError("a reading has values of another kind than expected")
         for word in (one.place, one.words, one.group, one.without_seed, *ways):
             if not isinstance(word, str) or not word.isprintable():
-                raise TypeError(f"{str(word)[:60]!r} is no text of a reading")
+                raise TypeError(f"{str(word)[:60]!r} is not printable text")
         return one
 
 
@@ -140,7 +140,7 @@ def _way(one: Contestant, run: Run, way: str, place: Place) -> Way:
     shown_mbps = _metric_or_none(run, dict(zip(DIRECTIONS, one.shown.rates, strict=True))[way])
     possible_mbps = link_rate_mbps(run, way) * payload_share(run, way)
     if shown_mbps is not None and not 0 <= shown_mbps < UNIT_FACTOR * possible_mbps:
-        raise BadResult(f"it shows {shown_mbps:g} Mbit/s of {way}, where {possible_mbps:.3g} "
+        raise BadResult(f"the test shows {shown_mbps:g} Mbit/s of {way}, where {possible_mbps:.3g} "
                         "Mbit/s are possible; expected a rate of 0 or more, in Mbit/s")
     return Way(
         # Beside a bulk flow, the possible throughput depends on the test's share.

@@ -148,8 +148,7 @@ def search(lines: Lines, runs: int) -> Point:
                 study.tell(trial, point.error)
     farthest = lines.farthest()
     if farthest is None:
-        raise BadResult(f"--worst: on none of {lines.runs} lines does the test show what can be "
-                        "compared")
+        raise BadResult(f"--worst: the test showed no rate or latency on any of {lines.runs} lines")
     return farthest
 
 

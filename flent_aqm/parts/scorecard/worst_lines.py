@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.places import Place
@@ -147,8 +147,9 @@ def _read(path: Path) -> WorstLine:
         worst_line = WorstLine(note["aim"], note["runs"], LineError(**note["worst"]),
                                LineError(**note["simple"]), [Mended(**one) for one in mended])
         if not all(line.isprintable() for line in worst_line.sentences()):
-            raise ValueError("it has text that can't be shown")
+            raise ValueError("a text has characters that can't be printed")
         return worst_line
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
-        raise BadResult(f"{path}: not what a search found ({fault!r}); remove it and search again"
+        raise BadResult(f"{path}: not a result of --worst ({cause_of(fault)}); remove it and "
+                        "search again"
                         ) from None

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.tools.client import MODULE_OF_OTHERS, Call, lines_of, main
 from flent_aqm.tools.report import Report
 from flent_aqm.tools.tool import PYPI, Program, Server, Shown, Tool, both
@@ -25,7 +25,7 @@ def measure(call: Call, report: Report) -> None:
     """Run bbperf for each direction and fill the report. Raises BadResult if the server has an IPv6
     address, or bbperf reports no result."""
     if ":" in call.host:
-        raise BadResult(f"bbperf knows IPv4 alone, and the server is {call.host}; use -4")
+        raise BadResult(f"bbperf only supports IPv4, and the server is {call.host}; use -4")
     for direction, more in (("download", ["-R"]), ("upload", [])):
         with tempfile.TemporaryDirectory(prefix="flent-aqm-bbperf-") as folder:
             file = Path(folder) / "run.json"
@@ -69,7 +69,7 @@ def read(text: str, direction: str, report: Report, complaint: str = "") -> None
             f"loaded_rtt_{direction}_ms": float(summary["loaded_rtt_ms"]["p50"]),
             f"excess_{direction}_bytes": float(summary["excess_buffered_bytes"]["p50"])}
     except (ValueError, LookupError, TypeError) as fault:
-        raise BadResult(f"bbperf's file can't be read ({fault!r}); it starts with "
+        raise BadResult(f"bbperf's file can't be read ({cause_of(fault)}); it starts with "
                         f"{text[:60]!r}") from None
 
 

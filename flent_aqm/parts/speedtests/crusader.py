@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
 from flent_aqm.tools.tool import STREAMS, Number, Program, Server, Shown, Tool, both
@@ -105,7 +105,7 @@ def read_export(text: str, tested_s: float, report: Report) -> None:
                 at_s = _s(ping["sent"]) + offset_s
                 report.at(at_s).probe("ping_ms", at_s, _s(total) * 1e3)
     except (ValueError, LookupError, TypeError, AttributeError) as fault:
-        raise BadResult(f"crusader's export can't be read ({fault!r}); it starts with "
+        raise BadResult(f"crusader's export can't be read ({cause_of(fault)}); it starts with "
                         f"{text[:60]!r}") from None
 
 

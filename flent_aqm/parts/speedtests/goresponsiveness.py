@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
 from flent_aqm.tools.shared import HTTPS
@@ -96,7 +96,7 @@ def read_tables(folder: Path, epoch_s: float, report: Report,
                 # Duration divided by number of round trips: a new connection takes several.
                 report.at(at_s).probe(name, at_s, float(row[2]) / float(row[1]) * 1e3)
     except (ValueError, LookupError, ZeroDivisionError) as fault:
-        raise BadResult(f"goresponsiveness' tables can't be read ({fault!r})") from None
+        raise BadResult(f"goresponsiveness' tables can't be read ({cause_of(fault)})") from None
 
 
 def _fill_the_empty(report: Report) -> None:

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
 from flent_aqm.tools.shared import HTTP, HTTP_PARAMETERS, HTTPS, http_server
@@ -60,15 +60,15 @@ def read(lines: Iterable[Line], report: Report) -> None:
                     # The client's rate is the mean since the direction's start.
                     way.show(line.at_s, float(event["mbps"]))
         except (ValueError, LookupError, TypeError, AttributeError) as fault:
-            raise BadResult(f"librespeed-cli: its event can't be read ({fault!r}): "
+            raise BadResult(f"librespeed-cli: its event can't be read ({cause_of(fault)}): "
                             f"{line.text[:60]!r}") from None
     if not result or not report.way("download").rates or not report.way("upload").rates:
         raise BadResult(f"librespeed-cli gave no result: "
-                        f"{complaint or 'it reached no server that answers'}")
+                        f"{complaint or 'no server answered'}")
     try:
         report.numbers = {name: float(result[key]) for name, key in _NUMBERS.items()}
     except (ValueError, LookupError, TypeError) as fault:
-        raise BadResult(f"librespeed-cli: its result can't be read ({fault!r})") from None
+        raise BadResult(f"librespeed-cli: its result can't be read ({cause_of(fault)})") from None
     for name, way in report.ways.items():
         way.mbps = report.numbers[f"{name}_mbps"]
 

@@ -13,7 +13,7 @@ import sys
 import time
 from datetime import datetime
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.tools.client import Call, lines_of, main
 from flent_aqm.tools.report import Report
 from flent_aqm.tools.tool import Program, Server, Shown, Tool, both
@@ -65,7 +65,8 @@ def read(text: str, direction: str, report: Report) -> None:
             f"rtt_{direction}_ms": 1000 * (least_s + float(summary["RTTAvg"])),
             f"loss_{direction}_percent": 100 * float(summary["LossRatioSummary"])}
     except (ValueError, LookupError, TypeError, AttributeError) as fault:
-        raise BadResult(f"udpst's output can't be read ({fault!r}); it starts with {text[:60]!r}"
+        raise BadResult(f"udpst's output can't be read ({cause_of(fault)}); it starts with "
+                        f"{text[:60]!r}"
                         ) from None
 
 

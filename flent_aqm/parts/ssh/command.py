@@ -26,7 +26,7 @@ def main(args: argparse.Namespace) -> int:
     the router's state isn't the original one, ConfigError if the testbed isn't reached by ssh."""
     testbed = Scenario.from_settings({"testbed": args.testbed}).lab.testbed
     if not testbed.startswith("ssh://"):
-        raise ConfigError(f"--testbed: {testbed} never needs restoring; expected "
+        raise ConfigError(f"--testbed: {testbed} is not a router reached by ssh; expected "
                           "ssh://[user@]host[:port]")
     with Connection(testbed) as connection:
         print(connection.run("restore").strip())

@@ -84,7 +84,7 @@ def parse_probe(text: str) -> Facts:
     """Parse the output of probe.sh. Raises ParseError that quotes the line."""
     lines = text.splitlines()
     if lines[:1] != ["format 1"] or lines[-1:] != ["end"]:
-        raise ParseError("the router's answer to the probe is not whole: it begins with "
+        raise ParseError("the router's answer to the probe is cut off: it begins with "
                          f"{''.join(lines[:1])[:60]!r} and ends with {''.join(lines[-1:])[:60]!r}")
     texts: dict[str, str] = {}
     links: dict[str, Link] = {}
@@ -104,7 +104,8 @@ def parse_probe(text: str) -> Facts:
             case "kind", [kind, "no", *why]:
                 kinds[kind] = " ".join(why)[:200]
             case "link" | "route" | "kind", _:
-                raise ParseError(f"the router's answer to the probe has the line {line[:80]!r}")
+                raise ParseError("the router's answer to the probe has an unexpected line "
+                                 f"{line[:80]!r}")
             case _:
                 texts[name] = rest[:200]
     return Facts(texts, routes.pop("management", ""), links, routes, kinds)
@@ -114,15 +115,15 @@ def check_host(facts: Facts) -> None:
     """Raise TestbedError if hooks can't work there: the user isn't root, tc is missing, or there is
     too little memory for files."""
     if facts.text.get("uid") != "0":
-        raise TestbedError("the user there is not root, who alone may change queues; "
-                           "log in as root: ssh://root@ROUTER")
+        raise TestbedError("the user on the router is not root, and only root may change "
+                           "queues; log in as root: ssh://root@ROUTER")
     if not facts.text.get("tc"):
-        raise TestbedError("there is no tc; install it (OpenWrt: opkg install tc-full; "
+        raise TestbedError("the router has no tc; install it (OpenWrt: opkg install tc-full; "
                            "Debian: apt install iproute2)")
     free_kb = facts.text.get("free_kb", "")
     if free_kb.isdecimal() and int(free_kb) < NEEDED_KB:
         raise TestbedError(f"only {free_kb} KB are free in /var/run; {NEEDED_KB} are needed to "
-                           "keep the state that the sweep comes back to; make room there")
+                           "save the router's state, which is restored after the sweep; make room")
 
 
 def check_devices(facts: Facts, devices: Mapping[str, str]) -> None:

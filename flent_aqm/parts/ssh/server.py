@@ -40,7 +40,8 @@ class Server:
             probe.check_host(facts)
             self._device = facts.routes.get(self._client, "")
             if not self._device:
-                raise TestbedError(f"server_testbed: it has no route to the client, {self._client}")
+                raise TestbedError("server_testbed: the server has no route to the client, "
+                                   f"{self._client}")
         except AqmError as error:
             raise TestbedError(f"{self._address}: {error}") from None
 

@@ -41,7 +41,8 @@ def parse_rates(key: str, text: str) -> tuple[float, ...]:
     for part in text.split("+"):
         match = _PART.fullmatch(part.strip())
         if not match:
-            raise ConfigError(f"{key}: column {column}: {part[:40]!r} is no rate; expected Mbit/s "
+            raise ConfigError(f"{key}: column {column}: {part[:40]!r} is not a rate; expected "
+                              "Mbit/s "
                               "with + between stations, such as 2x144.4+7.2")
         rate = float(match[2])
         if not LEAST_MBPS <= rate <= MOST_MBPS:

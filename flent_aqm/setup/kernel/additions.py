@@ -97,15 +97,16 @@ def read_additions(place: Place, option: str, files: Iterable[Path]) -> list[Add
     for path in files:
         named = re.fullmatch(rf"{place.prefix}({REGISTERED})\.c", path.name)
         if named is None:
-            raise ConfigError(f"{option}: {path.name!r} is not called {place.prefix}NAME.c, with "
-                              "at most 15 small letters, digits and _ as NAME")
+            raise ConfigError(f"{option}: {path.name!r} is not called {place.prefix}NAME.c; "
+                              "expected at most 15 small letters, digits and _ as NAME")
         content = read_bytes(option, path)
         registered = re.findall(rf'{re.escape(place.field)}\s*=\s*"([^"]*)"',
                                 content.decode("utf-8", "replace"))
         if named[1] not in registered:
             raise ConfigError(f"{option}: {path} has {place.field} = "
-                              f"{', '.join(map(repr, registered)) or 'nothing'}; a file of this "
-                              f"name registers {named[1]!r}")
+                              f"{', '.join(map(repr, registered)) or 'nothing'}; expected a file "
+                              "of "
+                              f"this name to register {named[1]!r}")
         additions[named[1]] = Addition(place, named[1], content,
                                        tuple(_headers(option, path.parent, content).items()))
     return list(additions.values())
@@ -131,7 +132,7 @@ def read_bytes(option: str, path: Path) -> bytes:
         if not path.is_file():
             raise ConfigError(f"{option}: there is no file {path}")
         if path.stat().st_size > LONGEST_BYTES:
-            raise ConfigError(f"{option}: {path} has more than {LONGEST_BYTES:,} bytes")
+            raise ConfigError(f"{option}: {path} is larger than {LONGEST_BYTES:,} bytes")
         return path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{option}: can't read {path}: {error.strerror}") from None

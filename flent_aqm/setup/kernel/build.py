@@ -107,7 +107,7 @@ def _newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
             Progress("lab kernel").step(f"{faults[-1]}; trying the version before it")
         else:
             return source
-    raise SetupError(f"no kernel source takes all required patches: {'; '.join(faults)}")
+    raise SetupError(f"the required patches fit none of the kernel sources: {'; '.join(faults)}")
 
 
 def kernel_is_there() -> bool:

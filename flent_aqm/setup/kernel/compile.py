@@ -100,7 +100,7 @@ def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:
             failed = all_faults(log.read_text(encoding="utf-8", errors="replace"))
         else:
             return
-    raise SetupError(f"the kernel did not compile: {failed}; all of it is in {log}")
+    raise SetupError(f"the kernel did not compile: {failed}; the whole output is in {log}")
 
 
 def expected_lines(tree: Path) -> int:

@@ -37,5 +37,5 @@ def check_config(fragment: str, generated: str) -> None:
     differing = [f"{name}={got.get(name, 'n')} (wanted {value})"
                  for name, value in wanted.items() if got.get(name, "n") != value]
     if differing:
-        raise SetupError("kconfig changed options of lab.config, whose dependencies this kernel "
-                         f"version doesn't meet: {', '.join(differing)}")
+        raise SetupError("kconfig changed options of lab.config, because this kernel version "
+                         f"doesn't meet their dependencies: {', '.join(differing)}")

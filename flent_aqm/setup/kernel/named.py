@@ -94,13 +94,13 @@ def find_named(name: str) -> NamedKernel:
     if path is None or (kernel := _read(path)) is None:
         names = [each.name for each in all_named()]
         there = f"known: {', '.join(['stock', *names])}"
-        raise ToolMissing(f"kernel: there is none called {name!r}"
+        raise ToolMissing(f"kernel: no kernel is called {name!r}"
                           f"{did_you_mean(name, ['stock', *names]) or '; ' + there}; make one with "
                           f"flent-aqm kernel build {name}")
     series = series_of(kernel.version)
     if kernel.lab_hash != recipe.current_recipe(Source("", ""), series).lab_hash:
-        raise ToolMissing(f"kernel: {name} was built with other patches or options of the lab; "
-                          f"build it again: {kernel.command}")
+        raise ToolMissing(f"kernel: {name} was built by another version of the lab, with other "
+                          f"patches or options; build it again: {kernel.command}")
     return kernel
 
 

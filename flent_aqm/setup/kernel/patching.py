@@ -97,7 +97,7 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
     fit."""
     names = files_of(content)
     if not names:
-        raise PatchDoesntFit(f"{name} is no patch: no line of it begins with --- or +++")
+        raise PatchDoesntFit(f"{name} is not a patch: no line begins with --- or +++")
     keep(names)
     try:
         _patch(tree, content, "--dry-run")

@@ -194,8 +194,8 @@ def _backport_for(series: str) -> Backport | None:
         return None
     donor = stock_source()
     if donor is None:
-        raise ToolMissing(f"Linux {series} takes its architecture um from set-up's kernel, which "
-                          "is not built; run: flent-aqm setup")
+        raise ToolMissing(f"Linux {series} needs the architecture um of set-up's kernel, which is "
+                          "not built; run: flent-aqm setup")
     return Backport(donor, (path.name, path.read_bytes()))
 
 

@@ -101,7 +101,7 @@ class InstalledOrigin:
         except CommandFailed:
             version = ""
         if not version or not self._tarball.is_file():
-            raise SetupError(f"{package} is not installed, or has no {self._tarball}")
+            raise SetupError(f"the package {package} is not installed, or lacks {self._tarball}")
         self.source = Source(package, version)
         self.series = package.removeprefix("linux-source-")
         self.folder = DebianOrigin.folder_of(self.source)
@@ -112,7 +112,8 @@ class InstalledOrigin:
             return
         progress.step(f"unpacking {self._tarball}")
         if not _unpack([["xz", "-dc", "-T0", str(self._tarball)]], tree):
-            raise SetupError(f"{self._tarball} could not be unpacked")
+            raise SetupError(f"{self._tarball} could not be unpacked: is it damaged, or the disk "
+                             "full?")
         (tree / NOTES).mkdir()
 
 
@@ -198,7 +199,8 @@ class GitOrigin(GitTree):
         self._own = trees / f"{self.folder}.git"
         repository = self._repository()
         if ref is not None and repository is None:
-            raise ConfigError(f"--source: {place} is no git repository, so it has no {ref!r}")
+            raise ConfigError(f"--source: {place} is not a git repository, so it has no commit "
+                              f"{ref!r}")
         if not self._own.is_dir():
             self._own.parent.mkdir(parents=True, exist_ok=True)
             run(["git", "init", "--quiet", "--bare", self._own])

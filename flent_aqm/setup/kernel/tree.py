@@ -74,7 +74,8 @@ class Tree:
         leads out of the tree."""
         for name in names:
             if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-                raise SetupError(f"a patch names {name!r}, which is not in the kernel's source")
+                raise SetupError(f"a patch changes {name!r}, which is outside the kernel's source "
+                                 "tree")
             if self._watches:
                 now = self.path / name
                 self.changed.setdefault(name, now.read_bytes() if now.is_file() else None)
@@ -129,7 +130,8 @@ class Tree:
                 file.seek(0, os.SEEK_END)
                 file.write(text.encode())
         except FileNotFoundError:
-            raise SetupError(f"the kernel's source has no {name}; is it Linux?") from None
+            raise SetupError(f"the kernel's source has no {name}; expected the source of "
+                             "Linux") from None
 
     def take_back(self) -> None:
         """Restore the original content of all changed files, and remove files that were created."""

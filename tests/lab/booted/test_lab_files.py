@@ -75,7 +75,7 @@ def test_folders_too_deep_to_hand_over_are_named_and_the_rest_is_kept(tmp_path: 
     assert (tmp_path / "deep" / "/".join(["d"] * 90)).is_dir()
     assert len(list((tmp_path / "long").rglob("*"))) == 9
     line, = done.stderr.splitlines()
-    assert line.startswith("flent-aqm: not handed over: "), done.stderr
+    assert line.startswith("flent-aqm: not copied out of the lab: "), done.stderr
     assert line.endswith("more than 100 folders in one another, or a path of more than 2,000 bytes")
 
 
@@ -125,7 +125,7 @@ def test_results_folder_keeps_what_the_command_did_not_see(tmp_path: Path) -> No
     for text in ("one", "two"):
         done = shell(f"echo {text} >$RESULTS/file.txt", tmp_path, "--results", tmp_path / "out")
         assert done.returncode == 0
-    assert done.stderr == ("flent-aqm: 'file.txt' exists already and is kept; the command's "
+    assert done.stderr == ("flent-aqm: 'file.txt' existed before and was kept; the command's "
                            "file is 'file-2.txt'\n")
     assert (tmp_path / "out" / "file.txt").read_text() == "one\n"
     assert (tmp_path / "out" / "file-2.txt").read_text() == "two\n"
@@ -144,7 +144,8 @@ def test_current_folder_keeps_what_came_while_the_command_ran(tmp_path: Path) ->
         (tmp_path / "unseen").write_text("another's\n")
         Path(elsewhere, "go").touch()
         _output, output = running.communicate(timeout=120)
-    assert output == ("flent-aqm: 'unseen' exists already and is kept; the command's file is "
+    assert output == ("flent-aqm: 'unseen' existed before and was kept; the command's file is "
+                      "named "
                     "'unseen-2'\n")
     assert (tmp_path / "seen").read_text() == "new\n"
     assert (tmp_path / "unseen").read_text() == "another's\n"
@@ -161,7 +162,7 @@ def test_data_file_of_flent_is_never_replaced(tmp_path: Path) -> None:
     file.write_text("of an earlier run")
     done = lab(*command, cwd=tmp_path)
     other = file.with_name(file.name.replace(".flent.gz", "-2.flent.gz"))
-    assert done.stderr == (f"flent-aqm: {file.name!r} exists already and is kept; "
+    assert done.stderr == (f"flent-aqm: {file.name!r} existed before and was kept; "
                            f"the command's file is {other.name!r}\n")
     assert file.read_text() == "of an earlier run"
     assert other.read_bytes() == made

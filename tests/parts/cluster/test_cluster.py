@@ -109,7 +109,7 @@ def test_scheduler_when_restarted_loses_no_run(
 
 @pytest.mark.lab
 @pytest.mark.parametrize(("override", "message"), [
-    ("scheduler=10.0.0.1", "expected one such as tcp://192.0.2.1:8786"),
+    ("scheduler=10.0.0.1", "expected an address such as tcp://192.0.2.1:8786"),
     ("scheduler=tcp://127.0.0.1:1", "start one with: dask scheduler"),
 ])
 def test_scheduler_that_is_none_is_refused_in_one_line(here: Here, override: str, message: str

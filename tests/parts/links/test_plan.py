@@ -132,9 +132,10 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
     ({"link_access": "lte+cycle_ms=x"}, "link_down_access: cycle_ms: 'x' is out of range"),
     ({"link_outages_s": "5"}, "link_outages_s: '5' is not an outage"),
     ({"link_outages_s": "5-4"}, "link_outages_s: '5-4' is not an outage"),
-    ({"link_outages_s": "5-7, 6-8"}, "goes back from 7 to 6 s"),
+    ({"link_outages_s": "5-7, 6-8"}, "goes back in time from 7 to 6 s"),
     ({"link_trace_end": "stop"}, "link_trace_end: unknown value 'stop'; known: repeat, hold"),
-    ({"link_trace": "a\nb"}, "is not the path of a file"),
+    ({"link_trace": "a\nb"}, "contains control characters"),
+    ({"link_trace": "a" * 5000}, "is longer than 4096 characters"),
     ({"modem_buffer_packets": "0"}, "modem_down_buffer_packets: '0'"),
     ({"link_up_trace": "x", "modem_mbps": "5"}, "link_up_trace: the trace gives the rate"),
 ])

@@ -93,14 +93,14 @@ def test_worst_line_is_searched_and_stays_on_the_page(run: Run, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("words", "fault"), [
-    ((), "which test? give one by name"),
-    (("ndt7", "--all"), "which test?"),
-    (("ndt8",), "'ndt8' is no speed test; did you mean 'ndt7'"),
+    ((), "no test given; name a test"),
+    (("ndt7", "--all"), "no test given"),
+    (("ndt8",), "unknown speed test 'ndt8'; did you mean 'ndt7'"),
     (("ndt7", "--seeds", "1,x"), "--seeds: '1,x'; expected whole numbers"),
     (("ndt7", "--worst", "latency", "--runs", "9"), "--runs: 9; expected 10 to 150"),
-    (("ndt7", "--runs", "20"), "--runs: is for --worst"),
-    (("ndt7", "--worst", "latency", "--only", "x"), "--worst: draws its own lines"),
-    (("ndt7", "--cells", "cor"), "--cells: 'cor' is no set of cells")])
+    (("ndt7", "--runs", "20"), "--runs: needs --worst"),
+    (("ndt7", "--worst", "latency", "--only", "x"), "--worst chooses its own lines"),
+    (("ndt7", "--cells", "cor"), "--cells: unknown set of cells 'cor'")])
 def test_mistake_is_one_line(words: tuple[str, ...], fault: str, run: Run, tmp_path: Path) -> None:
     """With what is expected, before anything runs."""
     status, out, err = run(*words, "-o", tmp_path)
@@ -113,5 +113,5 @@ def test_damaged_card_is_named(run: Run, tmp_path: Path) -> None:
     """Of another test in the same folder: the page would lack it."""
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "card.json").write_text("{}")
-    with pytest.raises(BadResult, match=r"other/card\.json: no card of a test"):
+    with pytest.raises(BadResult, match=r"other/card\.json: not a scorecard file"):
         show(tmp_path)

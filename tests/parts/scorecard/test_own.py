@@ -145,7 +145,7 @@ def test_other_cells_go_on(scorecard: Scorecard, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "cause"), [
-    (None, "there is no such file; expected Python with a TOOL"),
+    (None, "there is no such file; expected a Python file with a TOOL"),
     ("TOOL = 1", "its TOOL is of type int; expected a file of Python with a TOOL"),
     ("", "the file sets no TOOL; expected"),
     ("def", "SyntaxError: "),
@@ -169,7 +169,7 @@ def test_file_without_a_tool_is_refused(
 
 def test_two_tests_of_the_users_are_refused(scorecard: Scorecard) -> None:
     """One process has one table of tools."""
-    assert "one test of yours at a time" in scorecard("mine.py", "other.py")[2][0]
+    assert "only one test of your own at a time" in scorecard("mine.py", "other.py")[2][0]
     assert "belong together" in scorecard("--client", "x {host}:{port}")[2][0]
 
 

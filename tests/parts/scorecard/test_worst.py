@@ -139,5 +139,5 @@ def test_found_line_is_kept_and_told_in_words(tmp_path: Path) -> None:
     assert replace(worst_line, mended=[]).sentences()[-1] == (
         "No change of one setting makes it right.")
     (tmp_path / "worst-latency.json").write_text("{}")
-    with pytest.raises(BadResult, match=r"worst-latency\.json: not what a search found"):
+    with pytest.raises(BadResult, match=r"worst-latency\.json: not a result of --worst"):
         worst_lines.read_all(tmp_path)

@@ -47,7 +47,7 @@ def test_state_is_read_by_its_sections() -> None:
 
 
 @pytest.mark.parametrize(("text", "output"), [
-    ("", "has no device in it"), (f"@psched {PSCHED}\n", "has no device in it"),
+    ("", "has no device, so it is cut off"), (f"@psched {PSCHED}\n", "has no device, so it is cut off"),
     ("@txqueuelen 5\n", "unexpected line '@txqueuelen 5'"),
     ("@\n", "unexpected line '@'"),
     ("@device a b\n", "unexpected line '@device a b'"),
@@ -158,7 +158,7 @@ def test_queue_is_made_again_in_the_words_that_tc_takes(shown: str, restored: st
     ({"classes": "class htb 1:1 below 1:"}, "classes of kind htb"),
     ({"classes": "class"}, "as tc shows it as 'class'"),
     ({"qdiscs": "qdisc codel 1: parent 2:1\nqdisc codel 2: parent 1:1"},
-     "wan: its queues are each other's parents, in a ring"),
+     "wan: its queues are each other's parents, which is impossible"),
 ])
 def test_what_could_not_come_back_is_refused_with_what_to_do(
         parts: dict[str, str], output: str) -> None:

@@ -190,7 +190,7 @@ def test_lost_percentile_is_worse_than_any_in_groups(tmp_path: Path, capsys: Cap
 
 
 @pytest.mark.parametrize(("words", "why"), [
-    ([], "which files?"), (["nowhere"], "nowhere: not found"),
+    ([], "no files given; name data files"), (["nowhere"], "nowhere: not found"),
     (["--metrics", "x", str(RUNS)], "unknown metric 'x'"),
     (["--by", "colour", str(RUNS)], "no run has the setting 'colour'; known: aqm"),
     (["--by", "aqm", "--pool", "colour", str(RUNS)], "no run has the setting 'colour'; known: aqm"),
@@ -338,7 +338,7 @@ def test_score_leaves_out_logs_of_tools_that_a_pattern_matches(
     out, err = capsys.readouterr()
     assert (len(out.splitlines()), err) == (2, "")
     assert main(["score", str(log)]) != 0
-    assert "expected a data file, *.flent.gz" in capsys.readouterr().err
+    assert "not a data file; expected *.flent.gz" in capsys.readouterr().err
 
 
 def test_groups_as_json_and_csv_have_medians_with_intervals(

@@ -129,8 +129,8 @@ def test_numbers_are_those_of_the_runs(drawn: Drawn) -> None:
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["--figure", "11"], "--figure 11: known are 1 to 10"),
-    (["--test", "rrul"], "no run of test 'rrul'; there are: iperf3_upload, ndt7"),
+    (["--figure", "11"], "--figure 11: expected 1 to 10"),
+    (["--test", "rrul"], "no run of test 'rrul'; these files have: iperf3_upload, ndt7"),
     (["--where", "aqm"], "--where aqm: expected KEY=VALUE"),
     (["--where", "router_model=omnia"], "none of 7 files has a run to draw"),
     (["--where", "colour=red"], "no run has the setting 'colour'; known: aqm"),

@@ -78,7 +78,7 @@ def parse_measurements(texts: Sequence[str]) -> Measurements:
         if settings.count(setting) > 1:
             raise ConfigError(f"{setting} is given twice; give the median of the two")
     if len(rates) > 1:
-        raise ConfigError("pps is given twice; give the larger one")
+        raise ConfigError("pps is given twice; give the larger of the two")
     if not points:
         raise ConfigError(f"no goodput at any rate is given; give {FORM}")
     return Measurements(points, rates[0] if rates else None)

@@ -64,7 +64,8 @@ def _tree(device: Device, burst: Burst) -> list[Words]:
         ready = [own for own, (_, parent, _) in waiting.items()
                  if parent not in waiting and (not parent or _queue(parent) not in waiting)]
         if not ready:
-            raise TestbedError(f"{device.name}: its queues are each other's parents, in a ring")
+            raise TestbedError(f"{device.name}: its queues are each other's parents, which is "
+                               "impossible; expected a tree")
         ordered += [waiting.pop(own)[2] for own in ready]
     for where, lines in device.filters.items():
         ordered += filter_commands(device.name, where, lines)

@@ -99,5 +99,5 @@ def parse_state(text: str) -> RouterState:
         else:
             raise ParseError(f"the router's state: unexpected line {line[:80]!r}")
     if not devices:
-        raise ParseError("the router's state has no device in it; was it cut off?")
+        raise ParseError("the router's stored state has no device, so it is cut off")
     return RouterState(tuple(links), devices, facts["tc"], parse_psched(facts["psched"]))
