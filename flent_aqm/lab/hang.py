@@ -26,6 +26,11 @@ _WALL = 0x40000000  # flag of waitpid() for all kinds of child
 _REGISTERS, _RIP, _RSP = 27, 16, 19
 # Number of samples, and seconds between two of them.
 LOOKS, BETWEEN_S = 20, 0.01
+# Most system time of a process that only computes, as a share of its own time. Runs cause 0.3 and
+# more. STOPS is evidence enough to stop a run at once: a loop in a kernel causes next to none.
+# EXPLAINS is for the message about a run that is stopped at its limit anyway: on a busy machine,
+# preemption counts as system time, too.
+STOPS, EXPLAINS = 0.02, 0.25
 # Bytes of the stack that are read: the innermost callers are enough.
 _STACK_BYTES = 1024
 
@@ -51,45 +56,36 @@ def busy_addresses(session: int) -> list[int]:
     return [address for counter in (seen, on_stack) for address, _ in counter.most_common()]
 
 
-def computes_only(session: int, seconds: float) -> bool:
-    """Watch the processes of a session for some seconds. Return whether one of them only computed.
+class Watch:
+    """Measures how long the processes of a session have only computed, in their processor time.
 
     Each system call in the guest is a signal on the host, on which the host's kernel spends time.
     So a process that uses processor time, but causes no system time on the host, makes no calls.
-    """
-    before = dict(_processor_ticks(session))
-    time.sleep(seconds)
-    spent = [(user - before[process][0], system - before[process][1])
-             for process, (user, system) in _processor_ticks(session) if process in before]
-    user, system = max(spent, default=(0, 0))
-    # Other processes of the machine may have most of the processor.
-    return user >= seconds * os.sysconf("SC_CLK_TCK") / 10 and system <= user / 4
-
-
-class Watch:
-    """Detects a process that only computes, as computes_only() does, but beside the run.
-
-    Time is counted in the process's own processor time. On a busy machine, the detection is later
-    but the same.
 
     Args:
         session: the session of the processes.
-        seconds: processor time without a system call that is needed for a detection.
+        most_system_share: system time, as a share of the time that the process used itself, up to
+            which it counts as only computing.
     """
 
-    def __init__(self, session: int, seconds: float) -> None:
-        self._session, self._ticks = session, seconds * os.sysconf("SC_CLK_TCK")
+    def __init__(self, session: int, most_system_share: float) -> None:
+        self._session, self._most_system_share = session, most_system_share
+        # Process -> its user and system time in ticks when it last made system calls.
         self._marks: dict[int, tuple[int, int]] = {}
 
-    def computes_only(self) -> bool:
-        """Return whether a process has used so much processor time without a system call."""
+    def computed_s(self) -> float:
+        """Return the longest processor time, in s, that a process has only computed until now. It
+        counts from the first call of this method."""
+        longest = 0
         for process, (user, system) in _processor_ticks(self._session):
             began_user, began_system = self._marks.setdefault(process, (user, system))
-            if (system - began_system) * 50 > max(user - began_user, 50):
+            computed = user - began_user
+            # Of a short time, a single tick would be a large share.
+            if system - began_system > self._most_system_share * max(computed, 50):
                 self._marks[process] = (user, system)
-            elif user - began_user >= self._ticks:
-                return True
-        return False
+            else:
+                longest = max(longest, computed)
+        return longest / os.sysconf("SC_CLK_TCK")
 
 
 def _processor_ticks(session: int) -> Iterator[tuple[int, tuple[int, int]]]:
