@@ -12,7 +12,7 @@ GO := echo "this checkout can't be written to: results go to $$HOME/flent-aqm/re
 endif
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help infer setup packages test-packages venv test-venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check demo-check deb-check debug-check older-check site clean
+.PHONY: help gate-coverage infer setup packages test-packages venv test-venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check demo-check deb-check debug-check older-check site clean
 .DEFAULT_GOAL := help
 
 help:

@@ -66,6 +66,7 @@ def main() -> int:
                         help="where the runs go (default: %(default)s)")
     parser.add_argument("--queues", default=",".join(SETS), metavar="NAME,...",
                         help="of these sets alone (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, help="runs side by side (default: one per core)")
     args = parser.parse_args()
     output = args.output.resolve()
     output.mkdir(parents=True, exist_ok=True)
@@ -75,7 +76,8 @@ def main() -> int:
     ran: dict[str, set[Line]] = {}
     for queue in args.queues.split(","):
         sweep(resource_dir("batches") / "gate.batch", output / queue,
-              [*SETS[queue], "for_draw=one", f"kernel={kernel.name}"])
+              [*SETS[queue], "for_draw=one", f"kernel={kernel.name}",
+               *([f"jobs={args.jobs}"] if args.jobs else [])])
         for path in find_files([output / queue]):
             title = read_data_file(path).metadata["TITLE"]
             ran.setdefault(names[title], set()).update(_lines(code, recorded_blocks(path)))
@@ -131,7 +133,7 @@ def summary(code: Instrumented, ran: Mapping[str, set[Line]], texts: Mapping[str
     seen: set[Line] = set()
     cells = []
     for cell in greedy(ran):
-        others = set().union(*(lines for name, lines in ran.items() if name != cell))
+        others: set[Line] = set().union(*(lines for name, lines in ran.items() if name != cell))
         only = ran[cell] - others
         functions = Counter(
             f"{function}() in {path.rpartition('/')[2]}" for path, line in only
