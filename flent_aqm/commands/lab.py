@@ -11,6 +11,7 @@ from pathlib import Path
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.guest_files import APPLY_IN_GUEST, FULL_SECOND
+from flent_aqm.lab.own_servers import parse_own_servers
 from flent_aqm.lab.user_command import check_terminal, run_command, servers_for
 from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.keys import SCENARIO_KEYS, refuse_unknown_scenario_keys
@@ -48,6 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[],
                         help="any other batch key that describes the testbed, such as "
                         "modem_mbps=20 or dest2_delay_ms=30")
+    parser.add_argument("--server", metavar="CMD", action="append", default=[],
+                        help="also run CMD on the server, and start COMMAND when it has opened a "
+                             "TCP or UDP port; may be repeated")
+    parser.add_argument("--ready", metavar="S",
+                        help="start COMMAND S seconds after each --server, whether or not it has "
+                             "opened a port")
+    parser.add_argument("--router", metavar="CMD",
+                        help="also run CMD on the router, once its queue is in place")
     parser.add_argument("--results", metavar="DIR", type=Path,
                         help="folder for the files that COMMAND writes into its current folder "
                              "(default: your current folder); everything else is read-only")
@@ -74,7 +83,9 @@ def main(args: argparse.Namespace) -> int:
     scenario = Scenario.from_settings({
         **{key: getattr(args, key) for key, _ in _OPTIONS.values()},
         "burst_shaping": args.burst_shaping, **_parameters(args.aqm_parameter),
-        **_others(args.set)})
+        **_others(args.set),
+        **({} if args.router is None else {"router_program": args.router})})
+    own_servers = parse_own_servers(args.server, args.ready)
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
         check_terminal(EXAMPLE)
@@ -85,7 +96,7 @@ def main(args: argparse.Namespace) -> int:
     return run_command(
         scenario, command, prelude=[[".", APPLY_IN_GUEST], FULL_SECOND],
         servers=servers_for(command, args.mlab_server or scenario.hosts.ndt7_server == "mlab"),
-        results=args.results, wall_limit_s=args.wall_limit)
+        own_servers=own_servers, results=args.results, wall_limit_s=args.wall_limit)
 
 
 def _parameters(words: list[str]) -> dict[str, str]:

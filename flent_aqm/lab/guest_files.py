@@ -17,6 +17,7 @@ from pathlib import Path
 from flent_aqm.base import defaults, environment, paths
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.guest_mounts import OWN_IN_RUN, as_bytes, lab_mounts
+from flent_aqm.lab.own_servers import NO_SERVERS, OwnServers
 from flent_aqm.lab.package_copy import package_folder
 from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.topology_files import addresses as addresses_of
@@ -58,6 +59,7 @@ def write(
     argv: Sequence[str],
     *,
     servers: Sequence[str],
+    own_servers: OwnServers = NO_SERVERS,
     more_programs: Mapping[str, Path] | None = None,
     prelude: Sequence[Sequence[str]] = (),
     env: Mapping[str, str] | None = None,
@@ -74,6 +76,7 @@ def write(
         scenario: the settings of the run.
         argv: the command to run on the client.
         servers: names of the servers to start, see tools/table.py.
+        own_servers: the user's commands to start on the server.
         more_programs: further programs for the PATH inside, name -> path on the host.
         prelude: commands to run before the command. If one fails, the run ends with its exit
             status.
@@ -141,12 +144,16 @@ def write(
     program = shlex.split(scenario.router.router_program)
     if program:
         (folder / "router_program").write_text(f"exec {shlex.join(program)}\n")
-    words = [*(argv if writable_cwd else ()), *named, *program, *own.files()]
+    for number, command in enumerate(own_servers.commands, 1):
+        (folder / f"server-{number}").write_text(f"exec {shlex.join(command)}\n")
+    words = [*(argv if writable_cwd else ()), *named, *program, *own.files(),
+             *(word for command in own_servers.commands for word in command)]
     visible = _hidden_but_needed(cwd, words, hidden)
     editable = "" if on_host else _write_path_file(folder / "flent_aqm.pth")
     # These variables are only for init.pl and its scripts, so they aren't exported.
     of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd), "PATH_FILE": editable,
                "LISTENING": listening(servers), "WRITABLE": "yes" if writable_cwd else "",
+               **own_servers.variables(),
                **({} if scenario.lab.kernel == STOCK else {"OWN_KERNEL": "yes"})}
     (folder / "settings.sh").write_text("".join(
         f"{'' if name in of_init else 'export '}{name}={shlex.quote(value)}\n"

@@ -29,6 +29,7 @@ from flent_aqm.base.errors import ConfigError, LabError, LabTimeout
 from flent_aqm.base.words import plain
 from flent_aqm.lab import guest_files
 from flent_aqm.lab.folder import OwnedFolder
+from flent_aqm.lab.own_servers import NO_SERVERS, OwnServers
 from flent_aqm.spec.scenario import Scenario
 
 # The guest must not outlive us, even if we are killed by force.
@@ -119,6 +120,7 @@ class RunEnvironment:
         argv: Sequence[str],
         *,
         servers: Sequence[str] = defaults.SERVERS,
+        own_servers: OwnServers = NO_SERVERS,
         programs: Mapping[str, Path] | None = None,
         prelude: Sequence[Sequence[str]] = (),
         env: Mapping[str, str] | None = None,
@@ -139,8 +141,8 @@ class RunEnvironment:
             if set(str(self.folder)) & set(" ,\t\n"):
                 raise ConfigError(f"TMPDIR is {self.folder.parent}: the lab's folder can't have "
                                   "a blank or a comma in its path; set TMPDIR to another folder")
-            guest_files.write(self.folder, scenario, argv, servers=servers, more_programs=programs,
-                              prelude=prelude,
+            guest_files.write(self.folder, scenario, argv, servers=servers,
+                              own_servers=own_servers, more_programs=programs, prelude=prelude,
                               env=env, cwd=cwd, interactive=interactive,
                               writable_cwd=writable_cwd, hidden=self.hidden,
                               on_host=self.on_host)

@@ -14,6 +14,7 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.copy_out import copy_out
 from flent_aqm.lab.follow import Follower
+from flent_aqm.lab.own_servers import NO_SERVERS, OwnServers
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.setup.optional import optional_there
 from flent_aqm.setup.tools import can_start
@@ -25,7 +26,8 @@ _SCRIPT_BYTES = 1 << 20
 
 
 def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence[Sequence[str]],
-                servers: Sequence[str], results: Path | None = None,
+                servers: Sequence[str], own_servers: OwnServers = NO_SERVERS,
+                results: Path | None = None,
                 wall_limit_s: float = defaults.WALL_LIMIT_S) -> int:
     """Boot a lab, run a command on its client, and copy the files that it wrote to the user's
     folder. Return the command's exit status.
@@ -37,6 +39,7 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
         command: the command. Empty for a shell at the user's terminal, which has no time limit.
         prelude: commands to run before, see RunEnvironment.
         servers: names of the servers to start.
+        own_servers: programs of the user to start on the server.
         results: folder for the files that the command writes to its current folder, by default the
             user's current folder. It is created if it doesn't exist.
         wall_limit_s: wall time in s after which a command is stopped.
@@ -51,6 +54,7 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
         scenario,
         command or ["bash", "--norc", "-i"],
         servers=servers,
+        own_servers=own_servers,
         prelude=prelude,
         programs=optional_there(),
         env={"PS1": r"client:\w\$ "} if interactive else {},

@@ -19,6 +19,7 @@ from flent_aqm.base.shell import find_program
 from flent_aqm.lab.complaints import first_complaint, hang, leak, memory_leak
 from flent_aqm.lab.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
 from flent_aqm.lab.hang import EXPLAINS, STOPS, Watch, busy_addresses
+from flent_aqm.lab.own_servers import NO_SERVERS, OwnServers
 from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.place import DIES_WITH_US, CommandResult, RunEnvironment, read_text
 from flent_aqm.lab.protocol import CELL_ENVIRONMENT, Facts, FlentRun
@@ -55,7 +56,8 @@ class Lab(RunEnvironment):
     """Runs one command in one boot of the guest.
 
     kernel: the kernel to boot, by default that of the scenario. env: further environment variables.
-    options: further arguments of RunEnvironment.
+    own_servers: programs of the user to start on the server. options: further arguments of
+    RunEnvironment.
     """
 
     name = "the lab"
@@ -63,7 +65,9 @@ class Lab(RunEnvironment):
     real_time = False
 
     def __init__(self, scenario: Scenario, argv: Sequence[str], *, kernel: Kernel | None = None,
-                 env: Mapping[str, str] | None = None, **options: Any) -> None:
+                 env: Mapping[str, str] | None = None,
+                 own_servers: OwnServers = NO_SERVERS, **options: Any) -> None:
+        self._own_servers = own_servers
         self._kernel = kernel or kernel_called(scenario.lab.kernel)
         _check_has(scenario)
         self._hangs_in = ""
@@ -72,7 +76,8 @@ class Lab(RunEnvironment):
         self._looked_at = 0.0
         self._hangs = False
         super().__init__(scenario, argv, env={
-            environment.IN_LAB: "1", **WITHOUT_RDRAND, **(env or {})}, **options)
+            environment.IN_LAB: "1", **WITHOUT_RDRAND, **(env or {})},
+            own_servers=own_servers, **options)
         (self.folder / "uml").mkdir()
 
     def wait(self) -> CommandResult:
@@ -87,8 +92,10 @@ class Lab(RunEnvironment):
         except LabError:
             self._fail_if_lost()
             self._fail_by_own_words(self.console())
+            self._fail_by_servers()
             raise
         self._fail_if_lost()
+        self._fail_by_servers()
         out = self.stdout.parent
         self._fail_by_program(read_text(out / "router_program_status"),
                               read_text(out / "router_program"))
@@ -120,6 +127,13 @@ class Lab(RunEnvironment):
             raise LabError(f"host_moderation_us: requested {wanted_us} us for each host's card, "
                            f"but {', '.join(wrong) or 'no host reported its setting'}"[:300])
         return cards
+
+    def _fail_by_servers(self) -> None:
+        """Raise LabError if one of the user's servers failed before the command ended."""
+        out = self.stdout.parent
+        if fault := self._own_servers.too_talkative(out):
+            raise LabError(fault) from None
+        self._own_servers.refuse_failed(out)
 
     @staticmethod
     def _fail_by_program(status: str, output: str) -> None:
@@ -153,8 +167,10 @@ class Lab(RunEnvironment):
             raise LabError(f"the kernel {self._scenario.lab.kernel}: {fault}") from None
 
     def _never_ends(self) -> bool:
-        """Return whether a kernel that the user built hangs. Looks every _BETWEEN_LOOKS_S
-        seconds."""
+        """Return whether a kernel that the user built hangs, or one of the user's servers prints
+        too much. Looks for the former every _BETWEEN_LOOKS_S seconds."""
+        if self._own_servers.too_talkative(self.stdout.parent):
+            return True
         now = time.monotonic()
         if self._scenario.lab.kernel == STOCK or self._process is None \
                 or now - self._looked_at < _BETWEEN_LOOKS_S:

@@ -53,6 +53,7 @@ _ELSEWHERE = (
     (r"flent-aqm lab --delay \d{6,}", "lab/booted/test_far.py", "base_delay_ms"),
     (r"flent-aqm lab .*wifi_rates_mbps", "parts/wifi/test_wifi.py", "wifi_rates_mbps"),
     (r"flent-aqm lab .*link_(\w+_)?trace=", "parts/links/test_links.py", "_trace"),
+    (r"flent-aqm lab .*--server ", "lab/booted/test_own_servers.py", "--server"),
     (r"flent-aqm lab .*router_program=", "lab/booted/test_router_program.py", "router_program"),
     (r"flent-aqm lab .*tx_queues=", "lab/booted/test_topologies.py", "tx_queues"),
     (r"flent-aqm lab .*mine\.topology", "lab/booted/test_topologies.py", "topology"),

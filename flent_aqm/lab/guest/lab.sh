@@ -13,6 +13,7 @@ fail() {
 # shellcheck source=/dev/null
 . /run/lab/settings.sh || fail "can't read settings.sh"
 . "$GUEST_DIR/inside.sh" || fail "can't read inside.sh"
+. "$GUEST_DIR/own_servers.sh" || fail "can't read own_servers.sh"
 # Of a user's kernel the console gets all, as of one that crashes nothing else is left.
 [ -z "${OWN_KERNEL:-}" ] || echo 7 >/proc/sys/kernel/printk
 set_up_network
@@ -24,6 +25,8 @@ set_up_network
 sleep 3
 read -r psched </proc/net/psched
 [ "${psched##* }" = 3b9aca00 ] || fail "the packet scheduler's clock is not ready"
+
+start_own_servers
 
 # Schedules start together with the command.
 path_models begin

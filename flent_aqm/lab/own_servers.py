@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Programs of the user that run on the lab's server beside the command on the client."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flent_aqm.base.errors import ConfigError, LabError
+from flent_aqm.base.words import plain
+
+# Seconds of virtual time within which a server has to open a port.
+PATIENCE_S = 30
+# Longest time of --ready.
+MOST_READY_S = 3600.0
+# Most bytes that a server may print.
+MOST_OUTPUT_BYTES = 64 << 20
+# Bytes at the end of a server's output in which its last line is looked for.
+_TAIL_BYTES = 4096
+_LONGEST_LINE = 200
+
+
+@dataclass(frozen=True)
+class OwnServers:
+    """Commands to start on the server, in this order, each when the one before is ready."""
+
+    commands: Sequence[Sequence[str]] = ()
+    # Seconds of virtual time after which a server is ready. None: when it has opened a TCP or UDP
+    # port.
+    ready_s: float | None = None
+
+    def variables(self) -> dict[str, str]:
+        """Return the variables of guest/own_servers.sh. Empty without commands."""
+        if not self.commands:
+            return {}
+        return {"OWN_SERVERS": str(len(self.commands)), "SERVER_PATIENCE_S": str(PATIENCE_S),
+                "SERVER_READY_S": "" if self.ready_s is None else f"{self.ready_s:g}"}
+
+    def too_talkative(self, out: Path) -> str:
+        """Return the fault of the first server that has printed more than MOST_OUTPUT_BYTES, ""
+        if there is none. out: folder of the output files."""
+        for number in range(1, len(self.commands) + 1):
+            path = out / f"server-{number}"
+            if path.is_file() and path.stat().st_size > MOST_OUTPUT_BYTES:
+                return (f"{self._name(number)} printed more than {MOST_OUTPUT_BYTES >> 20} MiB; "
+                        "have it print less, or send its output to /dev/null")
+        return ""
+
+    def refuse_failed(self, out: Path) -> None:
+        """Raise LabError if a server could not be started, or ended with an error before the
+        command on the client did. out: folder of the output files, which were written inside."""
+        number, _, why = _first_line(out / "server_fault").partition(" ")
+        failed = int(number) if number.isdigit() and int(number) <= len(self.commands) else 0
+        if failed and why == "silent":
+            raise LabError(f"{self._name(failed)} opened no TCP or UDP port within {PATIENCE_S} s; "
+                           "if it needs none, give --ready SECONDS to wait for that long instead"
+                           f"{_last_line(out / f'server-{failed}')}")
+        for place in range(1, len(self.commands) + 1):
+            status = _first_line(out / f"server-{place}-status")
+            # A server that has served its only client and ends is none that failed.
+            if place == failed or status not in ("", "0"):
+                raise LabError(
+                    f"{self._name(place)} ended with status {plain(status)[:10]} before "
+                    f"{'it was ready' if place == failed else 'the command did'}"
+                    f"{_last_line(out / f'server-{place}')}")
+
+    def _name(self, number: int) -> str:
+        """Return a server's command for messages. number: its place in the order, from 1."""
+        return f"--server {plain(shlex.join(self.commands[number - 1]))[:_LONGEST_LINE]!r}"
+
+
+NO_SERVERS = OwnServers()
+
+
+def parse_own_servers(texts: Sequence[str], ready: str | None) -> OwnServers:
+    """Return the servers that --server and --ready request.
+
+    Args:
+        texts: commands as a shell would read them.
+        ready: seconds, None for the default.
+
+    Raises ConfigError if a command is empty or has no such program, or if `ready` is no time.
+    """
+    if ready is not None and not texts:
+        raise ConfigError("--ready: there is no --server to wait for")
+    return OwnServers([_words(text) for text in texts], None if ready is None else _seconds(ready))
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1
+    if not 0 <= seconds <= MOST_READY_S:
+        raise ConfigError(f"--ready: {text[:20]!r}; expected seconds, from 0 to "
+                          f"{MOST_READY_S:g}")
+    return seconds
+
+
+def _words(text: str) -> list[str]:
+    """Split a command as a shell would. Raises ConfigError if there is no such program."""
+    try:
+        words = shlex.split(text)
+    except ValueError as fault:
+        raise ConfigError(f"--server: {text[:60]!r}: {fault}") from None
+    if not words:
+        raise ConfigError("--server: the command is empty; expected one such as "
+                          "'./server 0.0.0.0:4433'")
+    if shutil.which(words[0]) is None:
+        path = Path(words[0])
+        raise ConfigError(f"--server: {words[0][:200]} may not be executed; allow it: chmod +x "
+                          f"{shlex.quote(words[0])[:200]}" if path.is_file() else
+                          f"--server: there is no program {words[0][:200]!r}; give its path")
+    return words
+
+
+def _first_line(path: Path) -> str:
+    """Return the first line of a file, "" if there is none."""
+    try:
+        with path.open("rb") as file:
+            return file.readline(_TAIL_BYTES).decode(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _last_line(path: Path) -> str:
+    """Return the end of a message: the last line that a server printed, or that it printed
+    nothing."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+            lines = file.read().decode(errors="replace").split("\n")
+    except OSError:
+        lines = []
+    printed = [plain(line).strip() for line in lines if line.strip()]
+    return f"; it printed last: {printed[-1][:_LONGEST_LINE]}" if printed else \
+        "; it printed nothing"

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm lab --server`, `--router`: any two programs on the line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.lab import own_servers
+from flent_aqm.lab.own_servers import parse_own_servers
+
+FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
+_ECHO = """
+import socket, sys
+kind, port = sys.argv[1:]
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM)
+sock.bind(("0.0.0.0", int(port)))
+if kind == "tcp":
+    sock.listen()
+    connection, _ = sock.accept()
+    connection.sendall(connection.recv(100))
+while kind == "udp":
+    data, address = sock.recvfrom(100)
+    sock.sendto(data, address)
+"""
+_CLIENT = """
+import socket, sys, time
+kind, port = sys.argv[1:]
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM)
+sock.settimeout(5)
+sock.connect(("server", int(port)))
+begin_s = time.monotonic()
+sock.send(b"x")
+print(kind, sock.recv(100), round(1000 * (time.monotonic() - begin_s)))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with an echo server and its client."""
+    (tmp_path / "echo.py").write_text(_ECHO)
+    (tmp_path / "client.py").write_text(_CLIENT)
+    return tmp_path
+
+
+def lab(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run `flent-aqm lab` in a folder, as a user does, without a terminal."""
+    return subprocess.run([FLENT_AQM, "lab", *words], capture_output=True, check=False, cwd=folder,
+                          timeout=300, stdin=subprocess.DEVNULL, text=True)
+
+
+@pytest.mark.lab
+def test_client_meets_servers_that_listen_over_tcp_and_udp(folder: Path) -> None:
+    """Each is awaited; one that serves a single client and ends is no failure. A program on the
+    router sees its devices. The same again prints the same."""
+    words = ["--aqm", "fq_codel", "--rate", "20", "--delay", "40",
+             "--server", "python3 echo.py udp 4433", "--server", "python3 echo.py tcp 4434",
+             "--router", "sh -c 'tc qdisc show dev up | head -n 1; sleep 1000'",
+             "--", "sh", "-c", "python3 client.py udp 4433; python3 client.py tcp 4434"]
+    ended = lab(folder, *words)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout == "udp b'x' 40\ntcp b'x' 40\n"
+    assert lab(folder, *words).stdout == ended.stdout
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(("words", "why"), [
+    (["--server", "python3 nowhere.py"],
+     ("--server 'python3 nowhere.py' ended with status 2 before it was ready; it printed last: "
+     "python3: can't open file")),
+    (["--server", "sleep 1000"], ("--server 'sleep 1000' opened no TCP or UDP port within 30 s; "
+     "if it needs none, give --ready SECONDS to wait for that long instead; it printed nothing")),
+    (["--server", "sh -c 'exit 0'"], "ended with status 0 before it was ready"),
+    (["--ready", "0.1", "--server", "sh -c 'sleep 1; echo no more; exit 3'"],
+     "ended with status 3 before the command did; it printed last: no more"),
+    (["--server", "python3 echo.py udp 4433", "--server", "python3 echo.py udp 4433"],
+     "ended with status 1 before it was ready; it printed last: OSError: [Errno 98] Address"),
+    (["--server", "./text"], ("before it was ready; it printed last: /run/lab/server-1: 1: exec: "
+     "./text: Exec format error")),
+    (["--router", "sh -c 'echo broken; exit 4'"],
+     "router_program: it ended with status 4 before the run did: broken"),
+])
+def test_program_that_fails_is_named_in_one_line(
+    folder: Path, words: list[str], why: str
+) -> None:
+    """With its status and its last words; the exit status is 1."""
+    (folder / "text").write_bytes(b"\x7fELF\x02\x01\x01" + bytes(57))  # of no known machine
+    (folder / "text").chmod(0o755)
+    ended = lab(folder, *words, "--", "sleep", "3")
+    assert ended.returncode == 1
+    assert why in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.lab
+def test_server_that_never_stops_printing_is_stopped(folder: Path) -> None:
+    """Before its output fills the disk."""
+    ended = lab(folder, "--server", "yes", "--ready", "1", "--", "sleep", "1000000")
+    assert ended.returncode == 1
+    assert ended.stderr == ("flent-aqm: --server 'yes' printed more than 64 MiB; have it print "
+                            "less, or send its output to /dev/null\n")
+
+
+@pytest.mark.parametrize(("texts", "ready", "why"), [
+    (["./nothing 4433"], None, "there is no program './nothing'; give its path"),
+    (["'x"], None, "No closing quotation"),
+    ([""], None, "the command is empty"),
+    ([], "3", "--ready: there is no --server to wait for"),
+    (["sh"], "soon", "--ready: 'soon'; expected seconds, from 0 to 3600"),
+    (["sh"], "nan", "--ready: 'nan'"),
+    (["sh"], "-1", "--ready: '-1'"),
+])
+def test_wrong_words_are_refused_before_anything_starts(
+    texts: list[str], ready: str | None, why: str
+) -> None:
+    """Each with what was expected."""
+    with pytest.raises(ConfigError) as error:
+        parse_own_servers(texts, ready)
+    assert why in str(error.value)
+
+
+def test_file_without_execute_permission_is_told_how_to_be_started(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script that somebody just wrote."""
+    monkeypatch.chdir(folder)
+    with pytest.raises(ConfigError, match=r"may not be executed; allow it: chmod \+x \./echo\.py"):
+        parse_own_servers(["./echo.py"], None)
+
+
+def test_without_servers_nothing_is_written_for_the_guest() -> None:
+    """Runs without them stay as they were."""
+    assert own_servers.NO_SERVERS.variables() == {}
