@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from flent_aqm.base import defaults
-from flent_aqm.tools.tool import Cross, Server, Shown, Tool
+from flent_aqm.tools import irtt
+from flent_aqm.tools.tool import Cross, OtherTests, Server, Shown, Tool
 
 
 def _start(*ports: int) -> str:
@@ -25,4 +26,7 @@ TOOL = Tool(
     cross=Cross("bulk", None, "aqm_iperf3"),
     shown=Shown("iperf3", rates=("throughput_download_mbps", "throughput_upload_mbps"),
                 test="iperf3_bidirectional"),
+    # ping_exp has a probe of its own.
+    other_tests=(OtherTests("ping_exp", (SERVER,)),
+                 OtherTests("aqm_flows", (irtt.SERVER, SERVER, FLOWS))),
 )

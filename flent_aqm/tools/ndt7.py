@@ -7,7 +7,10 @@ package's and M-Lab's.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from flent_aqm.base.defaults import MLAB_NDT7_CLIENT, NDT7_JS, NDT7_PORT, NDT7_TLS_PORT
+from flent_aqm.base.switch import switch
 from flent_aqm.tools.shared import CHROMIUM
 from flent_aqm.tools.tool import FLAG, GO, NPM, Form, Program, Server, Shown, Tool
 
@@ -49,10 +52,35 @@ SCRIPT = Program(
     file="node_modules/@m-lab/ndt7/src/ndt7.js", why="ndt7_browser needs M-Lab's ndt7.js")
 _PARAMETERS = {"ndt7_tls": FLAG, "ndt7_early_exit": FLAG,
                "ndt7_client": Form("crate|mlab", "crate or mlab")}
+
+
+def _server(settings: Mapping[str, object]) -> Server:
+    """Return the server that the key ndt7_server and the test parameter ndt7_tls request."""
+    tls = bool(switch(settings.get("ndt7_tls", "no")))
+    return SERVERS[str(settings.get("ndt7_server", "own")), tls]
+
+
+def _with_server(client: tuple[Program | str, ...], settings: Mapping[str, object]
+                 ) -> tuple[Program | str, ...]:
+    """Return programs of a client, and M-Lab's server if the key ndt7_server requests it."""
+    return (*client, MLAB_SERVER) if settings.get("ndt7_server") == "mlab" else client
+
+
+def _programs(settings: Mapping[str, object]) -> tuple[Program | str, ...]:
+    """Return the programs of the client and server that are requested."""
+    is_mlabs = settings.get("ndt7_client") == "mlab"
+    return _with_server((MLAB_CLIENT if is_mlabs else CRATE,), settings)
+
+
+CRATE = "ndt7-client"
 TOOL = Tool(
-    "ndt7", CLEARTEXT, programs=("ndt7-client",), sometimes=(MLAB_CLIENT, MLAB_SERVER),
+    "ndt7", CLEARTEXT, programs=(CRATE,), choose=_server, choose_programs=_programs,
+    sometimes=(MLAB_CLIENT, MLAB_SERVER),
     servers=tuple(SERVERS.values()), parameters=_PARAMETERS,
     shown=Shown("NDT7", ("latency_download_ms", "latency_upload_ms"),
                 (("latency_download_ms", "latency {:.0f} ms"),),
                 ("throughput_download_mbps", "throughput_upload_mbps")))
-BROWSER = Tool("ndt7_browser", CLEARTEXT, programs=(CHROMIUM, SCRIPT), parameters=_PARAMETERS)
+_IN_BROWSER = (CHROMIUM, SCRIPT)
+BROWSER = Tool("ndt7_browser", CLEARTEXT, programs=_IN_BROWSER, choose=_server,
+               choose_programs=lambda settings: _with_server(_IN_BROWSER, settings),
+               parameters=_PARAMETERS)

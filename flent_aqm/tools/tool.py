@@ -173,6 +173,16 @@ class Cross:
 
 
 @dataclass(frozen=True)
+class OtherTests:
+    """Tests that aren't called like the tool that they need, such as Flent's own."""
+
+    # Beginning of the tests' names.
+    prefix: str
+    # Servers to start, in this order.
+    servers: tuple[Server, ...]
+
+
+@dataclass(frozen=True)
 class Tool:
     """A speed test, a probe or a load."""
 
@@ -200,9 +210,14 @@ class Tool:
     programs: tuple[Program | str, ...] = ()
     # Further programs that some runs need.
     sometimes: tuple[Program, ...] = ()
-    # Its other servers, and a function that returns the server for a run's test parameters.
+    # Its other servers, and a function that returns the server for a run's test parameters and its
+    # key `ndt7_server`.
     servers: tuple[Server, ...] = ()
     choose: Callable[[Mapping[str, object]], Server] | None = None
+    # Function that returns the programs for the same, in place of `programs`.
+    choose_programs: Callable[[Mapping[str, object]], tuple[Program | str, ...]] | None = None
+    # Further tests that need this tool.
+    other_tests: tuple[OtherTests, ...] = ()
     # Test parameters of its own by name, without the port.
     parameters: Mapping[str, Form] = field(default_factory=dict)
     # Function that returns why test parameters exclude each other, "" if they don't.
@@ -212,9 +227,14 @@ class Tool:
     cross: Cross | None = None
     shown: Shown | None = None
 
-    def server_of(self, parameters: Mapping[str, object]) -> Server:
-        """Return the server for a run with these test parameters."""
-        return self.choose(parameters) if self.choose else self.server
+    def server_of(self, settings: Mapping[str, object]) -> Server:
+        """Return the server for a run. settings: its test parameters and its key `ndt7_server`."""
+        return self.choose(settings) if self.choose else self.server
+
+    def program_names(self, settings: Mapping[str, object]) -> tuple[str, ...]:
+        """Return the names of the programs for a run. settings: as for server_of()."""
+        programs = self.choose_programs(settings) if self.choose_programs else self.programs
+        return tuple(one if isinstance(one, str) else one.name for one in programs)
 
     def metric(self, name: str) -> str:
         """Return the name of the metric for the number `name`."""
