@@ -5,4 +5,4 @@ from flent_aqm.base.part import Part
 from flent_aqm.parts.links.keys import Link
 
 PART = Part(records={"link": Link},
-            path_models={"link": "flent_aqm.parts.links.in_lab:LinkModel"})
+            path_models={"link": "flent_aqm.parts.links.plan:LinkModel"})

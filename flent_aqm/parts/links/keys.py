@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys of a link that plays a schedule.
+"""The keys of a link that plays a schedule, with the records and parsers of their values: medium
+access, loss, outages, seeded traces.
 
 Only the texts are checked here: trace files aren't read, because the guest checks the keys too and
-has no trace files.
+has no trace files. The named models of medium access are examples with the numbers of their
+sources. They are no statement about a product.
 """
 
 from __future__ import annotations
@@ -11,20 +13,176 @@ import math
 import re
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.links.access import parse_access
-from flent_aqm.parts.links.loss import parse_loss
-from flent_aqm.parts.links.outages import parse_outages
-from flent_aqm.parts.links.seeded import parse_seeded
 from flent_aqm.spec.key import Record, key
+from flent_aqm.spec.model_words import parse_words
 from flent_aqm.spec.readers import one_of, whole
 
+NS = 10**9  # ns per second
+OPPORTUNITY_BYTES = 1500  # size of one delivery opportunity in mahimahi's traces
+_LOSS_PERCENT = r"(\d{1,3}(?:\.\d{1,9})?)%"
+_LOSS_FORM = re.compile(rf"{_LOSS_PERCENT}|gemodel((?: {_LOSS_PERCENT}){{1,4}})")
+EXPECTED_LOSS = "expected a share such as 1%, or gemodel P [R [1-H [1-K]]] such as gemodel 1% 10%"
+_OUTAGE = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)-(\d{1,6}(?:\.\d{1,9})?)")
+Outage = tuple[int, int]  # begin and end, in ns
 _MOST_PATH = 4096
 # Values of link_trace_end: after its end a trace repeats, or its last row holds for ever.
 ENDS = ("repeat", "hold")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A model of loss: the Markov chain of E. N. Gilbert (1960) and E. O. Elliott (1963), with one
+    step per packet. All values are from 0 to 1. Loss without states has `p` 0, and its share is
+    `good`."""
+
+    # Probability to change from the good to the bad state.
+    p: float = 0.0
+    # Probability to change from the bad to the good state.
+    r: float = 1.0
+    # Share of packets that is lost in the bad state.
+    bad: float = 1.0
+    # Share of packets that is lost in the good state.
+    good: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Share of packets that is lost in the long run, from 0 to 1."""
+        if not self.p:
+            return self.good
+        return (self.r * self.good + self.p * self.bad) / (self.p + self.r)
+
+
+def parse_loss(key: str, text: str) -> Loss | None:
+    """Parse a share such as `1%`, or `gemodel P [R [1-H [1-K]]]`. Return None for an empty text.
+
+    Omitted values of gemodel are those of netem: r = 1 - p, 1-h = 100%, 1-k = 0%. `key` names the
+    key in messages. Raises ConfigError if the text has another form or all packets would be lost.
+    """
+    words = " ".join(text.split())
+    if not words:
+        return None
+    match = _LOSS_FORM.fullmatch(words)
+    shares = [float(one) / 100 for one in re.findall(_LOSS_PERCENT, words)] if match else []
+    if not shares or max(shares) > 1:
+        raise ConfigError(f"{key}: {text[:60]!r} is not a loss; {EXPECTED_LOSS}")
+    if match and match[1] is not None:
+        loss = Loss(good=shares[0])
+    else:
+        p, r, bad, good = (*shares, *((1 - shares[0], 1.0, 0.0)[len(shares) - 1:]))
+        loss = Loss(p, r, bad, good)
+    if loss.mean >= 1:
+        raise ConfigError(f"{key}: {text[:60]!r} loses every packet; {EXPECTED_LOSS}")
+    return loss
+
+
+def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
+    """Parse outages such as `10-12, 30-30.5`, in seconds since the link began.
+
+    Return begin and end of each in ns. `key` names the key in messages. Raises ConfigError if one
+    has another form, or if they overlap or don't ascend.
+    """
+    outages: list[Outage] = []
+    for word in filter(None, (word.strip() for word in text.split(","))):
+        parts = _OUTAGE.fullmatch(word)
+        outage = (round(float(parts[1]) * NS), round(float(parts[2]) * NS)) if parts else (0, 0)
+        if outage[1] <= outage[0]:
+            raise ConfigError(f"{key}: {word[:40]!r} is not an outage; expected FROM-TO in "
+                              "seconds, such as 10-12, with commas between several")
+        outages.append(outage)
+    for (_, end), (begin, _) in pairwise(outages):
+        if begin < end:
+            raise ConfigError(f"{key}: {text[:60]!r} goes back in time from {end / NS:g} to "
+                              f"{begin / NS:g} s; give outages in ascending order, without "
+                              "overlap")
+    return tuple(outages)
+
+
+@dataclass(frozen=True)
+class Access:
+    """A model of a link's medium access. 0 switches a feature off."""
+
+    # Capacity is granted in cycles of this length, in ms: at the end of a cycle the link sends at
+    # once what it could have carried in that cycle. 0: it sends continuously.
+    cycle_ms: float = 0.0
+    # Shortest time in ms from a packet's arrival to its departure, because the sender requests
+    # capacity first.
+    request_ms: float = 0.0
+    # Interval in s at which the link is reallocated: its rate and delay are drawn anew. 0: never.
+    period_s: float = 0.0
+    # Time of the first reallocation, in s after the link began.
+    offset_s: float = 0.0
+    # Greatest deviation of the rate, up or down, in percent. Evenly distributed.
+    rate_spread_pct: float = 0.0
+    # Greatest extra one-way delay, in ms. Evenly distributed.
+    delay_spread_ms: float = 0.0
+    # Time without transmission at each reallocation, in ms.
+    gap_ms: float = 0.0
+
+
+# The lab's clock begins at a full minute, and runs 3 s before a link does.
+_STARLINK = Access(period_s=15, offset_s=9, rate_spread_pct=40, delay_spread_ms=10, gap_ms=50)
+# Direction -> name -> model. The sender of the download allocates capacity itself, so it needs no
+# request. Sources of each number: docs/links.md.
+ACCESS_MODELS = {
+    "down": {"docsis": Access(), "lte": Access(cycle_ms=1), "starlink": _STARLINK},
+    "up": {"docsis": Access(cycle_ms=2, request_ms=2), "lte": Access(cycle_ms=1, request_ms=8),
+           "starlink": _STARLINK},
+}
+# Least and greatest value of each parameter.
+_ACCESS_BOUNDS = {
+    "cycle_ms": (0.0, 1000.0), "request_ms": (0.0, 1000.0), "period_s": (0.0, 3600.0),
+    "offset_s": (0.0, 3600.0), "rate_spread_pct": (0.0, 100.0), "delay_spread_ms": (0.0, 1000.0),
+    "gap_ms": (0.0, 10_000.0)}
+
+
+def parse_access(key: str, text: str, way: str) -> Access:
+    """Parse `NAME+PARAMETER=VALUE+…` into an access model.
+
+    Args:
+        key: the key of the batch, for messages.
+        text: the value of the key.
+        way: "down" or "up", the direction, which has named models of its own.
+
+    Raises ConfigError if the name or a parameter is unknown, or a value is out of range.
+    """
+    return parse_words(key, text, ACCESS_MODELS[way], _ACCESS_BOUNDS)
+
+
+SEEDED = "seeded"
+
+
+@dataclass(frozen=True)
+class Seeded:
+    """Parameters of a seeded trace."""
+
+    # Mean rate over the whole trace.
+    mean_mbps: float = 10.0
+    # Standard deviation of the rate's change within one second. Sprout's value: 200 packets of 1500
+    # bytes.
+    sigma_mbps: float = 2.4
+    # Mean length of an outage. Sprout's value.
+    outage_s: float = 1.0
+    # Length of the trace, after which it repeats.
+    length_s: float = 120.0
+
+
+_SEEDED_BOUNDS = {"mean_mbps": (0.1, 1000.0), "sigma_mbps": (0.0, 1000.0),
+                  "outage_s": (0.01, 60.0), "length_s": (1.0, 3600.0)}
+
+
+def parse_seeded(key: str, text: str) -> Seeded | None:
+    """Parse `seeded+NAME=VALUE+…`. Return None for any other text, which is a file's path.
+
+    `key` names the key in messages. Raises ConfigError if a parameter is unknown or out of range.
+    """
+    if text.split("+")[0] != SEEDED:
+        return None
+    return parse_words(key, text, {SEEDED: Seeded()}, _SEEDED_BOUNDS)
 
 
 def _trace(key: str, value: object) -> str:

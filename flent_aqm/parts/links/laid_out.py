@@ -8,22 +8,26 @@ import functools
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.links.access import Access, parse_access
-from flent_aqm.parts.links.allotted import allot
-from flent_aqm.parts.links.keys import Link
-from flent_aqm.parts.links.loss import parse_loss
-from flent_aqm.parts.links.outages import Outage, parse_outages
+from flent_aqm.parts.links.keys import (
+    NS,
+    Access,
+    Link,
+    Outage,
+    parse_access,
+    parse_loss,
+    parse_outages,
+    parse_seeded,
+)
 from flent_aqm.parts.links.plan import WAYS, LinkPlan
 from flent_aqm.parts.links.schedule import (
     TCP_GIVES_UP_S,
     Schedule,
+    allot,
     constant,
     of_opportunities,
     unplayable,
 )
-from flent_aqm.parts.links.seeded import make, parse_seeded
-from flent_aqm.parts.links.trace import read_trace
-from flent_aqm.parts.links.units import NS
+from flent_aqm.parts.links.trace import make_seeded, read_trace
 from flent_aqm.spec.scenario import Scenario
 
 # Least size of the buffer: one full Ethernet frame has to fit, even if its time is 0 ms.
@@ -99,7 +103,7 @@ def _source(scenario: Scenario, way: str, seed: int,
         return (None if mbps is None else constant(mbps)), {}
     model = parse_seeded(key, text)
     if model is not None:
-        return of_opportunities(*make(model, seed, way)), {"trace": text}
+        return of_opportunities(*make_seeded(model, seed, way)), {"trace": text}
     trace = read_trace(key, text, link.link_trace_end)
     return trace.schedule, {"trace": trace.name, "sha256": trace.sha256,
                             "size_bytes": trace.size_bytes}

@@ -9,6 +9,7 @@ array, and functions work on whole columns.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,8 +19,7 @@ import numpy
 from numpy.typing import NDArray
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.links.outages import Outage
-from flent_aqm.parts.links.units import NS, OPPORTUNITY_BYTES
+from flent_aqm.parts.links.keys import NS, OPPORTUNITY_BYTES, Access, Outage
 
 # The kernel's module takes at most 4 million steps of 32 bytes.
 MOST_STEPS = 1 << 22
@@ -27,6 +27,8 @@ _MOST_BURST_BYTES = 1 << 30
 # TCP gives a connection up after so many seconds without an acknowledgement: tcp_retries2 = 15 in
 # Documentation/networking/ip-sysctl.rst.
 TCP_GIVES_UP_S = 924
+# Random reallocations and outages are computed for so many seconds. Then the schedule repeats.
+ROUND_S = 900
 
 
 class Step(NamedTuple):
@@ -271,3 +273,45 @@ def _refuse_too_many(steps: int) -> None:
     if steps > MOST_STEPS:
         raise ConfigError(f"link: its schedule would have {steps} steps; expected at most "
                           f"{MOST_STEPS}: give a shorter trace or a longer cycle_ms")
+
+
+def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: int,
+          way: str) -> Schedule:
+    """Return the schedule after reallocations, outages and grants, in this order.
+
+    Args:
+        schedule: rate, delay and loss of the link before its medium access.
+        access: the access model.
+        outages: times at which the link carries nothing.
+        seed: seed of the random numbers of reallocations.
+        way: "down" or "up". Each direction has its own random numbers.
+
+    Raises ConfigError if the schedule gets too many steps.
+    """
+    if access.period_s or outages:
+        schedule = unrolled(schedule, max([ROUND_S * NS, *(end for _, end in outages)]))
+    if access.period_s:
+        schedule = _allotted_anew(schedule, access, seed, way)
+    schedule = cut(schedule, outages)
+    return in_grants(schedule, round(access.cycle_ms * 1e6)) if access.cycle_ms else schedule
+
+
+def _allotted_anew(schedule: Schedule, access: Access, seed: int, way: str) -> Schedule:
+    """Return the schedule with random changes of rate and delay, and a gap without capacity, at
+    each reallocation. Each direction (`way`) has its own random numbers."""
+    chance = random.Random(f"{seed} {way} access").random
+    every, offset, gap = (round(value * NS) for value in (
+        access.period_s, access.offset_s % access.period_s, access.gap_ms / 1000))
+    # Begins with the reallocation before the first one: it holds when the link begins.
+    begins = range(offset - every, schedule.period_ns, every)
+    drawn = [(1 + access.rate_spread_pct / 100 * (2 * chance() - 1),
+              round(access.delay_spread_ms * 1e6 * chance())) for _ in begins]
+    factors, delays_ns = map(numpy.array, zip(*drawn, strict=True))
+    whole = split(schedule, [at for begin in begins for at in (begin, begin + gap)])
+    since_ns = whole.table["at_ns"] - begins[0]
+    number = since_ns // every
+    whole.table["delay_ns"] += delays_ns[number]
+    for name in ("rate_bit_s", "burst_bytes"):
+        whole.table[name] = numpy.rint(whole.table[name] * factors[number])
+    without_capacity(whole.table, since_ns % every < gap)
+    return whole

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.parts.links.keys import parse_seeded
 from flent_aqm.parts.links.schedule import Schedule, of_opportunities
-from flent_aqm.parts.links.seeded import make, parse_seeded
-from flent_aqm.parts.links.trace import read_trace
+from flent_aqm.parts.links.trace import make_seeded, read_trace
 
 
 def _read(tmp_path: Path, text: str | bytes, end: str = "repeat") -> Schedule:
@@ -113,10 +113,10 @@ def test_seeded_trace_follows_its_seed_and_has_the_mean_that_was_asked_for() -> 
     """Equal seeds give equal traces, each way another one."""
     model = parse_seeded("link_up_trace", "seeded+mean_mbps=20+length_s=60")
     assert model is not None
-    one = make(model, 7, "up")
-    assert one == make(model, 7, "up")
-    assert one != make(model, 8, "up")
-    assert one != make(model, 7, "down")
+    one = make_seeded(model, 7, "up")
+    assert one == make_seeded(model, 7, "up")
+    assert one != make_seeded(model, 8, "up")
+    assert one != make_seeded(model, 7, "down")
     schedule = of_opportunities(*one)
     assert schedule.mean_mbps == pytest.approx(20, rel=0.02)
     assert schedule.period_ns == 60 * 10**9
