@@ -6,7 +6,12 @@ from __future__ import annotations
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.spec.queues.external import OPTIONS, option_words, queue_of
-from flent_aqm.spec.queues.shapers import NOT_SAID, SAID_BY, SHAPER_PARAMETERS
+from flent_aqm.spec.queues.shapers import (
+    NOT_SAID,
+    SAID_BY,
+    SAID_BY_OF_ANY,
+    SHAPER_PARAMETERS,
+)
 from flent_aqm.spec.queues.values import Overhead
 
 
@@ -66,7 +71,7 @@ def _said_elsewhere(kind: str, word: str) -> str:
     """Return the end of a message about one of tc's words that is no parameter here: the key to use
     instead, or why it can't be set. "" for other words."""
     kind = "cake" if kind == "cake_mq" else kind
-    if said_by := SAID_BY.get(kind, {}).get(word):
+    if said_by := {**SAID_BY_OF_ANY, **SAID_BY.get(kind, {})}.get(word):
         return f"; use {said_by} instead"
     why = NOT_SAID.get(kind, {}).get(word, "")
     return f"; flent-aqm doesn't set it: {why}" if why else ""
@@ -79,8 +84,9 @@ def check_shaper_parameter(shaper: str, name: str, text: str) -> str:
     key = f"shaper_{name}"
     if name not in parameters:
         known = f"known: {', '.join(parameters)}" if parameters else "it has none"
-        raise ConfigError(f"{key}: {shaper} has no such parameter; {known}"
-                          f"{_said_elsewhere(shaper, name)}", key)
+        how = (f"; give each as a key, such as shaper_{next(iter(parameters))} = VALUE"
+               if name == OPTIONS and parameters else _said_elsewhere(shaper, name))
+        raise ConfigError(f"{key}: {shaper} has no such parameter; {known}{how}", key)
     try:
         value = parameters[name].read(text)
     except ConfigError as fault:

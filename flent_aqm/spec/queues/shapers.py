@@ -45,6 +45,10 @@ SAID_BY: Mapping[str, Mapping[str, str]] = {
              "ul": "rate_mbps and topology",
              "m2": "rate_mbps", "rate": "rate_mbps"},
 }
+# Word of tc-stab(8), which any qdisc takes -> the keys to use instead.
+SAID_BY_OF_ANY: Mapping[str, str] = {
+    "stab": "shaper_overhead, shaper_mpu and shaper_linklayer, with shaper = htb or tbf, or CAKE's "
+            "own overhead, mpu and linklayer"}
 # Qdisc -> word of its manual page that can't be set -> why.
 NOT_SAID: Mapping[str, Mapping[str, str]] = {
     "red": dict.fromkeys(("qevent", "early_drop", "mark", "block"),
@@ -56,10 +60,12 @@ NOT_SAID: Mapping[str, Mapping[str, str]] = {
            "offload_horizon": "it is for network cards that pace by themselves"},
     "tbf": {**dict.fromkeys(("latency", "limit"), "it is for a queue that the AQM replaces"),
             **dict.fromkeys(("peakrate", "mtu", "minburst"),
-                            "it is for a second bucket, which tc's JSON does not show")},
+                            "it is for a second bucket, which tc's JSON doesn't show, so no run "
+                            "could prove it; tbf_burst_ms sets how long a burst may be")},
     "hfsc": dict.fromkeys(
         ("rt", "sc", "m1", "d", "umax", "dmax"),
-        "it makes curves with two slopes, and a class has one, its rate"),
+        "it is for service curves that guarantee a delay, with two slopes; here each class has "
+        "one curve with one slope, its rate"),
     "dualpi2": dict.fromkeys(
         ("max_rtt", "typical_rtt"), "tc computes target, tupdate, alpha and beta from it; "
                                     "give these four"),
