@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.router_models.calibrate.points import parse_measurements
+from flent_aqm.parts.router_models.calibrate import parse_measurements
 from research.validation.prediction import cells
 from research.validation.prediction.__main__ import model_of
 from research.validation.prediction.measure import packets_per_s

@@ -7,7 +7,7 @@ from flent_aqm.parts.router_models.keys import Models
 
 PART = Part(
     commands={"calibrate": Command(
-        "flent_aqm.parts.router_models.calibrate.command",
+        "flent_aqm.parts.router_models.calibrate",
         "fit a router model to measurements of a real router",
         "flent-aqm calibrate 800=676 1000=572")},
     records={"models": Models},

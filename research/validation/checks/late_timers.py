@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flent_aqm.parts.router_models.calibrate.points import Setting
-from flent_aqm.parts.router_models.calibrate.simulate import measure as measure_model
+from flent_aqm.parts.router_models.calibrate import BenchSetting
+from flent_aqm.parts.router_models.calibrate import measure as measure_model
 from flent_aqm.parts.router_models.model import with_latency
 from research.validation.check import Check, Finding, Outcome, close_to
 from research.validation.token_bucket import default_burst_us, goodput_mbps
@@ -26,7 +26,7 @@ def measure() -> Outcome:
     findings: list[Finding] = []
     measured: dict[float, list[float]] = {rate: [] for rate in RATES_MBPS}
     for latency_us in LATENCIES_US:
-        settings = [Setting(rate, burst_shaping=False) for rate in RATES_MBPS]
+        settings = [BenchSetting(rate, burst_shaping=False) for rate in RATES_MBPS]
         model = with_latency(latency_us * 1000)
         for rate, one in zip(RATES_MBPS, measure_model(model, settings, latency=False),
                              strict=True):

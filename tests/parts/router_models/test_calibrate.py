@@ -13,17 +13,21 @@ from rich.console import Console
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.cli import main
-from flent_aqm.parts.router_models.calibrate import command as calibrate
-from flent_aqm.parts.router_models.calibrate.fit import Fit, Parameter, Values, fit, telling_setting
-from flent_aqm.parts.router_models.calibrate.points import (
+from flent_aqm.parts.router_models import calibrate
+from flent_aqm.parts.router_models.calibrate import (
+    BenchSetting,
+    Fit,
     MeasuredResult,
     Measurements,
+    Parameter,
     Point,
-    Setting,
+    Values,
+    fit,
+    measure,
     parse_measurements,
     parse_point,
+    telling_setting,
 )
-from flent_aqm.parts.router_models.calibrate.simulate import measure
 from research.validation.token_bucket import default_burst_us, goodput_mbps
 
 
@@ -39,7 +43,7 @@ RING = Parameter("rx_ring_packets", 64, 4096, 4, 1.4, geometric=True)
 
 def fit_theory(rates_mbps: Sequence[float], goodputs: Sequence[float]) -> Fit:
     """The fit of late timers, when the lab is what the theory says."""
-    points = [Point(Setting(rate, False), MeasuredResult(goodput))
+    points = [Point(BenchSetting(rate, False), MeasuredResult(goodput))
               for rate, goodput in zip(rates_mbps, goodputs, strict=True)]
 
     def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[MeasuredResult]]:
@@ -80,8 +84,8 @@ def test_fit_of_rates_that_tell_nothing_gives_the_whole_range() -> None:
 def test_fit_finds_cost_and_ring_of_a_saturated_router_and_says_what_it_cannot_know() -> None:
     """Goodput tells the cost, latency the ring; timers show nowhere here."""
     true: Values = (0, 20_000, 500)
-    points = [Point(Setting(900, True), saturating([true])[true][0]),
-              Point(Setting(300, True), saturating([true])[true][1])]
+    points = [Point(BenchSetting(900, True), saturating([true])[true][0]),
+              Point(BenchSetting(300, True), saturating([true])[true][1])]
     fitted = fit(Measurements(points, packets_per_s=50_000), [TIMERS, COST, RING], saturating)
     assert fitted.best[1] == pytest.approx(20_000, rel=0.02)
     assert fitted.best[2] == pytest.approx(500, rel=0.15)
@@ -94,7 +98,7 @@ def test_fit_finds_cost_and_ring_of_a_saturated_router_and_says_what_it_cannot_k
 
 def test_telling_setting_is_the_one_in_which_plausible_models_differ_most() -> None:
     """Two models that agree on one setting and not on another."""
-    settings = [Setting(300, True), Setting(900, True, 2)]
+    settings = [BenchSetting(300, True), BenchSetting(900, True, 2)]
     candidates: dict[Values, list[MeasuredResult]] = {
         (1.0,): [MeasuredResult(286.0, 0.1), MeasuredResult(860.0, 5.0)],
         (2.0,): [MeasuredResult(286.0, 0.1), MeasuredResult(860.0, 20.0)]}
@@ -109,7 +113,7 @@ def test_telling_setting_is_the_one_in_which_plausible_models_differ_most() -> N
 def test_late_timer_limits_the_labs_router_as_the_token_bucket_says() -> None:
     """The goodput that the lab measures is that of the arithmetic, within 2 %."""
     rates = [800.0, 1000.0]
-    measured = measure("20us", [Setting(rate, False) for rate in rates], latency=False)
+    measured = measure("20us", [BenchSetting(rate, False) for rate in rates], latency=False)
     assert [one.goodput_mbps for one in measured] == pytest.approx(by_theory(rates, 20), rel=0.02)
 
 
@@ -126,8 +130,8 @@ def test_calibrate_finds_the_cost_of_a_modelled_router_that_is_its_own_witness(
         capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What the lab measures with a known cost and ring gives these back, with ranges. A slow
     router, since each packet costs the lab, too; one measurement that might tell more, not 12."""
-    monkeypatch.setattr(calibrate, "_MENU", (Setting(300, True, 2),))
-    settings = [Setting(20, True), Setting(6, True)]
+    monkeypatch.setattr(calibrate, "_MENU", (BenchSetting(300, True, 2),))
+    settings = [BenchSetting(20, True), BenchSetting(6, True)]
     true = "ideal+rx_packet_ns=750000+rx_ring_packets=100"
     # Measured in either order: the rise at 6 Mbit/s hangs on where the probes meet the packets.
     either = zip(settings, measure(true, settings), measure(true, settings[::-1])[::-1],
@@ -156,7 +160,8 @@ def test_nothing_is_advised_where_all_has_been_measured(
     monkeypatch.setattr(calibrate, "_MENU", tuple(point.setting for point in
                                                   fitted.measurements.points))
     output = Console(file=StringIO())
-    calibrate._advise(fitted, calibrate._Lab("ideal", fitted.parameters, latency=False), output)
+    models = calibrate._ModelsInLab("ideal", fitted.parameters, latency=False)
+    calibrate._advise(fitted, models, output)
     assert isinstance(output.file, StringIO)
     assert output.file.getvalue() == ""
 
@@ -195,7 +200,7 @@ def test_calibrate_with_too_little_or_wrong_words_is_refused_in_a_line(
 def test_measurements_are_read_with_flows_bursts_and_latency() -> None:
     """All that the form allows."""
     read = parse_measurements(["2x900+burst=860/3.1", "800=676", "pps=66700"])
-    assert read.points == [Point(Setting(900, True, 2), MeasuredResult(860, 3.1)),
-                           Point(Setting(800, False), MeasuredResult(676))]
+    assert read.points == [Point(BenchSetting(900, True, 2), MeasuredResult(860, 3.1)),
+                           Point(BenchSetting(800, False), MeasuredResult(676))]
     assert (read.packets_per_s, read.values) == (66_700, 4)
     assert str(read.points[0].setting) == "2x900+burst"

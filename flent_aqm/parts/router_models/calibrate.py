@@ -1,0 +1,661 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm calibrate`: finds the router model that fits measurements of a real router.
+
+In this order: the measurements that the user gives, the search for the model with which the lab's
+results come closest to them, the measurement of a model in the lab, and the command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import os
+import re
+import shlex
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from operator import itemgetter
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import BadResult, ConfigError, LabError
+from flent_aqm.base.words import counted
+from flent_aqm.lab.place import kill_all
+from flent_aqm.lab.virtual import Lab
+from flent_aqm.measure.parsers.iperf3 import parse_iperf3
+from flent_aqm.parts.router_models.model import with_parameters
+from flent_aqm.router.hook import apply_command
+from flent_aqm.spec.readers import rate as read_rate
+from flent_aqm.spec.scenario import Scenario
+
+FORM = ("[Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms, such as 800=676, 800+burst=765/0.54 or "
+        "2x900+burst=860/3.1; or pps=PACKETS_PER_S")
+
+_POINT = re.compile(r"(?:([1-9][0-9]?)x)?([0-9.]+)(\+burst)?=([0-9.]+)(?:/([0-9.]+))?")
+_PPS = re.compile(r"pps=([0-9]{2,8})")
+
+
+@dataclass(frozen=True)
+class BenchSetting:
+    """Configuration of one measurement: the shaper's, and the number of bulk TCP flows."""
+
+    rate_mbps: float
+    burst_shaping: bool
+    flows: int = 1
+
+    def __str__(self) -> str:
+        flows = f"{self.flows}x" if self.flows > 1 else ""
+        return f"{flows}{self.rate_mbps:g}{'+burst' if self.burst_shaping else ''}"
+
+
+@dataclass(frozen=True)
+class MeasuredResult:
+    """Result of a measurement in one setting."""
+
+    # Goodput of all flows together.
+    goodput_mbps: float
+    # Median round-trip time of a UDP probe under load minus that of the idle router. None: not
+    # measured.
+    rise_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A setting and the result measured in it."""
+
+    setting: BenchSetting
+    measured: MeasuredResult
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """All measurements of a router."""
+
+    points: Sequence[Point]
+    # Most packets of 64 bytes (with the checksum) that it forwards per second. None: not measured.
+    packets_per_s: float | None = None
+
+    @property
+    def values(self) -> int:
+        """Number of measured values."""
+        return (len(self.points) + (self.packets_per_s is not None)
+                + sum(point.measured.rise_ms is not None for point in self.points))
+
+
+def parse_measurements(texts: Sequence[str]) -> Measurements:
+    """Parse measurements from the command line.
+
+    Raises ConfigError if one has another form or an impossible value, a setting is given twice, or
+    no goodput is given.
+    """
+    points = [parse_point(text) for text in texts if not text.startswith("pps=")]
+    rates = [parse_packets_per_s(text) for text in texts if text.startswith("pps=")]
+    settings = [point.setting for point in points]
+    for setting in settings:
+        if settings.count(setting) > 1:
+            raise ConfigError(f"{setting} is given twice; give the median of the two")
+    if len(rates) > 1:
+        raise ConfigError("pps is given twice; give the larger of the two")
+    if not points:
+        raise ConfigError(f"no goodput at any rate is given; give {FORM}")
+    return Measurements(points, rates[0] if rates else None)
+
+
+def parse_point(text: str) -> Point:
+    """Parse a measurement of the form [Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms. Raises
+    ConfigError."""
+    match = _POINT.fullmatch(text)
+    if not match:
+        raise ConfigError(f"{text!r} is not a measurement; give {FORM}")
+    rate = read_rate("rate_mbps", match.group(2))
+    goodput_mbps = _number(text, match.group(4))
+    if not 0 < goodput_mbps <= rate:
+        raise ConfigError(f"{text!r}: a goodput of {goodput_mbps:g} Mbit/s can't come through a "
+                          f"shaper of {rate:g} Mbit/s; give {FORM}")
+    rise_ms = None if match.group(5) is None else _number(text, match.group(5))
+    return Point(BenchSetting(rate, bool(match.group(3)), int(match.group(1) or 1)),
+                 MeasuredResult(goodput_mbps, rise_ms))
+
+
+def parse_packets_per_s(text: str) -> float:
+    """Parse `pps=NUMBER`. Raises ConfigError if it is no number or below 1000."""
+    match = _PPS.fullmatch(text)
+    if not match or int(match.group(1)) < 1000:
+        raise ConfigError(f"{text!r}: expected pps= and a whole number of packets a second from "
+                          "1000 on, of 64 bytes, that the router forwards at most")
+    return float(match.group(1))
+
+
+def _number(text: str, number: str) -> float:
+    """Return `number` as a float. Raises ConfigError that quotes the whole measurement, `text`."""
+    try:
+        return float(number)
+    except ValueError:
+        raise ConfigError(f"{text!r}: {number!r} is not a number; give {FORM}") from None
+
+
+# Standard deviation of a measurement: relative for goodput, rise of latency and packets per second.
+# The standard deviation of a rise is at least LEAST_RISE_SD_MS.
+GOODPUT_SD, RISE_SD, LEAST_RISE_SD_MS, PACKETS_SD = 0.01, 0.15, 0.03, 0.02
+# Models whose sum of squares exceeds the best model's by at most this value are as plausible: the
+# 95 % interval of a chi-square with one degree of freedom, for one parameter.
+AS_GOOD = 3.84
+# Most values of a parameter in the first grid.
+MOST_GUESSES = 12
+
+Values = tuple[float, ...]  # a model: the value of each fitted parameter
+# Function that measures models: models -> model -> result in each setting.
+Simulate = Callable[[Sequence[Values]], Mapping[Values, Sequence[MeasuredResult]]]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter to fit, between `low` and `high`. The search begins with steps of `step` and ends
+    with steps of `finest`."""
+
+    name: str
+    low: float
+    high: float
+    step: float
+    finest: float
+    # True: steps are factors. Meant for sizes of rings, which can't be determined to the packet.
+    geometric: bool = False
+
+    def moved(self, value: float, step: float) -> float:
+        """Return the value changed by one step, within the bounds."""
+        if self.geometric:
+            return min(self.high, max(self.low, round(value * step)))
+        return min(self.high, max(self.low, value + step))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The result of a fit."""
+
+    parameters: Sequence[Parameter]
+    measurements: Measurements
+    # The model with the least sum of squares.
+    best: Values
+    # Each model that was tried -> its result in each setting.
+    table: Mapping[Values, Sequence[MeasuredResult]]
+
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """Return the least and greatest value of each parameter among the plausible models."""
+        plausible = self.plausible()
+        return {one.name: (min(values[place] for values in plausible),
+                           max(values[place] for values in plausible))
+                for place, one in enumerate(self.parameters)}
+
+    def plausible(self) -> list[Values]:
+        """Return the models tried that explain the measurements as well as the best model."""
+        bound = self.misfit(self.best) + AS_GOOD
+        return [values for values in self.table if self.misfit(values) <= bound]
+
+    def misfit(self, values: Values) -> float:
+        """Return the sum of squares of a model's deviations from the measurements."""
+        return misfit(self.measurements, self.table[values], self.packet_ns(values))
+
+    def deviations(self) -> Iterable[float]:
+        """Yield the best model's deviations from the measurements, in standard deviations."""
+        return deviations(self.measurements, self.table[self.best], self.packet_ns(self.best))
+
+    def packet_ns(self, values: Values) -> float | None:
+        """Return the processor time per packet in a model, in ns. None if that parameter isn't
+        fitted."""
+        names = [one.name for one in self.parameters]
+        return values[names.index("rx_packet_ns")] if "rx_packet_ns" in names else None
+
+
+def deviations(measurements: Measurements, simulated: Sequence[MeasuredResult],
+               packet_ns: float | None) -> Iterable[float]:
+    """Yield (model - measurement) / standard deviation for each goodput, rise of latency, and
+    packets per second.
+
+    Args:
+        measurements: the measured values.
+        simulated: the model's result at each measured point.
+        packet_ns: the model's processor time per packet, None if it isn't fitted.
+    """
+    for point, model in zip(measurements.points, simulated, strict=True):
+        wanted = point.measured
+        yield (model.goodput_mbps / wanted.goodput_mbps - 1) / GOODPUT_SD
+        if wanted.rise_ms is not None and model.rise_ms is not None:
+            yield (model.rise_ms - wanted.rise_ms) / rise_sd_ms(wanted.rise_ms)
+    if measurements.packets_per_s and packet_ns is not None:
+        forwarded = 1e9 / packet_ns if packet_ns else math.inf
+        yield min(1e6, (forwarded / measurements.packets_per_s - 1) / PACKETS_SD)
+
+
+def misfit(measurements: Measurements, simulated: Sequence[MeasuredResult],
+           packet_ns: float | None) -> float:
+    """Return the sum of squares of deviations()."""
+    return sum(one * one for one in deviations(measurements, simulated, packet_ns))
+
+
+def rise_sd_ms(rise_ms: float) -> float:
+    """Return the standard deviation of a measured rise of latency, in ms."""
+    return max(RISE_SD * rise_ms, LEAST_RISE_SD_MS)
+
+
+def fit(measurements: Measurements, parameters: Sequence[Parameter], simulate: Simulate) -> Fit:
+    """Search for the model with the least sum of squares.
+
+    First a coarse grid is measured, because a parameter may have no effect up to some value. Then a
+    pattern search moves from the best model one step along each parameter and each pair of
+    parameters, and halves the steps if no neighbour is better. All models of a round are measured
+    at once. At last, each parameter is moved away from the best model until the model is no longer
+    plausible, to find the parameter's range.
+
+    simulate: function that measures models in the settings of the measurements.
+    """
+    table = dict(simulate(_first_guesses(measurements, parameters)))
+    result = Fit(parameters, measurements, next(iter(table)), table)
+
+    def least(models: Iterable[Values]) -> Values:
+        """Return the model with the least misfit. Of equal ones, return the first in order of
+        values."""
+        return min(models, key=lambda values: (round(result.misfit(values), 3), values))
+
+    best = least(table)
+    steps = [one.step for one in parameters]
+    while any(_is_coarse(one, step) for one, step in zip(parameters, steps, strict=True)):
+        around = _around(parameters, best, steps)
+        table |= simulate([one for one in around if one not in table])
+        better = least([best, *around])
+        if result.misfit(better) < result.misfit(best) - 1e-3:
+            best = better
+        else:
+            steps = [_finer(one, step) for one, step in zip(parameters, steps, strict=True)]
+    result = Fit(parameters, measurements, best, table)
+    for place, one in enumerate(parameters):
+        for sign in (-1, 1):
+            _walk(result, table, place, one, sign, simulate)
+    return Fit(parameters, measurements, least(table), dict(sorted(table.items())))
+
+
+def _first_guesses(measurements: Measurements, parameters: Sequence[Parameter]) -> list[Values]:
+    """Return the models of the first grid. The grid has a single value for a cost that packets per
+    second determine, and for a ring's size."""
+    axes: list[list[float]] = []
+    for one in parameters:
+        if one.name == "rx_packet_ns" and measurements.packets_per_s:
+            axes.append([min(one.high, max(one.low, round(1e9 / measurements.packets_per_s)))])
+        elif one.geometric:
+            axes.append([round(math.sqrt(one.low * one.high))])
+        else:
+            count = min(MOST_GUESSES, int((one.high - one.low) / one.step))
+            axes.append([one.low + number * one.step for number in range(count + 1)])
+    return list(product(*axes))
+
+
+def _is_coarse(one: Parameter, step: float) -> bool:
+    """Return whether the step is above the parameter's finest."""
+    return step > one.finest * (1 + 1e-9)
+
+
+def _finer(one: Parameter, step: float) -> float:
+    """Return the next smaller step: half, or the square root of a factor, down to the finest."""
+    if not _is_coarse(one, step):
+        return step
+    return max(one.finest, math.sqrt(step) if one.geometric else step / 2)
+
+
+def _around(parameters: Sequence[Parameter], best: Values, steps: Sequence[float]) -> list[Values]:
+    """Return the neighbours of a model: a step up and down along each parameter, and opposite steps
+    along each pair of parameters, which may compensate each other."""
+    def move(place: int, values: Values, sign: int) -> Values:
+        """Return the model `values` with the parameter at index `place` moved one step up or
+        down."""
+        one, step = parameters[place], steps[place]
+        by = step ** sign if one.geometric else sign * step
+        return (*values[:place], one.moved(values[place], by), *values[place + 1:])
+
+    places = range(len(parameters))
+    neighbours = [move(place, best, sign) for place in places for sign in (-1, 1)]
+    neighbours += [move(second, move(first, best, sign), -sign)
+                   for first in places for second in places[first + 1:] for sign in (-1, 1)]
+    return [one for one in dict.fromkeys(neighbours) if one != best]
+
+
+def _walk(result: Fit, table: dict[Values, Sequence[MeasuredResult]], place: int, one: Parameter,
+          sign: int, simulate: Simulate) -> None:
+    """Move a parameter away from the best model, in growing steps, while the model stays plausible.
+
+    Adds the models to `table`.
+
+    Args:
+        result: the fit, whose misfits are computed from `table`.
+        table: models tried -> their results.
+        place: index of the parameter.
+        one: the parameter.
+        sign: 1 for upwards, -1 for downwards.
+        simulate: function that measures models.
+    """
+    bound = result.misfit(result.best) + AS_GOOD
+    step = one.finest ** sign if one.geometric else sign * one.finest
+    values = result.best
+    while True:
+        there = one.moved(values[place], step)
+        values = (*values[:place], there, *values[place + 1:])
+        if values not in table:
+            table |= simulate([values])
+        if result.misfit(values) > bound or there in (one.low, one.high):
+            return
+        step = step * step if one.geometric else 2 * step
+
+
+def telling_setting(settings: Sequence[BenchSetting],
+                    candidates: Mapping[Values, Sequence[MeasuredResult]]
+                    ) -> tuple[BenchSetting, str, float] | None:
+    """Return the setting in which the candidates differ most.
+
+    Returns (setting, `goodput` or `latency`, difference in standard deviations). None if no
+    difference exceeds two standard deviations.
+
+    Args:
+        settings: the settings in which the candidates were measured.
+        candidates: plausible models -> their result in each setting.
+    """
+    differences: list[tuple[float, BenchSetting, str]] = []
+    for place, setting in enumerate(settings):
+        outcomes = [measured[place] for measured in candidates.values()]
+        goodputs = [one.goodput_mbps for one in outcomes]
+        differences.append(((max(goodputs) / min(goodputs) - 1) / GOODPUT_SD, setting, "goodput"))
+        rises = [one.rise_ms for one in outcomes if one.rise_ms is not None]
+        if rises:
+            apart = max(rises) - min(rises)
+            differences.append((apart / rise_sd_ms(sum(rises) / len(rises)), setting, "latency"))
+    apart, setting, what = max(differences, key=lambda one: one[0])
+    return (setting, what, apart) if apart > 2 else None
+
+
+# The load's first second (slow start) is not measured. The next three are.
+_WARM_UP_S, _LENGTH_S = 1, 3
+# Interval of the probes in ms. It is no multiple of a packet's transmission time at a round rate,
+# so that probes don't always arrive at the same moment between two packets.
+_PROBE_MS = 9.9
+_AQM = "fq_codel"
+
+
+def measure(model: str, settings: Sequence[BenchSetting], *, latency: bool = True
+            ) -> list[MeasuredResult]:
+    """Measure a model in each setting, all in one boot of the lab.
+
+    Return the goodput, and the rise of latency if `latency`, of each setting. `model` is the text
+    of the router model. Raises LabError if a setting could not be measured.
+    """
+    scenarios = [Scenario.from_settings({
+        "aqm": _AQM if latency else "no_aqm", "rate_mbps": one.rate_mbps,
+        "burst_shaping": one.burst_shaping, "router_model": model}) for one in settings]
+    probe = f"irtt client -Q -i {_PROBE_MS}ms -d {{}}s -o {{}} server:2112 >/dev/null"
+    lines = ["set -e"]
+    for number, (scenario, setting) in enumerate(zip(scenarios, settings, strict=True)):
+        lines.append(f"{shlex.join(apply_command(scenario))} >/dev/null")
+        if latency:
+            lines.append(probe.format(1, f"/run/results/idle{number}.json"))
+            loaded = probe.format(_LENGTH_S, f"/run/results/load{number}.json")
+            lines.append(f"(sleep {_WARM_UP_S}; {loaded}) &")
+        load = f"iperf3 -J -c server -P {setting.flows} -O {_WARM_UP_S} -t {_LENGTH_S}"
+        lines += [f"{load} > /run/results/{number}.json", "wait"]
+    with Lab(scenarios[0], ["sh", "-c", "\n".join(lines)], servers=["iperf3", "irtt"]) as lab:
+        result = lab.run()
+        if result.status:
+            raise LabError(f"a router {model} could not be measured: "
+                           f"{lab.stderr.read_text(errors='replace').strip()[-300:]}")
+        return [MeasuredResult(_received_mbps((lab.results / f"{number}.json").read_text()),
+                         _rise_ms(lab.results, number) if latency else None)
+                for number in range(len(settings))]
+
+
+def _received_mbps(text: str) -> float:
+    """Return the goodput in iperf3's JSON output, in Mbit/s."""
+    return parse_iperf3(text).totals["upload"].received_mbps
+
+
+def _rise_ms(results: Path, number: int) -> float:
+    """Return by how much the load raised the median round-trip time in the setting with this
+    number, in ms, at least 0."""
+    idle, load = (_median_ms(results / f"{name}{number}.json") for name in ("idle", "load"))
+    return max(0.0, load - idle)
+
+
+def _median_ms(path: Path) -> float:
+    """Return the median round-trip time in a file of irtt, in ms. Raises BadResult if no reply
+    came."""
+    trips = json.loads(path.read_text())["round_trips"]
+    rtt_ms = [one["delay"]["rtt"] / 1e6 for one in trips if "rtt" in one.get("delay", {})]
+    if not rtt_ms:
+        raise BadResult("no probe came back through the modelled router")
+    return float(statistics.median(rtt_ms))
+
+
+# Greatest deviation of an acceptable model, in standard deviations of the measurement: 3 % of
+# goodput, 45 % of a rise of latency.
+_ACCEPTABLE = 3.0
+# Settings that may be recommended for a further measurement.
+_MENU = tuple(BenchSetting(rate, burst, flows)
+              for rate, burst, flows in product((300.0, 600.0, 900.0), (False, True), (1, 2)))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.description = (
+        "Measure your router with one or several bulk TCP flows (iperf3) at two or more HTB "
+        "rates, and give the results: goodput, and how much the load raised the median round-trip "
+        "time of a UDP probe. If you can, also give how many packets of 64 bytes the router "
+        "forwards per second. The lab measures the same with router models, and reports which "
+        "model fits best.")
+    parser.add_argument("points", nargs="+", metavar="MEASUREMENT", help=FORM)
+    parser.add_argument("--base", default="ideal", metavar="MODEL",
+                        help="the router model that gives all other parameters, such as omnia "
+                             "(default: %(default)s)")
+    parser.add_argument("--fit", metavar="NAMES",
+                        help="parameters to fit, separated by commas: timer_latency_us, "
+                        "rx_packet_ns, rx_ring_packets (default: the first one; all of them if a "
+                        "latency or pps is given)")
+    parser.add_argument("--highest", type=int, default=60, metavar="US",
+                        help="the highest timer latency to try, in us (default: %(default)s)")
+    parser.add_argument("--step", type=int, default=8, metavar="US",
+                        help="the steps of the first search (default: %(default)s)")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write all tried models to FILE")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Fit a model and print it. Return the exit status, 1 if no model explains the measurements.
+
+    Raises ConfigError if an argument is wrong.
+    """
+    measurements = parse_measurements(args.points)
+    if not 1 <= args.step <= args.highest <= defaults.MAX_WATCHDOG_LATENCY_NS // 1000:
+        raise ConfigError(f"--highest {args.highest} and --step {args.step}: expected 1 <= step "
+                          f"<= highest <= {defaults.MAX_WATCHDOG_LATENCY_NS // 1000}")
+    by_name = _parameters(args.highest, args.step)
+    parameters = [by_name[name] for name in _names(args.fit, measurements, by_name)]
+    if measurements.values < max(2, len(parameters)):
+        raise ConfigError(
+            f"{counted(measurements.values, 'measured value')} can't determine "
+            f"{counted(len(parameters), 'parameter')}; give at least {max(2, len(parameters))}, "
+            "or fit fewer parameters with --fit")
+    with_parameters(args.base, {}, "--base")  # raises if the model is wrong
+    lab = _ModelsInLab(args.base, parameters, latency=any(
+        point.measured.rise_ms is not None for point in measurements.points))
+    fitted = fit(measurements, parameters,
+                 lab.simulator([point.setting for point in measurements.points]))
+    if args.csv:
+        _write_csv(args.csv, fitted)
+    return _show(fitted, args.base, lab)
+
+
+def _parameters(highest_us: int, step_us: int) -> dict[str, Parameter]:
+    """Return the parameters that can be fitted, by name. `highest_us` and `step_us` are the bound
+    and first step of the timer latency."""
+    return {one.name: one for one in (
+        Parameter("timer_latency_us", 0, highest_us, step_us, 1),
+        Parameter("rx_packet_ns", 0, 1_000_000, 4000, 250),
+        Parameter("rx_ring_packets", 64, 4096, 4, 1.4, geometric=True))}
+
+
+def _names(text: str | None, measurements: Measurements, by_name: Mapping[str, Parameter]
+           ) -> Sequence[str]:
+    """Return the names of the parameters to fit.
+
+    text: the value of --fit, None if not given. Then only the first parameter is fitted if only
+    goodputs were measured, otherwise all are.
+
+    Raises ConfigError if a name is unknown or given twice.
+    """
+    if text is None:
+        only_goodputs = measurements.values == len(measurements.points)
+        return list(by_name)[:1] if only_goodputs else list(by_name)
+    names = [name for name in by_name if name in text.split(",")]
+    if len(names) != len(text.split(",")):
+        raise ConfigError(f"--fit: {text!r}: expected names of {', '.join(by_name)}, each once, "
+                          "with commas between")
+    return names
+
+
+class _ModelsInLab:
+    """Measures router models in virtual labs, several at a time."""
+
+    def __init__(self, base: str, parameters: Sequence[Parameter], *, latency: bool) -> None:
+        """Args:
+            base: the router model whose parameters are changed.
+            parameters: the parameters to fit.
+            latency: measure the rise of latency as well.
+        """
+        self.base = base
+        self.parameters = parameters
+        self.latency = latency
+
+    def text_of(self, values: Values) -> str:
+        """Return the text of the model with these values of the fitted parameters."""
+        return with_parameters(self.base, {
+            one.name: f"{value:g}" for one, value in zip(self.parameters, values, strict=True)})
+
+    def simulator(self, settings: Sequence[BenchSetting]) -> Simulate:
+        """Return a function that measures models in each of these settings.
+
+        It boots a lab per model, as many at a time as there are cores, and stops them all on an
+        error.
+        """
+        def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[MeasuredResult]]:
+            """Measure these models, each in a lab of its own. Return model -> result in each
+            setting."""
+            with (ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool,
+                  _console().status(f"lab: {len(models)} models")):
+                try:
+                    return dict(zip(models, pool.map(self._one(settings), models), strict=True))
+                except BaseException:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    kill_all()
+                    raise
+
+        return simulate
+
+    def _one(self, settings: Sequence[BenchSetting]) -> Callable[[Values], list[MeasuredResult]]:
+        """Return a function that measures one model in these settings."""
+        return lambda values: measure(self.text_of(values), settings, latency=self.latency)
+
+
+def _console() -> Console:
+    """Return a console on standard error, for the progress."""
+    return Console(stderr=True)
+
+
+def _show(fitted: Fit, base: str, lab: _ModelsInLab) -> int:
+    """Print measured and modelled values, and the best model with the plausible range of each
+    parameter.
+
+    Return the exit status, 1 if even the best model deviates too much.
+    """
+    console = Console()
+    table = Table(box=None, pad_edge=False)
+    for title in ("measured", "", "model", "off by"):
+        table.add_column(title, justify="left" if title == "measured" else "right")
+    for words in _rows(fitted):
+        table.add_row(*words)
+    console.print(table)
+    if max(map(abs, fitted.deviations())) > _ACCEPTABLE:
+        console.print("No model explains these measurements: something that it doesn't contain "
+                      "limits this router, or one of the measurements is wrong. The closest is "
+                      f"{lab.text_of(fitted.best)}.", soft_wrap=True, highlight=False)
+        return 1
+    console.print(f"router_model = {lab.text_of(fitted.best)}", highlight=False, soft_wrap=True)
+    ranges = fitted.ranges()
+    for one, value in zip(fitted.parameters, fitted.best, strict=True):
+        low, high = ranges[one.name]
+        console.print(f"{one.name}: {value:g}; from {low:g} to {high:g} explains them as well"
+                      + (", which is all that was tried: they don't tell it"
+                         if (low, high) == (one.low, one.high) else ""),
+                      highlight=False, soft_wrap=True)
+    _advise(fitted, lab, console)
+    return 0
+
+
+def _advise(fitted: Fit, lab: _ModelsInLab, console: Console) -> None:
+    """Print which further measurement would best tell the plausible models apart, if any would.
+
+    Boots labs to find out.
+    """
+    plausible = fitted.plausible()
+    ends = {end(plausible, key=itemgetter(place))
+            for place in range(len(fitted.parameters)) for end in (min, max)}
+    measured = {point.setting for point in fitted.measurements.points}
+    menu = [setting for setting in _MENU if setting not in measured]
+    if len(ends) < 2 or not menu:
+        return
+    lab.latency = True
+    telling = telling_setting(menu, lab.simulator(menu)(sorted(ends)))
+    if telling:
+        setting, what, apart = telling
+        console.print(f"The {what} at {setting} would narrow that: there these models are "
+                      f"{apart:.0f} times apart as far as it can be measured.",
+                      highlight=False, soft_wrap=True)
+    elif fitted.measurements.packets_per_s is None and "rx_packet_ns" in [
+            one.name for one in fitted.parameters]:
+        console.print("Packets per second (pps=) would narrow that.", highlight=False)
+
+
+def _rows(fitted: Fit) -> Iterator[tuple[str, str, str, str]]:
+    """Yield a table row per measured quantity: its name, the measured value, the best model's
+    value, and the difference."""
+    for point, model in zip(fitted.measurements.points, fitted.table[fitted.best], strict=True):
+        wanted = point.measured
+        yield (f"{point.setting} goodput, Mbit/s", f"{wanted.goodput_mbps:.1f}",
+               f"{model.goodput_mbps:.1f}",
+               f"{100 * (model.goodput_mbps / wanted.goodput_mbps - 1):+.1f} %")
+        if wanted.rise_ms is not None and model.rise_ms is not None:
+            yield (f"{point.setting} rise of latency, ms", f"{wanted.rise_ms:.2f}",
+                   f"{model.rise_ms:.2f}", f"{model.rise_ms - wanted.rise_ms:+.2f} ms")
+    cost_ns = fitted.packet_ns(fitted.best)
+    if fitted.measurements.packets_per_s and cost_ns:
+        measured, forwarded = fitted.measurements.packets_per_s, 1e9 / cost_ns
+        yield ("packets per second", f"{measured:.0f}", f"{forwarded:.0f}",
+               f"{100 * (forwarded / measured - 1):+.1f} %")
+
+
+def _write_csv(path: Path, fitted: Fit) -> None:
+    """Write the values of all models tried, and their results in each setting, to a CSV file.
+
+    Raises ConfigError if it can't be written.
+    """
+    names = [f"{quantity} at {point.setting}" for point in fitted.measurements.points
+             for quantity in ("goodput_mbps", "rise_ms")]
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow([*(one.name for one in fitted.parameters), *names])
+            writer.writerows(
+                [*values, *(f"{one:.3f}" if one is not None else "" for model in measured
+                            for one in (model.goodput_mbps, model.rise_ms))]
+                for values, measured in fitted.table.items())
+    except OSError as error:
+        raise ConfigError(f"--csv: {path} can't be written: {error.strerror}") from None
