@@ -11,7 +11,6 @@ files.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base import environment
+from flent_aqm.base.json_text import measured_json_text
 
 ALSO_RECORDED = ("DELAY", "IRTT_INTERVAL")
 
@@ -40,7 +40,7 @@ def dump_dir(stock: Callable[[Any, str], None]) -> Callable[[Any, str], None] | 
     def dump_dir(self: Any, dirname: str) -> None:
         self._dump_file = os.path.join(dirname, self._gen_filename().removesuffix(".gz"))
         with open(self._dump_file, "w") as file:
-            file.write(json.dumps(self.serialise(), sort_keys=True))
+            file.write(measured_json_text(self.serialise(), sort_keys=True))
 
     return dump_dir if os.environ.get(environment.CELL) else None
 

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.part import load
 from flent_aqm.base.part import parts as parts_there
 from flent_aqm.base.waiting import announced
@@ -52,8 +52,7 @@ def main(args: argparse.Namespace) -> int:
     with announced("looking for programs"):
         parts = list(all_parts())
     if args.json:
-        json.dump([asdict(part) for part in parts], sys.stdout, indent=1)
-        print()
+        print(json_text([asdict(part) for part in parts], indent=1))
     else:
         _print_table(parts)
     lacking = missing(parts)

@@ -9,7 +9,6 @@ describes. Callers have to check whether values make sense.
 from __future__ import annotations
 
 import gzip
-import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import numpy
 from numpy.typing import NDArray
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.json_text import measured_json_text
 from flent_aqm.base.whole_file import written_whole
 from flent_aqm.base.words import plain
 from flent_aqm.results.reading.limits import OWN, Limits, limits
@@ -232,8 +232,9 @@ def _kind(value: Any) -> str:
 
 
 def write_data_file(path: Path, data: Mapping[str, Any]) -> None:
-    """Write a data file atomically, and make its folder if it doesn't exist. Raises OSError."""
-    write_packed(path, json.dumps(data, allow_nan=False).encode())
+    """Write a data file atomically, and make its folder if it doesn't exist. Raises OSError, and
+    BadResult if a number is not finite."""
+    write_packed(path, measured_json_text(data).encode())
 
 
 def write_packed(path: Path, text: bytes) -> None:

@@ -8,13 +8,13 @@ planned, and why some have no data file.
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.results.data_file import SUFFIX, a_number
@@ -69,7 +69,7 @@ def write(folder: Path, status: Status) -> None:
     """Write the status to the folder atomically. Errors are ignored, because a full disk must not
     end a sweep."""
     with contextlib.suppress(OSError):
-        write_text(folder / NAME, json.dumps({
+        write_text(folder / NAME, json_text({
             "schema": SCHEMA_VERSION, "command": list(status.command),
             "planned": status.planned, "before": status.before, "began_s": status.began_s,
             "ended_s": status.ended_s, "failed": dict(status.failed),

@@ -6,12 +6,12 @@ That information has to accompany the programs if they are passed on.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.shell import run
 
 # Files beside the programs of a part: information on their packages, and a folder with the
@@ -55,4 +55,4 @@ def unpack(debs: Sequence[Path], tree: Path, *, papers: Path) -> None:
         text = tree / "usr" / "share" / "doc" / deb.package / "copyright"
         if text.is_file():  # if it is a link, the package that it leads to has the file
             (papers / LICENCES / deb.package).write_bytes(text.read_bytes())
-    (papers / PACKAGES).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    (papers / PACKAGES).write_text(json_text(facts, indent=1) + "\n", encoding="utf-8")

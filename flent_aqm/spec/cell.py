@@ -5,7 +5,6 @@ on any machine."""
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.scenario import Scenario
 
@@ -103,7 +103,7 @@ def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
     keeps it exactly.
     """
     requested = {**scenario.but(kernel=STOCK).identity(), "seed": None}
-    identity = json.dumps([test_name, requested, str(repetition)], sort_keys=True)
+    identity = json_text([test_name, requested, str(repetition)], sort_keys=True)
     return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8]) >> 11
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.part import parts
 from flent_aqm.spec.batch_keys.hosts import Hosts
 from flent_aqm.spec.batch_keys.lab import Lab
@@ -89,7 +90,7 @@ class Scenario:
 
     def as_json(self) -> str:
         """Return the scenario as one line of JSON, the form in which a run's tools get it."""
-        return json.dumps(self.differing())
+        return json_text(self.differing())
 
     @classmethod
     def from_json(cls, text: str) -> Scenario:

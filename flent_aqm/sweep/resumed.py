@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
 from flent_aqm.results.reading.limits import OWN
@@ -166,7 +167,7 @@ def _without_folders(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _as_json(settings: Mapping[str, object]) -> dict[str, Any]:
     """Return settings in the form that they have in a data file: tuples as lists, keys as text."""
-    return _mapping(json.loads(json.dumps(settings)))
+    return _mapping(json.loads(json_text(settings)))
 
 
 def _mapping(value: object) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 import gzip
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from typing import Any
 
 from flent_aqm import __version__
 from flent_aqm.base.errors import AqmError, BadResult, LabError, StorageError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.whole_file import written_whole
 from flent_aqm.lab.package_copy import package_hash
 from flent_aqm.lab.place import CommandResult, RunEnvironment
@@ -275,4 +275,4 @@ def samples_sha256(data: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a data file's measurements: its samples, and the results that Flent
     computed from them."""
     measured = [data.get(key) for key in ("raw_values", "x_values", "results")]
-    return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json_text(measured, sort_keys=True).encode()).hexdigest()

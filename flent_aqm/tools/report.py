@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flent_aqm.base.errors import ParseError, cause_of
+from flent_aqm.base.json_text import json_text
 from flent_aqm.tools.tool import Tool
 
 # Key of the metadata under which read_report() hands fields of Load to the runner. The runner
@@ -89,7 +90,7 @@ class Report:
     def text(self) -> str:
         """Return the report as JSON, with epoch seconds, to whole microseconds."""
         epoch_s = time.time() - time.monotonic()
-        return json.dumps({
+        return json_text({
             "client": self.client, "numbers": self.numbers, "notes": self.notes,
             "idle": [_probe(one, epoch_s) for one in self.idle.probes],
             "ways": {name: {

@@ -1,36 +1,46 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which defects the tests would let through: puts small ones in, one at a time, and counts.
+"""Insert small defects into the package, one at a time, and list those that no quick test sees.
 
     make mutants                                              every 10th defect of all modules
     make mutants MUTANTS_ARGUMENTS='--every 1 metrics/rpm'    all of one module
     make mutants MUTANTS_ARGUMENTS='--every 40 --keep'        and keep the list of survivors
 
-Each defect is one change of one place: a comparison turned, a sign, a number one more, a
-condition negated, a returned switch. The module's tests that need no lab run against a copy
-of the source tree; a defect with which they all pass is printed as survived. Those that change
-nothing that anybody could see stand in EQUIVALENT, with the reason. Of the folders in STRICT at
-most MOST_SURVIVING of the defects tried may survive; SURVIVORS keeps what survived, by folder.
+A defect is one change at one place: a comparison turned, a sign changed, a number increased by
+one, a condition negated, a switch returned. The tests that need no lab run against a copy of the
+source tree. A defect survives if all of them pass. Defects that change nothing visible are listed
+in EQUIVALENT, with the reason. At most MOST_SURVIVING of the defects tried in a folder of STRICT
+may survive. SURVIVORS keeps the survivors, by folder.
 
-Tests run in forks of this process, which has libraries in memory and none of the package: most
-of what a run of few tests takes is imports.
+A process collects a set of tests once and records which test calls which function. Each defect is
+then tried in a fork of that process, whose function gets the defective code: tests that call the
+function run, the quickest first, until one fails. Tests that start programs run, too, because these
+read the defective file. A defect outside of functions, or in a function that is called at
+import, needs a process that imports the package again, which takes seconds.
 """
 
 from __future__ import annotations
 
+import _posixsubprocess
 import argparse
 import ast
+import gc
 import importlib
 import os
+import pickle
+import resource
 import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from types import CodeType, FrameType, FunctionType
 from typing import NoReturn
 
 import pytest
@@ -136,8 +146,7 @@ EQUIVALENT = {
     'results/score/shown.py: table.add_column(heading, overflow="fold", no_wrap=heading == '
     '"metric"): heading == \'metric\' -> heading != \'metric\'':
         _NARROW,
-    'results/score/shown.py: } for one in scored], console.file, indent=1, allow_nan=False): '
-    '1 -> 2':
+    'results/score/shown.py: } for one in scored], indent=1) + "\\n"): 1 -> 2':
         "how far the lines are indented",
     'results/score/shown.py: return "\\n".join(textwrap.wrap(metric.name.replace("_", " "), '
     '10)): 10 -> 11':
@@ -162,6 +171,11 @@ EQUIVALENT = {
 FORBIDDING = {"frozen", "eq", "strict", "allow_nan"}
 # So many times longer than without a defect is endless, and thereby found.
 ENDLESS = 5
+# Processor time to import the package and to collect tests, with room.
+IMPORT_S = 10.0
+# By these a process starts others, or has one work for it that another test started.
+STARTERS = (_posixsubprocess.fork_exec, os.fork, os.posix_spawn)
+WORKERS = ("/tests/warm_flent.py", "/multiprocessing/connection.py", "/subprocess.py")
 # What tests and modules import of others.
 LIBRARIES = ("numpy", "scipy.stats", "orjson", "pytest", "pyarrow", "rich.table")
 
@@ -174,18 +188,75 @@ CALCULATED: dict[type[ast.operator], type[ast.operator]] = {
 JOINED: dict[type[ast.boolop], type[ast.boolop]] = {ast.And: ast.Or, ast.Or: ast.And}
 
 
+# Package file and qualified name of a function, as tests call it; and of a defect's place. The name
+# is empty outside of functions.
+Function = tuple[str, str]
+
+
 @dataclass(frozen=True)
 class Mutant:
-    """A module with one defect. number: of the line; change: module, line and what, in words."""
+    """A module with one defect.
+
+    module: path below the source tree.
+    number: of the defect's line.
+    change: module, line and change, in words.
+    function: qualified name of the outermost function whose body has the defect, or empty.
+    source: the module's text with the defect.
+    code: compiled from the defective module, with the line numbers of the right one.
+    """
 
     module: Path
     number: int
     change: str
+    function: str
     source: str
+    code: CodeType
+
+
+@dataclass
+class Called:
+    """What the tests of a set did without a defect.
+
+    times_s: processor time of each test that passed.
+    failed: tests that failed.
+    functions: the functions of the package that a test called.
+    programs: tests that started programs, or used programs that run.
+    at_import: functions called while tests were collected.
+    modules: files of the package that were imported then.
+    """
+
+    times_s: dict[str, float] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+    functions: dict[str, set[Function]] = field(default_factory=dict)
+    programs: set[str] = field(default_factory=set)
+    at_import: set[Function] = field(default_factory=set)
+    modules: set[str] = field(default_factory=set)
+
+    def tests_for(self, mutant: Mutant, *, imported_again: bool) -> list[str]:
+        """Return the tests that could see the defect, those that call its function or module
+        first, then by time."""
+        file = str(mutant.module)
+        if not imported_again and mutant.function:
+            calling = [test for test in self.times_s
+                       if (file, mutant.function) in self.functions[test]]
+            rest = self.programs.difference(calling)
+        else:
+            calling = [test for test in self.times_s
+                       if any(of_file == file for of_file, _ in self.functions[test])]
+            rest = set(self.times_s).difference(calling)
+        return (sorted(calling, key=self.times_s.__getitem__)
+                + sorted(rest & self.times_s.keys(), key=self.times_s.__getitem__))
+
+    def needs_import(self, mutant: Mutant) -> bool:
+        """Whether the defect acts only in a process that imports its module anew."""
+        file = str(mutant.module)
+        return file in self.modules and (
+            not mutant.function or (file, mutant.function) in self.at_import)
 
 
 def main() -> int:
-    """Exit status 1 when a defect survived that isn't known as equivalent."""
+    """Try defects as the arguments say. Return 1 if too many survive in a folder of STRICT, or
+    tests fail without a defect, else 0."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("modules", nargs="*", metavar="PART",
                         help="only modules whose path has this part, such as metrics/rpm")
@@ -199,41 +270,37 @@ def main() -> int:
     args = parser.parse_args()
     if args.every < 1:
         parser.error(f"--every {args.every}: expected 1 or more")
-    tests_of: dict[Path, Sequence[str]] = {}
-    for place, its_tests in TESTS.items():
+    modules_of_tests: dict[tuple[str, ...], list[Path]] = {}
+    seen: set[Path] = set()
+    for place, tests in TESTS.items():
         for module in modules_of(place):
-            tests_of.setdefault(module, its_tests)
-    selected = [(module, tests) for module, tests in tests_of.items()
-                if not args.modules or any(part in str(module) for part in args.modules)]
-    if not selected:
+            if module not in seen and (
+                    not args.modules or any(part in str(module) for part in args.modules)):
+                modules_of_tests.setdefault(tests, []).append(module)
+            seen.add(module)
+    if not modules_of_tests:
         parser.error(f"no module of {', '.join(TESTS)} has {' or '.join(args.modules)} in its path")
     for library in LIBRARIES:
         importlib.import_module(library)
-    count = 0
     tried: dict[str, int] = {}
     survivors: dict[str, list[str]] = {}
+    failing: list[str] = []
     with tempfile.TemporaryDirectory(prefix="flent-aqm-mutants-") as folder:
         tree = copy_of_tree(Path(folder))
-        limits_s: dict[Sequence[str], float] = {}
-        for module, tests in selected:
-            if tests not in limits_s:
-                began = time.monotonic()
-                if not passes(tree, tests):
-                    print(f"{' '.join(tests)}: fail without any defect", file=sys.stderr)
-                    return 1
-                limits_s[tests] = ENDLESS * (time.monotonic() - began) + 5
-            before = count
-            folder_name = folder_of(module)
-            for mutant in islice(mutants(module), args.first, None, args.every):
-                if mutant.change in EQUIVALENT:
-                    continue
-                count += 1
-                tried[folder_name] = tried.get(folder_name, 0) + 1
-                if passes_with(tree, mutant, tests, limits_s[tests]):
-                    survivors.setdefault(folder_name, []).append(mutant.change)
-                    print(f"survived: {mutant.number} of {mutant.change}", flush=True)
-            print(f"{module.relative_to(PACKAGE)}: {count - before} defects", flush=True)
-    print(f"{count} defects, {sum(map(len, survivors.values()))} survived")
+        for tests, modules in modules_of_tests.items():
+            chosen = [mutant for module in modules
+                      for mutant in mutants(tree, module, args.first, args.every)]
+            if not chosen:
+                continue
+            called, outcomes = try_all(tree, tests, chosen)
+            failing += called.failed
+            for mutant, survived in zip(chosen, outcomes, strict=True):
+                name = folder_of(mutant.module)
+                tried[name] = tried.get(name, 0) + 1
+                if survived:
+                    survivors.setdefault(name, []).append(mutant.change)
+            print(f"{' '.join(tests)}: {len(chosen)} defects, {sum(outcomes)} survived", flush=True)
+    print(f"{sum(tried.values())} defects, {sum(map(len, survivors.values()))} survived")
     too_many = []
     for name, of_folder in sorted(tried.items()):
         left = len(survivors.get(name, ()))
@@ -244,7 +311,9 @@ def main() -> int:
         keep(tried, survivors, f"--every {args.every} --first {args.first}")
     if too_many:
         print(f"more than {MOST_SURVIVING:.0%} survived in {', '.join(too_many)}", file=sys.stderr)
-    return 1 if too_many else 0
+    if failing:
+        print(f"left out, as they fail without a defect: {', '.join(failing)}", file=sys.stderr)
+    return 1 if too_many or failing else 0
 
 
 def folder_of(module: Path) -> str:
@@ -276,9 +345,12 @@ def modules_of(place: str) -> list[Path]:
     return [file.relative_to(HERE) for file in files]
 
 
-def mutants(module: Path) -> Iterator[Mutant]:
-    """All defects of a module, one at a time."""
-    text = (HERE / module).read_text()
+def mutants(top: Path, module: Path, first: int, every: int) -> Iterator[Mutant]:
+    """Yield each `every`-th defect of a module from `first` on, except those in EQUIVALENT.
+
+    top: of the source tree that tests run in, for the names of files in compiled code.
+    """
+    text = (top / module).read_text()
     tree, lines = ast.parse(text), text.splitlines()
     left_out = [node.value for node in ast.walk(tree)
                 if isinstance(node, ast.keyword) and node.arg in FORBIDDING]
@@ -286,15 +358,38 @@ def mutants(module: Path) -> Iterator[Mutant]:
     left_out += [node for output in ast.walk(tree) if isinstance(output, ast.FormattedValue)
                  for part in ast.walk(output) if isinstance(part, ast.Slice)
                  for node in ast.walk(part) if isinstance(node, ast.expr)]
-    for node in ast.walk(tree):
-        for attribute, defect in () if node in left_out else defects_of(node):
-            right, before = getattr(node, attribute), ast.unparse(node)
-            setattr(node, attribute, defect)
-            number: int = node.lineno  # type: ignore[attr-defined]
-            change = (f"{module.relative_to(PACKAGE)}: {lines[number - 1].strip()}: "
-                      f"{before} -> {ast.unparse(node)}")
-            yield Mutant(module, number, change, ast.unparse(tree))
-            setattr(node, attribute, right)
+    functions = functions_of(tree)
+    places = ((node, attribute, defect) for node in ast.walk(tree) if node not in left_out
+              for attribute, defect in defects_of(node))
+    for node, attribute, defect in islice(places, first, None, every):
+        right, before = getattr(node, attribute), ast.unparse(node)
+        setattr(node, attribute, defect)
+        number: int = node.lineno  # type: ignore[attr-defined]
+        change = (f"{module.relative_to(PACKAGE)}: {lines[number - 1].strip()}: "
+                  f"{before} -> {ast.unparse(node)}")
+        if change not in EQUIVALENT:
+            yield Mutant(module, number, change, functions.get(node, ""), ast.unparse(tree),
+                         compile(ast.fix_missing_locations(tree), str(top / module), "exec"))
+        setattr(node, attribute, right)
+
+
+def functions_of(tree: ast.Module) -> dict[ast.AST, str]:
+    """Map each node of a function's body to the qualified name of the outermost such function.
+    Decorators and defaults are outside of it."""
+    found: dict[ast.AST, str] = {}
+
+    def search(body: Sequence[ast.AST], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                for statement in node.body:
+                    found.update(dict.fromkeys(ast.walk(statement), prefix + node.name))
+            elif isinstance(node, ast.ClassDef):
+                search(node.body, f"{prefix}{node.name}.")
+            elif isinstance(node, ast.If | ast.Try | ast.With):
+                search(list(ast.iter_child_nodes(node)), prefix)
+
+    search(tree.body, "")
+    return found
 
 
 def defects_of(node: ast.AST) -> Iterator[tuple[str, object]]:
@@ -323,37 +418,261 @@ def copy_of_tree(folder: Path) -> Path:
     return folder
 
 
-def passes_with(tree: Path, mutant: Mutant, tests: Sequence[str], limit_s: float) -> bool:
-    """Whether the tests pass with the defect; the module is as before afterwards."""
+def try_all(tree: Path, tests: Sequence[str], chosen: Sequence[Mutant]
+            ) -> tuple[Called, list[bool]]:
+    """Try defects with a set of tests. Return what the tests did without a defect, and for each
+    defect whether it survived."""
+    survived: dict[int, bool] = {}
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        run_tests(tree, tests, Collected(tree, chosen, writing))
+    os.close(writing)
+    called = Called()
+    with os.fdopen(reading, "rb") as pipe:
+        while True:
+            try:
+                found = pickle.load(pipe)
+            except EOFError:
+                break
+            if isinstance(found, Called):
+                called = found
+            else:
+                number, survived[number] = found
+                tell(chosen[number], survived[number])
+    os.waitpid(child, 0)
+    if not called.times_s:
+        raise SystemExit(f"{' '.join(tests)}: no test passes without a defect: "
+                         f"{', '.join(called.failed) or 'pytest collected nothing'}")
+    for number, mutant in enumerate(chosen):
+        if number not in survived:
+            selected = called.tests_for(mutant, imported_again=True)
+            with defect_in(tree, mutant):
+                survived[number] = succeeds(
+                    partial(run_tests, tree, tests, Selected(selected)),
+                    sum(map(called.times_s.__getitem__, selected)) + IMPORT_S)
+            tell(mutant, survived[number])
+    return called, [survived[number] for number in range(len(chosen))]
+
+
+def tell(mutant: Mutant, survived: bool) -> None:
+    """Print a defect that survived."""
+    if survived:
+        print(f"survived: {mutant.number} of {mutant.change}", flush=True)
+
+
+@contextmanager
+def defect_in(tree: Path, mutant: Mutant) -> Iterator[None]:
+    """Have the module's file in the copied tree contain the defect for a while."""
     file = tree / mutant.module
     before = file.read_text()
     file.write_text(mutant.source)
     try:
-        return passes(tree, tests, limit_s)
+        yield
     finally:
         file.write_text(before)
 
 
-def passes(tree: Path, tests: Sequence[str], limit_s: float = 600) -> bool:
-    """Whether all tests that need no lab pass in that tree, within the limit."""
+def succeeds(work: Callable[[], NoReturn], took_s: float) -> bool:
+    """Run work in a fork. Return whether it ends with 0 within its limits, and end all processes
+    that it leaves.
+
+    took_s: processor time that it takes without a defect.
+    """
     child = os.fork()
     if child == 0:
         os.setsid()
-        run_tests(tree, tests)
-    end = time.monotonic() + limit_s
-    while time.monotonic() < end:
-        ended, status = os.waitpid(child, os.WNOHANG)
+        limit_s = int(ENDLESS * took_s) + 5
+        resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
+        work()
+    # What waits takes no processor time, and a busy machine is no defect.
+    end = time.monotonic() + 10 * (ENDLESS * took_s + 5)
+    status: int | None = None
+    pause_s = 0.002
+    while status is None and time.monotonic() < end:
+        ended, waited = os.waitpid(child, os.WNOHANG)
         if ended:
-            return os.waitstatus_to_exitcode(status) == 0
-        time.sleep(0.01)
+            status = os.waitstatus_to_exitcode(waited)
+        else:
+            time.sleep(pause_s)
+            pause_s = min(0.05, 2 * pause_s)
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return False
+    if status is None:
+        os.waitpid(child, 0)
+    return status == 0
 
 
-def run_tests(tree: Path, tests: Sequence[str]) -> NoReturn:
-    """Run them in this process, and end it with pytest's status."""
+class Selected:
+    """A plugin of pytest that runs only given tests, in the order given."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        self.place = {test: number for number, test in enumerate(tests)}
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave out and sort."""
+        items[:] = sorted((item for item in items if item.nodeid in self.place),
+                          key=lambda item: self.place[item.nodeid])
+
+
+class Collected:
+    """A plugin of pytest that, instead of running the collected tests once, records what they
+    call, and tries defects of functions.
+
+    Writes to the pipe `out` a pickled Called, then for each defect tried its number and whether it
+    survived.
+    """
+
+    def __init__(self, tree: Path, chosen: Sequence[Mutant], out: int) -> None:
+        self.tree, self.chosen = tree, chosen
+        self.out = os.fdopen(out, "wb")
+        self.failed = False
+        self.calls: set[Function] = set()
+        self.starts_program = False
+        self.of_fixture: dict[str, set[Function]] = {}
+        sys.setprofile(self.record)
+
+    def record(self, frame: FrameType, event: str, arg: object) -> None:
+        """Record a call, as sys.setprofile tells it."""
+        if event == "call":
+            # The code object itself would not do: those of two files may be equal.
+            self.calls.add((frame.f_code.co_filename, frame.f_code.co_qualname))
+            if frame.f_code.co_filename.endswith(WORKERS):
+                self.starts_program = True
+        elif event == "c_call" and any(arg is starter for starter in STARTERS):
+            self.starts_program = True
+
+    def package_functions(self, calls: Iterable[Function]) -> set[Function]:
+        """Return the functions of the package among those called. What is inside of a function
+        counts as that function."""
+        top = f"{self.tree}/"
+        return {(file.removeprefix(top), name.partition(".<locals>")[0]) for file, name in calls
+                if file.startswith(top + PACKAGE.name)}
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Iterator[None]:
+        """Keep what a shared fixture calls, for all tests that use it."""
+        before, self.calls = self.calls, set()
+        yield
+        if fixturedef.scope != "function":
+            self.of_fixture.setdefault(fixturedef.argname, set()).update(self.calls)
+        self.calls |= before
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note that a test failed."""
+        self.failed = self.failed or report.failed
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Record the tests, then try the defects. Each step has a process of its own."""
+        sys.setprofile(None)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reading)
+            with os.fdopen(writing, "wb") as pipe:
+                pickle.dump(self.call_all(session), pipe)
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading, "rb") as pipe:
+            called: Called = pickle.load(pipe)
+        os.waitpid(child, 0)
+        pickle.dump(called, self.out)
+        self.out.flush()
+        items = {item.nodeid: item for item in session.items}
+        for number, mutant in enumerate(self.chosen):
+            if called.needs_import(mutant):
+                continue
+            selected = called.tests_for(mutant, imported_again=False)
+            with defect_in(self.tree, mutant):
+                survived = succeeds(
+                    partial(self.run_with, session, mutant, [items[test] for test in selected]),
+                    sum(map(called.times_s.__getitem__, selected)))
+            pickle.dump((number, survived), self.out)
+            self.out.flush()
+        return True
+
+    def call_all(self, session: pytest.Session) -> Called:
+        """Run all tests, and return what each called."""
+        called = Called(at_import=self.package_functions(self.calls))
+        called.modules = {str(Path(module.__file__).relative_to(self.tree))
+                          for name, module in list(sys.modules.items())
+                          if name.split(".")[0] == PACKAGE.name and module.__file__}
+        all_calls: dict[str, set[Function]] = {}
+        for place, item in enumerate(session.items):
+            forget_results()
+            self.calls, self.failed, self.starts_program = set(), False, False
+            began_s = sum(os.times()[:4])
+            threading.setprofile(self.record)
+            sys.setprofile(self.record)
+            item.config.hook.pytest_runtest_protocol(
+                item=item, nextitem=next(iter(session.items[place + 1:]), None))
+            sys.setprofile(None)
+            threading.setprofile(None)
+            if self.failed:
+                called.failed.append(item.nodeid)
+                continue
+            called.times_s[item.nodeid] = sum(os.times()[:4]) - began_s
+            all_calls[item.nodeid] = self.calls
+            if self.starts_program:
+                called.programs.add(item.nodeid)
+        for item in session.items:
+            if item.nodeid in all_calls:
+                calls = all_calls[item.nodeid].union(
+                    *(self.of_fixture.get(name, ()) for name in getattr(item, "fixturenames", ())))
+                called.functions[item.nodeid] = self.package_functions(calls)
+        return called
+
+    def run_with(self, session: pytest.Session, mutant: Mutant,
+                 items: Sequence[pytest.Item]) -> NoReturn:
+        """Run tests with the defect until one fails. End this process, with 1 if one failed."""
+        status = 1
+        try:
+            replace_function(mutant)
+            for place, item in enumerate(items):
+                item.config.hook.pytest_runtest_protocol(
+                    item=item, nextitem=next(iter(items[place + 1:]), None))
+                if self.failed:
+                    break
+            else:
+                status = 0
+        finally:
+            os._exit(status)
+
+
+def forget_results() -> None:
+    """Clear what functions of the package remember of earlier calls, so that each test calls what
+    it uses."""
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] == PACKAGE.name:
+            for value in list(vars(module).values()):
+                if callable(clear := getattr(value, "cache_clear", None)):
+                    clear()
+
+
+def replace_function(mutant: Mutant) -> None:
+    """Give the function that has the defect its defective code, wherever it is referred to. A
+    module that is imported later has it from its file."""
+    defective = {(code.co_qualname, code.co_firstlineno): code for code in codes_in(mutant.code)}
+    forget_results()
+    for value in gc.get_objects():
+        if isinstance(value, FunctionType) and value.__code__.co_filename == (
+                mutant.code.co_filename):
+            key = value.__code__.co_qualname, value.__code__.co_firstlineno
+            if key[0].partition(".<locals>")[0] == mutant.function and key in defective:
+                value.__code__ = defective[key]
+
+
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    """Yield all code objects inside of one."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from codes_in(constant)
+
+
+def run_tests(tree: Path, tests: Sequence[str], plugin: object) -> NoReturn:
+    """Run tests in this process with a plugin, and end the process with pytest's status."""
     status = 1
     try:
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -369,7 +688,7 @@ def run_tests(tree: Path, tests: Sequence[str]) -> NoReturn:
             del sys.modules[name]
         status = int(pytest.main([
             "-q", "-x", "-p", "no:cacheprovider", "-m", "not lab and not netns",
-            f"--basetemp={tree / 'basetemp'}", *tests]))
+            f"--basetemp={tree / 'basetemp'}", *tests], plugins=[plugin]))
     finally:
         os._exit(status)
 

@@ -48,7 +48,7 @@ class Line:
 
     def _print(self, values: dict[str, float]) -> None:
         """Print the values as a line of JSON. The caller holds the lock, except at the start."""
-        sys.stdout.write(json.dumps(values) + "\n")
+        sys.stdout.write(json.dumps(values, allow_nan=False) + "\n")
         sys.stdout.flush()
 
 

@@ -13,6 +13,7 @@ import json
 import sys
 from pathlib import Path
 
+from flent_aqm.base.json_text import json_text
 from flent_aqm.measure.chromium import show
 
 # Seconds after which the page is considered hung.
@@ -55,7 +56,7 @@ def main() -> int:
              **{f"/{name}": Path(library).resolve().with_name(name) for name in _WORKERS}}
     if not show(chromium, PAGE, files,
                 {"protocol": protocol, "server": server, "direction": direction},
-                lambda body: print(json.dumps(json.loads(body)), flush=True), patience_s=END_S):
+                lambda body: print(json_text(json.loads(body)), flush=True), patience_s=END_S):
         print(f"the test in {chromium} did not end within {END_S:g} s", file=sys.stderr)
         return 1
     return 0

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import time
 
 from websockets.frames import CloseCode, Opcode
 
+from flent_aqm.base.json_text import json_text
 from flent_aqm.measure.ndt7.client_texts import ClientTexts
 from flent_aqm.measure.ndt7.frames import (
     FrameReader,
@@ -74,7 +74,7 @@ class Session:
         bbr_info = read_bbr_info(sock)
         if bbr_info:
             measurement["BBRInfo"] = {**bbr_info, "ElapsedTime": elapsed_us}
-        self.transport.send(text_frame(json.dumps(measurement, separators=(",", ":"))))
+        self.transport.send(text_frame(json_text(measurement, compact=True)))
         # The times are on a fixed grid, so missed measurements aren't sent in a burst. max() is
         # needed because the quotient may be rounded to just below the current interval.
         self._interval = max(self._interval, int(elapsed_s / MEASUREMENT_INTERVAL_S)) + 1

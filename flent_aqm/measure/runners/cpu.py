@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.json_text import json_text
 from flent_aqm.measure.parsers.proc_stat import parse_cpus
 from flent_aqm.measure.runners.process import DUE, KILLED, Parsed, SupervisedRunner, text_of
 
@@ -61,7 +62,7 @@ class AqmCpuRunner(SupervisedRunner):
         while count * self.interval_s <= (self.run_for_s or 0):
             sample = {"t": time.time(), "stat": STAT.read_text(),
                       "mhz": {name: _mhz(path) for name, path in sources.items()}}
-            self.stdout.write(json.dumps(sample) + "\n")
+            self.stdout.write(json_text(sample) + "\n")
             count += 1
             if self.kill_event.wait(max(0, begin + count * self.interval_s - time.monotonic())):
                 self.stopped_by = KILLED

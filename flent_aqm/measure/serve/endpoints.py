@@ -8,11 +8,11 @@ librespeed/speedtest, doc.md (garbage, empty, getIP); cloudflare/speedtest, READ
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
+from flent_aqm.base.json_text import json_text
 from flent_aqm.measure.http.unsent import DRAFT, KERNEL
 
 # Size of the large object. The draft requires at least 8 GB.
@@ -88,7 +88,7 @@ def answer(request: Request) -> Answer:
 def _config(request: Request) -> Answer:
     """Return the URLs of the responsiveness test."""
     scheme = "https" if request.secure else "http"
-    return Answer(body=json.dumps({"version": 1, "urls": {
+    return Answer(body=json_text({"version": 1, "urls": {
         name: f"{scheme}://{request.host}{path}" for name, path in (
             ("large_download_url", "/large"), ("small_download_url", "/small"),
             ("upload_url", "/upload"),
@@ -120,7 +120,7 @@ def _garbage(request: Request) -> Answer:
 
 def _address(request: Request) -> Answer:
     """Return the client's address in LibreSpeed's form."""
-    return Answer(body=json.dumps({"processedString": request.peer, "rawIspInfo": ""}).encode(),
+    return Answer(body=json_text({"processedString": request.peer, "rawIspInfo": ""}).encode(),
                   kind="application/json")
 
 

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-import json
 import os
+
+from flent_aqm.base.json_text import json_text
 
 
 def log(event: str, **fields: object) -> None:
-    """Write one line. event: kind of the event. fields: values that JSON can represent, so no
-    infinite numbers."""
-    line = json.dumps({"event": event, **fields}, separators=(",", ":"), default=str,
-                      allow_nan=False) + "\n"
+    """Write one line. event: kind of the event. fields: what belongs to it. Values of other types
+    than JSON's are written as text."""
+    line = json_text({"event": event, **fields}, compact=True, default=str) + "\n"
     # A single write(), so that lines of two tests never mix. A closed stderr must not stop a test.
     try:
         os.write(2, line.encode())

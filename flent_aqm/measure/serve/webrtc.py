@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.json_text import json_text
 from flent_aqm.measure.http.webrtc import PATIENCE_S, End, as_json
 from flent_aqm.measure.serve.acceptor import Client
 from flent_aqm.measure.serve.loop import Loop
@@ -110,4 +111,4 @@ async def _called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 def _line(words: dict[str, Any]) -> bytes:
     """Return an object as a line of JSON."""
-    return json.dumps(words).encode() + b"\n"
+    return json_text(words).encode() + b"\n"

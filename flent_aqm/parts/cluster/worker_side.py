@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import shutil
 import socket
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from flent_aqm.base import paths
 from flent_aqm.base.errors import LabError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.lab.package_copy import package_hash
 from flent_aqm.lab.protocol import FlentRun
 from flent_aqm.lab.virtual import Lab, VirtualTestbed
@@ -67,7 +67,7 @@ def take_kernel(kernel: str, version: str, program: bytes) -> None:
     try:
         (part / "linux").write_bytes(program)
         (part / "linux").chmod(0o755)
-        (part / "kernel.json").write_text(json.dumps({"kernel_version": version}) + "\n")
+        (part / "kernel.json").write_text(json_text({"kernel_version": version}) + "\n")
         part.chmod(0o755)
         try:
             part.rename(folder / kernel)

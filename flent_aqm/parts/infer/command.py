@@ -5,12 +5,12 @@ probability."""
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import plain
 from flent_aqm.parts.infer.classes import CANT_TELL
 from flent_aqm.parts.infer.features import FEATURES
@@ -103,12 +103,11 @@ def _text(path: Path, one: Download, verdict: Verdict) -> str:
 
 def _json(path: Path, one: Download, verdict: Verdict) -> str:
     """Return the line as JSON: answer, probabilities and features."""
-    return json.dumps({
+    return json_text({
         "file": str(path), "test": one.name, "answer": verdict.answer,
         "probability": round(verdict.probability, 3),
         "probabilities": {name: round(share, 3) for name, share in verdict.probabilities.items()},
         "depth_ms": verdict.depth_ms and round(verdict.depth_ms, 1),
         "depth_at_least": verdict.at_least, "deciding": verdict.deciding,
         "throughput_mbps": round(one.throughput_mbps, 3),
-        "features": {name: round(value, 6) for name, value in verdict.features.items()}},
-        allow_nan=False)
+        "features": {name: round(value, 6) for name, value in verdict.features.items()}})

@@ -4,7 +4,6 @@ runs."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from typing import Any
 
 from flent_aqm import __version__
 from flent_aqm.base.errors import BadResult, cause_of
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.words import plain
 from flent_aqm.parts.scorecard import worst_lines
@@ -79,7 +79,7 @@ def made(one: Contestant, places: Sequence[Place], folder: Path, failed: Mapping
 def write(card: Card, folder: Path) -> None:
     """Write the card to `folder` as JSON. Raises ConfigError if that fails."""
     content = {"schema": SCHEMA_VERSION, "flent_aqm": __version__, **_as_dict(card)}
-    write_output(folder / NAME, json.dumps(content, indent=1, allow_nan=False) + "\n")
+    write_output(folder / NAME, json_text(content, indent=1) + "\n")
 
 
 def _as_dict(card: Card) -> dict[str, Any]:

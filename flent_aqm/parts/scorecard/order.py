@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, ConfigError, cause_of
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import counted
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
@@ -146,7 +147,7 @@ def hold(output: Path, folder: Path) -> Order:
     name = folder.resolve().name
     result = compare([*cards.read_all(output)], [*cards.read_all(folder)], name)
     write_output(output / _FOLDER / f"{name}.json",
-                 json.dumps(asdict(result), indent=1, allow_nan=False) + "\n")
+                 json_text(asdict(result), indent=1) + "\n")
     return result
 
 

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from flent_aqm import __version__
+from flent_aqm.base.json_text import json_text
 from flent_aqm.parts.scorecard.card import SCHEMA_VERSION, Card
 from flent_aqm.parts.scorecard.columns import headline, ordered
 from flent_aqm.parts.scorecard.order import Order
@@ -28,4 +28,4 @@ def text(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
                    "failed": dict(card.failed),
                    "found": [one.as_dict() for one in card.worst], "words": sentences(card)}
                   for card in ordered(cards)]}
-    return json.dumps(content, indent=1, allow_nan=False) + "\n"
+    return json_text(content, indent=1) + "\n"

@@ -4,13 +4,13 @@ sentences."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, cause_of
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.places import Place
@@ -129,7 +129,7 @@ def write(worst_line: WorstLine, folder: Path) -> None:
     """Write the result to `folder`. It replaces an earlier one with the same aim. Raises
     ConfigError."""
     write_output(folder / _NAME.format(worst_line.aim),
-                 json.dumps(worst_line.as_dict(), indent=1, allow_nan=False) + "\n")
+                 json_text(worst_line.as_dict(), indent=1) + "\n")
 
 
 def read_all(folder: Path) -> list[WorstLine]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, cause_of
+from flent_aqm.base.json_text import json_text
 from flent_aqm.tools.client import Call, Line, lines_of, main
 from flent_aqm.tools.report import Report
 from flent_aqm.tools.shared import HTTP, HTTP_PARAMETERS, HTTPS, http_server
@@ -30,7 +31,7 @@ def measure(call: Call, report: Report) -> None:
               "pingURL": "backend/empty.php", "getIpURL": "backend/getIP.php"}
     with tempfile.TemporaryDirectory(prefix="flent-aqm-librespeed-") as folder:
         servers = Path(folder) / "servers.json"
-        servers.write_text(json.dumps([server]), encoding="utf-8")
+        servers.write_text(json_text([server]), encoding="utf-8")
         # Pings by ICMP would need rights that users seldom have.
         read(lines_of("librespeed-cli", [
             call.program, "--local-json", str(servers), "--server", "1", "--json-stream",

@@ -4,7 +4,6 @@ anything."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -15,6 +14,7 @@ from rich.table import Table
 
 from flent_aqm.base import shell
 from flent_aqm.base.errors import CommandFailed, ConfigError, TestbedError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.parts.ssh.answers import Answer, answers
 from flent_aqm.parts.ssh.connection import Connection, hook_command
 from flent_aqm.parts.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
@@ -66,10 +66,10 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
     if server_answers and server and not problem:
         command = batch_command(testbed, server, facts, server_answers)
     if as_json:
-        json.dump({**asdict(facts), "aqms": _aqms(facts), "problem": problem,
-                   "servers": {one.server: one.why for one in server_answers}, "command": command},
-                  sys.stdout, indent=1)
-        print()
+        print(json_text({
+            **asdict(facts), "aqms": _aqms(facts), "problem": problem,
+            "servers": {one.server: one.why for one in server_answers}, "command": command},
+            indent=1))
     else:
         _print(testbed, facts, addresses)
         _print_servers(server, server_answers)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import for_spreadsheet
 from flent_aqm.results.export.columns import (
     NUMBER,
@@ -136,7 +136,7 @@ def _json(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
         def write(table: pyarrow.Table) -> None:
             nonlocal before
             for row in table.to_pylist():
-                file.write(before + json.dumps(row, allow_nan=False))
+                file.write(before + json_text(row))
                 before = ",\n"
 
         yield write

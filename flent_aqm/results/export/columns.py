@@ -7,12 +7,12 @@ together, and a table can be written while files are being read.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from flent_aqm.base.defaults import ACCECN
+from flent_aqm.base.json_text import json_text
 from flent_aqm.results.data_file import a_number
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.spec.cross_traffic import KINDS
@@ -140,4 +140,4 @@ def clean(text: str) -> str:
 
 def as_json(value: Any) -> str:
     """Return a value as JSON in one line of ASCII."""
-    return json.dumps(value, sort_keys=True)
+    return json_text(value, sort_keys=True)

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console
 
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import for_spreadsheet
 from flent_aqm.results.grouping import shown
 from flent_aqm.results.metrics.compare import summarise
@@ -63,10 +63,9 @@ def groups_json(console: Console, scored: Sequence[ScoredFile], requested: Seque
                 pool: Sequence[str], names: Sequence[str]) -> None:
     """Write a JSON list of objects, with null for a missing value. requested, pool: as for
     groups_of()."""
-    json.dump([{"settings": settings, "metric": name, "unit": METRICS[name].unit, **numbers}
-               for settings, name, numbers in _rows(scored, requested, pool, names)],
-              console.file, indent=1, allow_nan=False)
-    console.file.write("\n")
+    console.file.write(json_text(
+        [{"settings": settings, "metric": name, "unit": METRICS[name].unit, **numbers}
+         for settings, name, numbers in _rows(scored, requested, pool, names)], indent=1) + "\n")
 
 
 def groups_csv(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],

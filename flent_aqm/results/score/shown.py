@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import textwrap
 from collections import Counter
@@ -18,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import counted, for_spreadsheet, plain
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.grouping import (
@@ -245,7 +245,7 @@ def _show_one_narrow(console: Console, table: Table, one: ScoredFile, names: Seq
 def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
     """Write a JSON list with an object for each file: path, settings, probe, notes, metrics (null
     if not available), the metrics' words such as grades, and the reasons for missing values."""
-    json.dump([{
+    console.file.write(json_text([{
         "file": str(one.path),
         "settings": one.settings,
         "probe": one.probe,
@@ -255,8 +255,7 @@ def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[st
         "words": {name: word for name in names if (word := _word(name, one.values[name]))},
         "not_available": {name: value.because for name in names
                           if isinstance(value := one.values[name], Unavailable)},
-    } for one in scored], console.file, indent=1, allow_nan=False)
-    console.file.write("\n")
+    } for one in scored], indent=1) + "\n")
 
 
 def show_csv(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 from flent_aqm import __version__
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import counted, plain
@@ -259,11 +260,11 @@ def write_versions(packed: Sequence[Packed], target: Path) -> None:
     names of their files, and the versions of the Python packages that made this archive."""
     made: dict[str, list[str]] = {}
     for one in packed:
-        made.setdefault(json.dumps(one.facts, sort_keys=True), []).append(one.name)
+        made.setdefault(json_text(one.facts, sort_keys=True), []).append(one.name)
     text = {"made_with": [{**json.loads(facts), "files": names}
                           for facts, names in made.items()],
             "archived_with": _python_packages()}
-    (target / VERSIONS).write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
+    (target / VERSIONS).write_text(json_text(text, indent=1) + "\n", encoding="utf-8")
 
 
 def _python_packages() -> dict[str, str]:
@@ -393,10 +394,10 @@ def _citation(title: str, authors: Sequence[str], licence: str) -> str:
     """Return the text of CITATION.cff."""
     # JSON strings are YAML strings
     lines = ["cff-version: 1.2.0", 'message: "If you use these data, please cite them."',
-             "type: dataset", f"title: {json.dumps(title)}", f"license: {licence}", "authors:"]
+             "type: dataset", f"title: {json_text(title)}", f"license: {licence}", "authors:"]
     for author in authors:
         family, _, given_names = (part.strip() for part in author.partition(","))
-        lines.append(f"  - family-names: {json.dumps(family)}")
+        lines.append(f"  - family-names: {json_text(family)}")
         if given_names:
-            lines.append(f"    given-names: {json.dumps(given_names)}")
+            lines.append(f"    given-names: {json_text(given_names)}")
     return "\n".join(lines) + "\n"

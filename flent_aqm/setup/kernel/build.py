@@ -6,7 +6,6 @@ Each kernel is built once per recipe.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterable
 from contextlib import nullcontext
@@ -14,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from flent_aqm.base.errors import SetupError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.paths import SYSTEM_CACHE, find_cached
 from flent_aqm.base.shell import run
 from flent_aqm.base.whole_file import write_text
@@ -63,7 +63,7 @@ def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) 
         source = _newest_that_fits(cache, archive)
     choice = cache / recipe.CHOICE
     choice.parent.mkdir(exist_ok=True)  # the kernel itself may lie in the machine's cache
-    write_text(choice, json.dumps(asdict(source)) + "\n")
+    write_text(choice, json_text(asdict(source)) + "\n")
     _remove_older(cache, source)
 
 
@@ -183,7 +183,7 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
             elif wanted.is_users:
                 coverage.keep_own(result, tree.changed, tree)
             version = make(tree.path, "-s", "kernelversion").strip()
-            (result / "kernel.json").write_text(json.dumps({
+            (result / "kernel.json").write_text(json_text({
                 **asdict(origin.source), "kernel_version": version, "hash": wanted.hash,
                 "gcc": run(["gcc", "--version"]).splitlines()[0],
                 "patches": [name for name, _content in applied], "left_out": without,

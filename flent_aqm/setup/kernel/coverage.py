@@ -13,7 +13,6 @@ are instrumented, too. Runs that are judged never use the second kernel.
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import re
 from bisect import bisect_right
@@ -23,6 +22,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from flent_aqm.base.errors import SetupError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.shell import run
 from flent_aqm.setup.kernel.tree import Tree
@@ -257,7 +257,7 @@ def write_note(folder: Path, program: Path) -> None:
         if at >= 0 and address <= graph.blocks[at].last and (
                 begins_statement or not graph.blocks[at].call or address > begins[at]):
             lines.setdefault(path, {}).setdefault(line, set()).add(at)
-    (folder / NOTE).write_text(json.dumps({
+    (folder / NOTE).write_text(json_text({
         "blocks": [[block.call, block.next, block.enters, block.leaves]
                    for block in graph.blocks],
         "lines": {path: {str(line): sorted(of_line) for line, of_line in sorted(of_path.items())}

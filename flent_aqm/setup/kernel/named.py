@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -15,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError, ToolMissing
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.paths import caches, find_cached
 from flent_aqm.base.regular_file import read_note
@@ -119,7 +119,7 @@ def save(cache: Path, kernel: NamedKernel) -> None:
     """Write the description of a kernel to the cache, in place of an earlier one of this name."""
     folder = cache / FOLDER
     folder.mkdir(exist_ok=True)
-    write_text(folder / f"{kernel.name}.json", json.dumps(asdict(kernel), indent=1) + "\n")
+    write_text(folder / f"{kernel.name}.json", json_text(asdict(kernel), indent=1) + "\n")
 
 
 def remove(cache: Path, name: str) -> None:

@@ -15,7 +15,6 @@ also gets the time of the last build again.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -24,6 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from flent_aqm.base.errors import SetupError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.whole_file import write_text, written_whole
 
@@ -164,7 +164,7 @@ class Tree:
             else:
                 times[name] = (digest, path.stat().st_mtime_ns)
         self._times.parent.mkdir(exist_ok=True)
-        write_text(self._times, json.dumps(times, indent=0) + "\n")
+        write_text(self._times, json_text(times, indent=0) + "\n")
 
     @contextmanager
     def compiling(self) -> Iterator[None]:

@@ -7,7 +7,6 @@ changes or is removed. Errors that don't belong to a single run are shown above 
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, ConfigError, a_defect
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import plain
 from flent_aqm.results import status
 from flent_aqm.results.data_file import SUFFIX
@@ -186,7 +186,7 @@ class Follower:
 
 def _json(whole: Any) -> bytes:
     """Return a value as JSON without blanks."""
-    return _bytes(json.dumps(whole, allow_nan=False, separators=(",", ":")))
+    return _bytes(json_text(whole, compact=True))
 
 
 def _bytes(text: str) -> bytes:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flent_aqm.base.json_text import json_text
 from flent_aqm.results.share.allowed import NOT_ALWAYS_SHARED, SHARED_METADATA
 from flent_aqm.sweep.replay.leave_out import LEFT_OUT, REDUCED, matches
 
@@ -185,7 +185,7 @@ def _counters_first(key: str) -> tuple[bool, str]:
 
 def _text(value: object) -> str:
     """Return a value as JSON text."""
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    return value if isinstance(value, str) else json_text(value, sort_keys=True)
 
 
 def _short(text: str) -> str:

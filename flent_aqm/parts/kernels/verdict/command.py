@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import sys
 import time
 from collections import Counter
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flent_aqm.base.errors import AqmError, BadResult, ConfigError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.kernels.verdict import page
@@ -222,7 +222,7 @@ def scored(files: Sequence[Path]) -> list[ScoredFile]:
 
 
 def _with_samples(data: DataFile) -> ScoredFile:
-    samples = json.dumps(data.raw_values, sort_keys=True).encode()
+    samples = json_text(data.raw_values, sort_keys=True).encode()
     aqm = data.metadata.get("AQM")
     aqm = aqm if isinstance(aqm, dict) else {}
     after = aqm.get("after")

@@ -10,7 +10,6 @@ never have the instrumented kernel.
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.paths import cache_to_write
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.whole_file import write_text
@@ -179,7 +179,7 @@ def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedK
             note |= _run(todo, Path(place), kernel)
         if folder is not None:
             # Of other kernels nothing is kept: each name stands for one at a time.
-            write_text(folder / NOTE, json.dumps({kernel.hash: note}) + "\n")
+            write_text(folder / NOTE, json_text({kernel.hash: note}) + "\n")
     return {cell.name: dict(blocks) for cell in cells
             if (blocks := note.get(cell.pairs[0][1].path.name))}
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.json_text import json_text
 from flent_aqm.measure.chromium import show
 from flent_aqm.parts.speedtests.own_clients.cloudflare import LATENCY, SEQUENCE, UNSENT
 from flent_aqm.tools.client import Call, main
@@ -118,7 +119,7 @@ def measure(call: Call, report: Report) -> None:
     has no results."""
     chromium, script = call.programs
     results: dict[str, Any] = {}
-    page = PAGE.replace("MEASUREMENTS", json.dumps(measurements())).replace("UNSENT", UNSENT)
+    page = PAGE.replace("MEASUREMENTS", json_text(measurements())).replace("UNSENT", UNSENT)
     if not show(chromium, page, {"/speedtest.js": Path(script)}, {"server": call.url},
                 lambda body: results.update(json.loads(body)), patience_s=END_S):
         raise BadResult(f"Cloudflare's page in {chromium} did not end within {END_S:g} s")

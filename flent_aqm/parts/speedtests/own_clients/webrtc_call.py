@@ -16,6 +16,7 @@ from itertools import pairwise
 from statistics import fmean
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.json_text import json_text
 from flent_aqm.measure.http.webrtc import (
     CLOCK_HZ,
     PATIENCE_S,
@@ -69,7 +70,7 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
                words: dict[str, object]) -> dict[str, object]:
     """Send a JSON line to the server and return the JSON line of its response. Raises BadResult if
     the response is missing, not JSON, or a refusal. Raises OSError."""
-    writer.write(json.dumps(words).encode() + b"\n")
+    writer.write(json_text(words).encode() + b"\n")
     try:
         async with asyncio.timeout(PATIENCE_S):
             line = await reader.readline()
