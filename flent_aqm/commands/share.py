@@ -139,6 +139,7 @@ def _tell(target: Path, one: StrippedFile) -> None:
     """Print a copy's path, what was removed from it, and texts of the user that it still has."""
     from flent_aqm.base.words import plain
     from flent_aqm.results.grouping import harmless
+    from flent_aqm.results.share.allowed import FREE_TEXTS
     from flent_aqm.results.share.check import is_of_flent
 
     metadata = one.whole["metadata"]
@@ -148,6 +149,7 @@ def _tell(target: Path, one: StrippedFile) -> None:
     if not is_of_flent(metadata["NAME"]):
         print(f"  its test {harmless(metadata['NAME'])!r} is not one of Flent's: to plot it, "
               "Flent needs its definition, or this package")
-    for key in ("TITLE", "NOTE"):
-        if metadata.get(key):
-            print(f"  kept as it was typed: {key} {harmless(str(metadata[key]))!r}")
+    if words := [f"{key} {harmless(str(metadata[key]))!r}" for key in FREE_TEXTS
+                 if metadata.get(key)]:
+        print("  your words, where names of people and telephone numbers are not found: "
+              + ", ".join(words))

@@ -120,6 +120,22 @@ def test_options_that_tc_does_not_know_are_no_parameters() -> None:
     assert own.parameters == {}
 
 
+@pytest.mark.parametrize("text", [
+    pytest.param(path.read_text(), id=path.stem)
+    for path in sorted((GOLDEN / "hostile").glob("*.txt"))])
+def test_read_back_with_impossible_numbers_is_refused_in_one_line(text: str) -> None:
+    """A router's whole answers, which once ended in OverflowError or ValueError: numbers of 400
+    digits, a fraction of a packet, negative counters."""
+    with pytest.raises(ParseError) as raised:
+        parse_read_back(text)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 400
+
+
+def test_hostile_read_backs_are_there() -> None:
+    assert len(list((GOLDEN / "hostile").glob("*.txt"))) == 4
+
+
 NINES = "9" * 400
 # In the place of any number or word of a router's answer.
 ODD = (NINES, f"{NINES}.5", "-5", "1e999", "-1e999", "NaN", "Infinity", "1.2.3", "1..2", "0",

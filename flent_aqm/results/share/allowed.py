@@ -370,10 +370,11 @@ _AQM: Mapping[str, Kind] = {
     "kernel": _Reader.kernel, "tools": _Reader.tools, "flent_aqm": _Reader.version,
     "flent_aqm_hash": _Reader.hash, "virtual_s": _Reader.number, "wall_s": _Reader.number,
     "finished_at": _Reader.time, "samples_sha256": _Reader.unsaid}
+# Keys whose values are the user's own words.
+FREE_TEXTS = ("TITLE", "NOTE", "BATCH_NAME", "BATCH_TITLE")
 _METADATA: Mapping[str, Kind] = {
     "NAME": _Reader.free, "HOST": _Reader.host, "HOSTS": _Reader.hosts,
-    "LOCAL_HOST": _Reader.host, "TITLE": _Reader.free, "NOTE": _Reader.free,
-    "BATCH_NAME": _Reader.free, "BATCH_TITLE": _Reader.free,
+    "LOCAL_HOST": _Reader.host, **dict.fromkeys(FREE_TEXTS, _Reader.free),
     **dict.fromkeys(("TIME", "T0", "BATCH_TIME"), _Reader.time),
     **dict.fromkeys(("LENGTH", "TOTAL_LENGTH", "STEP_SIZE", "DELAY", "IP_VERSION", "IRTT_INTERVAL",
                      "FAILED_RUNNERS", "HTTP_GETTER_WORKERS", "HTTP_GETTER_DNS",

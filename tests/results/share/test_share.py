@@ -95,6 +95,27 @@ def test_names_and_addresses_are_taken_out_and_listed(
     assert all(key in output for key in ("LOCAL_HOST", "EGRESS_INFO", "ENVIRONMENT", "COMMAND"))
 
 
+def test_words_that_no_pattern_finds_are_shown_to_be_read(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names of people and telephone numbers stay in the user's own words, and the command says so
+    with these words, once for each copy. Without such words it says nothing of them."""
+    whole = content(GOLDEN / "ndt7.flent.gz")
+    words = {"TITLE": "Anna Berg at home", "NOTE": "call 030 5550123 for 10.1.2.3",
+             "BATCH_NAME": "berg", "BATCH_TITLE": "Line of the Bergs"}
+    mine = packed(tmp_path / "mine.flent.gz", {
+        **whole, "metadata": {**whole["metadata"], **words}})
+    bare = {key: value for key, value in whole["metadata"].items() if key not in words}
+    other = packed(tmp_path / "other.flent.gz", {**whole, "metadata": {**bare, "TITLE": ""}})
+    assert main(["share", str(mine), str(other), "-o", str(tmp_path / "out")]) == 0
+    kept = content(tmp_path / "out" / mine.name)["metadata"]
+    assert (kept["TITLE"], kept["BATCH_NAME"]) == (words["TITLE"], words["BATCH_NAME"])
+    assert "030 5550123" in kept["NOTE"]
+    assert "10.1.2.3" not in kept["NOTE"]
+    line, = [line for line in capsys.readouterr().out.splitlines() if "your words" in line]
+    assert "names of people and telephone numbers are not found" in line
+    assert [key for key in words if f"{key} {kept[key]!r}" not in line] == []
+
+
 ROUTERS = ("ssh://root@192.168.7.9", "ssh://anna@turris.anna-home.example:2222",
            "ssh://[fd12::9]", "ssh://root@office-router")
 
