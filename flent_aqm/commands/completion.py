@@ -14,7 +14,8 @@ FOLDERS = ("DIR", "FOLDER")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `flent-aqm completion`."""
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="whose script to print")
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="print the script of this "
+                                                                       "shell")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -29,23 +29,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS",
                         help="data files, or folders of them")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True,
-                        help="folder for the figures; made if needed")
+                        help="folder for the figures; it is created if it does not exist")
     parser.add_argument("--set", choices=("study", "speedtests"), default="study", dest="which",
-                        help="study: figures 1 to 10; speedtests: what each speed test says, a "
+                        help="study: figures 1 to 10; speedtests: what each speed test shows, a "
                              "page for each rate, delay and cross traffic (default: study)")
     parser.add_argument("--figure", action="append", type=int, metavar="N",
-                        help="only this figure, 1 to 10; repeatable")
+                        help="draw only this figure, 1 to 10; may be repeated")
     parser.add_argument("--test", default="ndt7", metavar="NAME",
-                        help="the test whose runs are shown (default: ndt7, as in the study)")
+                        help="draw the runs of this test (default: ndt7, as in the study)")
     parser.add_argument("--where", action="append", default=[], metavar="KEY=VALUE",
-                        help="only runs with this setting, such as router_model=omnia; "
-                             "repeatable")
+                        help="draw only runs with this setting, such as router_model=omnia; may "
+                             "be repeated")
     parser.add_argument("--verdict-rate", type=float, default=VERDICT_RATE_MBPS, metavar="MBPS",
                         help="link rate of figure 10, or the nearest one that runs have "
                              "(default: 100)")
     parser.add_argument("--width", metavar="WIDTH",
                         help="width of each figure with its unit, such as 3.33in, 8.5cm or "
-                             "240pt, with letters to fit (default: as wide as a page)")
+                             "240pt; fonts are scaled to it (default: as wide as a page)")
     parser.add_argument("--no-title", action="store_true", help="no title over the figures")
     parser.add_argument("--caption-apart", action="store_true",
                         help="write each caption into a text file of its own")

@@ -28,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "could not be repeated.")
     parser.add_argument("file", metavar="FILE.flent.gz", type=Path)
     parser.add_argument("--trace", metavar="FOLDER", type=Path, action="append", default=[],
-                        help="where a trace that the run's link played may be, as a folder or a "
-                             "file; it is found by its SHA-256, also beside the data file; may be "
-                             "repeated")
+                        help="file or folder with the trace that the run's link played; the trace "
+                             "is recognised by its SHA-256, and also looked for beside the data "
+                             "file; may be repeated")
     parser.add_argument("--keep", metavar="DIR", type=Path,
                         help="keep the new data file in DIR, under the name of the old one")
 

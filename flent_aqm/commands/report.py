@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=8642, metavar="N",
                         help="with --follow: port to listen on, 0 for any free one (default: "
                              "8642)")
-    parser.add_argument("--title", help="heading of the page (default: what its batch is "
-                        "for, or the names of the folders)")
+    parser.add_argument("--title", help="heading of the page (default: the purpose of "
+                        "its batch, or the names of the folders)")
     add_jobs(parser)
 
 

@@ -26,10 +26,11 @@ from flent_aqm.tools.table import OPTIONAL
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `flent-aqm setup`."""
     parser.add_argument("--update", action="store_true",
-                        help="look for a newer kernel source, irtt and tc than those in use")
+                        help="install a newer kernel source, irtt and tc, if there are any")
     parser.add_argument("--speedtests", metavar="NAME", nargs="*",
-                        help="also get speed tests of other projects, all or those named: "
-                        f"{', '.join(OPTIONAL)}; set-up skips what it can't get")
+                        help="also install speed tests of other projects, all of them or those "
+                             "named: "
+                        f"{', '.join(OPTIONAL)}; those that can't be installed are skipped")
 
 
 def _fetch_tc_headers(cache: Path) -> None:

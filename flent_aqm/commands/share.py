@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE",
                         help="data file, or folder of data files")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True,
-                        help="folder for the copies; made if needed")
+                        help="folder for the copies; it is created if it does not exist")
     publish.add_arguments(parser)
 
 

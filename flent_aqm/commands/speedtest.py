@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-H", "--host", help=f"netperf server (default: {HOST}, which "
                         "volunteers run)")
     parser.add_argument("-t", "--time", metavar="SECONDS", type=_length_s,
-                        help=f"how long each direction lasts (default: {LENGTH_S})")
+                        help=f"duration of each direction (default: {LENGTH_S})")
     parser.add_argument("-p", "--ping", metavar="HOST",
                         help="host to ping (default: the host of -H; without -H, "
                         f"{PING_HOST})")

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "reach the server can make it send data: keep it within a lab or your own network.")
     parser.add_argument(
         "what", nargs="*", metavar="WHAT",
-        help=f"what to serve, of {', '.join(SERVED)} (default: {' '.join(USUAL)})")
+        help=f"service to start: {', '.join(SERVED)} (default: {' '.join(USUAL)})")
     parser.add_argument(
         "--bind", action="append", default=[], metavar="ADDR",
         help="listen on this address only; may be repeated (default: all, IPv4 and IPv6)")
@@ -75,13 +75,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="NDT7 and HTTP in cleartext only")
     parser.add_argument("--cert", metavar="FILE",
                         help="certificate, PEM (default: a self-signed one, in memory)")
-    parser.add_argument("--key", metavar="FILE", help="its private key, PEM")
+    parser.add_argument("--key", metavar="FILE", help="private key of --cert, PEM")
     parser.add_argument(
         "--congestion-control", default="bbr", metavar="NAME",
         help="TCP congestion control of NDT7; a kernel that lacks it uses its own default "
         "(default: %(default)s)")
     parser.add_argument("--most-connections", type=int, default=MOST_CONNECTIONS, metavar="N",
-                        help="at once; others wait (default: %(default)s)")
+                        help="serve at most N connections at once; others wait (default: "
+                             "%(default)s)")
     # For the lab, in which all handshakes have to have the same length: see certificate.py.
     parser.add_argument("--own-key", choices=defaults.OWN_KEYS, default=defaults.P256,
                         help=SUPPRESS)

@@ -233,16 +233,20 @@ def _jitter(key: str, value: object) -> float:
 
 
 _each_trace: Any = partial(
-    key, "", "file, `seeded+NAME=VALUE…`", "how its rate changes: [links](../links.md)", _trace,
+    key, "", "file, `seeded+NAME=VALUE…`", "how the link's rate changes over time: "
+                                           "[links](../links.md)", _trace,
     both="link_trace", usual="none", is_file=True)
 _each_access: Any = partial(
-    key, "", "`docsis`, `lte`, `starlink`, `+NAME=VALUE`", "how it hands out its capacity", _access,
+    key, "", "`docsis`, `lte`, `starlink`, `+NAME=VALUE`", "how the link grants its capacity to "
+                                                           "senders", _access,
     both="link_access", usual="none")
 _each_loss: Any = partial(
-    key, "", "`1%`, `gemodel P [R [1-H [1-K]]]`", "loss behind the buffer, as tc-netem(8)", _loss,
+    key, "", "`1%`, `gemodel P [R [1-H [1-K]]]`", "random loss behind the modem's buffer, in the "
+                                                  "words of tc-netem(8)", _loss,
     both="link_loss", usual="none")
 _each_jitter: Any = partial(
-    key, 0.0, "0 to 4000", "random delay, without reordering", _jitter, both="link_jitter_ms",
+    key, 0.0, "0 to 4000", "random delay of each packet, up to this, without "
+                           "reordering", _jitter, both="link_jitter_ms",
     unit="ms")
 _each_buffer: Any = partial(
     key, None, "1 to 9999999", "the modem's buffer in packets", partial(
@@ -258,7 +262,8 @@ class Link(Record):
 
     link_down_trace: str = _each_trace()
     link_up_trace: str = _each_trace()
-    link_trace_end: str = key(ENDS[0], "`repeat`, `hold`", "what follows a trace's end",
+    link_trace_end: str = key(ENDS[0], "`repeat`, `hold`", "after the end of a trace: start "
+                                                           "again, or hold the last rate",
                               partial(one_of, choices=ENDS))
     link_down_access: str = _each_access()
     link_up_access: str = _each_access()
@@ -266,7 +271,8 @@ class Link(Record):
     link_up_loss: str = _each_loss()
     link_down_jitter_ms: float = _each_jitter()
     link_up_jitter_ms: float = _each_jitter()
-    link_outages_s: str = key("", "`10-12, 30-30.5`", "when it carries nothing", _outages,
+    link_outages_s: str = key("", "`10-12, 30-30.5`", "times in which the link carries nothing, "
+                                                      "in seconds of the run", _outages,
                               usual="none")
     modem_down_buffer_packets: int | None = _each_buffer()
     modem_up_buffer_packets: int | None = _each_buffer()

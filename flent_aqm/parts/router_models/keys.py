@@ -41,10 +41,10 @@ class Models(Record):
 
     router_model: str = key(
         IDEAL, "`ideal`, `omnia`, `mt7621`, `mt7988`, `12us`, `+NAME=VALUE`; `router_NAME` for "
-        "one parameter", "a [slow router](../router-models.md)", reader=_router,
+        "one parameter", "model of a [slow router](../router-models.md)", reader=_router,
         label="router model", heading="router", format=str)
-    client_model: str = key(IDEAL, "as `router_model`", "a slow client", _host)
-    server_model: str = key(IDEAL, "as `router_model`", "a slow server", _host)
+    client_model: str = key(IDEAL, "as `router_model`", "model of a slow client", _host)
+    server_model: str = key(IDEAL, "as `router_model`", "model of a slow server", _host)
 
     @property
     def by_host(self) -> dict[str, str]:

@@ -22,26 +22,28 @@ OWN_SUFFIX = ".py"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("tests", nargs="*", metavar="TEST",
-                        help="a speed test by name, or FILE.py with a Tool of yours")
+                        help="name of a speed test, or FILE.py with your own Tool")
     parser.add_argument("--all", action="store_true",
-                        help="all that this machine has, but those in browsers")
+                        help="score all speed tests that this machine has, except those in "
+                             "browsers")
     parser.add_argument("--client", metavar="COMMAND",
-                        help="a test of yours, such as 'mytest {host}:{port}'")
+                        help="command that starts your own test, such as 'mytest {host}:{port}'")
     parser.add_argument("--server", metavar="COMMAND",
-                        help="its server, such as 'mytestd -p {port}'")
+                        help="command that starts the test's server, such as 'mytestd -p {port}'")
     parser.add_argument("--reads", metavar="WHERE",
-                        help="its numbers in what the client prints, first the place, then the "
+                        help="the numbers in the client's output, first the place, then the "
                              "name: 'json: down.mbps=download_mbps up.mbps=upload_mbps "
                              "rtt=latency_ms', or \"text: 'Download: (.*) Mbit=download_mbps'\"")
-    parser.add_argument("--name", help="what the page calls it (default: the client's)")
+    parser.add_argument("--name", help="name of your own test on the page (default: the client's)")
     parser.add_argument("--longest", type=float, default=60.0, metavar="S",
-                        help="no run of it takes longer (default: %(default)g)")
+                        help="longest duration of a run of your own test (default: %(default)g)")
     parser.add_argument("--cells", default="core", metavar="SET",
                         help="core: 60 cells; small: 4; ten: 10 that real time keeps up with; "
                              "full: 576 (default: core)")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT",
                         help="only cells with this in their name, such as 50mbit-40ms; repeatable")
-    parser.add_argument("--seeds", metavar="N,...", help="each cell with these seeds")
+    parser.add_argument("--seeds", metavar="N,...", help="run each cell once with each of these "
+                                                         "seeds")
     parser.add_argument("--worst", metavar="WHAT", choices=("latency", "throughput"),
                         help="search the line on which its latency or throughput is farthest from "
                              "the truth, in place of the cells; the page keeps it")

@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "virtual time: it needs no root and changes nothing on this machine. Without COMMAND, a "
         "shell starts.")
     parser.add_argument("--no-servers", action="store_true",
-                        help="start no speed test servers, to try server_testbed, with which a "
-                             "sweep starts them itself")
+                        help="don't start speed test servers, because a sweep with "
+                             "server_testbed starts them itself")
     parser.add_argument("--wall-limit", metavar="S", type=float, default=defaults.WALL_LIMIT_S,
                         help="stop COMMAND after S seconds of wall time (default: %(default)g)")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")

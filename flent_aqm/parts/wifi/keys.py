@@ -106,9 +106,10 @@ class Wifi(Record):
         "", "`2x144.4+7.2`",
         "clients are stations of a modelled [Wi-Fi](../wifi.md) channel with these rates", _rates,
         usual="none")
-    wifi_ap: str = key("", "`fifo`, `fq_mac`, `airtime`", "how the access point queues",
+    wifi_ap: str = key("", "`fifo`, `fq_mac`, `airtime`", "queueing of the access point",
                        reader=_read_ap, usual="`airtime`")
-    wifi_phy: str = key("", "`n`, `ac`, `+NAME=VALUE`", "the channel's times and limits",
+    wifi_phy: str = key("", "`n`, `ac`, `+NAME=VALUE`", "timing and limits of the channel, by "
+                                                        "Wi-Fi generation",
                         reader=_read_phy, usual="`n`")
 
     @property

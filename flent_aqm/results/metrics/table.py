@@ -149,15 +149,16 @@ def _latency() -> Iterator[Metric]:
     for statistic, name in _STATISTIC_NAMES.items():
         yield Metric(f"latency_loaded_{statistic}_ms", partial(latency.loaded_ms,
                      statistic=statistic), "ms", LOWER,
-                     f"round trips of a probe (what others get) under load, {name}", _COMMON)
+                     f"round-trip time of the probe under load, {name}", _COMMON)
     for statistic, name in _STATISTIC_NAMES.items():
         yield Metric(f"latency_idle_{statistic}_ms", partial(latency.idle_ms,
                      statistic=statistic), "ms", LOWER,
-                     f"round trips of a probe (what others get) before the load, {name}", _COMMON)
+                     f"round-trip time of the probe before the load, {name}", _COMMON)
     for statistic in ("median", "mean", "p95", "p99"):
         yield Metric(f"latency_increase_{statistic}_ms", partial(latency.increase_ms,
                      statistic=statistic), "ms", LOWER,
-                     f"{_STATISTIC_NAMES[statistic]} under load less that before", _COMMON)
+                     "increase of latency under load over idle latency, "
+                     f"{_STATISTIC_NAMES[statistic]}", _COMMON)
 
 
 def _flows_own() -> Iterator[Metric]:
@@ -166,26 +167,27 @@ def _flows_own() -> Iterator[Metric]:
         for statistic in latency.FLOW_RTT_PERCENTILES:
             yield Metric(f"flow_rtt_{way}_{statistic}_ms", partial(
                          latency.flow_rtt_ms, direction=way, statistic=statistic), "ms", LOWER,
-                         f"round trips of the {way}'s own packets (what it gets itself), "
+                         f"round-trip time of the {way}'s own packets, "
                          f"{_STATISTIC_NAMES[statistic]}", "RFC 7323, pping")
         for statistic in queue.STATISTICS:
             yield Metric(f"queue_delay_{way}_{statistic}_ms", partial(
                          queue.delay_ms, direction=way, statistic=statistic), "ms", LOWER,
-                         f"time to send what stands in the {way}'s queue, "
+                         f"time that the {way}'s queue needs to send its backlog, "
                          f"{_STATISTIC_NAMES[statistic]}", _OURS)
         for statistic in ("mean", "max"):
             yield Metric(f"queue_standing_{way}_{statistic}_bytes", partial(
                          queue.standing_bytes, direction=way, statistic=statistic), "bytes", LOWER,
-                         f"what stands in the {way}'s queue, "
+                         f"backlog of the {way}'s queue, "
                          f"{_STATISTIC_NAMES[statistic]}", "tc(8)")
 
 
 def _steadiness() -> Iterator[Metric]:
     """Yield metrics of jitter, loss and glitches."""
     yield Metric("jitter_loaded_ms", lambda run: latency.mean_jitter_ms(run.loaded()),
-                 "ms", LOWER, "mean difference of neighbouring probes under load", _AIM)
+                 "ms", LOWER, "mean difference of successive round-trip times under load", _AIM)
     yield Metric("jitter_idle_ms", lambda run: latency.mean_jitter_ms(run.idle()),
-                 "ms", LOWER, "mean difference of neighbouring probes before the load", _AIM)
+                 "ms", LOWER, "mean difference of successive round-trip times before the "
+                              "load", _AIM)
     yield Metric("jitter_rfc3550_loaded_ms", lambda run: latency.smoothed_jitter_ms(run.loaded()),
                  "ms", LOWER, "smoothed jitter at the end of the load", "RFC 3550, 6.4.1")
     yield Metric("loss_loaded_pct", lambda run: latency.loss_pct(run.loaded()),
@@ -194,7 +196,7 @@ def _steadiness() -> Iterator[Metric]:
                  "%", LOWER, "probes lost before the load", "RFC 7680")
     for way in DIRECTIONS:
         yield Metric(f"udp_loss_{way}_pct", partial(latency.udp_loss_pct, direction=way), "%",
-                     LOWER, f"packets lost of the UDP flows of {way}", "RFC 7680")
+                     LOWER, f"share of the UDP {way}'s packets that were lost", "RFC 7680")
     for threshold_ms in latency.GLITCH_THRESHOLDS_MS:
         beyond = f"glitches of more than {threshold_ms} ms above the idle median"
         yield Metric(f"glitches_per_minute_{threshold_ms}ms", partial(
@@ -205,7 +207,7 @@ def _steadiness() -> Iterator[Metric]:
                      f"the longest of the {beyond}", _OURS)
         yield Metric(f"glitch_time_{threshold_ms}ms_pct", partial(
                      latency.glitch_time_pct, threshold_ms=threshold_ms), "%", LOWER,
-                     f"share of time in {beyond}", _OURS)
+                     f"share of the load's time inside {beyond}", _OURS)
 
 
 def _throughput() -> Iterator[Metric]:
@@ -213,30 +215,31 @@ def _throughput() -> Iterator[Metric]:
     for way in DIRECTIONS:
         yield Metric(f"throughput_{way}_mbps", partial(throughput.throughput_mbps,
                      direction=way), "Mbit/s", HIGHER,
-                     f"{way} as the test's tool reports it", "the tool")
+                     f"throughput of the {way}, as the test's tool reports it", "the tool")
     for way in DIRECTIONS:
         yield Metric(f"total_{way}_mbps", partial(throughput.total_mbps, direction=way), "Mbit/s",
-                     HIGHER, f"{way} of all flows together, cross traffic too, during the test",
+                     HIGHER, f"throughput of all {way} flows during the test, with cross traffic",
                      "arithmetic")
     for way in DIRECTIONS:
         yield Metric(f"utilisation_{way}_pct", partial(throughput.utilisation_pct,
                      direction=way), "%", HIGHER,
-                     f"{way} of all flows, of what TCP can carry at the link's rate",
+                     f"throughput of all {way} flows as a share of what TCP can carry at the "
+                     "link's rate",
                      "rate x 1448/1514")
         yield Metric(f"fairness_{way}", partial(throughput.fairness, direction=way), "",
-                     HIGHER, f"Jain's index over the flows of {way}, while all run",
+                     HIGHER, f"Jain's fairness index of the {way} flows, while all run",
                      "Jain et al., 1984")
         yield Metric(f"host_fairness_{way}", partial(throughput.host_fairness, direction=way), "",
-                     HIGHER, f"Jain's index over the hosts of {way}, while all their flows run",
+                     HIGHER, f"Jain's fairness index over each host's {way}, while all flows run",
                      "Jain et al., 1984")
         for name, function, what in (("least", throughput.least_host_mbps, "least"),
                                      ("most", throughput.most_host_mbps, "most")):
             yield Metric(f"host_{name}_{way}_mbps", partial(function, direction=way), "Mbit/s",
                          HIGHER if name == "least" else NEITHER,
-                         f"{way} of the host that got {what}", _OURS)
+                         f"{way} of the host with the {what} throughput", _OURS)
         yield Metric(f"synchronisation_{way}", partial(throughput.synchronisation,
                      direction=way), "", NEITHER,
-                     f"correlation of the throughput drops of the flows of {way}", _OURS)
+                     f"correlation of drops in throughput between the {way} flows", _OURS)
 
 
 def _speed_tests() -> Iterator[Metric]:
@@ -245,12 +248,12 @@ def _speed_tests() -> Iterator[Metric]:
         for field, unit, better, what in (
             ("throughput_mbps", "Mbit/s", HIGHER, "throughput"),
             ("latency_ms", "ms", LOWER, "latency (TCP's MinRTT)"),
-            ("retransmission_pct", "%", LOWER, "retransmission"),
+            ("retransmission_pct", "%", LOWER, "retransmitted bytes"),
         ):
             name, _, suffix = field.rpartition("_")
             yield Metric(f"ndt7_{name}_{way}_{suffix}", partial(
                          speedtests.ndt7, direction=way, field=field), unit, better,
-                         f"NDT7's {what} of the {way}", "ndt7 protocol v0.11",
+                         f"{what} of the {way}, as NDT7 reports it", "ndt7 protocol v0.11",
                          least=KERNEL_LEAST_MS if unit == "ms" else None)
     for way in DIRECTIONS:
         for what, function, description in (
@@ -275,7 +278,8 @@ def _live() -> Iterator[Metric]:
     for experience in ("streaming", "gaming", "rtc"):
         yield Metric(f"cloudflare_aim_{experience}",
                      partial(speedtests.cloudflare_points, experience=experience), "points",
-                     HIGHER, f"cloudflare: AIM score for {experience} by its own numbers", _AIM,
+                     HIGHER, f"cloudflare: AIM score for {experience}, from the client's own "
+                             "numbers", _AIM,
                      partial(grades.aim_word, experience))
 
 
@@ -288,8 +292,8 @@ def _scores() -> Iterator[Metric]:
     """Yield scores and grades that are computed from a run's samples."""
     for name, function, what, source in (
         ("rpm_ietf_estimate", rpm.ietf_estimate, "the IETF's formula", _RPM),
-        ("rpm_foreign_estimate", rpm.foreign_rpm, "its part of new connections", _RPM),
-        ("rpm_loaded_estimate", rpm.loaded_rpm, "its part of the loading flows", _RPM),
+        ("rpm_foreign_estimate", rpm.foreign_rpm, "the part measured on new connections", _RPM),
+        ("rpm_loaded_estimate", rpm.loaded_rpm, "the part measured on the loading flows", _RPM),
         ("rpm_goresponsiveness_estimate", rpm.goresponsiveness_estimate,
          "goresponsiveness' formula, trimmed means", _GO),
         ("rpm_goresponsiveness_p90_estimate", rpm.goresponsiveness_p90_estimate,
@@ -306,43 +310,46 @@ def _scores() -> Iterator[Metric]:
     for way in DIRECTIONS:
         yield Metric(f"aim_loaded_latency_{way}_ms", partial(grades.aim_loaded_latency_ms,
                      direction=way), "ms", LOWER,
-                     f"latency under {way} as Cloudflare has it", _AIM)
+                     f"latency under {way}, by Cloudflare's method", _AIM)
     yield Metric("dslreports_rise_ms", grades.dslreports_rise_ms, "ms", LOWER,
-                 "mean rise of both directions, with DSLReports' grade",
+                 "mean rise of latency in both directions, with DSLReports' grade",
                  "dslreports.com/faq/17930", grades.bufferbloat_grade)
     for phase in grades.LIBREQOS_PHASES:
         yield Metric(f"libreqos_rise_{phase}_ms", partial(
                      grades.libreqos_phase_rise_ms, phase=phase), "ms", LOWER,
-                     f"mean of the {phase} phase less idle's lower quartile, with "
-                     "LibreQoS' grade", _LIBREQOS, grades.bufferbloat_grade)
+                     f"mean latency of the {phase} phase less the lower quartile of idle latency, "
+                     "with LibreQoS' grade", _LIBREQOS, grades.bufferbloat_grade)
     yield Metric("libreqos_rise_ms", grades.libreqos_rise_ms, "ms", LOWER,
-                 "mean of the phases' rises, with the grade that a phase would get",
+                 "mean of the phases' rises of latency, with LibreQoS' grade",
                  _LIBREQOS, grades.bufferbloat_grade)
     yield Metric("libreqos_total", grades.libreqos_points, "points", HIGHER,
-                 "LibreQoS' total grade: mean of the phases', bounded by the idle link's",
+                 "LibreQoS' total grade: mean of the phases' grades, limited by that of idle "
+                 "latency",
                  _LIBREQOS, grades.libreqos_grade)
     yield Metric("qoo", grades.qoo, "points", HIGHER,
                  "Quality of Outcome for the draft's example application",
                  "draft-ietf-ippm-qoo")
     yield Metric("qoo_p99", lambda run: grades.qoo(run, grades.QOO_EXAMPLE_P99), "points", HIGHER,
-                 "the same without p99.9", "draft-ietf-ippm-qoo")
+                 "Quality of Outcome for the draft's example application, without its limit for "
+                 "p99.9", "draft-ietf-ippm-qoo")
 
 
 def _cross_traffic() -> Iterator[Metric]:
     """Yield metrics of cross traffic: calls, video, web pages."""
     for way in DIRECTIONS:
         yield Metric(f"call_lost_frames_{way}_pct", partial(cross.lost_frames_pct, direction=way),
-                     "%", LOWER, f"frames of the call's {way} of which a packet was lost", _OURS)
+                     "%", LOWER, f"share of frames of the call's {way} that lost a packet", _OURS)
         yield Metric(f"call_late_frames_{way}_pct", partial(cross.late_frames_pct, direction=way),
-                     "%", LOWER, f"frames of the call's {way} that came over "
-                     f"{cross.PLAYOUT_MS:g} ms behind the fastest packet", "ITU-T G.114")
+                     "%", LOWER, f"share of frames of the call's {way} that arrived more "
+                     f"than {cross.PLAYOUT_MS:g} ms later than the fastest packet would "
+                     "have", "ITU-T G.114")
     yield Metric("video_bitrate_mbps", cross.video_bitrate_mbps, "Mbit/s", HIGHER,
-                 "bit rate of adaptive video's picture, mean", _OURS)
+                 "mean bit rate that the adaptive video played", _OURS)
     yield Metric("video_stall_pct", cross.video_stall_pct, "%", LOWER,
-                 "share of time in which adaptive video stood still", _OURS)
+                 "share of time in which the adaptive video was stalled", _OURS)
     for statistic in ("median", "max"):
         yield Metric(f"page_time_{statistic}_ms", partial(cross.page_time_ms, statistic=statistic),
-                     "ms", LOWER, f"time that a web page took, {_STATISTIC_NAMES[statistic]}",
+                     "ms", LOWER, f"load time of a web page, {_STATISTIC_NAMES[statistic]}",
                      "Web Almanac 2024")
 
 
@@ -350,16 +357,17 @@ def _queue() -> Iterator[Metric]:
     """Yield metrics from the counters of the router's queue."""
     for way in DIRECTIONS:
         for name, function, unit, better, description in (
-            ("drops", queue.drops, "packets", NEITHER, "dropped"),
-            ("drop_pct", queue.drop_pct, "%", NEITHER, "dropped"),
-            ("marks", queue.marks, "packets", NEITHER, "marked (ECN)"),
-            ("requeues", queue.requeues, "packets", NEITHER, "requeued"),
-            ("backlog_bytes", queue.backlog_bytes, "bytes", NEITHER, "left standing"),
+            ("drops", queue.drops, "packets", NEITHER, "packets dropped"),
+            ("drop_pct", queue.drop_pct, "%", NEITHER, "share of packets dropped"),
+            ("marks", queue.marks, "packets", NEITHER, "packets marked (ECN)"),
+            ("requeues", queue.requeues, "packets", NEITHER, "packets requeued"),
+            ("backlog_bytes", queue.backlog_bytes, "bytes", NEITHER, ("bytes left in the queue "
+                                                                     "after the run")),
         ):
             stem, _, suffix = name.partition("_")
             yield Metric("_".join(filter(None, ("queue", stem, way, suffix))),
                          partial(function, direction=way), unit, better,
-                         f"by the router's queue in {way}: {description}", "tc(8)")
+                         f"{description}, router's {way} queue", "tc(8)")
 
 
 METRICS: Mapping[str, Metric] = {

@@ -37,10 +37,12 @@ class Hosts(Record):
         "[other traffic](tools.md#cross-traffic) on the line", parse_cross_traffic,
         label="cross traffic", heading="cross", format=with_or_without("cross traffic"))
     tcp_ecn: bool | str = key(False, "0, 1, `accecn`",
-                              "hosts ask for ECN, or for accurate ECN (RFC 9768)", _tcp_ecn)
-    ndt7_server: str = key("own", "`own`, `mlab`", "whose NDT7 server",
+                              "hosts request ECN (1), or accurate ECN (RFC 9768), for "
+                              "TCP", _tcp_ecn)
+    ndt7_server: str = key("own", "`own`, `mlab`", "NDT7 server: this package's own, or M-Lab's",
                            partial(one_of, choices=defaults.NDT7_SERVERS))
-    ndt7_cc: str = key("bbr", "`bbr`, `cubic`, `reno`", "congestion control of the own NDT7 server",
+    ndt7_cc: str = key("bbr", "`bbr`, `cubic`, `reno`", "congestion control of this package's "
+                                                        "NDT7 server",
                        partial(one_of, choices=defaults.NDT7_CCS))
 
     host_moderation_us: int = key(
@@ -48,8 +50,8 @@ class Hosts(Record):
         "least time between two receive interrupts of a host's network card",
         partial(whole, low=0, high=defaults.MOST_HOST_MODERATION_US), unit="µs")
 
-    host_gso: bool = key(False, "0, 1", "hosts send packets of up to 64 kB, which the router's "
-                         "queue gets whole (TSO, GSO)", flag)
+    host_gso: bool = key(False, "0, 1", "hosts send packets of up to 64 kB (TSO, GSO), which "
+                         "enter the router's queue whole", flag)
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
         """Raise ConfigError if ndt7_cc is given for an NDT7 server that this package doesn't

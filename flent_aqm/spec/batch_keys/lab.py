@@ -18,20 +18,24 @@ class Lab(Record):
 
     testbed: str = key(
         "virtual", "`virtual`, `netns`, `ssh://[user@]router[:port]`",
-        "lab, namespaces of this machine's kernel, or a router behind ssh", testbed,
+        "where runs are made: the virtual lab, namespaces of this machine's kernel, or a "
+        "router reached by ssh", testbed,
         format=str)
     kernel: str = key(
         STOCK, "names of `flent-aqm kernel list`",
-        "the lab's kernel; with several, each cell runs once per kernel", parse_kernel)
+        "kernel of the lab; with several kernels, each cell runs once on each", parse_kernel)
     seed: int | None = key(
-        None, "below 10^18", "of the lab's randomness", seed,
+        None, "below 10^18", "seed of all random numbers in the lab", seed,
         usual="computed from test, settings and repetition")
     server_testbed: str = key(
         "", "`ssh://[user@]server[:port]`",
-        "behind ssh: start the servers there, and add the base delay", server)
+        "with a router behind ssh: machine on which to start the servers and add the base "
+        "delay", server)
     dev_down: str = key(
-        "", "a device", "behind ssh: the download leaves through it", device,
+        "", "a device", "with a router behind ssh: its device through which the download "
+                        "leaves", device,
         usual="the one towards the client")
     dev_up: str = key(
-        "", "a device", "behind ssh: the upload leaves through it", device,
+        "", "a device", "with a router behind ssh: its device through which the upload "
+                        "leaves", device,
         usual="the one towards the server")

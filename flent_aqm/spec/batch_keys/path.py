@@ -37,10 +37,12 @@ class Path(Record):
 
     heading = "The line"
 
-    base_delay_ms: float = key(0.0, _DELAY, "added round trip, at the server, half each way", _far,
+    base_delay_ms: float = key(0.0, _DELAY, "added round-trip delay, half in each direction, at "
+                                            "the server", _far,
                                unit="ms", label="added delay, ms", heading="delay ms",
                                format="+{} ms".format)
-    dest2_delay_ms: float | None = key(None, _DELAY, "a second server `dest2`, farther by this",
+    dest2_delay_ms: float | None = key(None, _DELAY, "adds a second server `dest2`, whose "
+                                                     "round-trip delay is longer by this",
                                        _far, unit="ms", usual="none")
     # Packets overtake each other, as netem draws a delay for each.
     reorder_ms: float = key(0.0, "0 to 1000", "random delay of each packet at each server, up to "
@@ -50,12 +52,14 @@ class Path(Record):
     modem_down_mbps: float | None = _each_modem()
     modem_up_mbps: float | None = _each_modem()
     modem_down_buffer_ms: float = key(
-        defaults.MODEM_BUFFER_MS, "0 to 10000", "its drop-tail queue towards the client", delay,
+        defaults.MODEM_BUFFER_MS, "0 to 10000", "length of the modem's drop-tail queue for the "
+                                                "download", delay,
         unit="ms")
     modem_up_buffer_ms: float = key(
-        defaults.MODEM_BUFFER_MS, "0 to 10000", "the same towards the server", delay, unit="ms")
+        defaults.MODEM_BUFFER_MS, "0 to 10000", "length of the modem's drop-tail queue for the "
+                                                "upload", delay, unit="ms")
     topology: str = key(DUMBBELL, "`clients:N`, `parking_lot:N`, `subscribers:N`, file, links",
-                        "other [networks](../topology.md)", _topology)
+                        "the network of hosts and routers: [topologies](../topology.md)", _topology)
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
         """Raise ConfigError if reorder_ms is given with a delay that netem doesn't make."""

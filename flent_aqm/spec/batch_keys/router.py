@@ -133,7 +133,7 @@ def _burst(key: str, value: object) -> float:
 
 
 _each_rate: Any = partial(
-    key, _USUAL_MBPS, "0.064 to 40000, or `85%` of the modem's", "the shaper's rate",
+    key, _USUAL_MBPS, "0.064 to 40000, or `85%` of the modem's", "rate of the router's shaper",
     reader=_read_rate, both="rate_mbps", unit="Mbit/s", label="link rate", heading="Mbit/s",
     format="{} Mbit/s".format)
 
@@ -145,45 +145,52 @@ class Router(Record):
     heading = "The router and its queue"
 
     aqm: str = key("no_aqm", "a name of [queues](queues.md)",
-                   "queue on both devices of the router", reader=_read_aqm, heading="AQM",
+                   "queue (AQM) for both directions", reader=_read_aqm, heading="AQM",
                    format=str)
     # Given parameters as pairs of name and text, such as ("target", "10ms").
     aqm_parameters: Parameters = key(
         (), "see [queues](queues.md); `aqm_options`: words as tc takes them",
-        "parameter of the queue, `aqm_target = 10ms`", reader=_read_parameters,
+        "parameter of the queue, such as `aqm_target = 10ms`", reader=_read_parameters,
         shown="aqm_NAME", usual="the kernel's")
     # None: the same AQM as for the download.
-    up_aqm: str | None = key(None, "as `aqm`", "the upload's queue", reader=_read_up_aqm,
+    up_aqm: str | None = key(None, "as `aqm`", "queue (AQM) for the upload "
+                                               "alone", reader=_read_up_aqm,
                              usual="as `aqm`")
     up_aqm_parameters: Parameters = key(
-        (), "as `aqm_NAME`", "the upload's parameters", reader=_read_parameters,
+        (), "as `aqm_NAME`", "parameter of the upload's queue", reader=_read_parameters,
         shown="up_aqm_NAME", usual="as `aqm_NAME`")
     rate_down_mbps: float = _each_rate()
     rate_up_mbps: float = _each_rate()
-    shaper: str = key("htb", "`htb`, `hfsc`, `tbf`, `cake`, `none`", "what limits the rate",
+    shaper: str = key("htb", "`htb`, `hfsc`, `tbf`, `cake`, `none`", "the shaper, which limits "
+                                                                     "the rate",
                       partial(one_of, choices=defaults.SHAPERS))
     shaper_parameters: Parameters = key(
-        (), "see [queues](queues.md#shapers)", "parameter of the shaper, `shaper_overhead = 44`",
+        (), "see [queues](queues.md#shapers)", "parameter of the shaper, such as `shaper_overhead "
+                                               "= 44`",
         reader=_read_shaper_parameters, shown="shaper_NAME", usual="tc's")
     tbf_burst_ms: float | None = key(
         None, "up to 1000", "TBF's burst, as time at the rate; above a `bfifo` of 3028 bytes "
         "it is a policer", _burst, unit="ms", usual="1")
     tiers: int = key(1, "1, 3", "with 3, HTB or HFSC has three classes by DSCP",
                      lambda name, value: int(one_of(name, str(value), ("1", "3"))))
-    ingress: str = key("lan", "`lan`, `ifb`", "shape the download as it leaves, or as it arrives",
+    ingress: str = key("lan", "`lan`, `ifb`", "where the download is shaped: as it leaves to the "
+                                              "LAN, or as it arrives (IFB)",
                        partial(one_of, choices=defaults.INGRESSES))
-    burst_shaping: bool = key(False, "0, 1", "HTB with ceil 1.6 × rate, burst 15KB, cburst 30KB",
+    burst_shaping: bool = key(False, "0, 1", "let HTB exceed the rate in bursts: ceil 1.6 × rate, "
+                                             "burst 15KB, cburst 30KB",
                               flag, label="burst shaping", heading="burst",
                               format=with_or_without("burst shaping"))
-    txqueuelen: int | None = key(None, "packets", "length of the devices' queue", packets,
+    txqueuelen: int | None = key(None, "packets", "transmit queue length of the router's "
+                                                  "devices", packets,
                                  unit="packets", usual="the device's")
     # None: one queue. Behind ssh, the number that the router has.
     tx_queues: int | None = key(
-        None, "1 to 16", "transmit queues of the router's devices",
+        None, "1 to 16", "number of transmit queues of each of the router's devices",
         partial(whole, low=1, high=defaults.MOST_TX_QUEUES), usual="1")
     # Started when the router's queue is in place.
     router_program: str = key("", "a command",
-                              "a program on the router, such as a controller", command)
+                              "program to run on the router during the run, such as one that "
+                              "adapts the rate", command)
 
     def queue(self, role: str) -> tuple[str, Parameters]:
         """Return AQM and parameters of the device that shapes the direction `role` ("down" or

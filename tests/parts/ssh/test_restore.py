@@ -47,7 +47,8 @@ def test_state_is_read_by_its_sections() -> None:
 
 
 @pytest.mark.parametrize(("text", "output"), [
-    ("", "has no device, so it is cut off"), (f"@psched {PSCHED}\n", "has no device, so it is cut off"),
+    ("", "has no device, so it is cut off"), (f"@psched {PSCHED}\n", ("has no device, so it is cut "
+                                                                     "off")),
     ("@txqueuelen 5\n", "unexpected line '@txqueuelen 5'"),
     ("@\n", "unexpected line '@'"),
     ("@device a b\n", "unexpected line '@device a b'"),
