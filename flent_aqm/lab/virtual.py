@@ -288,7 +288,9 @@ def _check_has(scenario: Scenario) -> None:
                               f"{did_you_mean(name, {*QUEUES, *kinds})}")
         if queue_of(name).kind in absent:
             raise ConfigError(f"aqm: {name}: the kernel {scenario.lab.kernel}, Linux "
-                              f"{kernel.version}, has no {queue_of(name).kind}")
+                              f"{kernel.version}, has no {queue_of(name).kind}; choose another "
+                              "queue "
+                              "or kernel")
 
 
 def _check_can_nat(scenario: Scenario, kernel: NamedKernel | None) -> None:

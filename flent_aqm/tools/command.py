@@ -116,9 +116,14 @@ def _parse_pattern(word: str) -> Read:
     _refuse_unknown(word, name)
     try:
         groups = re.compile(pattern).groups
+    except re.error as fault:
+        raise ConfigError(f"--reads: {pattern[:60]!r} is not a regular expression: {fault}"
+                          ) from None
+    try:
         number = float(factor or 1)
-    except (re.error, ValueError) as fault:
-        raise ConfigError(f"--reads: {word[:60]!r}: {fault}") from None
+    except ValueError:
+        raise ConfigError(f"--reads: {word[:60]!r}: the factor {factor[:40]!r} is not a number"
+                          ) from None
     if groups != 1:
         raise ConfigError(f"--reads: {word[:60]!r} has {groups} groups; expected one group: "
                           "( and ) around the number")

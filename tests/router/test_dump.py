@@ -95,7 +95,8 @@ def test_answer_is_complete_with_its_end() -> None:
                                                                          "message")),
     (message(QDISC, bytes(8)), "cut off or damaged"),
     (message(QDISC, bytes(20)), "cut off or damaged"),
-    (message(QDISC, bytes(20) + struct.pack("=HH", 3, 1)), "an attribute of no length"),
+    (message(QDISC, bytes(20) + struct.pack("=HH", 3, 1)), ("an attribute of 3 bytes; expected 4 "
+                                                           "or more")),
 ], ids=["refused", "cut off", "too short a length", "half a head", "no kind", "no length"])
 def test_answer_that_is_damaged_is_refused(answer: bytes, output: str) -> None:
     """With what is wrong, and for ever no loop."""

@@ -181,7 +181,7 @@ def _latency_ms(one: Contestant, run: Run, way: str) -> float | None:
         if next((each for each in DIRECTIONS if each in name), "") == way and value:
             latencies_ms.append(60_000 / value if METRICS[name].unit == "RPM" else value)
     if any(value < 0 for value in latencies_ms):
-        raise BadResult(f"it shows {min(latencies_ms):g} ms of latency; expected 0 or more")
+        raise BadResult(f"the test shows {min(latencies_ms):g} ms of latency; expected 0 or more")
     return max(latencies_ms, default=None)
 
 

@@ -132,7 +132,7 @@ def read_flow(series: Series) -> Flow | None:
         # Flent's own tests don't record it. It is taken from the first interval to the last.
         start_s, end_s = float((at_s - length_s).min()), float(at_s.max())
     if end_s < start_s:
-        raise BadResult(f"{name!r} ends before it starts")
+        raise BadResult(f"the end of the flow {name!r} is before its start")
     lowered = name.lower()
     iperf3 = _object(meta.get("IPERF3"))
     return Flow(

@@ -25,7 +25,7 @@ def reported(run: Run, client: str, name: str) -> float:
     reports = [one.get("numbers") for one in (flow.speedtest for flow in run.speed_test)
                if one.get("client") == client]
     if not reports:
-        raise NotAvailable(f"the test is not {client}'s")
+        raise NotAvailable(f"the test did not run {client}")
     for numbers in reports:
         value = a_number(numbers.get(name)) if isinstance(numbers, dict) else None
         if value is not None:

@@ -122,6 +122,8 @@ def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
     while place + _ATTRIBUTE.size <= len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, place)
         if length < _ATTRIBUTE.size:
-            raise ParseError("the kernel's list of qdiscs has an attribute of no length")
+            raise ParseError(f"the kernel's list of qdiscs is damaged: an attribute of {length} "
+                             "bytes; "
+                             f"expected {_ATTRIBUTE.size} or more")
         yield kind & _TYPE_MASK, data[place + _ATTRIBUTE.size:place + length]
         place += (length + 3) & ~3

@@ -236,10 +236,12 @@ def test_text_is_read_by_patterns() -> None:
 
 @pytest.mark.parametrize(("reads", "message"), [
     ("text: 'Down: .* Mbit=download_mbps'", "has 0 groups; expected one"),
-    ("text: 'Down: (=download_mbps'", "missing ), unterminated subpattern"),
+    ("text: 'Down: (=download_mbps'", ("not a regular expression: missing ), unterminated "
+                                      "subpattern")),
     ("text: 'Down: (.*)=speed'", "unknown number 'speed'"),
     ("text: 'Down", "No closing quotation"),
     ("text: Down", "expected PATTERN=NUMBER"),
+    ("text: 'Down: (.*)=download_mbps*fast'", "the factor 'fast' is not a number"),
     (f"text: '{'D' * 300}(.*)=download_mbps'", "has 304 characters; expected"),
     ("json: download_mbps=down.mbps", "is in the wrong order; expected PLACE=NUMBER: down"),
     ("yaml: a=download_mbps", "expected 'json: PLACE=NUMBER"),
