@@ -82,7 +82,7 @@ def _copyright_of_kernel(kernel: Source) -> bytes:
                               stdin=unpacked.stdout, capture_output=True, check=False)
         unpacked.kill()
     if done.returncode:
-        raise SetupError(f"{deb}: no copyright file in it")
+        raise SetupError(f"{deb}: the package has no copyright file")
     return done.stdout
 
 

@@ -104,7 +104,7 @@ def parts(fetched: Path) -> Iterator[tuple[str, Path]]:
     kernel = find_kernel()
     if kernel.left_out:
         raise SetupError(f"the lab kernel is built without {', '.join(kernel.left_out)}: "
-                         "not a kernel to pass on")
+                         "a kernel to distribute needs all patches: run flent-aqm setup --update")
     for name in ("linux", "config", "kernel.json"):
         yield f"kernels/{kernel.hash}/{name}", kernel.path.with_name(name)
     irtt = (fetched / "bin" / "irtt").resolve()

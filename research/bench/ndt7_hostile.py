@@ -78,7 +78,7 @@ def _measure(server: str, misuse: str, test: str, client: int) -> tuple[float, f
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024, mbps
-    raise AssertionError("no VmHWM")
+    raise AssertionError("/proc/PID/status has no VmHWM")
 
 
 def _honest(test: str, client: int) -> float:

@@ -74,7 +74,8 @@ def read_packets(path: Path) -> Packets:
                          "with nanoseconds")
     records = numpy.frombuffer(body, _RECORD)
     if records.size and (records["captured"] != HEAD_BYTES).any():
-        raise ParseError(f"{path.name}: packets of other lengths than {HEAD_BYTES} bytes")
+        raise ParseError(f"{path.name}: expected {HEAD_BYTES} bytes of each packet, found other "
+                         "lengths")
     return records
 
 
@@ -93,7 +94,7 @@ def passage(entering: Path, leaving: Path) -> Passage:
     """
     came, left = read_packets(entering), read_packets(leaving)
     if not came.size:
-        raise ParseError(f"{entering.name}: no packet")
+        raise ParseError(f"{entering.name}: the capture has no packet")
     start = times_ns(came)[0]
     came_ns, left_ns = times_ns(came) - start, times_ns(left) - start
     _, numbered = numpy.unique(numpy.concatenate([_key(came), _key(left)]), return_inverse=True)

@@ -56,6 +56,6 @@ def iperf3_goodput_mbps(path: Path, from_s: float) -> float:
     # The last interval is shorter, or has only what was left in the queue.
     counted = counted[:-1]
     if not counted:
-        raise BadResult(f"{path.name}: no intervals after {from_s:g} s")
+        raise BadResult(f"{path.name}: iperf3 reported no intervals after {from_s:g} s")
     return float(sum(one["bytes"] for one in counted) * 8e-6
                  / sum(one["end"] - one["start"] for one in counted))

@@ -126,7 +126,7 @@ def acknowledged(capture: Path) -> tuple[float, float]:
     packets = read_packets(capture)
     packets = packets[packets["flags"] & (_ACK | _RST) == _ACK]
     if not packets.size:
-        raise BadResult(f"{capture.name}: no acknowledgements")
+        raise BadResult(f"{capture.name}: the capture has no acknowledgements")
     ports, counts = numpy.unique(packets["destination_port"], return_counts=True)
     packets = packets[packets["destination_port"] == ports[counts.argmax()]]
     seen_ns = times_ns(packets)

@@ -67,7 +67,7 @@ def _nothing(why_none: Sequence[str]) -> str:
         return "There are no runs."
     most, runs = reasons[0]
     of = "" if len(reasons) == 1 else f" (so in {runs} of {len(why_none)} runs)"
-    return (f"None of these runs tells its latency under load: {most}{of}. The tables below have "
+    return (f"None of these runs has a latency under load: {most}{of}. The tables below have "
             "the rest.")
 
 

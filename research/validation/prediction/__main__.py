@@ -78,7 +78,8 @@ def predict(folder: Path) -> tuple[str, list[str], Made]:
     runs = {name: in_lab(folder / name, router_model)
             for name, router_model in (("ideal", "ideal"), ("model", model))}
     if set(measured) != set(runs["model"]):
-        raise ConfigError(f"{folder}: not the cells of batches/prediction.batch; measure them anew")
+        raise ConfigError(f"{folder}: these runs are not the cells of batches/prediction.batch; "
+                          "measure them again")
     return ("\n".join(lines(folder, measured, runs, points, model)),
             list(table(measured, runs["ideal"], runs["model"], calibration=True)),
             made_of([run for cell in runs["model"].values() for run in cell.runs]))

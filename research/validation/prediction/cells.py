@@ -66,7 +66,7 @@ class Cell:
         if quantity == "goodput":
             mbps = ranked(METRICS["throughput_upload_mbps"].of(run))
             if mbps is None or isinstance(mbps, Unavailable):
-                raise ConfigError(f"{run.path}: no throughput there")
+                raise ConfigError(f"{run.path}: the run has no throughput")
             return float(mbps)
         # Not the metric, which omits p99 for short runs. Here the repetitions show how
         # uncertain it is.
