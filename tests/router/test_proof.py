@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.base.errors import RouterDisagrees
+from flent_aqm.base.errors import ParseError, RouterDisagrees
 from flent_aqm.router.expected import burst_bytes, ticks
 from flent_aqm.router.metadata import as_metadata
 from flent_aqm.router.printed import rate_text
@@ -152,6 +152,34 @@ def test_proof_when_one_parameter_differs_names_it(
     kind = requested.router.aqm.replace("no_aqm", "pfifo")
     assert {line.split(":")[0] for line in mismatches} == {"down", "up"}
     assert any(f": {kind} " in line for line in mismatches)
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_hfsc_as_shaper_is_proved_by_its_classes(form: str) -> None:
+    """The root class is none of ours; the rates are those of the curves."""
+    requested = Scenario().but(aqm="codel", shaper="hfsc", rate_down_mbps=100, rate_up_mbps=20)
+    obeyed = parse_read_back((GOLDEN / form / "shaper_hfsc.txt").read_text())
+    assert differences(requested, obeyed) == []
+    [only] = obeyed.directions["up"].classes
+    assert (only.handle, only.parent, only.leaf, only.rate, only.ceil) == (
+        "1:1", "root", "10:", "20Mbit", "20Mbit")
+    assert (only.burst_ticks, only.cburst_ticks, only.overhead_bytes, only.mpu_bytes) == (
+        0, 0, 0, 0)
+    assert only.counters["packets"] > 1000
+    assert {line.split(" reports")[0] for line in differences(
+        requested.but(rate_up_mbps=21.0), obeyed)} == {
+        "up: rate: asked for 21Mbit, the kernel",
+        "up: ceil: asked for 21Mbit, the kernel"}
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_hfsc_with_another_curve_is_refused(form: str) -> None:
+    """Two slopes, or no upper limit, are no rate."""
+    text = (GOLDEN / form / "shaper_hfsc.txt").read_text()
+    for changed in (text.replace("ls m1 0bit", "ls m1 1Mbit"), text.replace("period", "since")):
+        assert changed != text
+        with pytest.raises(ParseError, match="expected a class of HFSC with ls and ul of one sl"):
+            parse_read_back(changed)
 
 
 @pytest.mark.parametrize("form", ["json", "text"])

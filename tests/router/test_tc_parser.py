@@ -88,6 +88,23 @@ def test_offloads_when_ethtool_is_missing_are_unknown() -> None:
     assert up.offloads == {"tso": False, "gso": None, "gro": False}
 
 
+def test_offloads_that_are_on_or_off_are_told_apart() -> None:
+    """Each by itself: an offload that is on hides the queue."""
+    up = parse_read_back(TEXT.replace("@gso off", "@gso on")).directions["up"]
+    assert up.offloads == {"tso": False, "gso": True, "gro": False}
+
+
+def test_threshold_of_a_field_is_read_from_texts_hexadecimal_as_json_has_it() -> None:
+    """fq_codel's ce_threshold_selector, 0x10/0x1f in text."""
+    [queue] = parse_qdiscs_text(
+        "qdisc fq_codel 10: parent 1:1 limit 10240p flows 1024 quantum 1514 target 5ms "
+        "interval 100ms memory_limit 32Mb ce_threshold_selector 0x10/0x1f drop_batch 64 \n"
+        " Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n backlog 0b 0p requeues 0\n",
+        "up")
+    assert (queue.parameters["ce_threshold_selector"],
+            queue.parameters["ce_threshold_mask"]) == ("16", "31")
+
+
 def test_classes_when_there_are_none_or_several_are_counted_right() -> None:
     """Empty text has none; a second class's counters are its own."""
     text = "class" + TEXT.split("\nclass")[-1].removesuffix("@end\n")
@@ -104,7 +121,8 @@ def test_psched_when_ticks_are_nanoseconds_ignores_the_hack_for_old_tc() -> None
 
 
 @pytest.mark.parametrize(("text", "rate"), [
-    ("64bit", 64), ("768Kbit", 768_000), ("100Mbit", 10**8), ("40Gbit", 4 * 10**10)])
+    ("64bit", 64), ("768Kbit", 768_000), ("100Mbit", 10**8), ("40Gbit", 4 * 10**10),
+    ("2Tbit", 2 * 10**12)])
 def test_rate_when_printed_with_a_unit_is_read_in_bit_per_s(text: str, rate: int) -> None:
     """tc's units are powers of 1000."""
     assert bit_per_s(text) == rate

@@ -20,7 +20,7 @@ from flent_aqm.lab import virtual
 from flent_aqm.lab.virtual import Lab, VirtualTestbed
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
-from flent_aqm.router.hook import apply_command, apply_words, read_back_command, routers_of
+from flent_aqm.router.hook import apply_command, apply_words, read_back_command
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
 from flent_aqm.spec.cell import derive_seed
@@ -280,11 +280,3 @@ def test_proof_notices_one_subscribers_queue_that_differs() -> None:
     faults = "; ".join(differences(scenario, parse_read_back(f"{after}@end\n")))
     assert "up: fq_codel limit: asked for 10240 packets, the kernel reports 77 packets" in faults
     assert "class 1:1003 rate" in faults
-
-
-def test_routers_of_a_parking_lot_are_all_asked() -> None:
-    """The hook gets their names, and the proof reads each."""
-    scenario = Scenario.from_settings({"topology": "parking_lot:3"})
-    assert routers_of(scenario) == ("router", "router2", "router3")
-    assert "routers=router,router2,router3" in apply_words(scenario)
-    assert read_back_command(scenario, "router3")[-1] == "routers=router3"

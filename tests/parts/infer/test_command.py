@@ -57,6 +57,11 @@ def test_json_has_probabilities_that_add_up(tmp_path: Path) -> None:
         assert sum(one["probabilities"].values()) == pytest.approx(1, abs=0.003)
         assert (one["depth_ms"] is not None) == (one["answer"] == DROP_TAIL)
         assert one["deciding"] in one["features"]
+        for value, digits in ((one["probability"], 3), (one["depth_ms"] or 0, 1),
+                              (one["throughput_mbps"], 3),
+                              *((share, 3) for share in one["probabilities"].values()),
+                              *((value, 6) for value in one["features"].values())):
+            assert value == round(value, digits)
 
 
 def test_archive_of_mlab_is_read_with_its_folder(tmp_path: Path) -> None:

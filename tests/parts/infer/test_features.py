@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The features of a download, worked out by hand from a few samples."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy
+import pytest
+
+from flent_aqm.parts.infer.features import FEATURES, features
+from flent_aqm.parts.infer.reading import Download
+
+# In the interval before each sample 1 Mbit/s is acknowledged, at first 2. In flight is what the
+# queue's delay takes at 1 Mbit/s.
+RISE_MS = numpy.array([20.0, 40, 10, 20, 30, 40, 20, 10])
+ACKED = 125_000 + 62_500 * numpy.arange(8.0)
+RETRANSMITTED = numpy.array([0.0, 1448, 1448, 1448, 4344, 4344, 5792, 5792])
+WORKED = Download(
+    name="worked", bbr=False, at_s=numpy.arange(1, 9) / 2, rtt_ms=10 + RISE_MS,
+    min_rtt_ms=numpy.array([12.0] * 7 + [10.0]), acked_bytes=ACKED,
+    sent_bytes=ACKED + RETRANSMITTED + 125 * RISE_MS, retransmitted_bytes=RETRANSMITTED)
+
+
+def download(at_s: list[float], rise_ms: list[float]) -> Download:
+    """A download without losses, of 1 Mbit/s, and with nothing in flight."""
+    at = numpy.array(at_s)
+    acked = 125_000 * at
+    return Download(name="", bbr=True, at_s=at, rtt_ms=10.0 + numpy.array(rise_ms),
+                    min_rtt_ms=numpy.full(at.size, 10.0), acked_bytes=acked, sent_bytes=acked,
+                    retransmitted_bytes=numpy.zeros(at.size))
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    ("bbr", 0), ("base_rtt_ms", 10), ("rate_mbps", 1),
+    # The six rises from 1.5 s on are 10, 10, 20, 20, 30 and 40.
+    ("rise_q10_ms", 10), ("rise_q50_ms", 20), ("rise_q90_ms", 35), ("rise_max_ms", 40),
+    ("rise_q50_relative", 2), ("rise_q90_relative", 3.5), ("near_top", 1 / 6),
+    ("rise_variation", sqrt(3500 / 6 - (130 / 6) ** 2) / (130 / 6)),
+    # 10, 20, 30, 40, 20 against 20, 30, 40, 20, 10.
+    ("rise_autocorrelation", 120 / 520),
+    ("start_peak_ms", 40), ("start_peak_by_late", 40 / 35), ("early_rate", 2),
+    ("rate_variation", 0),
+    ("loss_start", 1448 / 193_948), ("loss_late", 4344 / 375_594), ("loss_intervals", 2 / 6),
+    ("loss_burst", 1.5),
+    # After the first loss the rises are 30, 40, 20, 10, from the third sample on; 40 at it.
+    ("first_fall", 25 / 40),
+    # 30 and 40, of the samples before and at the two late losses; a spread needs three.
+    ("rise_at_loss", 35 / 40), ("rise_spread_at_loss", -1),
+    ("follows_in_flight", 1), ("in_flight", 2),
+    ("imc_difference", 20 / 50), ("imc_variation", 10 / 40),
+])
+def test_feature_of_worked_samples(name: str, value: float) -> None:
+    assert features(WORKED)[name] == pytest.approx(value, abs=1e-9)
+
+
+def test_download_without_losses_has_no_values_of_losses() -> None:
+    """And a rise that never changes is correlated with nothing."""
+    found = features(download([1.0, 2, 3, 4, 5, 6], [7] * 6))
+    assert {name: found[name] for name in (
+        "rise_at_loss", "rise_spread_at_loss", "loss_burst", "loss_late", "loss_start",
+        "loss_intervals", "first_fall", "follows_in_flight", "rise_autocorrelation", "in_flight",
+    )} == {"rise_at_loss": -1, "rise_spread_at_loss": -1, "loss_burst": 0, "loss_late": 0,
+           "loss_start": 0, "loss_intervals": 0, "first_fall": -1, "follows_in_flight": 0,
+           "rise_autocorrelation": 0, "in_flight": 0}
+
+
+def test_spread_at_three_losses_is_that_of_their_rises() -> None:
+    """10, 20 and 30 ms, each the higher one of the sample and the one before."""
+    one = download([2.0, 3, 4, 5, 6, 7], [0, 10, 0, 20, 0, 30])
+    one.retransmitted_bytes[:] = [0, 1, 1, 2, 2, 3]
+    assert features(one)["rise_spread_at_loss"] == pytest.approx(sqrt(200 / 3) / 20)
+
+
+def test_loss_in_the_first_interval_counts() -> None:
+    """Before it nothing was sent."""
+    one = download([0.5, 2, 3, 4, 5], [1, 2, 3, 4, 5])
+    one.retransmitted_bytes[:] = 1000
+    assert features(one)["loss_start"] == pytest.approx(1000 / 62_500)
+
+
+@pytest.mark.parametrize(("at_s", "rise_ms", "median_ms"), [
+    ([0.5, 1.0, 1.5, 2.0, 2.5, 3.0], [0, 0, 10, 20, 30, 40], 25),
+    # Only three are late enough, so the second half counts.
+    ([0.5, 1.0, 1.4, 1.5, 2.0, 2.5], [0, 0, 0, 10, 50, 30], 30),
+    ([0.1, 0.2, 0.3, 0.4], [90, 90, 10, 20], 15),
+])
+def test_samples_after_the_search_for_the_rate_count_or_the_second_half(
+        at_s: list[float], rise_ms: list[float], median_ms: float) -> None:
+    """Four samples suffice, also for the correlation with the next one."""
+    found = features(download(at_s, rise_ms))
+    assert found["rise_q50_ms"] == pytest.approx(median_ms)
+    if len(at_s) == 6 and at_s[2] == 1.5:
+        assert found["rise_autocorrelation"] == pytest.approx(1)
+
+
+def test_round_trip_of_nothing_counts_as_a_tenth_of_a_millisecond() -> None:
+    one = download([2.0, 3, 4, 5], [1, 1, 1, 1])
+    one.rtt_ms[:], one.min_rtt_ms[:] = 0.3, 0.0
+    assert features(one)["base_rtt_ms"] == 0.1
+    assert features(one)["rise_q50_relative"] == pytest.approx(2)
+
+
+@pytest.mark.parametrize(("name", "value", "text"), [
+    ("near_top", 0.5, "50 %"), ("near_top", 0.1, "10 %"), ("near_top", 0.0994, "9.9 %"),
+    ("rise_q50_ms", 12.345, "12.3 ms"), ("rise_autocorrelation", 0.98765, "0.988")])
+def test_value_is_shown_with_its_unit(name: str, value: float, text: str) -> None:
+    assert FEATURES[name].shown(value) == text
