@@ -15,8 +15,11 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.kernels.verdict.chance import failed_more
 from flent_aqm.results.grouping import NEVER, TITLE, setting, shown
 from flent_aqm.results.score.shown import ScoredFile
+from flent_aqm.spec.scenario import KEYS
 
 SEED = "seed"
+# A setting that every run of a sweep records.
+TESTBED = "testbed"
 NOTHING = "-"  # of a setting that a run doesn't have
 
 
@@ -138,4 +141,8 @@ def _values(runs: Sequence[ScoredFile], name: str) -> set[str]:
 
 def _shown(run: ScoredFile, name: str) -> str:
     value = setting(run.settings, name)
+    if value is None and TESTBED in run.settings and name in KEYS:
+        # A run of a version that did not have the key yet.
+        default = KEYS[name].default
+        value = default if isinstance(default, bool | int | float | str) else None
     return NOTHING if value is None else shown(value)

@@ -31,6 +31,7 @@ from flent_aqm.parts.kernels.verdict.exercised import Exercised, unknown
 from flent_aqm.parts.kernels.verdict.page import first_words, html, markdown, sentence
 from flent_aqm.parts.kernels.verdict.pairs import pair
 from flent_aqm.results import status
+from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.setup.kernel.coverage import Change as ChangedFile
@@ -42,7 +43,8 @@ Change = Callable[[str, str, float], float]
 
 
 def side(draw: int, change: Change = lambda cell, metric, value: value,
-         seeds: Iterable[int] = SEEDS, noise: float = 0.01, **settings: str) -> list[ScoredFile]:
+         seeds: Iterable[int] = SEEDS, noise: float = 0.01, **settings: Setting
+         ) -> list[ScoredFile]:
     """Forty runs whose metrics scatter by 3 %, around another value in each cell. The seed
     alone decides that, as it does in the lab, but for noise. Each metric has chance of its own, so
     that another one more changes nothing for it."""
@@ -460,6 +462,17 @@ def test_another_tc_or_version_is_named_first(
             path.write_bytes(gzip.compress(json.dumps(whole).encode(), 1))
     main(["verdict", "--no-coverage", "--base", sides[0], "--test", sides[1]])
     assert capsys.readouterr().out.replace("\\", "").startswith(words)
+
+
+def test_runs_of_a_version_without_a_key_are_partners_of_those_with_its_default() -> None:
+    """But of no others, and a setting that isn't a key may be missing for any reason."""
+    old = side(1, testbed="virtual")
+    compared = pair(old, side(2, testbed="virtual", host_gso=False, reorder_ms=0.0))
+    assert (compared.pairs, compared.compared) == (len(old), {})
+    assert pair(old, side(2, testbed="virtual", host_gso=True)).compared == {
+        "host_gso": ("off", "on")}
+    assert pair(old, side(2, testbed="virtual", colour="red")).compared == {
+        "colour": ("-", "red")}
 
 
 def test_nothing_missing_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
