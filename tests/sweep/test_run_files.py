@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The files of a run, made of what a testbed returned: metadata with its units, the log, and
+nothing that counts as done if the run failed. Without a lab; the data file is one of the lab's."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.errors import BadResult, LabError, StorageError
+from flent_aqm.lab.place import CommandResult
+from flent_aqm.lab.protocol import Facts
+from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.sweep.resumed import set_aside_unfinished
+from flent_aqm.sweep.run import (
+    LONGEST_CAUSE,
+    RunOutput,
+    SweepFacts,
+    first_error_of_flent,
+    write_files,
+)
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs" / "iperf3_upload.flent.gz"
+FACTS = SweepFacts(Facts(kernel={"version": "7.3.4", "hash": "abc"}, hosts={"cc": "cubic"}),
+                   {"iperf3": "3.12"})
+COMMAND = CommandResult(status=0, virtual_s=7.5, wall_s=1.23456, models={"links": {"lost": 3}},
+                        host_moderation_us={"client": 50}, coverage={32: 1, 16: 5})
+
+
+def cell_in(folder: Path) -> Cell:
+    return Cell(name="run", folder=folder, test_name="iperf3_upload",
+                scenario=Scenario.from_settings({"aqm": "codel", "rate_mbps": 20, "seed": 7}),
+                settings={"HOSTS": ["server"], "LENGTH": 3}, commands=ROUTER_COMMAND,
+                metadata={"TITLE": "of the batch"}, length_s=5)
+
+
+def from_guest(**metadata: Any) -> bytes:
+    """A data file as Flent wrote it in the guest."""
+    data = json.loads(gzip.decompress(GOLDEN.read_bytes()))
+    aqm = data["metadata"]["AQM"]
+    data["metadata"]["AQM"] = {key: aqm[key] for key in ("requested", "before", "after")}
+    data["metadata"] |= metadata
+    return json.dumps(data).encode()
+
+
+def output(data: bytes | None, fault: str = "") -> RunOutput:
+    return RunOutput(data, COMMAND, fault, "--- flent\nit ran\n", b"tools", b"capture")
+
+
+def metadata_of(cell: Cell) -> Mapping[str, Any]:
+    metadata: dict[str, Any] = json.loads(gzip.decompress(cell.data_file.read_bytes()))["metadata"]
+    return metadata
+
+
+def test_finished_run_has_all_its_files_and_counts_as_done(tmp_path: Path) -> None:
+    """In a folder that need not exist; no temporary file stays."""
+    cell = cell_in(tmp_path / "new" / "folder")
+    finished = write_files(output(from_guest()), cell, FACTS)
+    assert (finished.cell, finished.virtual_s, finished.wall_s) == (cell, 7.5, 1.23456)
+    assert {path.name for path in cell.folder.iterdir()} == {path.name for path in (
+        cell.data_file, cell.log_file, cell.tools_log_file, cell.capture_file)}
+    assert cell.log_file.read_text() == "--- flent\nit ran\n"
+    assert cell.tools_log_file.read_bytes() == b"tools"
+    assert cell.capture_file.read_bytes() == b"capture"
+    data = json.loads(gzip.decompress(cell.data_file.read_bytes()))
+    data["metadata"]["AQM"]["requested"] = json.loads(json.dumps(cell.scenario.as_dict()))
+    cell.data_file.write_bytes(gzip.compress(json.dumps(data).encode()))
+    assert list(set_aside_unfinished({cell.data_file: cell})) == []
+
+
+def test_metadata_has_what_only_the_host_knows(tmp_path: Path) -> None:
+    """Durations in seconds to a millisecond, reports of the path, versions, and the schema that
+    readers of this version take."""
+    cell = cell_in(tmp_path)
+    write_files(output(from_guest()), cell, FACTS)
+    metadata = metadata_of(cell)
+    aqm = metadata["AQM"]
+    assert (metadata["TITLE"], metadata["DATA_FILENAME"]) == ("of the batch", "run.flent.gz")
+    assert (aqm["schema"], aqm["virtual_s"], aqm["wall_s"]) == (1, 7.5, 1.235)
+    assert aqm["kernel"] == {"version": "7.3.4", "hash": "abc"}
+    assert aqm["tools"] == {"iperf3": "3.12"}
+    assert aqm["hosts"] == {"cc": "cubic", "moderation_us": {"client": 50}}
+    assert aqm["links"] == {"lost": 3}
+    assert aqm["coverage"] == [[16, 5], [32, 1]]
+    assert aqm["run"]["test"] == "iperf3_upload"
+    assert "router_model" not in aqm
+    finished_at = datetime.datetime.fromisoformat(aqm["finished_at"])
+    assert abs(datetime.datetime.now(datetime.UTC) - finished_at) < datetime.timedelta(hours=1)
+
+
+def test_run_in_real_time_has_neither_model_nor_seed(tmp_path: Path) -> None:
+    cell = cell_in(tmp_path)
+    command = replace(COMMAND, virtual_s=None, models={}, host_moderation_us={}, coverage={})
+    write_files(replace(output(from_guest()), command=command), cell, FACTS)
+    aqm = metadata_of(cell)["AQM"]
+    assert (aqm["virtual_s"], aqm["router_model"], aqm["seed"]) == (None, None, None)
+    assert aqm["hosts"]["moderation_us"] is None
+    assert "coverage" not in aqm
+
+
+def test_speed_test_ends_with_its_last_result_and_the_capture_has_its_name(tmp_path: Path) -> None:
+    """Flent records the longest time that a client may take, and the guest's name of the file."""
+    data = json.loads(from_guest())
+    data["metadata"]["TOTAL_LENGTH"] = 1000.0
+    series = data["metadata"]["SERIES_META"]["TCP upload"]
+    series |= {"SPEEDTEST": {}, "CAPTURE": {"file": "guest.pcap"}}
+    cell = cell_in(tmp_path)
+    write_files(output(json.dumps(data).encode()), cell, FACTS)
+    metadata = metadata_of(cell)
+    assert metadata["TOTAL_LENGTH"] == max(data["x_values"])
+    assert metadata["SERIES_META"]["TCP upload"]["CAPTURE"]["file"] == cell.capture_file.name
+    other = cell_in(tmp_path / "other")
+    write_files(output(from_guest(TOTAL_LENGTH=1000.0)), other, FACTS)
+    assert metadata_of(other)["TOTAL_LENGTH"] == 1000
+
+
+@pytest.mark.parametrize(("made", "why"), [
+    (output(None, "the guest was killed"), "the guest was killed"),
+    (replace(output(from_guest(), "no network"), command=None), "no network"),
+    (output(from_guest(FAILED_RUNNERS=1)), "1 of the test's tools gave no data"),
+    (output(from_guest(AQM={"before": {}})), "no read-back of the router"),
+    (output(b"{"), "."),
+])
+def test_failed_run_has_a_log_with_its_cause_and_no_data_file(
+        tmp_path: Path, made: RunOutput, why: str) -> None:
+    """So that --batch-resume makes it again."""
+    cell = cell_in(tmp_path)
+    with pytest.raises((LabError, BadResult), match=re.escape(why)) as raised:
+        write_files(made, cell, FACTS)
+    assert cell.log_file.read_text() == f"--- flent\nit ran\n--- failed\n{raised.value}\n"
+    assert not cell.data_file.exists()
+
+
+def test_folder_that_cannot_be_written_ends_the_sweep(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(StorageError, match=r"can't write to the results folder .*taken"):
+        write_files(output(from_guest()), cell_in(tmp_path / "taken"), FACTS)
+
+
+@pytest.mark.parametrize(("text", "cause"), [
+    ("ERROR: Essential command x failed.\nOutput:\n tc: no such\n device.\nERROR: later",
+     "tc: no such device"),
+    ("ERROR: Essential command x failed.\nOutput:\n " + "x" * 5000, "x" * LONGEST_CAUSE),
+    ("fine\nERROR: Connection refused\nlast", "Connection refused"),
+    ("fine\nlast", "Flent wrote no data file; its last words: last"),
+    ("", "Flent wrote no data file; its last words: none"),
+])
+def test_cause_of_a_run_without_a_file_is_the_first_error(text: str, cause: str) -> None:
+    assert first_error_of_flent(text) == cause
