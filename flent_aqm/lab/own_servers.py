@@ -107,13 +107,13 @@ def _words(text: str) -> list[str]:
     except ValueError as fault:
         raise ConfigError(f"--server: {text[:60]!r}: {fault}") from None
     if not words:
-        raise ConfigError("--server: the command is empty; expected one such as "
+        raise ConfigError("--server: the command is empty; expected a command such as "
                           "'./server 0.0.0.0:4433'")
     if shutil.which(words[0]) is None:
         path = Path(words[0])
-        raise ConfigError(f"--server: {words[0][:200]} may not be executed; allow it: chmod +x "
+        raise ConfigError(f"--server: {words[0][:200]} is not executable; run: chmod +x "
                           f"{shlex.quote(words[0])[:200]}" if path.is_file() else
-                          f"--server: there is no program {words[0][:200]!r}; give its path")
+                          f"--server: no program {words[0][:200]!r} on PATH; give its path")
     return words
 
 

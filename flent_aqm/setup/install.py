@@ -29,6 +29,10 @@ _STAGING = "staging-"
 # Handles of the locks of cache folders that this process holds.
 _handles: dict[Path, int] = {}
 _FULL = (errno.ENOSPC, errno.EDQUOT)  # these errors of write() have no file name
+# Error -> what the user can do. For all others the file or folder is to be made writable.
+_TO_DO = {**dict.fromkeys(_FULL, "make room"),
+          **dict.fromkeys((errno.ENOTDIR, errno.EEXIST, errno.EISDIR),
+                          "remove the file or folder of that name")}
 
 
 @contextmanager
@@ -113,9 +117,9 @@ def is_held(folder: Path) -> bool:
 
 def _unwritable(error: OSError, cache: Path) -> SetupError:
     """Return the SetupError for a file or folder that can't be written."""
-    return SetupError(f"{os.fsdecode(error.filename or cache)}: can't be written: "
-                      f"{error.strerror}; make it writable, or set XDG_CACHE_HOME to another "
-                      "folder")
+    return SetupError(f"{os.fsdecode(error.filename or cache)}: {error.strerror}; "
+                      f"{_TO_DO.get(error.errno or 0, 'make it writable')}, or set XDG_CACHE_HOME "
+                      "to another folder")
 
 
 def _open_lock(path: Path) -> int:

@@ -57,7 +57,7 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
         version = tc_version(wrapper)
         if version < OLDEST:
             fault = (f"is of iproute2 {version[0]}.{version[1]}, older than 6.18" if any(version)
-                     else "can't be started on this machine")
+                     else "prints no version of iproute2 by tc -V; expected 6.18 or newer")
             raise SetupError(f"tc of package version {packages[0].version} {fault}")
         target = cache / "tools" / f"iproute2-{packages[0].version}"
         install.publish(result, target, lambda folder: _is_whole(folder / "tc"))

@@ -117,13 +117,13 @@ def test_locked_when_something_else_is_in_the_way_names_it(tmp_path: Path) -> No
     with (pytest.raises(SetupError, match=r"apt/lists: Not a directory; remove .*XDG_CACHE_HOME"),
           install.locked(tmp_path)):
         (tmp_path / "apt" / "lists").mkdir()
-    with pytest.raises(SetupError, match="No space left"), install.locked(tmp_path):
+    with pytest.raises(SetupError, match=r"No space left .*; make room, or"), install.locked(tmp_path):
         raise OSError(errno.ENOSPC, "No space left on device")
     with pytest.raises(FileNotFoundError), install.locked(tmp_path):
         (tmp_path.parent / "absent" / "file").touch()
     (tmp_path / "lock").unlink()
     (tmp_path / "lock").mkdir()
-    with pytest.raises(SetupError, match="lock: Is a directory"), install.locked(tmp_path):
+    with pytest.raises(SetupError, match="lock: Is a directory; remove"), install.locked(tmp_path):
         pass
 
 

@@ -202,5 +202,5 @@ def test_files_of_other_machines_are_not_unpacked(tmp_path: Path) -> None:
 def test_package_that_is_not_installed_is_refused(tmp_path: Path) -> None:
     """By its name; so is one without a tarball."""
     for name in ("linux-source-0.0", "dpkg"):
-        with pytest.raises(SetupError, match=f"{name} is not installed, or has no"):
+        with pytest.raises(SetupError, match=f"{name} is not installed, or lacks"):
             InstalledOrigin(name, tmp_path)

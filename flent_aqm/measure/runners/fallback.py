@@ -16,6 +16,6 @@ def warn_of_netperf(series: Mapping[str, Mapping[str, Any]]) -> None:
     if any(about.get("RUNNER") == _RUNNER and about.get("UNITS") == _UNITS
            for about in series.values()):
         logging.getLogger("flent.aggregators").warning(
-            "UDP latency was measured with netperf UDP_RR, as irtt is missing here or doesn't "
-            "answer on the server. UDP_RR stands still after a lost packet and can't count losses: "
-            "install irtt here and run 'irtt server' there.")
+            "UDP latency was measured with netperf UDP_RR, because irtt is not installed on this "
+            "machine, or doesn't answer on the server. UDP_RR stops after a lost packet, and can't "
+            "count losses: install irtt on this machine, and run 'irtt server' on the server.")

@@ -164,4 +164,4 @@ def check_kinds(facts: Facts, kinds: Collection[str], instead: str = "") -> None
     if lacking:
         without = f"; to leave it out: {instead}" if instead else ""
         raise TestbedError(f"the router lacks {', '.join(lacking)}; "
-                           f"flent-aqm doctor --testbed tells what it has{without}")
+                           f"flent-aqm doctor --testbed shows what it has{without}")

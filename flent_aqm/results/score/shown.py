@@ -341,7 +341,8 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
                 low, high = (f"{metric.text(summarise(group).median)} in {len(group)}"
                              for group in found)
                 console.print(Text(f"  {' '.join(map(shown, key))}: its runs fall into two groups, "
-                                   f"{low} and {high} runs, and a median is no typical value"))
+                                   f"{low} and {high} runs, so that the median is not a typical "
+                                   "value"))
         if name.startswith("throughput_") and any(shares_line(one.settings) for one in scored):
             console.print(Text("  no comparison, because test and cross traffic share the line: "
                                f"compare {name.replace('throughput', 'total')}, and fairness"))

@@ -106,7 +106,7 @@ def test_server_that_never_stops_printing_is_stopped(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("texts", "ready", "why"), [
-    (["./nothing 4433"], None, "there is no program './nothing'; give its path"),
+    (["./nothing 4433"], None, "no program './nothing' on PATH; give its path"),
     (["'x"], None, "No closing quotation"),
     ([""], None, "the command is empty"),
     ([], "3", "--ready: there is no --server to wait for"),
@@ -128,7 +128,7 @@ def test_file_without_execute_permission_is_told_how_to_be_started(
 ) -> None:
     """A script that somebody just wrote."""
     monkeypatch.chdir(folder)
-    with pytest.raises(ConfigError, match=r"may not be executed; allow it: chmod \+x \./echo\.py"):
+    with pytest.raises(ConfigError, match=r"is not executable; run: chmod \+x \./echo\.py"):
         parse_own_servers(["./echo.py"], None)
 
 

@@ -193,7 +193,7 @@ def test_latency_without_irtt_is_pings_and_flent_says_what_that_costs(
             capture_output=True, text=True, timeout=120, env={
                 **os.environ, "PATH": path, "XDG_CACHE_HOME": str(tmp_path / "no")})
         said[name] = ended.stdout + ended.stderr
-    words = "UDP_RR stands still after a lost packet and can't count losses"
+    words = "UDP_RR stops after a lost packet, and can't count losses"
     assert words in said["without"]
     assert words not in said["with"]
     tools_used = {}

@@ -126,7 +126,7 @@ def test_report_says_nothing_of_a_load_that_its_probe_did_not_see() -> None:
         assert row.metrics["latency_loaded_median_ms"] == pytest.approx(4)
         return " ".join(build([row], [], [], "made").headline)
 
-    assert said(25.0).startswith("None of these runs tells its latency under load: netperf UDP_RR "
+    assert said(25.0).startswith("None of these runs has a latency under load: netperf UDP_RR "
                                  f"({UDP}) stopped 25 s after its start")
     assert "latency under load was 4 ms" in said(TOTAL_S)
 

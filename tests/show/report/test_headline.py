@@ -72,7 +72,7 @@ CLAUSE = (rf"((up to )?\d+ % of (\w+ )?throughput( of all flows)?: {MBPS} with {
           rf"|no (\w+ )?throughput( of all flows)?: {MBPS} with {NAMES}, {MBPS} with {NAMES})")
 # All that a headline may consist of.
 SENTENCES = (
-    r"None of these runs tells its latency under load: [^.]+\.",
+    r"None of these runs has a latency under load: [^.]+\.",
     r"The tables below have the rest\.",
     r"\d+ conditions were measured\.",
     rf"With {NAMES}, at least half of the probes under load were lost\.",
@@ -110,7 +110,7 @@ SENTENCES = (
 
 # What is said; runs of which it is true; runs of which it is false, else as like as can be.
 CASES: dict[str, tuple[Rows, Rows]] = {
-    "None of these runs tells its latency under load: no probe was sent under load. The tables":
+    "None of these runs has a latency under load: no probe was sent under load. The tables":
         ([row("codel", [])], [row("codel", FAST)]),
     "2 conditions were measured.":
         ([row("codel", FAST), row("codel", FAST, rate_mbps=10.0)], [row("codel", FAST)]),
