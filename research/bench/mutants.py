@@ -164,6 +164,10 @@ EQUIVALENT = {
     "base/whole_file.py: _TRIES, _AGAIN_S = 50, 0.01: 0.01 -> 1.01": _WAIT,
     "parts/infer/features.py: return float(part / whole) if whole > _NOTHING else 0.0: whole > "
     "_NOTHING -> whole >= _NOTHING": "only rounding makes them equal",
+    'parts/infer/features.py: return f"{100 * value:.0f} %" if abs(value) >= 0.1 else f"{100 * '
+    'value:.2g} %": abs(value) >= 0.1 -> abs(value) > 0.1': "a tenth is 10 % in both forms",
+    "parts/infer/features.py: if first.size < 3 or first.std() < 1e-6 or second.std() < 1e-6:: "
+    "second.std() < 1e-06 -> second.std() <= 1e-06": "only rounding makes them equal",
     "router/tc/read_back.py: return block.splitlines()[0][:200]: 200 -> 201":
         "how much of what was read a message quotes",
     "router/printed.py: if rate < 1000 or (rate % 1000 and rate < 1_000_000):: rate < 1000000 -> "

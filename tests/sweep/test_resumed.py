@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import resource
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -82,6 +83,48 @@ def test_file_that_is_not_complete_is_set_aside(
     assert "its run is repeated" in line
     assert not file.exists()
     assert file.with_name(f"{file.name}.damaged").is_file()
+
+
+def _replace_by_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def _replace_by_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+def _replace_by_link(file: Path, target: str) -> None:
+    file.unlink()
+    file.symlink_to(target)
+
+
+@pytest.mark.parametrize("replace_file", [
+    lambda file: file.write_bytes(b""),
+    lambda file: file.write_bytes(file.read_bytes()[:-100]),
+    lambda file: file.write_bytes(file.read_bytes() + b"garbage"),
+    _replace_by_folder, _replace_by_pipe,
+    lambda file: _replace_by_link(file, "/etc/passwd"),
+    lambda file: _replace_by_link(file, "/nonexistent/x"),
+], ids=["empty", "cut", "garbage", "folder", "pipe", "link", "dangling"])
+def test_what_is_no_data_file_under_a_runs_name_is_never_done(
+        tmp_path: Path, replace_file: Callable[[Path], object]) -> None:
+    """It moves aside, or the sweep refuses it; nothing that a link leads to is touched."""
+    cell = planned(tmp_path)
+    file = written(cell)
+    replace_file(file)
+    passwd = Path("/etc/passwd").read_bytes()
+    refused = False
+    try:
+        lines = list(set_aside_unfinished({file: cell}))
+    except ConfigError as error:
+        refused, lines = True, [str(error)]
+    line, = lines
+    assert file.name in line
+    assert refused or "its run is repeated" in line
+    assert refused or not os.path.lexists(file)
+    assert Path("/etc/passwd").read_bytes() == passwd
 
 
 def test_incomplete_runs_are_refused_when_they_end() -> None:

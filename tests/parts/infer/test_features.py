@@ -65,6 +65,11 @@ def test_download_without_losses_has_no_values_of_losses() -> None:
            "rise_autocorrelation": 0, "in_flight": 0}
 
 
+def test_download_whose_first_sample_is_late_has_no_start() -> None:
+    found = features(download([2.0, 3, 4, 5, 6], [1, 2, 3, 4, 5]))
+    assert (found["loss_start"], found["start_peak_ms"], found["early_rate"]) == (0, 0, 0)
+
+
 def test_spread_at_three_losses_is_that_of_their_rises() -> None:
     """10, 20 and 30 ms, each the higher one of the sample and the one before."""
     one = download([2.0, 3, 4, 5, 6, 7], [0, 10, 0, 20, 0, 30])

@@ -44,6 +44,9 @@ def write(program: Path, commands: str) -> None:
     (CONNECT + "sh -s | head -c -2", "ssh ended without the whole answer"),
     (CONNECT + "sh -s; exit 3", "restore ended with status 3"),
     (CONNECT + "exec yes x", "the router's answer is longer than"),
+    ("head -c 3000000 /dev/zero", "no answer to the ssh connection"),
+    ("echo ready; yes \"$(printf '\\033[31mx')\"", "the router's answer is longer than"),
+    ("printf 'Permission denied\\033[2J' >&2; exit 255", "Permission denied"),
     ("exit 255", "no answer to the ssh connection"),
     ("kill -9 $$", "no answer to the ssh connection"),
 ])
@@ -55,6 +58,7 @@ def test_restore_fails_without_the_whole_answer(
     told = capsys.readouterr()
     assert why in told.err
     assert told.err.count("\n") == 1
+    assert told.err.removesuffix("\n").isprintable()
     assert told.out == ""
 
 
