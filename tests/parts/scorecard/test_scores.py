@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
-from flent_aqm.parts.scorecard.scores import KINDS, Case, Score, scores
+from flent_aqm.parts.scorecard.scores import ALIKE_SHARE, KINDS, Case, Score, scores
 
 # The idle line takes 20 ms.
 _BASE = Way(shown_mbps=90.0, possible_mbps=100.0, idle_ms=20.0, glitches_per_minute=0.0)
@@ -172,3 +172,15 @@ def test_reading_comes_back_from_json() -> None:
     """As it went."""
     one = reading("q", way(50.0, 100.0), good=True)
     assert Reading.from_dict(one.as_dict()) == one
+
+
+@pytest.mark.parametrize(("small_ms", "large_ms", "told"), [
+    (100.0, 100.0 * (1 + ALIKE_SHARE), 1.0), (100.0, 100.0 * (1 + ALIKE_SHARE) - 1, 0.0),
+    (0.0, 50.0, 1.0), (100.0, 10.0, 0.0)])
+def test_queues_are_told_apart_from_a_clear_difference_on(
+        small_ms: float, large_ms: float, told: float) -> None:
+    """In the right order. A latency of 0 is less than any."""
+    score = of("tells_apart", reading("good", way(small_ms, 50.0)),
+               reading("bad", way(large_ms, 200.0)))
+    assert score is not None
+    assert score.value == told
