@@ -159,6 +159,12 @@ EQUIVALENT = {
     "parts/infer/features.py: if first.size < 3 or first.std() < 1e-6 or second.std() < 1e-6:: "
     "first.std() < 1e-06 -> first.std() <= 1e-06": "only rounding makes them equal",
     "parts/infer/reading.py: if counts.max() > 1e15 or table[1:3].max() * ms > 1e7:: "
+    "table[1:3].max() * ms > 10000000.0 -> table[1:3].max() * ms >= 10000000.0": _LIMIT,
+    "parts/infer/reading.py: if counts.max() > 1e15 or table[1:3].max() * ms > 1e7:: "
+    "1000000000000000.0 -> 1000000000000001.0": _LIMIT,
+    "parts/infer/reading.py: if counts.max() > 1e15 or table[1:3].max() * ms > 1e7:: "
+    "10000000.0 -> 10000001.0": _LIMIT,
+    "parts/infer/reading.py: if counts.max() > 1e15 or table[1:3].max() * ms > 1e7:: "
     "counts.max() > 1000000000000000.0 -> counts.max() >= 1000000000000000.0": _LIMIT,
     "base/whole_file.py: _TRIES, _AGAIN_S = 50, 0.01: 50 -> 51": _WAIT,
     "base/whole_file.py: _TRIES, _AGAIN_S = 50, 0.01: 0.01 -> 1.01": _WAIT,
@@ -168,6 +174,8 @@ EQUIVALENT = {
     'value:.2g} %": abs(value) >= 0.1 -> abs(value) > 0.1': "a tenth is 10 % in both forms",
     "parts/infer/features.py: if first.size < 3 or first.std() < 1e-6 or second.std() < 1e-6:: "
     "second.std() < 1e-06 -> second.std() <= 1e-06": "only rounding makes them equal",
+    "parts/infer/model.py: return shares / len(model.trees), spoke / len(model.trees): spoke / "
+    "len(model.trees) -> spoke * len(model.trees)": "only which is the largest counts",
     "router/tc/read_back.py: return block.splitlines()[0][:200]: 200 -> 201":
         "how much of what was read a message quotes",
     "router/printed.py: if rate < 1000 or (rate % 1000 and rate < 1_000_000):: rate < 1000000 -> "

@@ -143,6 +143,13 @@ def test_uploads_in_a_folder_are_counted_in_one_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("\n") == 1
     assert "3 uploads left out" in done.stderr
+    (tmp_path / "b.json").write_text(json.dumps(archived()))
+    told = run_flent_aqm("infer", "a.json", "b.json", cwd=tmp_path)
+    assert (told.returncode, told.stderr) == (0, "")  # without uploads there is nothing to say
+    alone = run_flent_aqm("infer", "0.json", cwd=tmp_path)
+    assert alone.returncode == 1
+    assert alone.stderr.count("\n") == 1
+    assert "skipped" in alone.stderr
 
 
 def test_downloads_judged_together_are_judged_as_alone() -> None:

@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 from flent_aqm.parts.infer.features import FEATURES, features
+from flent_aqm.parts.infer.model import calibrated, the_model
 from flent_aqm.parts.infer.reading import Download
 
 # In the interval before each sample 1 Mbit/s is acknowledged, at first 2. In flight is what the
@@ -111,3 +112,13 @@ def test_round_trip_of_nothing_counts_as_a_tenth_of_a_millisecond() -> None:
     ("rise_q50_ms", 12.345, "12.3 ms"), ("rise_autocorrelation", 0.98765, "0.988")])
 def test_value_is_shown_with_its_unit(name: str, value: float, text: str) -> None:
     assert FEATURES[name].shown(value) == text
+
+
+def test_probabilities_of_several_rows_are_those_of_each_and_add_up_to_1() -> None:
+    """Whatever their number, also of two rows that differ much."""
+    model = the_model()
+    shares = numpy.random.default_rng(5).dirichlet([0.3] * model.bias.size, 7)
+    together = calibrated(model, shares)
+    assert together.sum(axis=1) == pytest.approx(numpy.ones(7))
+    for row, found in zip(shares, together, strict=True):
+        assert found == pytest.approx(calibrated(model, row[numpy.newaxis])[0])
