@@ -16,7 +16,7 @@ def address_of(host: str) -> str:
     try:
         return str(socket.getaddrinfo(host, None, type=socket.SOCK_DGRAM)[0][4][0])
     except (OSError, UnicodeError):
-        raise ConfigError(f"hosts: {host!r} has no address; "
+        raise ConfigError(f"hosts: no address is known for {host!r}; "
                           "name the server as the client reaches it") from None
 
 

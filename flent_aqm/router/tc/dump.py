@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flent_aqm.base.errors import ParseError
+from flent_aqm.base.errors import ParseError, cause_of
 from flent_aqm.spec.queues.table import OF_KIND
 
 RTM_NEWQDISC, RTM_GETQDISC = 36, 38
@@ -87,7 +87,8 @@ def parse_dump(answer: bytes) -> dict[int, QueueSample]:
                 roots[device] = (*_QUEUE.unpack_from(stats[_STATS_QUEUE]),
                                  *_BASIC.unpack_from(stats[_STATS_BASIC]))
     except (struct.error, KeyError) as fault:
-        raise ParseError(f"the kernel's list of qdiscs is cut off or damaged: {fault!r}") from None
+        raise ParseError("the kernel's list of qdiscs is cut off or damaged: "
+                         f"{cause_of(fault)}") from None
     return {device: QueueSample(packets, size, drops, overlimits, marks[device], sent)
             for device, (packets, size, drops, _, overlimits, sent) in roots.items()}
 

@@ -146,6 +146,7 @@ def test_current_folder_keeps_what_came_while_the_command_ran(tmp_path: Path) ->
         _output, output = running.communicate(timeout=120)
     assert output == ("flent-aqm: 'unseen' existed before and was kept; the command's file is "
                       "named "
+                      "named "
                     "'unseen-2'\n")
     assert (tmp_path / "seen").read_text() == "new\n"
     assert (tmp_path / "unseen").read_text() == "another's\n"
@@ -163,7 +164,7 @@ def test_data_file_of_flent_is_never_replaced(tmp_path: Path) -> None:
     done = lab(*command, cwd=tmp_path)
     other = file.with_name(file.name.replace(".flent.gz", "-2.flent.gz"))
     assert done.stderr == (f"flent-aqm: {file.name!r} existed before and was kept; "
-                           f"the command's file is {other.name!r}\n")
+                           f"the command's file is named {other.name!r}\n")
     assert file.read_text() == "of an earlier run"
     assert other.read_bytes() == made
 

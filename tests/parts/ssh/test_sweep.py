@@ -203,7 +203,7 @@ REFUSED = {
     "management interface": (["dev_down=mgmt"], "",
                              "dev_down: mgmt carries the ssh connection to the router"),
     "one device twice": (["dev_up=down"], "", "dev_down and dev_up are both down"),
-    "no such server": (["hosts=nowhere"], "", "hosts: 'nowhere' has no address"),
+    "no such server": (["hosts=nowhere"], "", "hosts: no address is known for 'nowhere'"),
     "delay without server": (["base_delay_ms=20"], "", "give its address with server_testbed"),
     "model of the lab": (["router_model=omnia"], "", "router_model: omnia is a model of"),
     "queue that the kernel lacks": (
