@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.parts.scorecard.contestant import contestant
 from flent_aqm.parts.scorecard.places import SETS, Line, Place, places
+from flent_aqm.parts.scorecard.runs import cell_of
 from flent_aqm.spec.scenario import Scenario
 
 
@@ -48,3 +52,16 @@ def test_unknown_sets_and_names_are_refused() -> None:
         places("cor")
     with pytest.raises(ConfigError, match=r"--only: 7mbit: .*names are, for example, 10mbit-40ms"):
         places("small", only=("7mbit",))
+
+
+@pytest.mark.parametrize(("testbed", "burst", "seeded"), [
+    ("virtual", False, True), ("netns", True, False)])
+def test_run_outside_the_virtual_lab_has_burst_shaping_and_no_seed(
+        tmp_path: Path, testbed: str, burst: bool, seeded: bool) -> None:
+    """There, a single late timer would cost throughput, and a seed has no effect."""
+    place = places("small")[0]
+    cell = cell_of(contestant("ndt7"), place, tmp_path, testbed)
+    assert cell.scenario.lab.testbed == testbed
+    assert (cell.scenario.router.burst_shaping, cell.scenario.lab.seed is not None) == (
+        burst, seeded)
+    assert (cell.name, cell.test_name) == (place.name, "ndt7")

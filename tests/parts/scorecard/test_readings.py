@@ -47,6 +47,6 @@ def test_traffic_that_was_not_counted_is_unknown(missing: str) -> None:
 def test_command_is_named_after_its_program_unless_a_name_is_given(tmp_path: Path) -> None:
     """Not after its arguments."""
     for name, file in ((None, "sh"), ("mine", "mine")):
-        path = write_tool(tmp_path, name, "/bin/sh -c {host}", "/bin/sleep 9", "json: down=d",
-                          60)
+        path = write_tool(tmp_path, name, "/bin/sh -c {host} {port}", "/bin/sleep {port}",
+                          "json: down=download_mbps", 60)
         assert path == tmp_path / "own" / f"{file}.py"
