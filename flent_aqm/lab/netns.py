@@ -20,8 +20,13 @@ from flent_aqm.base import defaults, shell
 from flent_aqm.base.errors import AqmError, ConfigError, LabError, LabTimeout
 from flent_aqm.lab.guest_files import IN_GUEST, RESULTS_IN_GUEST
 from flent_aqm.lab.place import DIES_WITH_US, RunEnvironment
-from flent_aqm.lab.protocol import CELL_ENVIRONMENT, Facts, FlentRun
-from flent_aqm.lab.real_time import refuse_virtual_settings, wall_limit_s
+from flent_aqm.lab.protocol import (
+    CELL_ENVIRONMENT,
+    Facts,
+    FlentRun,
+    refuse_virtual_settings,
+    wall_limit_s,
+)
 from flent_aqm.router.hook import apply_command, read_back_command
 from flent_aqm.router.proof import prove
 from flent_aqm.router.tc.read_back import parse_read_back

@@ -9,7 +9,8 @@
         place.run()
     testbed.clean_up()                  always, also after errors and interrupts
 
-All errors are AqmErrors with a message of one line.
+All errors are AqmErrors with a message of one line. The functions below the protocol are checks and
+limits that the testbeds in real time share.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from flent_aqm.base import environment
+from flent_aqm.base import defaults, environment
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.place import RunEnvironment
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
@@ -101,3 +103,42 @@ class Testbed(Protocol):
         """Restore the state from before prepare(). No run is active any more. It may be called
         without prepare(), or after prepare() failed."""
         ...
+
+
+def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
+    """Raise ConfigError if the scenario has a setting that only the virtual lab supports."""
+    if scenario.lab.kernel != STOCK:
+        raise ConfigError(f"kernel: {scenario.lab.kernel} is a kernel of the virtual lab; on "
+                          f"testbed {testbed} the machines have their own: leave kernel out")
+    for record in scenario.of_parts:
+        if record.only_in_lab:
+            raise ConfigError(record.only_in_lab.format(testbed=testbed))
+    if max(scenario.path.base_delay_ms, scenario.path.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
+        raise ConfigError(f"base_delay_ms, dest2_delay_ms: more than {defaults.MAX_DELAY_MS:g} ms "
+                          f"needs the virtual lab's kernel; on testbed {testbed} give less")
+    if scenario.hosts.host_moderation_us != defaults.HOST_MODERATION_US:
+        raise ConfigError(f"host_moderation_us: can't be set on testbed {testbed}, where the "
+                          "drivers of the hosts' network cards decide; leave the key out")
+    if scenario.router.router_program:
+        raise ConfigError(f"router_program: on testbed {testbed} nothing is started on the router; "
+                          "start it by hand and leave the key out, or use virtual")
+
+
+def refuse_network_of_ours(scenario: Scenario) -> None:
+    """Raise ConfigError if the scenario has a setting that needs a network made by flent-aqm:
+    modem, second server, reordering, GSO and ECN of the hosts. Behind a real router these are the
+    user's."""
+    for key, value in (("modem_down_mbps", scenario.path.modem_down_mbps),
+                       ("dest2_delay_ms", scenario.path.dest2_delay_ms),
+                       ("reorder_ms", scenario.path.reorder_ms or None),
+                       ("host_gso", scenario.hosts.host_gso),
+                       ("tcp_ecn", scenario.hosts.tcp_ecn)):
+        if value is not None and value is not False:
+            raise ConfigError(f"{key}: flent-aqm can't set up the hosts and links around a router "
+                              "that it reaches by ssh; set them up by hand and leave the key out, "
+                              "or use testbed virtual or netns")
+
+
+def wall_limit_s(run: FlentRun) -> float:
+    """Return the seconds after which a run is considered hung."""
+    return run.length_s + defaults.REAL_TIME_MARGIN_S

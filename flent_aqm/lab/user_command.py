@@ -12,8 +12,7 @@ from pathlib import Path
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.lab.copy_out import copy_out
-from flent_aqm.lab.follow import Follower
+from flent_aqm.lab.copy_out import Follower, copy_out
 from flent_aqm.lab.own_servers import NO_SERVERS, OwnServers
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.setup.optional import optional_there

@@ -16,9 +16,17 @@ from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.shell import find_program
-from flent_aqm.lab.complaints import first_complaint, hang, leak, memory_leak
 from flent_aqm.lab.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
-from flent_aqm.lab.hang import EXPLAINS, STOPS, Watch, busy_addresses
+from flent_aqm.lab.kernel_faults import (
+    EXPLAINS,
+    STOPS,
+    Watch,
+    busy_addresses,
+    first_complaint,
+    hang,
+    leak,
+    memory_leak,
+)
 from flent_aqm.lab.own_servers import NO_SERVERS, OwnServers
 from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.place import DIES_WITH_US, CommandResult, RunEnvironment, read_text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.lab.follow import Follower
+from flent_aqm.lab.copy_out import Follower
 
 
 class Stopped(Exception):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.lab.real_time import refuse_virtual_settings
+from flent_aqm.lab.protocol import refuse_virtual_settings
 from flent_aqm.router.tc.words import leaf_words
 from flent_aqm.spec.cell import derive_seed
 from flent_aqm.spec.kernel import STOCK

@@ -7,7 +7,7 @@
 # Ubuntu. (Debian's `poweroff` belongs to systemd, which a small machine may lack.)
 #
 # The folder from the host is the working folder of the guest's process there. What is in
-# its file `mounts` is written and explained by guest_mounts.py.
+# its file `mounts` is written and explained by guest_files.py.
 
 use strict;
 

@@ -18,8 +18,10 @@ from flent_aqm.base.errors import AqmError, ConfigError, TestbedError
 from flent_aqm.lab.folder import OwnedFolder
 from flent_aqm.lab.guest_files import OUT
 from flent_aqm.lab.place import DIES_WITH_US, RunEnvironment
-from flent_aqm.lab.protocol import CELL_ENVIRONMENT, Facts, FlentRun
-from flent_aqm.lab.real_time import (
+from flent_aqm.lab.protocol import (
+    CELL_ENVIRONMENT,
+    Facts,
+    FlentRun,
     refuse_network_of_ours,
     refuse_virtual_settings,
     wall_limit_s,

@@ -9,7 +9,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError, LabError
 from flent_aqm.lab.guest_files import APPLY_IN_GUEST
-from flent_aqm.lab.real_time import refuse_virtual_settings
+from flent_aqm.lab.protocol import refuse_virtual_settings
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.router.hook import read_back_command
 from flent_aqm.router.proof import differences

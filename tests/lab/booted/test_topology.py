@@ -15,7 +15,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.lab.real_time import refuse_network_of_ours
+from flent_aqm.lab.protocol import refuse_network_of_ours
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.measure.runners.ping_exp import settings_from
 from flent_aqm.results.metrics.run import load_run

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.lab.real_time import refuse_virtual_settings
+from flent_aqm.lab.protocol import refuse_virtual_settings
 from flent_aqm.parts.links.keys import Loss, parse_loss
 from flent_aqm.parts.links.plan import link_plans, refuse_link_that_ends
 from flent_aqm.parts.links.schedule import ROUND_S, Schedule

@@ -9,7 +9,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.path_model import path_models
-from flent_aqm.lab.real_time import refuse_virtual_settings
+from flent_aqm.lab.protocol import refuse_virtual_settings
 from flent_aqm.parts.wifi.in_lab import WifiModel
 from flent_aqm.parts.wifi.phy import PHYS, ack_us, on_air_bytes
 from flent_aqm.parts.wifi.plan import wifi_plan
