@@ -126,7 +126,7 @@ def test_results_folder_keeps_what_the_command_did_not_see(tmp_path: Path) -> No
         done = shell(f"echo {text} >$RESULTS/file.txt", tmp_path, "--results", tmp_path / "out")
         assert done.returncode == 0
     assert done.stderr == ("flent-aqm: 'file.txt' existed before and was kept; the command's "
-                           "file is 'file-2.txt'\n")
+                           "file is named 'file-2.txt'\n")
     assert (tmp_path / "out" / "file.txt").read_text() == "one\n"
     assert (tmp_path / "out" / "file-2.txt").read_text() == "two\n"
 
@@ -145,7 +145,6 @@ def test_current_folder_keeps_what_came_while_the_command_ran(tmp_path: Path) ->
         Path(elsewhere, "go").touch()
         _output, output = running.communicate(timeout=120)
     assert output == ("flent-aqm: 'unseen' existed before and was kept; the command's file is "
-                      "named "
                       "named "
                     "'unseen-2'\n")
     assert (tmp_path / "seen").read_text() == "new\n"
