@@ -174,6 +174,7 @@ EQUIVALENT = {
     'value:.2g} %": abs(value) >= 0.1 -> abs(value) > 0.1': "a tenth is 10 % in both forms",
     "parts/infer/features.py: if first.size < 3 or first.std() < 1e-6 or second.std() < 1e-6:: "
     "second.std() < 1e-06 -> second.std() <= 1e-06": "only rounding makes them equal",
+    "parts/infer/command.py: damaged += 1: 1 -> 2": "only whether there is any counts",
     "parts/infer/model.py: return shares / len(model.trees), spoke / len(model.trees): spoke / "
     "len(model.trees) -> spoke * len(model.trees)": "only which is the largest counts",
     "router/tc/read_back.py: return block.splitlines()[0][:200]: 200 -> 201":

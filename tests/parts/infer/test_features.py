@@ -66,6 +66,12 @@ def test_download_without_losses_has_no_values_of_losses() -> None:
            "rise_autocorrelation": 0, "in_flight": 0}
 
 
+def test_slow_start_without_a_loss_lasts_to_the_end() -> None:
+    """From 10 to 40 ms."""
+    found = features(download([1.0, 2, 3, 4, 5], [0, 5, 10, 20, 30]))
+    assert found["imc_difference"] == pytest.approx(30 / 40)
+
+
 def test_download_whose_first_sample_is_late_has_no_start() -> None:
     found = features(download([2.0, 3, 4, 5, 6], [1, 2, 3, 4, 5]))
     assert (found["loss_start"], found["start_peak_ms"], found["early_rate"]) == (0, 0, 0)
