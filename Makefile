@@ -12,7 +12,7 @@ GO := echo "this checkout can't be written to: results go to $$HOME/flent-aqm/re
 endif
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help gate-coverage infer setup packages test-packages venv test-venv sweep demo test lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check demo-check deb-check debug-check older-check site clean
+.PHONY: help gate-coverage infer setup packages test-packages venv test-venv sweep demo test writable lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check demo-check deb-check debug-check older-check site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -71,9 +71,13 @@ demo: setup
 
 # Four files at a time, because many of them wait for a clock or a browser. The slowest files, listed in
 # tests/conftest.py, come first.
-test: test-packages test-venv setup
+test: writable test-packages test-venv setup
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint site bytecode SITE_ARGUMENTS=--no-gallery
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+
+writable:
+	@[ -w . ] || { echo "make test writes build/ and caches into the checkout, and user `id -un` may not write" \
+	    "here: run .venv/bin/pytest -m 'not lab', or copy the checkout" >&2; exit 1; }
 
 # The tests start a thousand Python programs, and four workers collect all tests: each would compile
 # what is not compiled yet.

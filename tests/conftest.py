@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
+import os
+import shutil
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
+ROOT = HERE.parent
 # The files that take longest when all tests run, the longest first. A worker of pytest-xdist
 # gets a whole file at a time: a long one that began last would keep one worker busy while the
 # others have nothing left.
@@ -58,9 +63,15 @@ def _part_tests(path: Path) -> Path:
     return PARTS / path.relative_to(PARTS).parts[0]
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Have ^C reach the programs that tests start and interrupt. Shells without job control
-    start what runs in the background with SIGINT ignored, and children take that over."""
+    start what runs in the background with SIGINT ignored, and children take that over.
+
+    In a checkout that can't be written, such as another user's, git and the tests' caches work,
+    too.
+    """
+    if not os.access(ROOT, os.W_OK):
+        _use_folders_elsewhere(config)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # Thousands of tests and their modules are no garbage; to look at them again and again took a
@@ -70,6 +81,18 @@ def pytest_configure() -> None:
     if missing := [str(path) for path in SLOW if not path.exists()
                    and (PARTS not in path.parents or _part_tests(path).exists())]:
         raise pytest.UsageError(f"SLOW in {__file__} names no file: {', '.join(missing)}")
+
+
+def _use_folders_elsewhere(config: pytest.Config) -> None:
+    """Keep the caches of pytest and hypothesis in a temporary folder, and let git read a checkout
+    of another user."""
+    folder = tempfile.mkdtemp(prefix="flent-aqm-tests-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", folder)
+    if cache := getattr(config, "cache", None):  # none with -p no:cacheprovider
+        cache._cachedir = Path(folder)
+    os.environ |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory",
+                   "GIT_CONFIG_VALUE_0": str(ROOT)}
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out by marks

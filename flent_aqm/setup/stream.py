@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections import deque
@@ -40,7 +41,7 @@ def run_watched(
         log: file for the whole output.
 
     Raises:
-        ToolMissing: if the program isn't installed.
+        ToolMissing: if the program isn't installed, or this user may not execute it.
         CommandFailed: if it exits with an error, with its last lines.
     """
     words = [str(word) for word in argv]
@@ -52,6 +53,12 @@ def run_watched(
         )
     except FileNotFoundError:
         raise ToolMissing(f"{words[0]} is not installed; see flent-aqm doctor") from None
+    except PermissionError as error:
+        # also where PATH has a folder that this user may not look into
+        if os.sep not in words[0] and shutil.which(words[0]) is None:
+            raise ToolMissing(f"{words[0]} is not installed; see flent-aqm doctor") from None
+        raise ToolMissing(f"{words[0]} can't be started: {error.strerror}; give it the right to be "
+                          "executed, or install it again") from None
     last: deque[str] = deque(maxlen=KEPT_LINES)
     try:
         assert process.stdout is not None

@@ -34,6 +34,13 @@ def test_run_watched_when_the_program_is_absent_says_so() -> None:
         run_watched(["no-such-program"], lambda _line: None)
 
 
+def test_run_watched_when_the_program_may_not_be_executed_says_so(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\n")
+    with pytest.raises(ToolMissing, match="can't be started: Permission denied; give it the right"):
+        run_watched([program], lambda _line: None)
+
+
 def test_run_watched_when_interrupted_ends_the_whole_group() -> None:
     """^C during a build leaves no compiler running."""
     pids: list[int] = []

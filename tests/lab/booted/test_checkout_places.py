@@ -162,3 +162,13 @@ def test_tests_pass_that_hang_on_the_place(checkout: Checkout) -> None:
         pytest.skip("tests write into their checkout")
     checkout.run(".venv/bin/pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *TESTS,
                  timeout_s=900)
+
+
+def test_make_test_says_that_it_writes(checkout: Checkout) -> None:
+    """Where it may not, one line names what works instead. Where it may, it goes on."""
+    if checkout.place.owner == checkout.place.user:
+        assert checkout.run("make", "-s", "writable") == ""
+        return
+    told = checkout.run("sh", "-c", "! make -s writable 2>&1")
+    assert told.startswith("make test writes build/ and caches into the checkout")
+    assert ".venv/bin/pytest" in told.splitlines()[0]

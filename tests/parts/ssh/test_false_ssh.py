@@ -5,6 +5,7 @@ of the host's shell."""
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,10 @@ def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return program
 
 
+# This machine stands for the router, whose user is root.
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, as on a router")
+
+
 def write(program: Path, commands: str) -> None:
     program.write_text(f"#!/bin/sh\n{commands}\n")
     program.chmod(0o755)
@@ -42,7 +47,7 @@ def write(program: Path, commands: str) -> None:
     # The shell's answer, but for its last line; and without its last bytes.
     (CONNECT + "sh -s | sed '$d'", "ssh ended without the whole answer"),
     (CONNECT + "sh -s | head -c -2", "ssh ended without the whole answer"),
-    (CONNECT + "sh -s; exit 3", "restore ended with status 3"),
+    pytest.param(CONNECT + "sh -s; exit 3", "restore ended with status 3", marks=AS_ROOT),
     (CONNECT + "exec yes x", "the router's answer is longer than"),
     ("head -c 3000000 /dev/zero", "no answer to the ssh connection"),
     ("echo ready; yes \"$(printf '\\033[31mx')\"", "the router's answer is longer than"),
@@ -62,6 +67,15 @@ def test_restore_fails_without_the_whole_answer(
     assert told.out == ""
 
 
+@AS_ROOT
+def test_user_who_is_not_root_is_told_so(
+        ssh: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(ssh, CONNECT + "exec setpriv --reuid=65534 --clear-groups sh -s")
+    assert main(["restore", "--testbed", ADDRESS]) == 1
+    assert "this user can't write to /var/run; log in as root" in capsys.readouterr().err
+
+
+@AS_ROOT
 def test_restore_succeeds_with_the_whole_answer(
         ssh: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A shell of this host in the router's place; the end of its answer isn't shown."""
