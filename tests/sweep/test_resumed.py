@@ -162,6 +162,18 @@ def test_file_of_another_run_is_refused(
         refuse_another_run(file, replace(cell, **changes))
 
 
+def test_further_differences_are_counted(tmp_path: Path) -> None:
+    """The first is told, with how many others there are."""
+    cell = planned(tmp_path)
+    file = read_data_file(written(cell))
+    others = cell.scenario.but(base_delay_ms=80.0, seed=8, aqm="pie")
+    with pytest.raises(ConfigError, match=r"\(and 2 more\)"):
+        refuse_another_run(file, replace(cell, scenario=others))
+    with pytest.raises(ConfigError) as alone:
+        refuse_another_run(file, replace(cell, scenario=cell.scenario.but(seed=8)))
+    assert "more" not in str(alone.value)
+
+
 def test_setting_that_came_later_counts_as_its_default(tmp_path: Path) -> None:
     """A file of an earlier version lacks it; paths are compared without their folders."""
     cell = planned(tmp_path)
