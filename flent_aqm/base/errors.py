@@ -58,6 +58,8 @@ def cause_of(fault: Exception) -> str:
         return "a value is missing"
     if isinstance(fault, (TypeError, AttributeError)):
         return "a value is of another kind than expected"
+    if isinstance(fault, OSError) and fault.strerror:
+        return fault.strerror
     return str(fault) or type(fault).__name__
 
 

@@ -72,6 +72,11 @@ def _programs(settings: Mapping[str, object]) -> tuple[Program | str, ...]:
     return _with_server((MLAB_CLIENT if is_mlabs else CRATE,), settings)
 
 
+def _programs_in_browser(settings: Mapping[str, object]) -> tuple[Program | str, ...]:
+    """Return the programs of the client in a browser, and of the server that is requested."""
+    return _with_server(_IN_BROWSER, settings)
+
+
 CRATE = "ndt7-client"
 TOOL = Tool(
     "ndt7", CLEARTEXT, programs=(CRATE,), choose=_server, choose_programs=_programs,
@@ -82,5 +87,5 @@ TOOL = Tool(
                 ("throughput_download_mbps", "throughput_upload_mbps")))
 _IN_BROWSER = (CHROMIUM, SCRIPT)
 BROWSER = Tool("ndt7_browser", CLEARTEXT, programs=_IN_BROWSER, choose=_server,
-               choose_programs=lambda settings: _with_server(_IN_BROWSER, settings),
+               choose_programs=_programs_in_browser,
                parameters=_PARAMETERS)

@@ -60,7 +60,7 @@ def test_what_is_no_note_is_passed_over(kind: str, tmp_path: Path,
     assert named.all_named() == []
     assert status.read(folders[2]) is None
     if kind not in ("nothing", "loop"):  # which leads to none
-        with pytest.raises(BadResult, match=r"card\.json: no card of a test"):
+        with pytest.raises(BadResult, match=r"card\.json: not a scorecard file"):
             list(read_all(tmp_path / "cards"))
 
 
@@ -115,7 +115,7 @@ def test_card_whose_values_make_no_sense_is_named(odd: dict[str, Any], tmp_path:
     note.write_text(json.dumps(CARD))
     assert [card.test for card in read_all(tmp_path)] == ["t"]
     note.write_text(json.dumps(CARD | odd))
-    with pytest.raises(BadResult, match=r"card\.json: no card of a test"):
+    with pytest.raises(BadResult, match=r"card\.json: not a scorecard file"):
         list(read_all(tmp_path))
 
 
@@ -136,5 +136,5 @@ def test_search_whose_result_makes_no_sense_is_named(odd: dict[str, Any], tmp_pa
     note.write_text(json.dumps(FOUND))
     assert [one.runs for one in worst_lines.read_all(tmp_path)] == [3]
     note.write_text(json.dumps(FOUND | odd))
-    with pytest.raises(BadResult, match="not what a search found"):
+    with pytest.raises(BadResult, match="not a result of --worst"):
         worst_lines.read_all(tmp_path)

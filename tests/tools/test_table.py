@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pickle
 from importlib.util import find_spec
 
 import pytest
@@ -31,6 +32,12 @@ def test_record_of_a_speed_test_is_all_that_it_takes(tool: Tool) -> None:
     assert {tool.metric(number.name) for number in tool.numbers} <= set(METRICS)
     for name, _ in tool.shown.verdict if tool.shown else ():
         assert tool.metric(name) in METRICS
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
+def test_record_of_a_tool_goes_to_another_process(tool: Tool) -> None:
+    """Flent may parse what a tool wrote in another process than the one that ran it."""
+    assert pickle.loads(pickle.dumps(tool)) == tool
 
 
 def test_no_two_servers_have_a_port() -> None:

@@ -192,8 +192,7 @@ def _refuse_results(whole: dict[str, Any]) -> None:
                             "each of its x_values")
     if any(for_spreadsheet(series) != series for series in results):
         raise BadResult("the name of a series begins with =, +, - or @, which spreadsheets take "
-                        "for "
-                        "a formula")
+                        "for a formula")
 
 
 def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:

@@ -79,7 +79,7 @@ def test_each_host_reports_the_moderation_that_was_requested(settings: dict[str,
 @pytest.mark.parametrize(("spoil", "message"), [
     ("sed -i 's/^rx-usecs:.*/rx-usecs: 10/' /run/lab/out/card-server", "server reports 10 us"),
     ("echo >/run/lab/out/card-server", "server reports none"),
-    ("rm /run/lab/out/card-*", "no host reports its own")])
+    ("rm /run/lab/out/card-*", "no host reported its setting")])
 def test_run_whose_hosts_report_something_else_is_refused(spoil: str, message: str) -> None:
     with Lab(Scenario(), ["sh", "-c", spoil]) as lab, pytest.raises(LabError, match=message):
         lab.run()

@@ -110,7 +110,7 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
     ({"topology": "clients:2", "dest2_delay_ms": "5"}, "can't be combined with dest2_delay_ms"),
     ({"topology": "clients:2", "router_model": "omnia"}, "can't be combined with router_model"),
     ({"topology": "clients:2", "tx_queues": "4"}, "can't be combined with tx_queues"),
-    ({"topology": "parking_lot", "testbed": "ssh://router"}, "can't set up the network"),
+    ({"topology": "parking_lot", "testbed": "ssh://router"}, "can't set up the hosts and links"),
     ({"topology": "subscribers:10", "tiers": "3"}, "tiers"),
     ({"topology": "subscribers:10", "shaper": "none"}, "shaper"),
     ({"topology": "subscribers:10", "aqm": "drr"}, "drr has its own classes"),

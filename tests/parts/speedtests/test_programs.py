@@ -152,7 +152,7 @@ def test_load_of_goresponsiveness_begins_an_interval_before_its_first_row(tmp_pa
 
 
 @pytest.mark.parametrize(("name", "read", "output"), [
-    ("librespeed_cli-refused", librespeed_cli.read, "gave no result: it reached no server"),
+    ("librespeed_cli-refused", librespeed_cli.read, "gave no result: no server answered"),
     ("msak-refused", msak.read, "msak-client reported no download: dial tcp .*connection refused"),
     ("ethr-refused", ethr.read_latency, "ethr reported no latency: Error dialing .*refused"),
     ("crusader-refused", crusader.read_text, "crusader reported no download_mbps"),
