@@ -27,7 +27,7 @@ sleep 1000
 
 
 def _run(scenario: Scenario, command: list[str]) -> str:
-    with Lab(scenario, command, servers=(), cwd=Path("/"), prelude=[
+    with Lab(scenario, command, servers=(), prelude=[
             [".", APPLY_IN_GUEST]]) as lab:
         assert lab.run().status == 0, lab.stderr.read_text()
         return lab.stdout.read_text()
