@@ -89,7 +89,7 @@ def test_runs_without_a_queue_are_named_and_words_of_files_name_no_folder(
     made = tmp_path / "made"
     assert main(["figures", str(tmp_path), "--set", "speedtests", "-o", str(made)]) == 0
     output = capsys.readouterr().err
-    assert "odd.flent.gz: it doesn't say which queue" in output
+    assert "odd.flent.gz: the file does not record its queue" in output
     assert "rate.flent.gz: its rate_up_mbps is 'fast', not a number" in output
     stems = [path.name.removesuffix(".csv") for path in sorted(made.glob("*.csv"))]
     assert len(stems) == 4
