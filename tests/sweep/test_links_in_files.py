@@ -39,12 +39,12 @@ def test_data_file_tells_of_the_link_and_is_made_again_from_the_same_trace(bench
     assert links["up"]["counters"]["lost_packets"] > 0
     again = _replay(file, "--trace", bench.folder)
     assert again.returncode != 0
-    assert "no data file may choose one" in again.stderr
+    assert "which a data file may not choose" in again.stderr
     bench.batch(RUN + "link_down_trace = some.trace\nfilename_extra = second", "second")
     assert bench.flent(name="second").returncode == 0
     again = _replay(bench.file("second"))
     assert (again.returncode, again.stdout) == (2, "")
-    assert "there is no such file beside it or where --trace says" in again.stderr
+    assert "which is neither beside the data file nor in a folder of --trace" in again.stderr
     moved = bench.folder / "traces"
     moved.mkdir()
     (bench.folder / "some.trace").rename(moved / "other.name")

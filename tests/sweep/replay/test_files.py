@@ -47,7 +47,8 @@ def test_trace_is_found_by_content_beside_the_file_or_where_the_user_says(tmp_pa
     recorded_path.parent.mkdir()
     recorded_path.write_bytes(CONTENT)
     file = _file(tmp_path / "data", {"link_down_trace": str(recorded_path)}, _link())
-    with pytest.raises(BadResult, match="there is no such file beside it or where --trace says"):
+    with pytest.raises(BadResult,
+                       match="which is neither beside the data file nor in a folder of --trace"):
         recorded.read(file, tmp_path)
     mine = tmp_path / "mine"
     mine.mkdir()
@@ -100,5 +101,5 @@ def test_link_beside_the_file_is_not_followed(tmp_path: Path) -> None:
     secret.write_bytes(CONTENT)
     file = _file(tmp_path / "data", {"link_down_trace": "lte.down"}, _link())
     (file.parent / "lte.down").symlink_to(secret)
-    with pytest.raises(BadResult, match="there is no such file"):
+    with pytest.raises(BadResult, match="which is neither beside the data file"):
         recorded.read(file, tmp_path)
