@@ -148,8 +148,9 @@ def _judge(text: str, condition: Node, subject: Subject) -> Case:
 def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:
     """Write a test case for each subject and each condition that `text` joins by "and". Raises
     ConfigError if the file can't be written."""
+    conditions = conjuncts(text)
     cases = [_judge(part, condition, subject)
-             for subject in subjects for part, condition in conjuncts(text)]
+             for subject in subjects for part, condition in conditions]
     try:
         write_junit(path, cases)
     except OSError as error:
