@@ -30,8 +30,8 @@ LONGEST = tuple(HERE / name for name in (
     "show/report/test_accessible.py", "lab/booted/test_determinism.py",
     "show/plots/test_figures.py", "lab/booted/test_lab_files.py",
     "parts/cluster/test_security.py", "show/report/test_page.py",
-    "measure/runners/test_speedtest.py", "sweep/test_measured.py", "measure/ndt7/test_misuse.py",
-    "measure/serve/test_misuse.py",
+    "measure/runners/test_speedtest.py", "sweep/test_measured.py", "servers/ndt7/test_misuse.py",
+    "servers/test_misuse.py",
     "bridge/test_hook.py", "lab/booted/test_lab.py", "results/share/test_stock_gui.py",
     "bridge/test_upstream_flent.py", "parts/router_models/test_router_cards.py",
     "show/report/test_follow.py", "router/test_hooks_in_guest.py",
@@ -48,11 +48,11 @@ SLOW = {*LONGEST, *(HERE / name for name in (
     "base/test_waiting.py", "bridge/test_batch.py", "bridge/test_one_shell.py",
     "sweep/plan/test_batch_keys.py", "sweep/plan/test_places.py",
     "bridge/test_strangers_files.py", "bridge/test_unknown_test.py", "bridge/test_untrusted.py",
-    "measure/ndt7/test_download.py", "measure/ndt7/test_handshake.py",
-    "measure/ndt7/test_upload.py", "measure/runners/test_supervision.py",
+    "servers/ndt7/test_download.py", "servers/ndt7/test_handshake.py",
+    "servers/ndt7/test_upload.py", "measure/runners/test_supervision.py",
     "parts/speedtests/test_webrtc.py", "show/plots/test_axes.py", "show/plots/test_gui.py",
     "show/plots/test_latency_plots.py", "show/plots/test_many_runs.py",
-    "show/report/test_commands.py", "show/report/test_log_axes.py", "measure/ndt7/test_browser.py",
+    "show/report/test_commands.py", "show/report/test_log_axes.py", "servers/ndt7/test_browser.py",
     "parts/speedtests/test_cloudflare_browser.py", "parts/speedtests/test_librespeed_browser.py"))}
 
 

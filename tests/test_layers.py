@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "flent_aqm"
 
 # A layer imports itself and the layers before it. CONTRIBUTING.md says what each one is.
-LAYERS = ("base", "tools", "spec", "router", "setup", "lab", "measure", "results", "sweep",
-         "show", "parts", "bridge", "commands", "cli")
+LAYERS = ("base", "tools", "spec", "router", "setup", "lab", "servers", "measure", "results",
+         "sweep", "show", "parts", "bridge", "commands", "cli")
 
 
 def _imported(source: str) -> Iterator[str]:

@@ -7,6 +7,6 @@ other commands, with few imports.
 
 from __future__ import annotations
 
-from flent_aqm.measure.serve.command import add_arguments, main
+from flent_aqm.servers.command import add_arguments, main
 
 __all__ = ["add_arguments", "main"]

@@ -34,7 +34,7 @@ MLAB_CLEARTEXT = Server("ndt-server-cleartext", _PORTS, _MLAB, _BEFORE, _AFTER, 
                         program="ndt-server", parameter="ndt7_port", behind_ssh=False, in_lab=False)
 MLAB_TLS = Server(
     "ndt-server", _BOTH, f"{_MLAB} -ndt7_addr :{NDT7_TLS_PORT} -cert pem -key pem",
-    (f'{_BEFORE}\n"$PYTHON" -P -m flent_aqm.measure.serve.certificate pem "${{TLS_KEY:-p256}}" '
+    (f'{_BEFORE}\n"$PYTHON" -P -m flent_aqm.servers.certificate pem "${{TLS_KEY:-p256}}" '
      "|| exit"), _AFTER, "/run/ndt7.log", program="ndt-server", parameter="ndt7_port", tls=True,
     behind_ssh=False, in_lab=False)
 # (value of the key ndt7_server, whether clients use TLS) -> server.

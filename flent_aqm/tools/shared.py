@@ -31,7 +31,7 @@ HTTPS = Server(
            "ookla_style", "speedtest", str(defaults.SPEEDTEST_PORT),
            str(defaults.SPEEDTEST_TLS_PORT)))
 HTTP_PARAMETERS: Mapping[str, Form] = {"speedtest_tls": FLAG}
-# How many unsent bytes a sender leaves in its kernel: see measure/http/unsent.py.
+# How many unsent bytes a sender leaves in its kernel: see servers/protocols/watermarks.py.
 UNSENT = Form("draft|kernel|[1-9][0-9]{3,8}", "draft, kernel, or bytes, 1000 or more")
 
 

@@ -74,4 +74,4 @@ def start_script(names: Iterable[str]) -> str:
 
 def _of_package(command: str) -> str:
     first, _, rest = command.partition(" ")
-    return f'"$PYTHON" -P -m flent_aqm.measure.serve {rest}' if first == "serve" else command
+    return f'"$PYTHON" -P -m flent_aqm.servers {rest}' if first == "serve" else command

@@ -87,7 +87,7 @@ TESTS = {
     "spec": ("tests/spec", "tests/sweep/plan"),
     "show": ("tests/show/report/test_curves.py", "tests/show/report/test_findings.py",
              "tests/show/report/test_headline.py", "tests/show/test_grouping.py"),
-    "measure/serve": ("tests/measure/serve",),
+    "servers": ("tests/servers",),
 }
 # Of these folders' defects at most that share may survive.
 STRICT = ("results", "router", "sweep", "results/share", "parts/infer", "parts/scorecard")

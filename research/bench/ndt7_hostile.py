@@ -123,7 +123,7 @@ def _serving(kind: str) -> Iterator[int]:
     """A fresh server; gives its process."""
     with tempfile.TemporaryDirectory() as folder:
         if kind == "ours":
-            words = [sys.executable, "-m", "flent_aqm.measure.serve", "ndt7"]
+            words = [sys.executable, "-m", "flent_aqm.servers", "ndt7"]
         else:
             # Its TLS port wants a certificate, which ours makes for itself.
             words = ["ndt-server", "-ndt7_addr_cleartext", f":{PORT}", "-datadir", folder,

@@ -21,7 +21,7 @@ ON_THEIR_OWN = {
     "base/json_text.py": "the one place",
     "commands/share.py": "orjson writes null for such numbers, and needs a tenth of the memory",
     "measure/cross_traffic/client.py": "starts in the guest without importing the package; refuses",
-    "measure/ndt7/client_texts.py": "checks a client's message, writes nothing",
+    "servers/ndt7/session.py": "checks a client's message, writes nothing",
     "tools/command.py": "quotes in an error what a tool printed, such as Infinity",
     "results/share/open_in_flent.py": "runs in stock Flent's process; a text or null",
 }

@@ -54,7 +54,7 @@ def test_servers_start_in_order_with_a_log_each() -> None:
     """Of this package by its Python, of others by their names; with what comes before and after."""
     assert start_script(["netserver", "speedtest-cleartext", "msak"]).splitlines() == [
         "netserver -D -p 12865 >/dev/null 2>&1 &",
-        ('"$PYTHON" -P -m flent_aqm.measure.serve http --no-tls --http-port 8090 '
+        ('"$PYTHON" -P -m flent_aqm.servers http --no-tls --http-port 8090 '
          ">/run/speedtest-cleartext.log 2>&1 &"),
         "mkdir -p /run/msak",
         ("msak-server -ws_addr :8180 -datadir /run/msak -latency_addr 127.0.0.1:0 "

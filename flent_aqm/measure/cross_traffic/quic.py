@@ -23,7 +23,7 @@ from aioquic.quic.events import QuicEvent, StreamDataReceived
 
 from flent_aqm.base.defaults import ED25519, QUIC_PORT
 from flent_aqm.measure.cross_traffic.client import Line, run
-from flent_aqm.measure.serve.certificate import self_signed_pem
+from flent_aqm.servers.certificate import self_signed_pem
 
 ALPN = ["flent-aqm-bulk"]
 OBJECT_BYTES = 1_000_000

@@ -13,14 +13,14 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_host
 from flent_aqm.base.shell import find_program
-from flent_aqm.measure.ndt7.spec import EARLY_EXIT, EARLY_EXIT_MB
 from flent_aqm.measure.parsers.ndt7 import Subtest, parse_ndt7, rates_mbps
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, last_line, text_of
+from flent_aqm.servers.ndt7.spec import EARLY_EXIT, EARLY_EXIT_MB
 from flent_aqm.setup.optional import find, find_mlab_client, maker_of_client
 from flent_aqm.tools.ndt7 import SCRIPT
 
 PROGRAM = "ndt7-client"
-# Value of `client` for headless Chromium with M-Lab's ndt7.js, see ndt7/browser.py.
+# Value of `client` for headless Chromium with M-Lab's ndt7.js, see measure/ndt7_browser.py.
 BROWSER = "browser"
 
 # Seconds after which a client is considered hung. The protocol lets a client wait 15 s for the end
@@ -77,7 +77,7 @@ class AqmNdt7Runner(SupervisedRunner):
         if library is None or chromium is None:
             raise RunnerCheckError("NDT7 in a browser needs chromium and M-Lab's ndt7.js; run: "
                                    "flent-aqm setup --speedtests browser ndt7-js")
-        return [sys.executable, "-P", "-m", "flent_aqm.measure.ndt7.browser", str(library),
+        return [sys.executable, "-P", "-m", "flent_aqm.measure.ndt7_browser", str(library),
                 str(chromium), "wss" if self.tls else "ws", f"{self._address()}:{self.port}",
                 self.direction]
 

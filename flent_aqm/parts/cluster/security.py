@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.measure.serve.certificate import context_from_files
 from flent_aqm.parts.cluster.extra import load_distributed
+from flent_aqm.servers.certificate import context_from_files
 
 WHERE_TO_READ = "see docs/cluster.md"
 

@@ -16,7 +16,7 @@ from flent_aqm.base.errors import ParseError
 from flent_aqm.measure.cross_traffic.video import FIRST_MBPS, LADDER_MBPS, Screen, choose
 from flent_aqm.measure.cross_traffic.web import HTML_BYTES, OBJECT_BYTES, OBJECTS
 from flent_aqm.measure.parsers.cross import parse_lines
-from tests.measure.serving import RunningServer
+from tests.servers.serving import RunningServer
 
 
 @pytest.fixture(scope="module")

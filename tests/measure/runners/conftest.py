@@ -77,7 +77,7 @@ def namespaces(tools: str) -> Iterator[Namespaces]:
         for words in (["iperf3", "-s", "-J", "-i", "0.2", "-p", str(defaults.IPERF3_PORT)],
                       ["iperf3", "-s", "-p", str(defaults.IPERF3_CROSS_PORT)],
                       ["irtt", "server", "-d", "0", "-i", "0"], ["netserver", "-D"],
-                      [sys.executable, "-m", "flent_aqm.measure.serve", "ndt7", "--no-tls",
+                      [sys.executable, "-m", "flent_aqm.servers", "ndt7", "--no-tls",
                        "--ndt7-port", str(defaults.NDT7_PORT)]):
             started.append(subprocess.Popen(
                 ["ip", "netns", "exec", both.server, *words], env={**os.environ, "PATH": tools},

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.measure.serving import RunningServer
+from tests.servers.serving import RunningServer
 
 
 @pytest.fixture(scope="module")

@@ -11,17 +11,17 @@ from collections.abc import Iterator
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.http.quic import PIECE_BYTES
-from flent_aqm.measure.serve import http3 as served
-from flent_aqm.measure.serve.http3 import Http3Service
-from flent_aqm.measure.serve.limits import Held, Quiet
 from flent_aqm.parts.speedtests.own_clients import http3
 from flent_aqm.parts.speedtests.own_clients.connection import Server, find_server
 from flent_aqm.parts.speedtests.own_clients.http3 import Http3Connection
 from flent_aqm.parts.speedtests.responsiveness import TOOL
+from flent_aqm.servers import http3 as served
+from flent_aqm.servers.http3 import Http3Service
+from flent_aqm.servers.limits import Held, Quiet
+from flent_aqm.servers.protocols.quic import PIECE_BYTES
 from flent_aqm.spec.needs import needs_of_run
 from flent_aqm.spec.scenario import Scenario
-from tests.measure.serving import RunningServer
+from tests.servers.serving import RunningServer
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,11 @@ import sys
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.http.bulk import Inbound
 from flent_aqm.parts.speedtests.own_clients import responsiveness
 from flent_aqm.parts.speedtests.own_clients.connection import Connection, Reply, Server, find_server
 from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
 from flent_aqm.parts.speedtests.own_clients.http2 import Http2Connection
+from flent_aqm.servers.protocols.http2_bulk import Inbound
 from flent_aqm.tools.report import Way
 from flent_aqm.tools.table import TOOLS
 

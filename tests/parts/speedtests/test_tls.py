@@ -11,8 +11,8 @@ import struct
 import termios
 import threading
 
-from flent_aqm.measure.http.tls import adopt
-from flent_aqm.measure.serve.certificate import self_signed_context
+from flent_aqm.servers.certificate import self_signed_context
+from flent_aqm.servers.protocols.tls import adopt
 
 FRAME = bytes(16_384)
 

@@ -17,23 +17,24 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.speedtests.webrtc_call import TOOL
 from flent_aqm.tools.report import Report
-from tests.measure.serving import RunningServer
+from tests.servers.serving import RunningServer
 
 pytest.importorskip("aiortc")
 
 from aiortc.rtcdtlstransport import SRTP_PROFILES
 from OpenSSL import SSL
 
-from flent_aqm.measure.http.webrtc import (
+from flent_aqm.parts.speedtests.own_clients.webrtc_call import fill
+from flent_aqm.servers.protocols.webrtc import (
+    CIPHERS,
     FRAMES_PER_S,
     PIXELS,
     EndRecord,
     Picture,
+    RsaCertificate,
     as_json,
     from_json,
 )
-from flent_aqm.measure.http.webrtc_certificate import CIPHERS, RsaCertificate
-from flent_aqm.parts.speedtests.own_clients.webrtc_call import fill
 
 
 @pytest.fixture(scope="module")

@@ -63,7 +63,7 @@ async def measure(server: Server, report: Report, call: Call) -> None:
 
     Options of the call: `http_version` 2, or 1, where latencies are measured on a separate
     connection. `unsent` limits the unsent bytes in the server's kernel, as in
-    measure/http/unsent.py.
+    servers/protocols/watermarks.py.
 
     Raises BadResult if a connection or request fails.
     """

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.http.tls import adopt
-from flent_aqm.measure.http.unsent import UnsentLimit, stop_at_once
+from flent_aqm.servers.protocols.tls import adopt
+from flent_aqm.servers.protocols.watermarks import UnsentLimit, stop_at_once
 
 # Function that gets the number of bytes of each piece that was transferred.
 Count = Callable[[int], None]
@@ -212,7 +212,7 @@ class Connection(ABC, asyncio.Protocol):
 
     def limit_unsent(self, requested: str) -> None:
         """Limit the unsent bytes in the kernel for the uploads that follow. `requested`: a value as
-        in measure/http/unsent.py."""
+        in servers/protocols/watermarks.py."""
         self.limit.begin(requested)
 
     @abstractmethod

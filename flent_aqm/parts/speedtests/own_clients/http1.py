@@ -8,9 +8,6 @@ import time
 
 import h11
 
-from flent_aqm.measure.http.content_length import length_of
-from flent_aqm.measure.http.filler import FILLER
-from flent_aqm.measure.http.wake import WakeAt
 from flent_aqm.parts.speedtests.own_clients.connection import (
     Connection,
     Count,
@@ -18,6 +15,8 @@ from flent_aqm.parts.speedtests.own_clients.connection import (
     Reply,
     Server,
 )
+from flent_aqm.servers.protocols.content import FILLER, length_of
+from flent_aqm.servers.protocols.watermarks import WakeAt
 
 _AGENT = "flent-aqm"
 

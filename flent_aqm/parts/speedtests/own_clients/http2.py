@@ -11,9 +11,6 @@ import h2.connection
 import h2.events
 import h2.exceptions
 
-from flent_aqm.measure.http.bulk import Inbound, frame_of_filler, settings_for_bulk
-from flent_aqm.measure.http.filler import FILLER
-from flent_aqm.measure.http.wake import WakeAt
 from flent_aqm.parts.speedtests.own_clients.connection import (
     Connection,
     Count,
@@ -21,6 +18,9 @@ from flent_aqm.parts.speedtests.own_clients.connection import (
     Reply,
     Server,
 )
+from flent_aqm.servers.protocols.content import FILLER
+from flent_aqm.servers.protocols.http2_bulk import Inbound, frame_of_filler, settings_for_bulk
+from flent_aqm.servers.protocols.watermarks import WakeAt
 
 _AGENT = "flent-aqm"
 
@@ -57,7 +57,8 @@ class Http2Connection(Connection):
                    (":scheme", "https" if self.server.secure else "http"),
                    ("user-agent", _AGENT), ("accept-encoding", "identity")]
         if stream.is_upload:
-            # Without a length, so that this package's server counts the bytes without h2: bulk.py.
+            # Without a length, so that this package's server counts the bytes without h2: see
+            # http2_bulk.py.
             headers.append(("content-type", "application/octet-stream"))
         self._streams[number] = stream
         self._http.send_headers(number, headers, end_stream=not size)

@@ -14,7 +14,6 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamReset
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.http.quic import Bulk, configuration
 from flent_aqm.parts.speedtests.own_clients.connection import (
     PATIENCE_S,
     Connection,
@@ -23,6 +22,7 @@ from flent_aqm.parts.speedtests.own_clients.connection import (
     Reply,
     Server,
 )
+from flent_aqm.servers.protocols.quic import Bulk, configuration
 
 _AGENT = b"flent-aqm"
 

@@ -66,7 +66,7 @@ class Parameters:
     # PTC: greatest share of the line's capacity for probes.
     share: float = 0.05
     # Limit of unsent bytes in the senders' kernels, "draft", "kernel" or bytes:
-    # measure/http/unsent.py.
+    # servers/protocols/watermarks.py.
     unsent: str = "draft"
     # 2, or 3, which needs aioquic.
     http_version: int = 2

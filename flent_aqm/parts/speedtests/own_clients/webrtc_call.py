@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Client for a WebRTC call with measure/http/webrtc.py: the calling end, and the evaluation of both
-ends' records.
+"""Client for a WebRTC call with servers/protocols/webrtc.py: the calling end, and the evaluation of
+both ends' records.
 
 Each end records the frames that it received, and the round trip, jitter and loss of the stream that
 it sent. The times of each end are counted from the beginning of its own stream. The two beginnings
@@ -17,16 +17,16 @@ from statistics import fmean
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.json_text import json_text
-from flent_aqm.measure.http.webrtc import (
+from flent_aqm.parts.speedtests.own_clients.connection import Server
+from flent_aqm.parts.speedtests.own_clients.own_client import run
+from flent_aqm.parts.speedtests.own_clients.statistics import percentile
+from flent_aqm.servers.protocols.webrtc import (
     CLOCK_HZ,
     PATIENCE_S,
     End,
     EndRecord,
     from_json,
 )
-from flent_aqm.parts.speedtests.own_clients.connection import Server
-from flent_aqm.parts.speedtests.own_clients.own_client import run
-from flent_aqm.parts.speedtests.own_clients.statistics import percentile
 from flent_aqm.tools.client import Call
 from flent_aqm.tools.report import Report, Way
 

@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Opens the server's listening sockets, accepts clients, and ends those that take too long."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import select
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.servers.limits import (
+    MOST_CONNECTIONS,
+    MOST_HANDSHAKES,
+    REQUEST_TIMEOUT_S,
+    Quiet,
+)
+from flent_aqm.servers.log import log
+
+if TYPE_CHECKING:
+    import ssl
+    TlsSource = Callable[[], ssl.SSLContext]
+
+# One socket for each family, so that an IPv4 client has its IPv4 address.
+EVERYWHERE = ("0.0.0.0", "::")
+_BACKLOG = 1024
+
+
+def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.socket]:
+    """Return listening sockets on these addresses, or on all of this machine if there are none.
+
+    Args:
+        addresses: addresses to listen on.
+        port: port of all sockets. 0 for any free port, the same for all addresses.
+        option: name of the option for the port, for messages.
+
+    Raises:
+        ConfigError: if a socket can't be opened.
+    """
+    sockets: list[socket.socket] = []
+    try:
+        for address in addresses or EVERYWHERE:
+            try:
+                sockets.append(_listen(address, port))
+            except OSError as error:
+                if not addresses and error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
+                    continue  # a machine without one of the two families
+                raise ConfigError(
+                    f"cannot listen on {address} port {port}: {error.strerror}; "
+                    f"choose others with --bind, {option}"
+                ) from None
+            port = port or sockets[0].getsockname()[1]
+    except ConfigError:
+        for sock in sockets:
+            sock.close()
+        raise
+    if not sockets:
+        raise ConfigError("cannot listen: this machine has neither IPv4 nor IPv6")
+    return sockets
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    """Return a listening socket on one address. Raises OSError."""
+    family, kind, protocol, _, name = socket.getaddrinfo(
+        address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    sock = socket.socket(family, kind, protocol)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind(name)
+        sock.listen(_BACKLOG)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+# Seconds for which no client is accepted after accepting failed for lack of a resource. The
+# resource takes a while to become free, and the listening sockets would wake the thread all that
+# time.
+_PAUSE_S = 0.5
+# Errors of accept() that mean a lack of descriptors or memory.
+_LACKING = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+# Seconds that threads have to notice the end of their connections. Others are left behind.
+STOP_TIMEOUT_S = 2.0
+
+
+class Service(Protocol):
+    """Serves the clients of some of the listening sockets."""
+
+    def load(self) -> None:
+        """Load all that is needed to serve a client, while there are file descriptors for it.
+        Called before each client is accepted. Raises ImportError, OSError or AqmError."""
+
+    def take(self, client: Client) -> None:
+        """Serve a client on another thread, and call its done() at the end. Raises OSError or
+        RuntimeError if no thread can be started."""
+
+    def stop(self) -> None:
+        """Stop the service. Its connections have been ended."""
+
+
+class Listener(NamedTuple):
+    """A listening socket and its service."""
+
+    sock: socket.socket
+    service: Service
+    # Source of the TLS context of its connections, None for cleartext.
+    tls: TlsSource | None
+
+
+class Client:
+    """One accepted connection, shared by the main thread and the thread that serves it.
+
+    Attributes:
+        sock: the connected socket.
+        tls: source of the TLS context, None for cleartext.
+        in_handshake: True until the TLS handshake is complete.
+        host: address of the client.
+        address, server_address: ADDRESS:PORT of both ends.
+        deadline_s: time on the monotonic clock at which the main thread ends the connection. It
+            must only be moved to later, because serve() waits for the earliest deadline that it
+            knows.
+        cut_off: reason for which the main thread ended the connection, "" if it did not.
+        thread: thread that serves the client, None if the service has no thread per client.
+    """
+
+    def __init__(self, sock: socket.socket, tls: TlsSource | None, server: Server,
+                 timeout_s: float) -> None:
+        self.sock = sock
+        self.tls = tls
+        self.in_handshake = tls is not None
+        self.host = str(sock.getpeername()[0])
+        self.address = address_text(sock.getpeername())
+        self.server_address = address_text(sock.getsockname())
+        self.deadline_s = time.monotonic() + timeout_s
+        self.cut_off = ""
+        self.thread: threading.Thread | None = None
+        self._server = server
+
+    def end(self, reason: str) -> None:
+        """Shut the connection down, which wakes its thread from any system call. `reason` is for
+        the log."""
+        self.cut_off = self.cut_off or reason
+        self.in_handshake = False
+        try:
+            self.sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # the connection has ended already
+
+    def done(self) -> None:
+        """Note that the client has been served. Any thread may call it, more than once."""
+        self._server.forget(self)
+
+    @property
+    def is_quiet(self) -> bool:
+        """True if clients at this address are currently not served, because one of them flooded the
+        server."""
+        return self.host in self._server.quiet
+
+    def quiet(self) -> None:
+        """Serve no client at this address for QUIET_S seconds."""
+        self._server.quiet.add(self.host)
+
+
+class Server:
+    """Accepts and serves clients until stop() or a signal, then closes the listening sockets."""
+
+    def __init__(self, listeners: Sequence[Listener], services: Sequence[Service], *,
+                 quiet: Quiet, most_connections: int = MOST_CONNECTIONS,
+                 request_timeout_s: float = REQUEST_TIMEOUT_S) -> None:
+        self._listeners = {one.sock.fileno(): one for one in listeners}
+        self._services = services
+        self._most = most_connections
+        self._timeout_s = request_timeout_s
+        self._clients: dict[Client, None] = {}  # the oldest first
+        self.quiet = quiet
+        self._paused_until_s: float | None = None
+        self._lock = threading.Lock()
+        self._wake_read, self._wake_write = os.pipe()
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Make serve() return. Signal handlers and other threads may call it."""
+        self._stopping = True
+        self._wake()
+
+    def stop_on_signals(self) -> None:
+        """Stop this server at SIGTERM and SIGINT."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.stop())
+
+    def forget(self, client: Client) -> None:
+        """Note that a client has been served, so that the next one may be accepted."""
+        with self._lock:
+            full = len(self._clients) >= self._most
+            self._clients.pop(client, None)
+        if full:
+            self._wake()
+
+    def serve(self, addresses: Mapping[str, Sequence[str]]) -> None:
+        """Accept clients until stop(). addresses: names of the services and their addresses, for
+        the log."""
+        poll = select.poll()
+        poll.register(self._wake_read, select.POLLIN)
+        self._listen(poll, True)
+        allow_many_descriptors()
+        log("listening", **addresses)
+        try:
+            while not self._stopping:
+                ready = [number for number, _ in poll.poll(self._wait_ms())]
+                if self._wake_read in ready:
+                    ready.remove(self._wake_read)
+                    os.read(self._wake_read, 1 << 10)
+                for number in ready:
+                    if not self._accept(self._listeners[number]):
+                        self._pause(poll)
+                        break
+                self._go_on(poll)
+                self._cut_off_late()
+        finally:
+            self._close()
+
+    def _wake(self) -> None:
+        """Wake the main thread from poll()."""
+        try:
+            os.write(self._wake_write, b"x")
+        except OSError:
+            pass  # the server has stopped already
+
+    def _listen(self, poll: select.poll, on: bool) -> None:
+        """Switch polling of the listening sockets on or off."""
+        for number in self._listeners:
+            poll.register(number, select.POLLIN if on else 0)
+
+    def _pause(self, poll: select.poll) -> None:
+        """Stop accepting clients for _PAUSE_S seconds."""
+        self._listen(poll, False)
+        self._paused_until_s = time.monotonic() + _PAUSE_S
+
+    def _go_on(self, poll: select.poll) -> None:
+        """Accept clients again if a pause is over and there is room for a client."""
+        if self._paused_until_s is None:
+            return
+        with self._lock:
+            full = len(self._clients) >= self._most
+        if not full and time.monotonic() >= self._paused_until_s:
+            self._listen(poll, True)
+            self._paused_until_s = None
+
+    def _accept(self, listener: Listener) -> bool:
+        """Accept a client and pass it to its service. Return False if accepting has to pause,
+        because the process lacks a resource or has the largest number of clients."""
+        try:
+            not_loaded = _load(listener)
+            sock, _ = listener.sock.accept()
+        except OSError as error:
+            if error.errno not in _LACKING:
+                return True  # the client has disconnected already
+            with self._lock:
+                clients = len(self._clients)
+            log("failed", reason=f"accept: {error}", clients=clients)
+            return False
+        if not_loaded:
+            log("failed", reason=f"can't serve anybody: {not_loaded}")
+            sock.close()
+            return True
+        client = None
+        try:
+            client = Client(sock, listener.tls, self, self._timeout_s)
+            if client.host in self.quiet:
+                sock.close()
+                return True
+            with self._lock:
+                self._clients[client] = None
+                full = len(self._clients) >= self._most
+                unfinished = [one for one in self._clients if one.in_handshake]
+            if len(unfinished) > MOST_HANDSHAKES:
+                unfinished[0].end(f"{MOST_HANDSHAKES} TLS handshakes have begun since")
+            listener.service.take(client)
+        except (OSError, RuntimeError) as error:
+            log("failed", reason=f"could not start a test: {error}")
+            if client is not None:
+                client.done()
+            sock.close()
+            return not isinstance(error, RuntimeError)  # no more threads
+        if full:
+            log("failed", reason=f"{self._most} connections; others wait until one ends")
+        return not full
+
+    def _wait_ms(self) -> float | None:
+        """Return the ms until the earliest deadline or the end of a pause. None if there is
+        neither."""
+        with self._lock:
+            times = [client.deadline_s for client in self._clients]
+            full = len(self._clients) >= self._most
+        if self._paused_until_s is not None and not full:
+            times.append(self._paused_until_s)
+        first_s = min(times, default=float("inf"))
+        if first_s == float("inf"):
+            return None
+        return max(0.0, (first_s - time.monotonic()) * 1000) + 1
+
+    def _cut_off_late(self) -> None:
+        """End connections whose deadline has passed."""
+        now_s = time.monotonic()
+        with self._lock:
+            late = [client for client in self._clients if client.deadline_s <= now_s]
+        for client in late:
+            client.end("took too long")
+            # The thread takes a while to end. Without a new deadline, the main thread would wake up
+            # for it all that time.
+            client.deadline_s = now_s + STOP_TIMEOUT_S
+
+    def _close(self) -> None:
+        """Close all sockets, end all connections and stop the services."""
+        for listener in self._listeners.values():
+            listener.sock.close()
+        with self._lock:
+            clients = list(self._clients)
+        for client in clients:
+            client.end("the server was stopped")
+        end_s = time.monotonic() + STOP_TIMEOUT_S
+        for client in clients:
+            if client.thread is not None:
+                client.thread.join(max(0.0, end_s - time.monotonic()))
+        for service in self._services:
+            service.stop()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+        log("stopped", interrupted=len(clients))
+
+
+def _load(listener: Listener) -> str:
+    """Load all that is needed to serve a client. Return "", or the reason if that failed."""
+    try:
+        listener.service.load()
+        if listener.tls is not None:
+            listener.tls()
+    except (ImportError, OSError, AqmError) as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def allow_many_descriptors() -> None:
+    """Raise the limit of file descriptors to the largest value that the administrator allows. The
+    default is meant for programs that use select()."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    except (OSError, ValueError):
+        pass  # the limit stays as it was
+
+
+def address_text(name: Sequence[object]) -> str:
+    """Return ADDRESS:PORT, with [] around an IPv6 address, as ndt7's specification requires."""
+    host, port = str(name[0]), name[1]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

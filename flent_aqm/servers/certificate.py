@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes the server's TLS context: with a certificate from files, or with a self-signed one.
+
+    python -m flent_aqm.servers.certificate FILE KIND    writes a self-signed certificate and
+                                                               its key, for another server
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import ssl
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from flent_aqm.base.defaults import ED25519, P256
+from flent_aqm.base.errors import ConfigError
+
+_VALID_DAYS = 3650
+# Highest bit that random_serial_number() leaves 0. With it, all serial numbers have the same
+# length.
+_SERIAL_TOP = 1 << 158
+
+
+def context_from_files(cert: str, key: str) -> ssl.SSLContext:
+    """Return a context with a certificate (and its chain) and its private key, both PEM.
+
+    Raises ConfigError if the files can't be read or don't belong together.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        # Without a password, OpenSSL would ask for one on the terminal. An empty one fails at once.
+        context.load_cert_chain(cert, key, password="")
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"certificate {cert} with key {key}: {error}; "
+            "expected two readable PEM files that belong together, the key without a password"
+        ) from None
+    return context
+
+
+def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLContext:
+    """Return a context with a new self-signed certificate, which exists only in memory.
+
+    Args:
+        addresses: further names or IP addresses for which the certificate is valid, besides those
+            of this host.
+        key: kind of the key, one of OWN_KEYS.
+    """
+    pem = self_signed_pem({"localhost", "127.0.0.1", "::1", socket.gethostname(), *addresses},
+                          key)
+    # Python's ssl reads certificates only from files. This file is in memory.
+    handle = os.memfd_create("flent-aqm-certificate")
+    try:
+        os.write(handle, pem)
+        path = f"/proc/self/fd/{handle}"
+        return context_from_files(path, path)
+    finally:
+        os.close(handle)
+
+
+def self_signed_pem(names: set[str], kind: str = P256) -> bytes:
+    """Return a new certificate and its private key in PEM, one after the other.
+
+    Args:
+        names: names and IP addresses for which the certificate is valid.
+        kind: kind of the key, one of OWN_KEYS.
+    """
+    # Imported here, because it is large and most servers don't need it.
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+
+    key: ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
+    key = (ed25519.Ed25519PrivateKey.generate() if kind == ED25519
+           else ec.generate_private_key(ec.SECP256R1()))
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "flent-aqm serve")])
+    now = datetime.now(UTC)
+    alternatives: list[x509.GeneralName] = []
+    for text in sorted(names):
+        try:
+            alternatives.append(x509.IPAddress(ipaddress.ip_address(text)))
+        except ValueError:
+            alternatives.append(x509.DNSName(text))
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number() | _SERIAL_TOP)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=_VALID_DAYS))
+        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        .sign(key, None if kind == ED25519 else hashes.SHA256())
+    )
+    encoding = serialization.Encoding.PEM
+    return certificate.public_bytes(encoding) + key.private_bytes(
+        encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], "xb") as _file:
+        _file.write(self_signed_pem({socket.gethostname()}, sys.argv[2]))

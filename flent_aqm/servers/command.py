@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command `flent-aqm serve`. The module imports little, so that the server starts fast."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError, ToolMissing
+from flent_aqm.servers.limits import MOST_CONNECTIONS, REQUEST_TIMEOUT_S
+from flent_aqm.servers.ndt7.spec import TEST_DURATION_S, Settings
+
+if TYPE_CHECKING:
+    import argparse
+    import ssl
+
+    from flent_aqm.servers.acceptor import Listener, Service, TlsSource
+    from flent_aqm.servers.limits import Quiet
+
+NDT7, HTTP, HTTP3, WEBRTC = "ndt7", "http", "http3", "webrtc"
+SERVED = (NDT7, HTTP, HTTP3, WEBRTC)
+# Services that need only packages which every installation has.
+USUAL = (NDT7, HTTP)
+# Service -> Python package that it needs.
+_MODULES = {NDT7: "websockets", HTTP: "h2", HTTP3: "aioquic", WEBRTC: "aiortc"}
+_LONGEST_CC_NAME = 15
+_LONGEST_S = 3600
+
+
+class _Port(NamedTuple):
+    """A port on which the server listens."""
+
+    # Service of the port, one of SERVED.
+    what: str
+    # Description of the service for help texts.
+    of: str
+    # Default port number.
+    usual: int
+    tls: bool = False
+
+
+# Ports by their name in the log. The option of a port is --NAME-port.
+_PORTS = {
+    "ndt7": _Port(NDT7, "NDT7 in cleartext", defaults.NDT7_PORT),
+    "ndt7-tls": _Port(NDT7, "NDT7 through TLS", defaults.NDT7_TLS_PORT, tls=True),
+    "http": _Port(HTTP, "HTTP in cleartext", defaults.SPEEDTEST_PORT),
+    "http-tls": _Port(HTTP, "HTTPS", defaults.SPEEDTEST_TLS_PORT, tls=True),
+    "http3": _Port(HTTP3, "HTTP/3, over UDP", defaults.SPEEDTEST_HTTP3_PORT),
+    "webrtc": _Port(WEBRTC, "calls, over TCP and UDP", defaults.WEBRTC_PORT),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serve` to the parser."""
+    from argparse import SUPPRESS  # here: a start without options needs no argparse
+
+    parser.description = (
+        "Serve speed tests until SIGINT or SIGTERM: NDT7, and over HTTP/1.1 and HTTP/2 those of "
+        "LibreSpeed, Cloudflare, responsiveness and Ookla-style. Standard error gets a line of "
+        "JSON when the server listens, for each test of NDT7, and for each fault. Anybody who can "
+        "reach the server can make it send data: keep it within a lab or your own network.")
+    parser.add_argument(
+        "what", nargs="*", metavar="WHAT",
+        help=f"service to start: {', '.join(SERVED)} (default: {' '.join(USUAL)})")
+    parser.add_argument(
+        "--bind", action="append", default=[], metavar="ADDR",
+        help="listen on this address only; may be repeated (default: all, IPv4 and IPv6)")
+    for name, port in _PORTS.items():
+        parser.add_argument(
+            f"--{name}-port", type=int, default=port.usual, metavar="PORT",
+            help=f"port for {port.of}, 0 takes a free one (default: %(default)s)")
+    parser.add_argument("--no-tls", action="store_true",
+                        help="NDT7 and HTTP in cleartext only")
+    parser.add_argument("--cert", metavar="FILE",
+                        help="certificate, PEM (default: a self-signed one, in memory)")
+    parser.add_argument("--key", metavar="FILE", help="private key of --cert, PEM")
+    parser.add_argument(
+        "--congestion-control", default="bbr", metavar="NAME",
+        help="TCP congestion control of NDT7; a kernel that lacks it uses its own default "
+        "(default: %(default)s)")
+    parser.add_argument("--most-connections", type=int, default=MOST_CONNECTIONS, metavar="N",
+                        help="serve at most N connections at once; others wait (default: "
+                             "%(default)s)")
+    # For the lab, in which all handshakes have to have the same length: see certificate.py.
+    parser.add_argument("--own-key", choices=defaults.OWN_KEYS, default=defaults.P256,
+                        help=SUPPRESS)
+    # For tests of this server, which needn't last as long as the protocol's.
+    parser.add_argument("--duration", type=float, default=TEST_DURATION_S, help=SUPPRESS)
+    parser.add_argument("--request-timeout", type=float, default=REQUEST_TIMEOUT_S, help=SUPPRESS)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the server until a signal. Return 0. Raises ConfigError or ToolMissing before it
+    listens."""
+    args.what = tuple(args.what) or USUAL
+    _check(args)
+    from flent_aqm.servers.acceptor import Listener, Server, address_text, listen
+    from flent_aqm.servers.limits import Quiet
+
+    services: dict[str, Service] = {}
+    listeners: list[Listener] = []
+    addresses: dict[str, list[str]] = {}
+    quiet = Quiet()
+    for name, port in _wanted(args).items():
+        if port.what == HTTP3:
+            addresses[name] = _serve_http3(args, services, quiet)
+            continue
+        sockets = listen(args.bind, _number(args, name), f"--{name}-port")
+        if port.what not in services:
+            services[port.what] = _service(args, port.what, sockets[0].getsockname()[1])
+        tls = _tls_source(args, port.what) if port.tls else None
+        listeners += [Listener(sock, services[port.what], tls) for sock in sockets]
+        addresses[name] = [address_text(sock.getsockname()) for sock in sockets]
+    server = Server(listeners, list(services.values()), quiet=quiet,
+                    most_connections=args.most_connections,
+                    request_timeout_s=args.request_timeout)
+    server.stop_on_signals()
+    server.serve(addresses)
+    return 0
+
+
+def _wanted(args: argparse.Namespace) -> dict[str, _Port]:
+    """Return the ports on which the server has to listen, by name."""
+    return {name: port for name, port in _PORTS.items()
+            if port.what in args.what and not (port.tls and args.no_tls)}
+
+
+def _number(args: argparse.Namespace, name: str) -> int:
+    """Return the port number that the command line has for a port's name."""
+    return int(vars(args)[f"{name}_port".replace("-", "_")])
+
+
+def _service(args: argparse.Namespace, what: str, port: int) -> Service:
+    """Return a new service. port: number of its first port. The modules are imported here, because
+    each service needs large ones that the others don't."""
+    if what == NDT7:
+        from flent_aqm.servers.ndt7.service import Ndt7
+
+        return Ndt7(Settings(args.duration, args.congestion_control))
+    if what == WEBRTC:
+        from flent_aqm.servers.webrtc import WebRtc
+
+        return WebRtc(port)
+    from flent_aqm.servers.http import Http
+    from flent_aqm.servers.loop import Loop
+
+    return Http(Loop(), args.request_timeout)
+
+
+def _serve_http3(args: argparse.Namespace, services: dict[str, Service], quiet: Quiet
+                 ) -> list[str]:
+    """Start the HTTP/3 service. Return its addresses. Over UDP it receives its clients itself, so
+    it has no Listener. Raises ConfigError if the port can't be used."""
+    from flent_aqm.servers.http3 import Http3Service
+
+    services[HTTP3] = http3 = Http3Service(quiet, args.most_connections, args.request_timeout)
+    try:
+        return http3.listen(args.bind, args.http3_port,
+                            (args.cert, args.key) if args.cert else None)
+    except OSError as error:
+        raise ConfigError(f"cannot listen on UDP port {args.http3_port}: "
+                          f"{error.strerror or error}; choose others with --bind, --http3-port"
+                          ) from None
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise ConfigError for options that are invalid or contradict each other, ToolMissing if a
+    service needs a Python package that isn't installed."""
+    for what in args.what:
+        if what not in SERVED:
+            raise ConfigError(f"unknown service {what!r}; known: {', '.join(SERVED)}")
+        # Only looked up: NDT7's package is imported when a client arrives.
+        if find_spec(_MODULES[what]) is None:
+            raise ToolMissing(f"{what}: Python package {_MODULES[what]} is not installed: "
+                              f"pip install {_MODULES[what]}")
+    taken: dict[int, str] = {}
+    for name, port in _wanted(args).items():
+        number = _number(args, name)
+        if not 0 <= number <= 65535:
+            raise ConfigError(f"--{name}-port {number}: expected 0 to 65535")
+        if number and port.what != HTTP3 and taken.setdefault(number, name) != name:
+            raise ConfigError(f"--{taken[number]}-port and --{name}-port are both {number}: "
+                              "choose two")
+    if (args.cert is None) != (args.key is None):
+        raise ConfigError("--cert and --key belong together: give both or neither")
+    if args.cert is not None and args.no_tls and HTTP3 not in args.what:
+        raise ConfigError("--cert can't be combined with --no-tls: leave one of them out")
+    if not 0 < args.duration <= _LONGEST_S:
+        raise ConfigError(f"--duration {args.duration:g}: expected more than 0 and at most "
+                          f"{_LONGEST_S} seconds")
+    if args.most_connections < 1:
+        raise ConfigError(f"--most-connections {args.most_connections}: expected 1 or more")
+    name = args.congestion_control
+    if not (name.isascii() and name.replace("_", "").isalnum() and len(name) <= _LONGEST_CC_NAME):
+        raise ConfigError(f"--congestion-control {name!r}: expected a name such as bbr or cubic, "
+                          "of up "
+                          f"to {_LONGEST_CC_NAME} letters, digits and _")
+
+
+def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:
+    """Return the source of the TLS context of a service.
+
+    Certificate files are read at once, so that the user gets an error message. A self-signed
+    certificate for NDT7 is made when the first client uses TLS, because the modules for it take
+    most of a start.
+    """
+    def with_alpn(context: ssl.SSLContext) -> ssl.SSLContext:
+        # Let clients of HTTP select the version.
+        if what == HTTP:
+            context.set_alpn_protocols(["h2", "http/1.1"])
+        return context
+
+    if args.cert is not None:
+        from flent_aqm.servers.certificate import context_from_files
+
+        context = with_alpn(context_from_files(args.cert, args.key))
+        return lambda: context
+
+    @cache
+    def made() -> ssl.SSLContext:
+        from flent_aqm.servers.certificate import self_signed_context
+
+        return with_alpn(self_signed_context(
+            [addr for addr in args.bind if addr not in ("0.0.0.0", "::")], args.own_key))
+
+    if what == HTTP:
+        made()  # made now, because clients of HTTP measure also the first handshake
+    return made

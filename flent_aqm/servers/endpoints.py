@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Endpoints of all speed tests over HTTP, by method and path.
+
+Sources of the paths: draft-ietf-ippm-responsiveness-09, "Responsiveness Test Server";
+librespeed/speedtest, doc.md (garbage, empty, getIP); cloudflare/speedtest, README.md (`__down`,
+`__up`). Ookla's protocol isn't published, so the endpoints of the Ookla-style test are our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlsplit
+
+from flent_aqm.base.json_text import json_text
+from flent_aqm.servers.protocols.watermarks import DRAFT, KERNEL
+
+# Size of the large object. The draft requires at least 8 GB.
+LARGE_BYTES = 8 * 10**9
+MEBIBYTE = 1 << 20
+# LibreSpeed's garbage.php sends chunks of 1 MiB: 4 by default, at most 1024.
+GARBAGE_CHUNKS, MOST_GARBAGE_CHUNKS = 4, 1024
+# Our own limit for other endpoints: most bytes of one response.
+MOST_BYTES = 10**10
+
+# Headers of every response: pages of other origins may read it, and may measure its times, which
+# browsers otherwise round or hide.
+FOR_OTHER_ORIGINS = (("access-control-allow-origin", "*"), ("timing-allow-origin", "*"))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response: status, a small body, and filler after it."""
+
+    status: int = 200
+    # Content of a small response.
+    body: bytes = b""
+    # Bytes of filler after `body`.
+    length: int = 0
+    # Media type.
+    kind: str = "application/octet-stream"
+
+    @property
+    def total(self) -> int:
+        """Bytes of the whole content."""
+        return len(self.body) + self.length
+
+
+@dataclass(frozen=True)
+class Request:
+    """A client's request."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    # Value of the Host header, or of :authority.
+    host: str
+    # The client's address.
+    peer: str
+    # True over TLS.
+    secure: bool
+
+    @property
+    def unsent(self) -> str:
+        """Limit of bytes that the server may leave unsent in its kernel for this connection, as the
+        query requests it: KERNEL, DRAFT, or bytes."""
+        requested = self.query.get("unsent", KERNEL)
+        number = requested.isascii() and requested.isdigit() and len(requested) < 10
+        return requested if number or requested == DRAFT else KERNEL
+
+
+def request_of(method: str, target: str, host: str, peer: str, secure: bool) -> Request:
+    """Return a request. target: a path with or without a query."""
+    parts = urlsplit(target)
+    return Request(method, parts.path, dict(parse_qsl(parts.query)), host, peer, secure)
+
+
+def answer(request: Request) -> Answer:
+    """Return the response to a request whose content, if any, has been received. The response to
+    HEAD is that to GET; the caller doesn't send its content."""
+    method = "GET" if request.method == "HEAD" else request.method
+    endpoint = ENDPOINTS.get((method, request.path))
+    if endpoint is None:
+        return Answer(404, b"no such test here\n", kind="text/plain")
+    return endpoint(request)
+
+
+def _config(request: Request) -> Answer:
+    """Return the URLs of the responsiveness test."""
+    scheme = "https" if request.secure else "http"
+    return Answer(body=json_text({"version": 1, "urls": {
+        name: f"{scheme}://{request.host}{path}" for name, path in (
+            ("large_download_url", "/large"), ("small_download_url", "/small"),
+            ("upload_url", "/upload"),
+            # For older clients.
+            ("large_https_download_url", "/large"), ("small_https_download_url", "/small"),
+            ("https_upload_url", "/upload"))}}).encode(), kind="application/json")
+
+
+def _large(request: Request) -> Answer:
+    """Return the large object of the responsiveness test."""
+    return Answer(length=LARGE_BYTES)
+
+
+def _small(request: Request) -> Answer:
+    """Return the small object of the responsiveness test, one byte."""
+    return Answer(body=b"1")
+
+
+def _nothing(request: Request) -> Answer:
+    """Return an empty response."""
+    return Answer()
+
+
+def _garbage(request: Request) -> Answer:
+    """Return as many chunks of 1 MiB as LibreSpeed's ckSize requests."""
+    chunks = _number(request, "ckSize", GARBAGE_CHUNKS)
+    return Answer(length=min(max(chunks, 1), MOST_GARBAGE_CHUNKS) * MEBIBYTE)
+
+
+def _address(request: Request) -> Answer:
+    """Return the client's address in LibreSpeed's form."""
+    return Answer(body=json_text({"processedString": request.peer, "rawIspInfo": ""}).encode(),
+                  kind="application/json")
+
+
+def _bytes(request: Request) -> Answer:
+    """Return as many bytes as the query's `bytes` requests."""
+    return Answer(length=min(_number(request, "bytes", 0), MOST_BYTES))
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    """Return a number of the query, `default` if it is missing or isn't a number."""
+    text = request.query.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else default
+
+
+# (method, path) -> function that returns the response.
+ENDPOINTS: Mapping[tuple[str, str], Callable[[Request], Answer]] = {
+    # responsiveness
+    ("GET", "/.well-known/nq"): _config,
+    ("GET", "/config"): _config,
+    ("GET", "/large"): _large,
+    ("GET", "/small"): _small,
+    ("POST", "/upload"): _nothing,
+    # LibreSpeed; its own server has both forms
+    **{("GET", f"{folder}/garbage{ending}"): _garbage
+       for folder in ("", "/backend") for ending in ("", ".php")},
+    **{(method, f"{folder}/empty{ending}"): _nothing for method in ("GET", "POST")
+       for folder in ("", "/backend") for ending in ("", ".php")},
+    **{("GET", f"{folder}/getIP{ending}"): _address
+       for folder in ("", "/backend") for ending in ("", ".php")},
+    # Cloudflare
+    ("GET", "/__down"): _bytes,
+    ("POST", "/__up"): _nothing,
+    # Ookla-style
+    ("GET", "/download"): _bytes,
+    ("POST", "/chunk"): _nothing,
+    ("GET", "/latency"): _nothing,
+}

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The HTTP service: all tests over HTTP/1.1 and HTTP/2 on one port, in cleartext or TLS.
+
+h11 and h2 parse and format HTTP. This package decides what is sent when.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from flent_aqm.servers.acceptor import Client
+from flent_aqm.servers.http1 import Http1
+from flent_aqm.servers.http2 import PREFACE, Http2
+from flent_aqm.servers.limits import IDLE_TIMEOUT_S, Credit, Flood, Held
+from flent_aqm.servers.log import log
+from flent_aqm.servers.loop import Loop
+from flent_aqm.servers.protocols.watermarks import stop_at_once
+
+_NEVER = float("inf")
+
+
+class Grammar(Protocol):
+    """The protocol of one connection, HTTP/1.1 or HTTP/2.
+
+    Attributes:
+        paused: True while the kernel accepts no more data.
+        heads: number of requests whose head was complete.
+        moved: bytes of content sent.
+    """
+
+    paused: bool
+    heads: int
+    moved: int
+
+    @property
+    def held_bytes(self) -> int:
+        """Received bytes that are kept because they can't be processed yet."""
+
+    @property
+    def half(self) -> int | None:
+        """Number of the request head or frame that has begun but isn't complete. None if there is
+        none."""
+
+    def received(self, data: bytes) -> None:
+        """Process received bytes. Raises ValueError if they aren't HTTP, Flood if the client has
+        used up its credit."""
+
+    def writable(self) -> None:
+        """Continue to send, because the kernel accepts data again. Raises as received() does."""
+
+    def refuse(self) -> None:
+        """Tell the client that it has flooded the server, if the protocol has a message for it."""
+
+
+class Http:
+    """The HTTP service; see acceptor.Service. timeout_s: seconds for the rest of a request that has
+    begun."""
+
+    def __init__(self, loop: Loop, timeout_s: float) -> None:
+        self._loop = loop
+        self._timeout_s = timeout_s
+        self._held = Held()
+
+    def load(self) -> None:
+        """Do nothing: everything has been loaded."""
+
+    def take(self, client: Client) -> None:
+        """Serve a client on the event loop's thread."""
+        self._loop.adopt(client, lambda: _Connection(client, self._timeout_s, self._held))
+
+    def stop(self) -> None:
+        """Stop the event loop."""
+        self._loop.stop()
+
+
+class _Connection(asyncio.Protocol):
+    """Detects the version of HTTP that a client speaks, passes events to its Grammar, and ends
+    connections that take too long."""
+
+    def __init__(self, client: Client, timeout_s: float, held: Held) -> None:
+        self._client = client
+        self._held = held
+        self._timeout_s = timeout_s
+        self._transport: asyncio.Transport | None = None
+        self._grammar: Grammar | None = None
+        self._first = b""
+        self._credit = Credit()
+        self._timer: asyncio.TimerHandle | None = None
+        self._seen: tuple[int, int, int] = (0, 0, 0)
+        self._half: int | None = None  # Grammar.half at the last call of _look()
+        self._idle_s = 0.0
+        self._received = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        stop_at_once(transport)
+        self._look_later()
+
+    def data_received(self, data: bytes) -> None:
+        """Detect the version of HTTP by the first bytes, and pass received bytes to the Grammar."""
+        self._received += len(data)
+        if self._client.is_quiet:
+            self._end("its address has flooded the server")
+            return
+        if self._grammar is None:
+            self._first += data
+            data = self._first
+            if len(data) < len(PREFACE) and PREFACE.startswith(data):
+                return
+            assert self._transport is not None
+            kind = Http2 if data.startswith(PREFACE) else Http1
+            self._grammar = kind(self._transport, self._credit)
+            self._first = b""
+        try:
+            self._grammar.received(data)
+        except ValueError as fault:
+            self._refuse(fault)
+        if self._grammar.heads:
+            # The main thread's deadline is only for the first request.
+            self._client.deadline_s = _NEVER
+        self._note_held()
+
+    def _note_held(self) -> None:
+        """Note how much is kept for this connection. If it is too much for all connections
+        together, end the connection for which most is kept."""
+        assert self._transport is not None
+        assert self._grammar is not None
+        held_bytes = self._grammar.held_bytes + self._transport.get_write_buffer_size()
+        largest = self._held.note(self, 0 if self._transport.is_closing() else held_bytes)
+        if isinstance(largest, _Connection):
+            largest._end("the server holds too much for clients that don't read or don't go on")
+            self._held.note(largest, 0)
+
+    def eof_received(self) -> bool:
+        return False
+
+    def pause_writing(self) -> None:
+        if self._grammar is not None:
+            self._grammar.paused = True
+
+    def resume_writing(self) -> None:
+        """Let the Grammar continue to send."""
+        if self._grammar is not None:
+            self._grammar.paused = False
+            if self._transport is not None and not self._transport.is_closing():
+                try:
+                    self._grammar.writable()
+                except ValueError as fault:
+                    self._refuse(fault)
+                self._note_held()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._held.note(self, 0)
+        if self._client.cut_off:
+            log("failed", client=self._client.address, reason=self._client.cut_off)
+        self._client.done()
+
+    def _refuse(self, fault: ValueError) -> None:
+        """End the connection for this fault. A flood also makes the address quiet."""
+        if not isinstance(fault, Flood):
+            self._end(f"no HTTP: {fault}")
+            return
+        assert self._grammar is not None
+        self._grammar.refuse()
+        self._client.quiet()
+        self._end(str(fault))
+
+    def _end(self, reason: str) -> None:
+        """End the connection. `reason` is for the log."""
+        self._client.cut_off = self._client.cut_off or reason
+        assert self._transport is not None
+        self._transport.abort()
+
+    def _look_later(self) -> None:
+        """Call _look() after timeout_s."""
+        self._timer = asyncio.get_running_loop().call_later(self._timeout_s, self._look)
+
+    def _look(self) -> None:
+        """End the connection if the same request has been incomplete since the last call, or if no
+        data has been transferred for IDLE_TIMEOUT_S. Otherwise call this again later."""
+        assert self._transport is not None
+        grammar = self._grammar
+        if grammar is not None:
+            half = grammar.half
+            if half is not None and half == self._half:
+                self._end("took too long")
+                return
+            self._half = half
+            seen = (self._received, grammar.moved, self._transport.get_write_buffer_size())
+            self._idle_s = self._idle_s + self._timeout_s if seen == self._seen else 0.0
+            self._seen = seen
+            if self._idle_s >= IDLE_TIMEOUT_S:
+                self._end(f"nothing has gone either way for {IDLE_TIMEOUT_S:g} s")
+                return
+        self._look_later()

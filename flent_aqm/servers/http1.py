@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The server's HTTP/1.1: serves one request after the other on a persistent connection."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+
+from flent_aqm.servers.endpoints import FOR_OTHER_ORIGINS, Answer, Request, answer, request_of
+from flent_aqm.servers.limits import Credit
+from flent_aqm.servers.protocols.content import FILLER, length_of
+from flent_aqm.servers.protocols.watermarks import UnsentLimit, WakeAt
+
+
+class Http1:
+    """HTTP/1.1 on one client's connection; see Grammar in http.py."""
+
+    def __init__(self, transport: asyncio.Transport, credit: Credit) -> None:
+        self.paused = False
+        self.heads = self.moved = 0
+        self._transport = transport
+        self._credit = credit
+        self._http = h11.Connection(h11.SERVER)
+        self._request: Request | None = None
+        self._waiting = b""  # received bytes that h11 hasn't got yet
+        self._left = 0  # bytes of filler to send
+        self._awaited = 0  # bytes of a request of known length that haven't arrived
+        self._past_h11 = False  # the content of this request bypasses h11
+        self._wake = WakeAt(transport)
+        self._unsent = UnsentLimit(transport.get_extra_info("socket"))
+
+    def received(self, data: bytes) -> None:
+        """Process received bytes. Raises ValueError if they aren't HTTP/1.1, Flood if the client
+        has used up its credit."""
+        self._waiting += data
+        self._go_on()
+
+    def writable(self) -> None:
+        """Continue with a response, then with requests that arrived meanwhile."""
+        self._fill()
+        if not self._busy():
+            self._transport.resume_reading()
+            self._go_on()
+
+    @property
+    def held_bytes(self) -> int:
+        return len(self._waiting) + len(self._http.trailing_data[0])
+
+    @property
+    def half(self) -> int | None:
+        idle = not self._busy() and not self._awaited and self._http.their_state is h11.IDLE
+        return self.heads if idle and self._http.trailing_data[0] else None
+
+    def refuse(self) -> None:
+        """Do nothing: HTTP/1.1 has no message for it between responses."""
+
+    def _busy(self) -> bool:
+        """Return whether a response is being sent. Then no other request is processed."""
+        return bool(self._left) or self.paused
+
+    def _go_on(self) -> None:
+        """Process received bytes until a response is being sent or nothing is left."""
+        while not self._transport.is_closing():
+            if self._busy():
+                if self._waiting or self._http.trailing_data[0]:
+                    # The client sends requests without reading the responses.
+                    self._transport.pause_reading()
+                return
+            if self._awaited:
+                if not self._waiting:
+                    return
+                self._take_content()
+            elif not self._take_event():
+                return
+
+    def _take_content(self) -> None:
+        """Count content of known length without h11, which would process each piece."""
+        mine = min(len(self._waiting), self._awaited)
+        self._waiting = self._waiting[mine:]
+        self._credit.earn(mine)
+        self._await(self._awaited - mine)
+        if not self._awaited:
+            self._respond()
+
+    def _take_event(self) -> bool:
+        """Let h11 parse received bytes, and process the next event. Return False if there is no
+        event."""
+        if self._waiting:
+            self._http.receive_data(self._waiting)
+            self._waiting = b""
+        try:
+            event = self._http.next_event()
+        except h11.RemoteProtocolError as fault:
+            raise ValueError(str(fault)) from None
+        if isinstance(event, h11.Request):
+            self._credit.spend()
+            self.heads += 1
+            self._request = self._read(event)
+            if length := length_of(event):
+                self._past_h11 = True
+                self._waiting = self._http.trailing_data[0]
+                self._await(length)
+        elif isinstance(event, h11.Data):
+            self._credit.spend()
+            self._credit.earn(len(event.data))
+        elif isinstance(event, h11.EndOfMessage):
+            self._respond()
+        else:
+            if isinstance(event, h11.ConnectionClosed):
+                self._transport.close()
+            return False  # NEED_DATA
+        return True
+
+    def _await(self, size: int) -> None:
+        """Set the number of content bytes to wait for."""
+        self._awaited = size
+        self._wake(size)
+
+    def _respond(self) -> None:
+        """Answer the current request."""
+        assert self._request is not None
+        self._answer(self._request, answer(self._request))
+
+    def _read(self, event: Any) -> Request:
+        """Return the request of an h11 event. Send 100 Continue if the client waits for it."""
+        headers = {name.decode(): value.decode("latin-1") for name, value in event.headers}
+        if self._http.they_are_waiting_for_100_continue:
+            self._transport.write(self._http.send(h11.InformationalResponse(
+                status_code=100, headers=[])) or b"")
+        peer = self._transport.get_extra_info("peername")
+        return request_of(event.method.decode(), event.target.decode("latin-1"),
+                          headers.get("host", ""), str(peer[0]) if peer else "",
+                          self._transport.get_extra_info("sslcontext") is not None)
+
+    def _answer(self, request: Request, reply: Answer) -> None:
+        """Send the head and a small body of the response. Begin to send filler, if the response has
+        it."""
+        if reply.length:
+            self._unsent.begin(request.unsent)
+        head = self._http.send(h11.Response(status_code=reply.status, headers=[
+            ("content-type", reply.kind), ("content-length", str(reply.total)),
+            ("cache-control", "no-store"), *FOR_OTHER_ORIGINS]))
+        wanted = request.method != "HEAD"
+        body = self._http.send(h11.Data(data=reply.body)) if reply.body and wanted else b""
+        self._transport.write((head or b"") + (body or b""))
+        self._left = reply.length if wanted else 0
+        if self._left:
+            self._fill()
+        else:
+            self._end()
+
+    def _fill(self) -> None:
+        """Send filler until the kernel accepts no more or the response is complete."""
+        while self._left and not self.paused and not self._transport.is_closing():
+            size = self._unsent.frame_bytes(len(FILLER))
+            piece = FILLER if size >= len(FILLER) <= self._left else FILLER[:min(size, self._left)]
+            self._left -= len(piece)
+            self.moved += len(piece)
+            # h11 only uses the length of the piece.
+            for part in self._http.send_with_data_passthrough(h11.Data(data=piece)) or ():
+                self._transport.write(part)
+            self._unsent.sent(len(piece))
+            self._credit.earn(len(piece))
+            if not self._left:
+                self._end()
+
+    def _end(self) -> None:
+        """End the response, and prepare for the next request or close the connection."""
+        self._transport.write(self._http.send(h11.EndOfMessage()) or b"")
+        if self._http.our_state is h11.MUST_CLOSE:
+            self._transport.close()
+        elif self._past_h11:
+            self._past_h11 = False
+            self._http = h11.Connection(h11.SERVER)
+        else:
+            self._http.start_next_cycle()

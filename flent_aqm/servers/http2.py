@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The server's HTTP/2: streams with data to send take turns, one frame each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+import h2.config
+import h2.connection
+import h2.errors
+import h2.events
+import h2.exceptions
+
+from flent_aqm.servers.endpoints import FOR_OTHER_ORIGINS, Answer, Request, answer, request_of
+from flent_aqm.servers.limits import MOST_STREAMS, RESET_COST, UNREAD_BYTES, Credit
+from flent_aqm.servers.protocols.content import FILLER
+from flent_aqm.servers.protocols.http2_bulk import Inbound, frame_of_filler, settings_for_bulk
+from flent_aqm.servers.protocols.watermarks import UnsentLimit, WakeAt
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+# A change of settings causes work for each stream. Work for so many streams costs as much credit as
+# a frame.
+_STREAMS_A_FRAME = 20
+
+
+class Http2:
+    """HTTP/2 on one client's connection; see Grammar in http.py."""
+
+    def __init__(self, transport: asyncio.Transport, credit: Credit) -> None:
+        self.paused = False
+        self.heads = self.moved = 0
+        self._transport = transport
+        self._credit = credit
+        self._http = h2.connection.H2Connection(h2.config.H2Configuration(
+            client_side=False, header_encoding="utf-8", validate_inbound_headers=False))
+        self._requests: dict[int, Request] = {}
+        self._left: dict[int, int] = {}  # stream -> bytes to send
+        self._bodies: dict[int, bytes] = {}  # stream -> the bytes to send, if they aren't filler
+        self._turn: deque[int] = deque()  # streams with bytes to send, in the order of their turns
+        self._unsent = UnsentLimit(transport.get_extra_info("socket"))
+        self._inbound = Inbound()
+        self._wake = WakeAt(transport)
+        self._preface = True  # the connection preface hasn't been processed
+        self._paid = self._paid_settings = 0  # frames and SETTINGS frames that have cost credit
+        settings_for_bulk(self._http, MOST_STREAMS)
+
+    def received(self, data: bytes) -> None:
+        """Process received bytes. Raises ValueError if they aren't HTTP/2, Flood if the client has
+        used up its credit."""
+        try:
+            if self._preface:  # http.py has waited until the preface is complete
+                self._preface = False
+                self.heads = 1
+                self._http.receive_data(data[:len(PREFACE)])
+                data = data[len(PREFACE):]
+            for stream, piece in self._inbound.split(data):
+                if stream:
+                    self._credit.earn(len(piece))
+                    if opened := self._inbound.used(stream, len(piece)):
+                        self._transport.write(opened)
+                else:
+                    self._pay()
+                    for event in self._http.receive_data(piece):
+                        self._see(event)
+                if self._transport.is_closing():
+                    return  # nobody reads the answers to what is left
+            self._pay()
+        except h2.exceptions.FrameTooLargeError as fault:
+            self._http.close_connection(h2.errors.ErrorCodes.FRAME_SIZE_ERROR)
+            self._flush()
+            raise ValueError(str(fault)) from None
+        except h2.exceptions.ProtocolError as fault:
+            self._flush()  # send the error that h2 has prepared
+            raise ValueError(str(fault)) from None
+        self._wake(self._inbound.missing)
+        self._flush()
+        self.writable()
+        if self._transport.get_write_buffer_size() > UNREAD_BYTES:
+            # The client doesn't read the responses to its frames.
+            self._transport.pause_reading()
+
+    @property
+    def held_bytes(self) -> int:
+        return self._inbound.held_bytes
+
+    @property
+    def half(self) -> int | None:
+        return self._inbound.frames if self._inbound.half else None
+
+    def refuse(self) -> None:
+        """Tell the client that it has flooded the server (ENHANCE_YOUR_CALM)."""
+        self._http.close_connection(h2.errors.ErrorCodes.ENHANCE_YOUR_CALM)
+        self._flush()
+
+    def _pay(self) -> None:
+        """Spend credit for the frames that have begun since the last call. Raises Flood."""
+        frames, settings = self._inbound.frames, self._inbound.settings
+        if frames > self._paid:
+            streams = len(self._requests) + len(self._left)
+            self._credit.spend(frames - self._paid + (settings - self._paid_settings) * streams
+                               / _STREAMS_A_FRAME)
+            self._paid, self._paid_settings = frames, settings
+
+    def _see(self, event: h2.events.Event) -> None:
+        """Process one event of h2. Raises Flood."""
+        if isinstance(event, h2.events.RequestReceived):
+            self._read(event)
+        elif isinstance(event, h2.events.DataReceived):
+            self._credit.earn(event.flow_controlled_length)
+            # h2 ignores the window of a stream that has ended.
+            self._http.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+        elif isinstance(event, h2.events.StreamEnded):
+            self._answer(event.stream_id)
+        elif isinstance(event, h2.events.StreamReset):
+            self._credit.spend(RESET_COST)
+            self._forget(event.stream_id)
+        elif isinstance(event, h2.events.ConnectionTerminated):
+            self._transport.close()
+
+    def writable(self) -> None:
+        """Send what windows and the kernel allow."""
+        if not self.paused:
+            self._transport.resume_reading()
+        waiting = 0  # streams in a row without a window
+        while (self._turn and not self.paused and waiting < len(self._turn)
+               and not self._transport.is_closing()):
+            stream = self._turn.popleft()
+            window = self._http.local_flow_control_window(stream)
+            size = min(self._left[stream], window, self._http.max_outbound_frame_size,
+                       self._unsent.frame_bytes(len(FILLER)))
+            if size <= 0:
+                waiting += 1
+                self._turn.append(stream)
+                continue
+            waiting = 0
+            self._send(stream, size)
+
+    def _send(self, stream: int, size: int) -> None:
+        """Send one frame with `size` bytes on a stream that is not in the queue of turns. If more
+        is left to send, append the stream to the queue."""
+        self._left[stream] -= size
+        ends = not self._left[stream]
+        body = self._bodies.get(stream)
+        if body is not None:
+            self._http.send_data(stream, body[:size], end_stream=ends)
+            self._bodies[stream] = body[size:]
+            self._flush()
+        elif ends:
+            self._http.send_data(stream, FILLER[:size], end_stream=True)
+            self._flush()
+        else:
+            self._transport.write(frame_of_filler(self._http, stream, size))
+        if ends:
+            self._forget(stream)
+        else:
+            self._turn.append(stream)
+        self._unsent.sent(size)
+        self._credit.earn(size)
+        self.moved += size
+
+    def _read(self, event: h2.events.RequestReceived) -> None:
+        """Note the request of a stream whose head has arrived."""
+        headers = {str(name): str(value) for name, value in event.headers or ()}
+        peer = self._transport.get_extra_info("peername")
+        assert event.stream_id is not None
+        if event.stream_ended is None:
+            self._inbound.begin(event.stream_id, event.headers or ())
+        self.heads += 1
+        self._requests[event.stream_id] = request_of(
+            headers.get(":method", ""), headers.get(":path", ""), headers.get(":authority", ""),
+            str(peer[0]) if peer else "",
+            self._transport.get_extra_info("sslcontext") is not None)
+
+    def _answer(self, stream: int) -> None:
+        """Send the head of the response to a stream's request, and a small body at once. A larger
+        body is sent by writable(), in turn with other streams."""
+        request = self._requests.pop(stream)
+        reply: Answer = answer(request)
+        if reply.length:
+            self._unsent.begin(request.unsent)
+        # Only small responses have a content-length. Our clients count large ones without h2.
+        length = [] if reply.length else [("content-length", str(reply.total))]
+        size = reply.total if request.method != "HEAD" else 0
+        self._http.send_headers(stream, [
+            (":status", str(reply.status)), ("content-type", reply.kind), *FOR_OTHER_ORIGINS,
+            *length],
+            end_stream=not size)
+        if not size:
+            return
+        self._left[stream] = size
+        if reply.body:
+            self._bodies[stream] = reply.body
+            if size <= min(self._http.local_flow_control_window(stream),
+                           self._http.max_outbound_frame_size):
+                self._send(stream, size)  # at once, before the others' turns
+                return
+        self._turn.append(stream)
+
+    def _forget(self, stream: int) -> None:
+        """Forget a stream that has ended or was reset."""
+        self._requests.pop(stream, None)
+        self._bodies.pop(stream, None)
+        self._inbound.forget(stream)
+        if self._left.pop(stream, None) is not None and stream in self._turn:
+            self._turn.remove(stream)
+
+    def _flush(self) -> None:
+        """Send the data that h2 has prepared."""
+        if data := self._http.data_to_send():
+            self._transport.write(data)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The server's HTTP/3: the same endpoints as over HTTP/1.1 and HTTP/2. Needs aioquic."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from aioquic.asyncio.server import QuicServer
+from aioquic.h3.connection import ErrorCode
+from aioquic.h3.events import DataReceived, HeadersReceived
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.events import QuicEvent, StopSendingReceived, StreamReset
+
+from flent_aqm.base.defaults import ED25519
+from flent_aqm.servers.acceptor import Client, address_text
+from flent_aqm.servers.certificate import self_signed_pem
+from flent_aqm.servers.endpoints import FOR_OTHER_ORIGINS, Request, answer, request_of
+from flent_aqm.servers.limits import IDLE_TIMEOUT_S, Credit, Flood, Held, Quiet
+from flent_aqm.servers.log import log
+from flent_aqm.servers.loop import Loop
+from flent_aqm.servers.protocols.quic import Bulk, configuration
+
+# Credit that a datagram costs. A datagram with content has more than a kilobyte, which earns credit
+# for two.
+_DATAGRAM = 0.5
+# Bit in the first byte of a QUIC packet with a long header.
+_LONG_HEADER = 0x80
+# Number of datagrams between two calls of note_held().
+_HELD_EVERY = 64
+
+
+class Http3(Bulk):
+    """HTTP/3 on one client's connection. aioquic allows 128 streams at once."""
+
+    def __init__(self, quic: QuicConnection, server: Listener) -> None:
+        super().__init__(quic)
+        self._server = server
+        self._requests: dict[int, Request] = {}
+        self._requested = False
+        self._credit = Credit()
+        self._peer: Any = None
+        self._datagrams = 0
+        self._ended = False
+        self._late = asyncio.get_running_loop().call_later(server.timeout_s, self._is_late)
+
+    def datagram_received(self, data: bytes | str, addr: Any) -> None:
+        """Process a datagram, which costs credit. End the connection if its client floods the
+        server."""
+        self._peer = addr
+        try:
+            self._credit.spend(_DATAGRAM)
+            super().datagram_received(data, addr)
+            if not self._ended and str(addr[0]) in self._server.quiet:
+                self._end("its address has flooded the server")
+            self._datagrams += 1
+            if self._datagrams % _HELD_EVERY == 0:
+                self._server.note_held(self)
+        except Flood as flood:
+            self._server.quiet.add(str(addr[0]))
+            self._end(str(flood))
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        """Process an event of QUIC: requests, content, and streams that the client has reset.
+        Raises Flood."""
+        if isinstance(event, (StreamReset, StopSendingReceived)):
+            self._credit.spend()
+            self._requests.pop(event.stream_id, None)
+            self.forget(event.stream_id)
+        for http_event in self.http.handle_event(event):
+            if isinstance(http_event, HeadersReceived):
+                self._credit.spend()
+                self._read(http_event)
+            elif isinstance(http_event, DataReceived):
+                self._credit.earn(len(http_event.data))
+            if isinstance(http_event, (HeadersReceived, DataReceived)) and http_event.stream_ended:
+                self._answer(http_event.stream_id)
+
+    @property
+    def held_bytes(self) -> int:
+        """Received bytes of its streams that can't be processed yet, because bytes before them are
+        missing."""
+        # aioquic has no public name for these buffers.
+        return sum(len(stream.receiver._buffer) for stream in self._quic._streams.values())
+
+    def end_holding(self) -> None:
+        """End the connection because it makes the server keep too much."""
+        self._end("the server holds too much for clients that don't go on")
+
+    def sent(self, size: int) -> None:
+        """Count a piece of a response."""
+        self._credit.earn(size)
+
+    def forgotten(self) -> None:
+        """Note that the connection has ended."""
+        self._late.cancel()
+
+    def _read(self, headers_event: HeadersReceived) -> None:
+        """Note the request of a stream whose head has arrived."""
+        self._requested = True
+        headers = {name.decode(): value.decode("latin-1") for name, value in headers_event.headers}
+        self._requests[headers_event.stream_id] = request_of(
+            headers.get(":method", ""), headers.get(":path", ""),
+            headers.get(":authority", ""), "", secure=True)
+
+    def _answer(self, stream: int) -> None:
+        """Send the head and a small body of the response to a stream's request, or begin to send
+        filler."""
+        request = self._requests.pop(stream, None)
+        if request is None:
+            return
+        reply = answer(request)
+        headers = [(b":status", str(reply.status).encode()),
+                   (b"content-type", reply.kind.encode()),
+                   *((name.encode(), value.encode()) for name, value in FOR_OTHER_ORIGINS)]
+        size = reply.total
+        if request.method == "HEAD":
+            size = 0  # no content-length either, because aioquic's clients would expect the content
+        else:
+            headers.append((b"content-length", str(size).encode()))
+        self.http.send_headers(stream, headers, end_stream=not size)
+        if not size:
+            return
+        if reply.body:
+            self.http.send_data(stream, reply.body, end_stream=True)
+        else:
+            self.send_bulk(stream, reply.length, self.sent)
+
+    def _is_late(self) -> None:
+        """End the connection if no request has arrived within the timeout."""
+        if not self._requested:
+            self._end("took too long")
+
+    def _end(self, reason: str) -> None:
+        """End the connection. `reason` is for the log and the client."""
+        self._ended = True
+        log("failed", client=address_text(self._peer) if self._peer else "", reason=reason)
+        self.stop_sending()
+        self.close(ErrorCode.H3_EXCESSIVE_LOAD, reason)
+
+
+class Listener(QuicServer):
+    """Receives the datagrams of all clients of one port.
+
+    Args:
+        requested: configuration of the connections.
+        quiet: addresses that aren't served.
+        most: largest number of connections at once.
+        timeout_s: seconds in which a connection has to have its first request.
+    """
+
+    def __init__(self, requested: QuicConfiguration, quiet: Quiet, most: int, timeout_s: float
+                 ) -> None:
+        super().__init__(configuration=requested,
+                         create_protocol=lambda quic, stream_handler: self._begin(quic))
+        self.quiet = quiet
+        self.timeout_s = timeout_s
+        self._most = most
+        self._open: set[Http3] = set()
+        self._held = Held()
+
+    def note_held(self, connection: Http3) -> None:
+        """Note how much is kept for a connection. If it is too much for all connections together,
+        end the connection for which most is kept."""
+        largest = self._held.note(connection, connection.held_bytes)
+        if isinstance(largest, Http3):
+            self._held.note(largest, 0)
+            largest.end_holding()
+
+    def datagram_received(self, data: bytes | str, addr: Any) -> None:
+        """Process a datagram. Datagrams of new connections are ignored if there are too many
+        connections, or if the address isn't served."""
+        if (len(self._open) >= self._most or str(addr[0]) in self.quiet) and not self._knows(data):
+            return
+        super().datagram_received(data, addr)
+
+    def _begin(self, quic: QuicConnection) -> Http3:
+        """Return the protocol of a new connection."""
+        made = Http3(quic, self)
+        self._open.add(made)
+        return made
+
+    def _knows(self, data: bytes | str) -> bool:
+        """Return whether a datagram belongs to an open connection (RFC 9000, 17.2 and 17.3)."""
+        assert isinstance(data, bytes)
+        if data[:1] and data[0] & _LONG_HEADER:
+            name = data[6:6 + data[5]] if len(data) > 5 else b""
+        else:
+            name = data[1:1 + self._configuration.connection_id_length]
+        return name in self._protocols
+
+    def _connection_terminated(self, protocol: Any) -> None:
+        super()._connection_terminated(protocol)
+        self._open.discard(protocol)
+        self._held.note(protocol, 0)
+        protocol.forgotten()
+
+
+class Http3Service:
+    """The HTTP/3 service; see acceptor.Service. It receives its clients itself over UDP.
+
+    Args:
+        quiet: addresses that aren't served.
+        most: largest number of connections at once.
+        timeout_s: seconds in which a connection has to have its first request.
+    """
+
+    def __init__(self, quiet: Quiet, most: int, timeout_s: float) -> None:
+        self._limits = quiet, most, timeout_s
+        self._loop = Loop()
+        self._transports: list[asyncio.DatagramTransport] = []
+
+    def listen(self, addresses: Sequence[str], port: int, certificate: tuple[str, str] | None
+               ) -> list[str]:
+        """Start to serve. Return the addresses. Raises OSError if the port is taken.
+
+        Args:
+            addresses: addresses to listen on, all of this machine if empty.
+            port: UDP port.
+            certificate: files of the certificate and its key, None for a self-signed one.
+        """
+        requested = configuration(client=False)
+        requested.idle_timeout = IDLE_TIMEOUT_S
+        if certificate:
+            requested.load_cert_chain(*certificate)
+        else:
+            with NamedTemporaryFile() as file:
+                Path(file.name).write_bytes(self_signed_pem({"server"}, ED25519))
+                requested.load_cert_chain(file.name, file.name)
+        served: list[str] = []
+        for address in addresses or ["::" if socket.has_dualstack_ipv6() else "0.0.0.0"]:
+            name = self._loop.run(self._listen(requested, address, port))
+            served.append(address_text(name))
+            port = int(name[1])
+        return served
+
+    def load(self) -> None:
+        """Do nothing: everything has been loaded."""
+
+    def take(self, client: Client) -> None:
+        """Raise AssertionError: no client of TCP is ever passed to HTTP/3."""
+        raise AssertionError("HTTP/3 has no connections of TCP")
+
+    def stop(self) -> None:
+        """Close the sockets and stop the event loop. It may be called again."""
+        if self._transports:
+            self._loop.run(self._close())
+        self._loop.stop()
+
+    async def _close(self) -> None:
+        """Close the UDP sockets."""
+        for transport in self._transports:
+            transport.close()
+        self._transports.clear()
+
+    async def _listen(self, requested: QuicConfiguration, address: str, port: int) -> Any:
+        """Open a UDP socket on the event loop. Return its address."""
+        transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+            lambda: Listener(requested, *self._limits), local_addr=(address, port))
+        self._transports.append(transport)
+        return transport.get_extra_info("sockname")

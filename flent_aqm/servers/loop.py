@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An event loop of asyncio in a thread, which serves clients of the server.
+
+It waits in a single place and handles events in their order, so that runs in virtual time are
+repeatable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import traceback
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from flent_aqm.servers.acceptor import STOP_TIMEOUT_S, Client
+from flent_aqm.servers.log import log
+from flent_aqm.servers.protocols.tls import adopt
+
+
+class Loop:
+    """An event loop in a thread of its own, which starts at once. make: function that makes the
+    event loop."""
+
+    def __init__(self, make: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+                 ) -> None:
+        logging.getLogger().handlers = [_AsLines()]  # for messages of asyncio and other libraries
+        self._loop = make()
+        self._loop.set_exception_handler(_tell)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def adopt(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
+        """Serve a client whose connection was accepted by another thread. Its protocol has to call
+        client.done() at the end."""
+        self._loop.call_soon_threadsafe(self._adopt, client, protocol)
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine on the event loop, and wait for its result."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def stop(self) -> None:
+        """Stop the event loop, and close it if its thread ends in time. It may be called again."""
+        if self._loop.is_closed():
+            return
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(STOP_TIMEOUT_S)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+    def _adopt(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
+        """Start the task that opens a client's connection."""
+        task = self._loop.create_task(self._open(client, protocol))
+        self._tasks.add(task)  # the loop itself has only a weak reference
+        task.add_done_callback(self._tasks.discard)
+
+    async def _open(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
+        """Give a client's socket to its protocol, after the TLS handshake. Errors are logged."""
+        try:
+            client.sock.setblocking(False)
+            await adopt(client.sock, protocol(), client.tls() if client.tls is not None else None,
+                        server_side=True)
+            client.in_handshake = False
+        except OSError as error:
+            log("failed", client=client.address,
+                reason=client.cut_off or str(error) or type(error).__name__)
+            client.sock.close()
+            client.done()
+
+
+class _AsLines(logging.Handler):
+    """Handler of logging that writes messages to the server's log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log("failed", reason=record.getMessage())
+
+
+def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log an exception that no code handled. It must be logged, but must not end the tests of other
+    clients."""
+    error = context.get("exception")
+    log("defect", reason=str(context.get("message", "")),
+        traceback="".join(traceback.format_exception(error)) if error else "")

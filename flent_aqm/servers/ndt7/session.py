@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One NDT7 test on one connection: download or upload, measurements, messages, closing handshake.
+
+Parsing JSON blocks all other tests of this process, and some hundred bytes of JSON can become a
+hundred times as much in memory. So no more of a client's messages are parsed than the specification
+lets it send.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from functools import cache
+from typing import Any
+
+from websockets.frames import CloseCode, Opcode
+
+from flent_aqm.base.json_text import json_text
+from flent_aqm.servers.ndt7.spec import (
+    INITIAL_MESSAGE_BYTES,
+    MAX_SENT_MESSAGE_BYTES,
+    MEASUREMENT_INTERVAL_S,
+    SCALING_FRACTION,
+    Settings,
+)
+from flent_aqm.servers.ndt7.tcp import (
+    LowWaterMark,
+    read_bbr_info,
+    read_tcp_info,
+    receive_buffer,
+    set_receive_timeout,
+)
+from flent_aqm.servers.ndt7.transport import Transport
+from flent_aqm.servers.ndt7.websocket import (
+    FrameReader,
+    Message,
+    Violation,
+    binary_frame,
+    close_frame,
+    pong_frame,
+    text_frame,
+)
+
+# Messages that a client may send ahead of the allowed rate: one second's.
+_BURST = 10
+
+
+class ClientTexts:
+    """Counts the text messages of one client.
+
+    Attributes:
+        measurements: number of valid measurements.
+        unreadable: number of messages that aren't valid measurements.
+        ignored: number of messages that weren't parsed, because they arrived faster than ten per
+            second on average.
+        last: the newest measurement, None if there is none.
+    """
+
+    def __init__(self) -> None:
+        self.measurements = self.unreadable = self.ignored = 0
+        self.last: dict[str, Any] | None = None
+
+    def take(self, text: bytes, elapsed_s: float) -> None:
+        """Count a text message that arrived elapsed_s seconds after the start of the test."""
+        read = self.measurements + self.unreadable
+        if read >= _BURST + elapsed_s / MEASUREMENT_INTERVAL_S:
+            self.ignored += 1
+            return
+        try:
+            self.last = parse_measurement(text)
+            self.measurements += 1
+        except ValueError:
+            self.unreadable += 1
+
+
+def parse_measurement(text: bytes) -> dict[str, Any]:
+    """Parse a measurement message: a JSON object of plain values, and of objects of plain values.
+
+    Raises ValueError for anything else, and for JSON that only Python accepts: infinite numbers
+    (NaN, Infinity, 1e999) and unpaired surrogates.
+    """
+    try:
+        message = json.loads(text)
+        json.dumps(message, allow_nan=False, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(message, dict):
+        raise ValueError("no object")
+    for value in message.values():
+        inner = value.values() if isinstance(value, dict) else (value,)
+        if any(isinstance(one, dict | list) for one in inner):
+            raise ValueError("not flat")
+    return message
+
+
+class ClientClosed(Exception):
+    """The client sent its close frame first."""
+
+
+class ClientGone(Exception):
+    """The connection ended without a close frame from the client."""
+
+
+class Session:
+    """One test on one connection. Times are seconds since the WebSocket handshake was complete."""
+
+    def __init__(
+        self, transport: Transport, test: str, connection_info: dict[str, str], settings: Settings
+    ) -> None:
+        self.transport = transport
+        self.test = test
+        self.settings = settings
+        self.reader = FrameReader()
+        self.client_texts = ClientTexts()
+        self.next_report_s = MEASUREMENT_INTERVAL_S
+        self._interval = 1  # number of the interval that ends at next_report_s
+        self.measured_s: float | None = None  # length of a test that ran to its end
+        self.acked_bytes = 0  # bytes acknowledged by the client at the newest measurement
+        self._connection_info = connection_info
+        self._started_s = time.monotonic()
+
+    def elapsed_s(self) -> float:
+        """Return seconds since the test began."""
+        return time.monotonic() - self._started_s
+
+    def report(self, elapsed_s: float, app_bytes: int) -> None:
+        """Send a measurement to the client, and set the time of the next measurement.
+
+        Args:
+            elapsed_s: current time of the test.
+            app_bytes: payload transferred so far.
+        """
+        elapsed_us = int(elapsed_s * 1_000_000)
+        sock = self.transport.sock
+        tcp_info = read_tcp_info(sock)
+        self.acked_bytes = tcp_info.get("BytesAcked", 0)
+        measurement: dict[str, object] = {
+            "AppInfo": {"ElapsedTime": elapsed_us, "NumBytes": app_bytes},
+            "ConnectionInfo": self._connection_info,
+            "Origin": "server",
+            "Test": self.test,
+            "TCPInfo": {**tcp_info, "ElapsedTime": elapsed_us},
+        }
+        bbr_info = read_bbr_info(sock)
+        if bbr_info:
+            measurement["BBRInfo"] = {**bbr_info, "ElapsedTime": elapsed_us}
+        self.transport.send(text_frame(json_text(measurement, compact=True)))
+        # The times are on a fixed grid, so missed measurements aren't sent in a burst. max() is
+        # needed because the quotient may be rounded to just below the current interval.
+        self._interval = max(self._interval, int(elapsed_s / MEASUREMENT_INTERVAL_S)) + 1
+        self.next_report_s = self._interval * MEASUREMENT_INTERVAL_S
+
+    def receive(self, buffer: memoryview, flags: int = 0) -> bool:
+        """Receive bytes from the client and process them. Return False if none arrived (see
+        Transport).
+
+        Raises ClientClosed, ClientGone, Violation or OSError.
+        """
+        count = self.transport.recv_into(buffer, flags)
+        if count is None:
+            return False
+        if not count:
+            raise ClientGone("end of stream")
+        self.take(buffer[:count])
+        return True
+
+    def take(self, data: memoryview) -> None:
+        """Process bytes that the client sent. Raises ClientClosed, Violation or OSError."""
+        for message in self.reader.feed(data):
+            self._act(message)
+
+    def forbid_binary(self) -> None:
+        """Raise Violation if the client has sent binary messages, which only loads may."""
+        if self.reader.binary_bytes or self.reader.binary_messages:
+            raise Violation(CloseCode.UNSUPPORTED_DATA, "binary message during a download")
+
+    def finish(self, measured_s: float, buffer: memoryview) -> None:
+        """Begin the closing handshake, and end it with the client's close frame or the end of the
+        connection.
+
+        Messages that the client sends meanwhile are not part of the test. measured_s: length of the
+        test.
+        """
+        self.measured_s = measured_s
+        try:
+            self.transport.send(close_frame(CloseCode.NORMAL_CLOSURE, "end of test"))
+            while True:
+                self.receive(buffer)
+        except (ClientClosed, ClientGone, Violation, OSError):
+            pass  # the measurement is complete; abrupt ends are usual here
+
+    def _act(self, message: Message) -> None:
+        """Process a message of the client. Raises ClientClosed for a close frame."""
+        if message.opcode is Opcode.TEXT:
+            self.client_texts.take(message.data, self.elapsed_s())
+        elif message.opcode is Opcode.PING:
+            self.transport.send(pong_frame(message.data))
+        elif message.opcode is Opcode.CLOSE:
+            raise ClientClosed
+
+
+def set_no_delay(sock: socket.socket) -> None:
+    """Set TCP_NODELAY, so that measurements are sent at once, not after earlier data is
+    acknowledged."""
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+# Size of the receive buffer. A client sends little during a download.
+_RECEIVE_BYTES = 1 << 16
+
+
+@cache
+def _message(size: int) -> bytes:
+    """Return a binary message with `size` random bytes.
+
+    All downloads share it, because a buffer for each would take a megabyte. A link could compress
+    only data within one connection.
+    """
+    return binary_frame(os.urandom(size))
+
+
+class Download:
+    """Sends the load of a download.
+
+    enough_bytes: the test ends at the first measurement at which the client has acknowledged so
+    many bytes. None if the client requested no such limit.
+    """
+
+    def __init__(self, session: Session, enough_bytes: int | None = None) -> None:
+        self._session = session
+        self._enough_bytes = float("inf") if enough_bytes is None else enough_bytes
+        self._buffer = memoryview(bytearray(_RECEIVE_BYTES))
+        self.bytes = 0  # payload sent so far
+
+    def run(self) -> None:
+        """Run the test with the closing handshake. Raises as Session.receive() does."""
+        session = self._session
+        duration_s = session.settings.duration_s
+        size = INITIAL_MESSAGE_BYTES
+        message = _message(size)
+        while True:
+            elapsed_s = session.elapsed_s()
+            if elapsed_s >= min(session.next_report_s, duration_s):
+                self._listen()
+                session.report(elapsed_s, self.bytes)
+                if elapsed_s >= duration_s or session.acked_bytes >= self._enough_bytes:
+                    break
+            session.transport.send(message)
+            self.bytes += size
+            if size < MAX_SENT_MESSAGE_BYTES and size * SCALING_FRACTION <= self.bytes:
+                size *= 2
+                message = _message(size)
+        session.finish(elapsed_s, self._buffer)
+
+    def _listen(self) -> None:
+        """Process the messages that the client has sent since the last call, without waiting for
+        more.
+
+        At most one buffer is read, so a client can't keep the server from sending.
+        """
+        self._session.receive(self._buffer, socket.MSG_DONTWAIT)
+        self._session.forbid_binary()
+
+
+class Upload:
+    """Receives the load of an upload."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._measured_bytes: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Payload bytes received so far, or during the test if it has ended."""
+        if self._measured_bytes is None:
+            return self._session.reader.binary_bytes
+        return self._measured_bytes
+
+    def run(self) -> None:
+        """Run the test with the closing handshake. Raises as Session.receive() does."""
+        session, reader = self._session, self._session.reader
+        duration_s = session.settings.duration_s
+        sock = session.transport.sock
+        # With a timeout, measurements are sent even if the client sends less than the mark.
+        set_receive_timeout(sock, MEASUREMENT_INTERVAL_S)
+        mark = LowWaterMark(sock)
+        buffer = receive_buffer()
+        reported_s, reported_bytes = 0.0, 0
+        while True:
+            session.receive(buffer)
+            elapsed_s = session.elapsed_s()
+            if elapsed_s < min(session.next_report_s, duration_s):
+                continue
+            session.report(elapsed_s, reader.binary_bytes)
+            if elapsed_s >= duration_s:
+                break
+            mark.follow(reader.binary_bytes - reported_bytes, elapsed_s - reported_s)
+            reported_s, reported_bytes = elapsed_s, reader.binary_bytes
+        self._measured_bytes = reader.binary_bytes
+        mark.clear()
+        session.finish(elapsed_s, buffer)

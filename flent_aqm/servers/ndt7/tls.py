@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""TLS over a blocking socket, with as few system calls as cleartext.
+
+An SSLSocket makes two reads and one write for each record of 16 KiB. Here OpenSSL reads and writes
+memory, and the socket transfers whole messages.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+
+from flent_aqm.servers.ndt7.tcp import receive_buffer
+
+
+class TlsTransport:
+    """The server's side of a Transport (see transport.py) with TLS."""
+
+    def __init__(self, sock: socket.socket, context: ssl.SSLContext) -> None:
+        self.sock = sock
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._cipher = receive_buffer()
+
+    def handshake(self) -> None:
+        """Do the TLS handshake. Raises OSError if it fails or the client leaves."""
+        while True:
+            try:
+                self._tls.do_handshake()
+            except ssl.SSLWantReadError:
+                self._flush()
+                if not self._fill(0):
+                    raise ConnectionError("the client left during the TLS handshake") from None
+            except ssl.SSLError:
+                self._flush()  # the alert with the reason
+                raise
+            else:
+                self._flush()
+                return
+
+    def send(self, data: bytes) -> None:
+        self._tls.write(data)
+        self._flush()
+
+    def recv_into(self, buffer: memoryview, flags: int = 0) -> int | None:
+        filled = 0
+        while filled < len(buffer):
+            try:
+                count = self._tls.read(len(buffer) - filled, buffer[filled:])
+            except ssl.SSLWantReadError:
+                if self._outgoing.pending:
+                    self._flush()  # the answer to a key update
+                if filled:
+                    break
+                came = self._fill(flags)
+                if came is None:
+                    return None
+                if came == 0:
+                    return 0
+                continue
+            except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+                break
+            if not count:
+                break
+            filled += int(count)
+        return filled
+
+    def close(self) -> None:
+        try:
+            self._tls.unwrap()
+        except (OSError, ValueError):
+            pass  # unwrap() was only needed to put our close_notify into _outgoing
+        try:
+            self._flush()
+        except OSError:
+            pass  # the peer is gone already
+        self.sock.close()
+
+    def _fill(self, flags: int) -> int | None:
+        """Receive ciphertext from the socket and give it to OpenSSL. Return the number of bytes as
+        Transport.recv_into() does."""
+        try:
+            count = self.sock.recv_into(self._cipher, 0, flags)
+        except BlockingIOError:
+            return None
+        self._incoming.write(self._cipher[:count])
+        return count
+
+    def _flush(self) -> None:
+        """Send the ciphertext that OpenSSL has produced."""
+        if self._outgoing.pending:
+            self.sock.sendall(self._outgoing.read())

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The server's WebRTC service: answers one call at a time.
+
+Signalling is over TCP, the call over UDP at the same port.
+
+Both ends send lines of JSON. Before the call, the caller sends the length of the call and its
+session description, and this end sends its own description. After the call, the caller sends any
+line, and this end sends its records of the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.json_text import json_text
+from flent_aqm.servers.acceptor import Client
+from flent_aqm.servers.loop import Loop
+from flent_aqm.servers.protocols.webrtc import PATIENCE_S, End, as_json
+
+LONGEST_CALL_S = 600.0
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """Event loop whose UDP sockets have the server's port in place of any free one, so that a
+    capture or a firewall can identify them. aiortc has no setting for it."""
+
+    port = 0
+
+    async def create_datagram_endpoint(  # type: ignore[override]
+            self, protocol_factory: Callable[[], asyncio.DatagramProtocol],
+            local_addr: tuple[str, int] | None = None, **more: Any
+            ) -> tuple[asyncio.DatagramTransport, asyncio.DatagramProtocol]:
+        """Open a UDP socket as usual, but on `port` if any port is requested."""
+        if local_addr is not None and not local_addr[1]:
+            local_addr = (local_addr[0], self.port)
+        return await super().create_datagram_endpoint(protocol_factory, local_addr, **more)
+
+
+class WebRtc:
+    """The WebRTC service; see acceptor.Service. port: UDP port of the calls."""
+
+    def __init__(self, port: int) -> None:
+        def loop() -> _Loop:
+            made = _Loop()
+            made.port = port
+            return made
+
+        self._loop = Loop(loop)
+        self._busy = False
+
+    def load(self) -> None:
+        """Do nothing: everything has been loaded."""
+
+    def take(self, client: Client) -> None:
+        """Serve a caller on the event loop's thread."""
+        self._loop.adopt(client, lambda: asyncio.StreamReaderProtocol(
+            asyncio.StreamReader(),
+            lambda reader, writer: self._serve(client, reader, writer)))
+
+    def stop(self) -> None:
+        """Stop the event loop."""
+        self._loop.stop()
+
+    async def _serve(self, client: Client, reader: asyncio.StreamReader,
+                     writer: asyncio.StreamWriter) -> None:
+        """Serve one caller, or send an error if another call is active."""
+        # _called() has timeouts of its own.
+        client.deadline_s = float("inf")
+        try:
+            if self._busy:
+                writer.write(_line({"error": "another call is on"}))
+                return
+            self._busy = True
+            try:
+                await _called(reader, writer)
+            # For an invalid description aiortc raises all kinds of exceptions.
+            except Exception as fault:
+                writer.write(_line({"error": str(fault)[:200] or type(fault).__name__}))
+            finally:
+                self._busy = False
+        finally:
+            writer.close()
+            client.done()
+
+
+async def _called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer one call: exchange session descriptions, run the call, and send this end's records.
+    Raises BadResult or any exception of aiortc."""
+    async with asyncio.timeout(PATIENCE_S):
+        requested = json.loads(await reader.readline())
+    length_s = float(requested["length_s"])
+    if not 0 < length_s <= LONGEST_CALL_S:
+        raise BadResult(f"length_s: {length_s:g}; expected more than 0 and no more than "
+                        f"{LONGEST_CALL_S:g}")
+    address = str(writer.get_extra_info("sockname")[0]).removeprefix("::ffff:")
+    end = End(address, length_s)
+    try:
+        writer.write(_line({"sdp": await end.answer(str(requested["sdp"]))}))
+        _, record = await end.call()
+        async with asyncio.timeout(PATIENCE_S):
+            await reader.readline()
+        writer.write(_line({"told": as_json(record)}))
+        await writer.drain()
+    finally:
+        await end.close()
+
+
+def _line(words: dict[str, Any]) -> bytes:
+    """Return an object as a line of JSON."""
+    return json_text(words).encode() + b"\n"

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Starting and stopping the server as a program."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
+
+from tests.servers.serving import WAIT_S, RunningServer
+
+from .conftest import StartServer
+
+SUBPROTOCOL = Subprotocol("net.measurementlab.ndt.v7")
+
+MODULE = [sys.executable, "-P", "-m", "flent_aqm.servers"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal_ends_the_server_with_status_0(
+    start_server: StartServer, number: signal.Signals
+) -> None:
+    """Also in the middle of a test, and with a client of HTTP who says nothing."""
+    server = start_server("--duration", "60", "--no-tls")
+    with connect(f"ws://127.0.0.1:{server.ports['ndt7']}/ndt/v7/upload", proxy=None,
+                 subprotocols=[SUBPROTOCOL]) as client, server.raw("http"):
+        client.recv()
+        assert server.stop(number) == 0
+        lines = {line["event"]: line for line in server.logged()}
+        assert lines["test"]["outcome"] == "connection lost: the server was stopped"
+        assert lines["stopped"] == {"event": "stopped", "interrupted": 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--ndt7-port", "70000"], "expected 0 to 65535"),
+        (["--http-port", "9", "--ndt7-tls-port", "9"], "choose two"),
+        (["--cert", "a.pem"], "belong together"),
+        (["--cert", "a.pem", "--key", "b.pem", "--bind", "127.0.0.1"], "PEM files"),
+        (["--cert", "a.pem", "--key", "b.pem", "--no-tls"], "can't be combined with"),
+        (["--bind", "999.0.0.1", "--no-tls"], "cannot listen on 999.0.0.1"),
+        (["--congestion-control", "b b r"], "a name such as bbr or cubic, of up to 15 letters"),
+        (["--duration", "nan"], "more than 0 and at most 3600"),
+        (["--duration", "4000"], "--duration 4000: expected more than 0 and at most 3600 seconds"),
+        (["--most-connections", "0"], "expected 1 or more"),
+        (["gopher"], "known: ndt7, http, http3, webrtc"),
+    ],
+)
+def test_bad_argument_ends_with_one_line(arguments: list[str], reason: str) -> None:
+    """Status 1 and no traceback."""
+    for option in ("--ndt7-port", "--http-port"):
+        if option not in arguments:
+            arguments = [*arguments, option, "0"]
+    done = subprocess.run([*MODULE, *arguments], capture_output=True, encoding="utf-8",
+                          timeout=WAIT_S, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert reason in done.stderr
+
+
+@pytest.mark.parametrize(("what", "option"), [
+    ("ndt7", "--ndt7-port"), ("http", "--http-port"), ("http3", "--http3-port")])
+def test_port_in_use_ends_with_one_line(what: str, option: str) -> None:
+    """The message names the address and the options that help."""
+    if what == "http3":
+        pytest.importorskip("aioquic")
+    kind = socket.SOCK_DGRAM if what == "http3" else socket.SOCK_STREAM
+    with socket.socket(socket.AF_INET, kind) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "flent_aqm.cli", "serve", what, "--no-tls",
+             "--bind", "127.0.0.1", option, str(port)],
+            capture_output=True, encoding="utf-8", timeout=WAIT_S, check=False)
+    assert done.returncode == 1
+    assert str(port) in done.stderr
+    assert done.stderr.lower().endswith(f"in use; choose others with --bind, {option}\n")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["ndt7-tls", "http-tls"])
+def test_self_signed_certificate_is_valid_for_this_host(
+    start_server: StartServer, name: str
+) -> None:
+    """A client that trusts it needs no --no-verify, by name or by address."""
+    server = start_server()
+    context = ssl.create_default_context(
+        cadata=ssl.get_server_certificate(("127.0.0.1", server.ports[name])))
+    for host in ("localhost", "127.0.0.1", "::1"):
+        with server.raw(name) as sock, context.wrap_socket(sock, server_hostname=host) as tls:
+            assert tls.version() in ("TLSv1.2", "TLSv1.3")
+
+
+def test_certificate_of_the_user_is_served_on_both_ports(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    """By NDT7 and over HTTP."""
+    files = [str(tmp_path / name) for name in ("cert.pem", "key.pem")]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+         "-nodes", "-keyout", files[1], "-out", files[0], "-days", "2", "-subj", "/CN=mine"],
+        check=True, capture_output=True)
+    server = start_server("--cert", files[0], "--key", files[1])
+    mine = Path(files[0]).read_text().strip()
+    for name in ("ndt7-tls", "http-tls"):
+        assert ssl.get_server_certificate(("127.0.0.1", server.ports[name])).strip() == mine
+
+
+HEAVY = {"ssl", "websockets", "cryptography", "numpy", "rich", "logging", "asyncio", "dataclasses"}
+
+
+def test_server_of_ndt7_without_tls_imports_neither_ssl_nor_websockets() -> None:
+    """Each import costs in the guest, whose runs often need no NDT7 at all."""
+    code = (
+        "import sys\n"
+        "import flent_aqm.servers.command, flent_aqm.servers.ndt7.service\n"
+        "import flent_aqm.servers.acceptor, flent_aqm.servers.acceptor\n"
+        f"print(sorted({HEAVY} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True,
+                          encoding="utf-8", check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_server_listens_on_both_families_by_default() -> None:
+    """One socket for IPv4, one for IPv6, on the same port."""
+    process = subprocess.Popen(
+        [*MODULE, "ndt7", "--no-tls", "--ndt7-port", "0"], stderr=subprocess.PIPE,
+        encoding="utf-8")
+    with process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        port = int(line.split("0.0.0.0:")[1].split('"')[0])
+        for host in ("127.0.0.1", "::1"):
+            socket.create_connection((host, port), timeout=WAIT_S).close()
+        process.terminate()
+        process.stderr.read()
+    assert process.returncode == 0
+
+
+def test_only_what_is_asked_for_is_served() -> None:
+    """Each by its name."""
+    for what, ports in (("ndt7", {"ndt7", "ndt7-tls"}), ("http", {"http", "http-tls"})):
+        server = RunningServer(what)
+        assert set(server.ports) == ports
+        assert server.stop() == 0
