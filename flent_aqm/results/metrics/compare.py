@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares groups of runs by statistics on ranks.
+"""Compare groups of runs by statistics on ranks: medians and their intervals, tests, effect sizes.
 
 Latencies under load are not normally distributed, and a batch has few repetitions. SciPy's
 statistics are imported where they are used, because the import takes a second.
@@ -30,8 +30,13 @@ FEWEST_IN_GROUP, FAR_APART, LEAST_GAP_SHARE = 2, 4.0, 0.1
 
 @dataclass(frozen=True)
 class Interval:
-    """Confidence interval of the median. An infinite end is a lost probe. level: confidence level,
-    such as 0.95."""
+    """Confidence interval of the median. An infinite end is a lost probe.
+
+    Attributes:
+        low: lower end, in the unit of the values.
+        high: upper end.
+        level: confidence level, 0.95 to 1.
+    """
 
     low: float
     high: float
@@ -40,8 +45,15 @@ class Interval:
 
 @dataclass(frozen=True)
 class Summary:
-    """Summary of the runs of a group. An infinite value is a lost probe. interval: confidence
-    interval of the median, None with too few runs."""
+    """Summary of one value per run of a group. An infinite value is a lost probe.
+
+    Attributes:
+        count: number of runs.
+        median: in the unit of the values, as are the quartiles.
+        lower_quartile: 25th percentile.
+        upper_quartile: 75th percentile.
+        interval: confidence interval of the median, None with fewer than six runs.
+    """
 
     count: int
     median: float
@@ -52,14 +64,20 @@ class Summary:
 
 @dataclass(frozen=True)
 class RankTest:
-    """Result of Kruskal and Wallis' test: H, and the p-value."""
+    """Result of Kruskal and Wallis' test.
+
+    Attributes:
+        statistic: H.
+        probability: the p-value, 0 to 1.
+    """
 
     statistic: float
     probability: float
 
 
 def summarise(values: Sequence[float]) -> Summary:
-    """Summarise the values of a group. Raises NotAvailable if there are none."""
+    """Summarise the values of a group, one for each run; infinite if it is a lost probe. Raises
+    NotAvailable if there are none."""
     if not values:
         raise NotAvailable("the group has no run")
     array = numpy.asarray(values, dtype=float)
@@ -68,9 +86,10 @@ def summarise(values: Sequence[float]) -> Summary:
 
 
 def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
-    """Test whether groups differ at all. Source: W. Kruskal, W. Wallis, JASA 47, 1952, as in SciPy.
+    """Test whether groups of runs differ at all. Empty groups are left out. Source: W. Kruskal, W.
+    Wallis, JASA 47, 1952, as in SciPy.
 
-    Raises NotAvailable if there are fewer than two groups, or if all values are the same.
+    Raises NotAvailable if fewer than two groups have values, or if all values are the same.
     """
     filled = [group for group in groups if group]
     if len(filled) < 2:
@@ -83,9 +102,9 @@ def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
     return RankTest(float(test.statistic), float(test.pvalue))
 
 
-def how_far_to_trust(tests: int, fewest: int) -> str:
+def p_value_caveat(tests: int, fewest: int) -> str:
     """Return a note on interpreting p-values: the Bonferroni limit if there are several, and a
-    warning if the groups are small.
+    warning if the groups are small. With neither, it says that p is an approximation.
 
     Args:
         tests: number of p-values shown together.
@@ -117,7 +136,15 @@ def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def cliffs_deltas(groups: Mapping[str, Sequence[float]]) -> dict[tuple[str, str], float]:
-    """Return Cliff's delta of each pair of groups that have runs."""
+    """Return Cliff's delta of each pair of groups. Groups without values are left out.
+
+    Args:
+        groups: name of a group -> value of each run.
+
+    Returns:
+        (name of the first group, name of the second) -> delta, see cliffs_delta(). Each pair occurs
+        once, in the order of `groups`.
+    """
     filled = {name: group for name, group in groups.items() if group}
     return {(one, other): cliffs_delta(filled[one], filled[other])
             for one, other in combinations(filled, 2)}
@@ -150,11 +177,13 @@ def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float
 
 
 def two_groups(values: Sequence[float]) -> tuple[Sequence[float], Sequence[float]] | None:
-    """Return the lower and the upper group if the values of runs fall into two groups, each sorted.
-    Return None if they don't, or if a group would have fewer than two values.
+    """Return the lower and the upper group, each sorted, if the values of runs fall into two
+    groups. Return None if they don't, if a group would have fewer than two values, or if a value is
+    infinite (a lost probe).
 
-    The gap between the groups must be FAR_APART times the range of either group, and
-    LEAST_GAP_SHARE of its middle. The median of such runs depends on which group has one run more.
+    The gap between the groups must be at least FAR_APART times the range of either group, and
+    LEAST_GAP_SHARE of the gap's middle. The median of such runs depends on which group has one run
+    more.
     """
     ordered = sorted(value for value in values if math.isfinite(value))
     if len(ordered) < 2 * FEWEST_IN_GROUP or len(ordered) < len(values):
@@ -180,29 +209,35 @@ def median_interval(values: ArrayLike) -> Interval | None:
     = 1/2.
     """
     ordered = numpy.sort(numpy.asarray(values, dtype=float))
-    if (place_and_level := _place_and_level(ordered.size)) is None:
+    if (start_and_level := _interval_start_and_level(ordered.size)) is None:
         return None
-    place, level = place_and_level
-    return Interval(float(ordered[place]), float(ordered[-1 - place]), level)
+    start, level = start_and_level
+    return Interval(float(ordered[start]), float(ordered[-1 - start]), level)
 
 
 def level_for(count: int) -> float | None:
-    """Return the confidence level of the median's interval for so many values, None for too few."""
-    place_and_level = _place_and_level(count)
-    return None if place_and_level is None else place_and_level[1]
+    """Return the confidence level (0 to 1) that median_interval() has for `count` values, None for
+    fewer than six."""
+    start_and_level = _interval_start_and_level(count)
+    return None if start_and_level is None else start_and_level[1]
 
 
-def interval_tells(testbeds: Iterable[object]) -> str:
-    """Return a note on what an interval over runs of these testbeds means, "" if none is needed."""
+def interval_caveat(testbeds: Iterable[object]) -> str:
+    """Return a note that an interval over runs in the lab shows the effect of seeds only. Return ""
+    if any run has another testbed, or if there are no runs.
+
+    Args:
+        testbeds: the setting `testbed` of each run, "virtual" for the lab.
+    """
     if {*testbeds} != {"virtual"}:
         return ""
     return ("the lab's runs differ in their seeds alone: their interval tells how much random "
             "draws matter, not how other hosts, routers or days would differ")
 
 
-def _place_and_level(count: int) -> tuple[int, float] | None:
-    """Return the index in the sorted values at which the interval begins, and its confidence level.
-    None for too few values."""
+def _interval_start_and_level(count: int) -> tuple[int, float] | None:
+    """Return the index in the sorted values at which the median's interval begins, and its
+    confidence level. None for fewer than six values. SciPy is imported."""
     from scipy.stats import binom
 
     outside = 2 * binom.cdf(numpy.arange((count + 1) // 2), count, 0.5)

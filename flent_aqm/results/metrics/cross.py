@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Quality of cross traffic as a person notices it: calls, video and web pages during the test.
+"""Compute the quality of cross traffic as a person notices it: calls, video and web pages.
 
-Only events count that began while the test loaded the link, or all in a test without load.
+Events count if they began while the test loaded the link. In a test without load, all events count.
 """
 
 from __future__ import annotations
@@ -20,26 +20,29 @@ PLAYOUT_MS = 100.0
 
 
 def lost_frames_pct(run: Run, direction: str) -> float:
-    """Return the share in % of a call's frames with a lost packet. Raises NotAvailable."""
-    return 100 * float(_values(run, "frame_lost", direction).mean())
+    """Return the share in % of a call's frames with a lost packet. direction: "download" or
+    "upload". Raises NotAvailable if the run has no call in that direction, or no frame under load.
+    """
+    return 100 * float(_values_under_load(run, "frame_lost", direction).mean())
 
 
 def late_frames_pct(run: Run, direction: str) -> float:
-    """Return the share in % of a call's complete frames that came more than PLAYOUT_MS after the
-    fastest packet. Raises NotAvailable."""
-    return 100 * float((_values(run, "frame_ms", direction) > PLAYOUT_MS).mean())
+    """Return the share in % of a call's complete frames that arrived more than PLAYOUT_MS later
+    than the fastest packet. direction: "download" or "upload". Raises NotAvailable if the run has
+    no call in that direction, or no complete frame under load."""
+    return 100 * float((_values_under_load(run, "frame_ms", direction) > PLAYOUT_MS).mean())
 
 
 def video_bitrate_mbps(run: Run) -> float:
     """Return the mean bit rate of the video in Mbit/s, over the segments that were received. Raises
-    NotAvailable."""
-    return float(_values(run, "segment_mbps").mean())
+    NotAvailable without a video, or without a segment under load."""
+    return float(_values_under_load(run, "segment_mbps").mean())
 
 
 def video_stall_pct(run: Run) -> float:
     """Return the share in % of the load's time in which the video was stalled, or of the video's
-    time in a test without load. Raises NotAvailable."""
-    flow = _flow(run, "stalled_ms")
+    time in a test without load. Raises NotAvailable without a video."""
+    flow = _flow_with_field(run, "stalled_ms")
     window = run.load_window or Window(flow.start_s, flow.end_s)
     points = flow.noticed["stalled_ms"]
     # A stall is recorded at its end, which may be after the load.
@@ -49,16 +52,23 @@ def video_stall_pct(run: Run) -> float:
 
 
 def page_time_ms(run: Run, statistic: str) -> float:
-    """Return the time that web pages took to load, in ms. statistic: "median" or "max". Raises
-    NotAvailable."""
-    times_ms = _values(run, "page_ms")
+    """Return the median or largest load time in ms of cross traffic's web pages that began under
+    load, or of all pages in a test without load. statistic: "median" or "max". Raises NotAvailable
+    if there are none."""
+    times_ms = _values_under_load(run, "page_ms")
     return float(numpy.median(times_ms) if statistic == "median" else times_ms.max())
 
 
-def _values(run: Run, field: str, direction: str | None = None) -> Numbers:
-    """Return the values of a field of cross traffic under load. Raises NotAvailable if there are
-    none."""
-    points = _flow(run, field, direction).noticed[field]
+def _values_under_load(run: Run, field: str, direction: str | None = None) -> Numbers:
+    """Return the values of a field of cross traffic, for events that began under load, or for all
+    in a test without load. Raises NotAvailable if there are none.
+
+    Args:
+        run: the run.
+        field: one of NOTICED_FIELDS, which implies the unit.
+        direction: "download" or "upload", None for any.
+    """
+    points = _flow_with_field(run, field, direction).noticed[field]
     window = run.load_window
     values = points.values if window is None else points.values[window.holds(points.at_s)]
     if not values.size:
@@ -67,8 +77,15 @@ def _values(run: Run, field: str, direction: str | None = None) -> Numbers:
     return values
 
 
-def _flow(run: Run, field: str, direction: str | None = None) -> Flow:
-    """Return the flow of cross traffic that has a field. Raises NotAvailable."""
+def _flow_with_field(run: Run, field: str, direction: str | None = None) -> Flow:
+    """Return the first flow with a field. Raises NotAvailable if there is none: the run has no
+    cross traffic, or another kind of it.
+
+    Args:
+        run: the run.
+        field: one of NOTICED_FIELDS.
+        direction: "download" or "upload", None for any.
+    """
     for flow in run.flows:
         if field in flow.noticed and direction in (None, flow.direction):
             return flow

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Divides the RTT of probes into the parts queue, processor and cards of the router, and elsewhere.
+"""Divide the RTT of probes into the parts queue, processor and cards of the router, and elsewhere.
 
 For each probe and its reply, the lab's kernel records when it came to the router and left each part
 of it. irtt measures the RTT. The rest is elsewhere: the hosts' interrupt moderation, base delay, a
@@ -31,9 +31,10 @@ ELSEWHERE = "elsewhere"
 class DelayParts:
     """Parts of the RTT of answered probes.
 
-    sent_s: when each probe was sent, in epoch seconds.
-    ms: part (of GROUPS, and ELSEWHERE) -> ms that each probe spent in it, in both directions
-    together.
+    Attributes:
+        sent_s: when each probe was sent, in epoch seconds.
+        ms: part (a key of GROUPS, or ELSEWHERE) -> ms that each probe and its reply spent in it
+            together.
     """
 
     sent_s: Numbers
@@ -41,26 +42,30 @@ class DelayParts:
 
     @property
     def whole_ms(self) -> Numbers:
-        """RTT of each probe."""
+        """RTT of each probe in ms, the sum of its parts."""
         whole: Numbers = sum(self.ms.values(), numpy.zeros(self.sent_s.size))
         return whole
 
-    def subset(self, which: Any) -> DelayParts:
-        """Return the probes that a mask selects."""
-        return DelayParts(self.sent_s[which], {name: ms[which] for name, ms in self.ms.items()})
+    def subset(self, mask: Any) -> DelayParts:
+        """Return the probes that `mask` (or an array of indices) selects, in a new object."""
+        return DelayParts(self.sent_s[mask], {name: ms[mask] for name, ms in self.ms.items()})
 
     def means_ms(self) -> dict[str, float]:
-        """Return the mean of each part. They add up to the mean RTT."""
+        """Return part -> its mean in ms over the probes. The means add up to the mean RTT."""
         return {name: float(ms.mean()) for name, ms in self.ms.items()}
 
 
 def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
-    """Return the parts of the RTT of a run's probes.
+    """Return the parts of the RTT of a run's answered probes.
 
-    A probe and its reply are recognised by irtt's number. Lost probes are left out, because they
-    have no RTT. Raises NotAvailable if the run has no model of the router.
+    A probe and its reply are recognised by irtt's number. Probes are left out if they were lost, or
+    if the passage of the probe or of its reply through the router was not recorded.
 
-    raw: series -> raw samples.
+    Args:
+        raw: name of a series -> its raw samples.
+
+    Raises NotAvailable if the router had no model with cards and a processor, or if no probe is
+    left. Raises BadResult if an RTT or time is not a number.
     """
     if not raw.get(PARTS):
         raise NotAvailable("the file does not record where its probes spent their time, because "

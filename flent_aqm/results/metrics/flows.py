@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads the flows that load the link: throughput, TCP's state, and the tool's own results."""
+"""Read the flows that load the link: throughput, TCP's state, and the tool's own results."""
 
 from __future__ import annotations
 
@@ -42,78 +42,100 @@ NOTICED_FIELDS = ("frame_lost", "frame_ms", "segment_mbps", "stalled_ms", "page_
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Values over time, in epoch seconds."""
+    """Values over time.
+
+    Attributes:
+        at_s: times in epoch seconds.
+        values: value at each time.
+    """
 
     at_s: Numbers
     values: Numbers
 
 
 @dataclass(frozen=True, eq=False)
-class Trips:
-    """RTTs of a flow's own packets from the capture: number of connections and packets, and the
-    percentiles 0 to 100, each the mean over connections."""
+class RttPercentiles:
+    """RTTs of a flow's own packets, from the capture on the client.
 
-    # Number of connections, and of packets with an RTT.
+    Attributes:
+        connections: number of TCP connections in the flow.
+        samples: number of packets with an RTT.
+        percentiles_ms: percentiles 0 to 100 of the RTT in ms, 101 values, each the mean over
+            connections.
+    """
+
     connections: int
     samples: int
-    # The percentiles 0 to 100, each the mean over connections.
     percentiles_ms: Numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """A flow, or several flows that a tool counts as one: its time, its throughput over time, TCP's
-    state, and the tool's own results."""
+    """A flow, or several flows that a tool counts as one.
+
+    Attributes:
+        name: name of the series.
+        runner: name of the class that ran the tool.
+        direction: "download", "upload", or "" if the name contains neither.
+        is_cross: True for cross traffic.
+        start_s: start of the transfer in epoch seconds.
+        end_s: end of the transfer in epoch seconds.
+        mean_mbps: mean throughput as the tool reports it, else computed from the samples. None
+            without both.
+        at_s: end of each interval in epoch seconds.
+        mbps: throughput in each interval.
+        length_s: length of each interval.
+        tcp: field of TCP_FIELDS -> values over time. Fields that no sample has are missing.
+        noticed: field of NOTICED_FIELDS -> values over time. Fields that no sample has are missing.
+        ndt7: results of the NDT7 client, see docs/reference/data-format.md. Empty for other tools.
+        speedtest: results that another speed test's client showed. Empty for other tools.
+        host: name of the host from which the flow starts, "" if it is not recorded.
+        packets: number of UDP packets sent, as iperf3 reports it. None for other flows.
+        lost_packets: number of UDP packets that the receiver missed. None for other flows.
+        trips: RTTs of the flow's packets, None without a capture.
+        control: the sender's congestion control, "" if the tool doesn't report it.
+        has_own_window: whether the tool reports start_s and end_s. Else they are those of its
+            samples.
+        has_own_mean: whether the tool reports mean_mbps. Else it is that of its samples.
+        is_expected: whether start_s and end_s are those that the test requested, because the
+            samples don't tell them.
+    """
 
     name: str
-    # Name of the class that ran the tool.
     runner: str
-    # "download", "upload", or "" if the name doesn't contain it.
     direction: str
-    # True for cross traffic.
     is_cross: bool
-    # Start and end of the transfer, in epoch seconds.
     start_s: float
     end_s: float
-    # As the tool reports it, else computed from the samples. None without both.
     mean_mbps: float | None
-    # End of each interval in epoch seconds, its throughput, and its length.
     at_s: Numbers
     mbps: Numbers
     length_s: Numbers
-    # Field of TCP_FIELDS -> values over time.
     tcp: Mapping[str, Points]
-    # Field of NOTICED_FIELDS -> values over time.
     noticed: Mapping[str, Points]
-    # The tool's own results, see docs/reference/data-format.md. Empty for other tools.
     ndt7: Mapping[str, Any]
     speedtest: Mapping[str, Any]
-    # Name of the host from which the flow starts, "" if it is not recorded.
     host: str = ""
-    # UDP packets, and lost ones, as the tool's receiver counts them. None if it doesn't.
     packets: float | None = None
     lost_packets: float | None = None
-    # RTTs of the flow's packets, None without a capture.
-    trips: Trips | None = None
-    # The sender's congestion control, "" if the tool doesn't report it.
+    trips: RttPercentiles | None = None
     control: str = ""
-    # Whether the tool reports start_s and end_s, and mean_mbps. Else they are those of its samples.
     has_own_window: bool = True
     has_own_mean: bool = True
-    # Whether start_s and end_s are those that the test requested, because the samples don't tell
-    # them.
     is_expected: bool = False
 
 
 def is_flow(series: Series) -> bool:
-    """Return whether a series is the throughput of a flow, even if the tool gave no data."""
+    """Return whether a series is the throughput of a flow, even if the tool gave no data. Series of
+    a captured or preset rate are none."""
     return (series.meta.get("RUNNER") in SPEED_TESTS
             or (series.kind is Kind.THROUGHPUT and series.meta.get("RUNNER") not in OBSERVERS))
 
 
 def read_flow(series: Series) -> Flow | None:
-    """Return the flow of a series, None if its time is not known. Raises BadResult if values are
-    impossible."""
+    """Return the flow of a series. None if its time is not known: the tool reports none, and no
+    sample has a value. Raises BadResult if values are not numbers, or if the flow ends before it
+    starts."""
     name, meta, samples = series.name, series.meta, series.samples
     rates = [one for one in samples if one.get("val") is not None]
     at_s = numbers([one.get("t") for one in rates], f"time in {name!r}")
@@ -134,24 +156,24 @@ def read_flow(series: Series) -> Flow | None:
     if end_s < start_s:
         raise BadResult(f"the end of the flow {name!r} is before its start")
     lowered = name.lower()
-    iperf3 = _object(meta.get("IPERF3"))
+    iperf3 = _object_or_empty(meta.get("IPERF3"))
     return Flow(
         name=name,
         runner=str(meta.get("RUNNER", "")),
         direction=next((way for way in DIRECTIONS if way in lowered), ""),
         is_cross=CROSS_TRAFFIC in lowered,
         start_s=start_s, end_s=end_s,
-        mean_mbps=_mean(a_number(meta.get("MEAN_VALUE")), mbps, length_s),
+        mean_mbps=_mean_mbps(a_number(meta.get("MEAN_VALUE")), mbps, length_s),
         at_s=at_s, mbps=mbps, length_s=length_s,
         tcp={field: _points(name, field, samples) for field in TCP_FIELDS
              if any(field in one for one in samples)},
         noticed={field: _points(name, field, samples) for field in NOTICED_FIELDS
                  if any(field in one for one in samples)},
-        ndt7=_object(meta.get("NDT7")),
-        speedtest=_object(meta.get("SPEEDTEST")),
+        ndt7=_object_or_empty(meta.get("NDT7")),
+        speedtest=_object_or_empty(meta.get("SPEEDTEST")),
         host=plain(str(meta.get("FROM_HOST") or "")[:LONGEST_HOST]),
         packets=a_number(iperf3.get("packets")), lost_packets=a_number(iperf3.get("lost_packets")),
-        trips=_trips(name, meta.get("ROUND_TRIPS")),
+        trips=_rtt_percentiles(name, meta.get("ROUND_TRIPS")),
         control=plain(str(iperf3.get("sender_congestion_control") or "")[:LONGEST_HOST]),
         has_own_window=has_own_window, has_own_mean=a_number(meta.get("MEAN_VALUE")) is not None,
     )
@@ -184,7 +206,8 @@ def tells_when_it_ran(flow: Flow, expected: Window, step_s: float) -> bool:
 
 
 def with_expected_window(flow: Flow, expected: Window) -> Flow:
-    """Return the flow with the expected start and end, or its own if they are further out."""
+    """Return a copy of the flow with the expected start and end, or its own if they are further
+    out. A mean that the tool doesn't report is spread over this time."""
     window = Window(min(flow.start_s, expected.start_s), max(flow.end_s, expected.end_s))
     mean_mbps = flow.mean_mbps if flow.has_own_mean else _carried_mbit(flow) / window.length_s
     return replace(flow, start_s=window.start_s, end_s=window.end_s, mean_mbps=mean_mbps,
@@ -196,22 +219,36 @@ def _carried_mbit(flow: Flow) -> float:
     return float((flow.mbps * flow.length_s).sum())
 
 
-def _trips(name: str, value: Any) -> Trips | None:
-    """Return the RTTs in the metadata of a series. Raises BadResult if they are damaged."""
+def _rtt_percentiles(name: str, value: Any) -> RttPercentiles | None:
+    """Parse the metadata ROUND_TRIPS of a series: the counts of connections and packets, and
+    percentiles 0 to 100 of the RTTs of the flow's own packets, in ms. None if `value` is None.
+    Raises BadResult if counts or percentiles are missing or damaged.
+
+    Args:
+        name: name of the series, for the message.
+        value: the parsed JSON of ROUND_TRIPS.
+    """
     if value is None:
         return None
-    about = _object(value)
+    about = _object_or_empty(value)
     counts = [a_number(about.get(one)) or 0 for one in ("connections", "samples")]
     percentiles_ms = about.get("percentiles_ms")
     if min(counts) < 1 or not isinstance(percentiles_ms, list) or len(percentiles_ms) != PERCENTS:
         raise BadResult(f"the round trips of {name!r} have no {PERCENTS} percentiles, or none were "
                         "counted")
-    return Trips(int(counts[0]), int(counts[1]),
+    return RttPercentiles(int(counts[0]), int(counts[1]),
                  numbers(percentiles_ms, f"percentiles_ms of {name!r}"))
 
 
-def _mean(reported: float | None, mbps: Numbers, length_s: Numbers) -> float | None:
-    """Return the mean throughput: as reported, else computed from the intervals."""
+def _mean_mbps(reported: float | None, mbps: Numbers, length_s: Numbers) -> float | None:
+    """Return the mean throughput in Mbit/s: as the tool reports it, else computed from the
+    intervals. None without a report if the intervals have no length.
+
+    Args:
+        reported: the tool's mean in Mbit/s.
+        mbps: throughput in each interval.
+        length_s: length of each interval.
+    """
     if reported is not None:
         return reported
     if not length_s.sum() > 0:
@@ -220,19 +257,26 @@ def _mean(reported: float | None, mbps: Numbers, length_s: Numbers) -> float | N
 
 
 def _points(name: str, field: str, samples: Sequence[Mapping[str, Any]]) -> Points:
-    """Return a field's values over time. Samples without the field are left out."""
+    """Return a field's values over time. Samples without the field are left out. Raises BadResult
+    if a time or value is not a number.
+
+    Args:
+        name: name of the series, for messages.
+        field: key of the samples.
+        samples: raw samples of the series.
+    """
     present = [one for one in samples if one.get(field) is not None]
     return Points(numbers([one.get("t") for one in present], f"time in {name!r}"),
                   numbers([one[field] for one in present], f"{field} in {name!r}"))
 
 
-def _object(value: Any) -> Mapping[str, Any]:
-    """Return the value if it is a JSON object, else an empty one."""
+def _object_or_empty(value: Any) -> Mapping[str, Any]:
+    """Return `value` if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def span(flows: Sequence[Flow]) -> Window | None:
-    """Return the time from the first flow's start to the last one's end. None without flows."""
+    """Return the time from the earliest start of a flow to the latest end. None without flows."""
     if not flows:
         return None
     return Window(min(flow.start_s for flow in flows), max(flow.end_s for flow in flows))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scores and grades that other projects define, computed from a run's samples.
+"""Compute scores and grades that other projects define, from a run's samples.
 
 AIM: Cloudflare's points for streaming, gaming and calls. Source: cloudflare/speedtest 1.13,
 src/config/internalConfig.ts and src/Results/. Latency and jitter are those of the idle link. Loaded
@@ -51,8 +51,14 @@ Result = TypeVar("Result")
 
 
 def step(value: float, cuts: Sequence[float], results: Sequence[Result]) -> Result:
-    """Return the result for a value: results[0] below the first threshold in `cuts`, results[1]
-    from it on, and so on."""
+    """Return the result for a value: results[0] below the first threshold, results[1] from it on,
+    and so on.
+
+    Args:
+        value: the value.
+        cuts: thresholds, ascending.
+        results: results, one more than thresholds.
+    """
     return results[bisect_right(cuts, value)]
 
 
@@ -75,14 +81,14 @@ _AIM_CUTS = {"streaming": (15, 20, 40, 60), "gaming": (5, 15, 25, 30), "rtc": (5
 
 
 def aim_loaded_latency_ms(run: Run, direction: str) -> float:
-    """Return the median RTT in ms of the last 20 answered probes at least 400 ms apart, under the
-    load of a direction. Raises NotAvailable."""
+    """Return the median RTT in ms of the last 20 answered probes at least 400 ms apart, while the
+    test loaded `direction` ("download" or "upload"). Raises NotAvailable without such probes."""
     return float(numpy.median(thinned_ms(run.loaded(direction))[-AIM_LAST_PROBES:]))
 
 
 def thinned_ms(samples: Samples) -> Numbers:
-    """Return the RTTs of answered probes at least 400 ms apart. Raises NotAvailable if none was
-    answered."""
+    """Return the RTTs in ms of answered probes at least 400 ms apart, in the order of sending,
+    beginning with the first answered one. Raises NotAvailable if none was answered."""
     answered = numpy.isfinite(samples.rtt_ms)
     sent_s, rtt_ms = samples.sent_s[answered], samples.rtt_ms[answered]
     if not sent_s.size:
@@ -96,36 +102,41 @@ def thinned_ms(samples: Samples) -> Numbers:
 
 def aim_increase_ms(run: Run) -> float:
     """Return the loaded latency of the worse direction less the idle latency, in ms. Raises
-    NotAvailable without both directions."""
+    NotAvailable if the test doesn't load both directions, or if an answered probe is missing before
+    or under load."""
     return (max(aim_loaded_latency_ms(run, "download"), aim_loaded_latency_ms(run, "upload"))
             - aim_idle_latency_ms(run))
 
 
 def aim_idle_latency_ms(run: Run) -> float:
-    """Return the median RTT of the probes before the load, in ms. Raises NotAvailable."""
+    """Return the median RTT in ms of the answered probes before the load. Raises NotAvailable if
+    there are none."""
     return float(numpy.median(run.idle().answered_ms))
 
 
 def aim_streaming_points(run: Run) -> float:
     """Return AIM's points for streaming: of latency, loss, download and increase. Raises
-    NotAvailable."""
-    return aim_points(aim_idle_latency_ms(run), aim_increase_ms(run), _aim_loss(run),
+    NotAvailable if one of them but loss is missing."""
+    return aim_points(aim_idle_latency_ms(run), aim_increase_ms(run), _loss_share(run),
                   download_mbps=throughput_mbps(run, "download"))
 
 
 def aim_gaming_points(run: Run) -> float:
-    """Return AIM's points for gaming: of latency, loss and increase. Raises NotAvailable."""
-    return aim_points(aim_idle_latency_ms(run), aim_increase_ms(run), _aim_loss(run))
+    """Return AIM's points for gaming: of latency, loss and increase. Raises NotAvailable if latency
+    or increase is missing."""
+    return aim_points(aim_idle_latency_ms(run), aim_increase_ms(run), _loss_share(run))
 
 
 def aim_rtc_points(run: Run) -> float:
-    """Return AIM's points for calls: of latency, jitter, loss and increase. Raises NotAvailable."""
-    return aim_points(aim_idle_latency_ms(run), aim_increase_ms(run), _aim_loss(run),
+    """Return AIM's points for calls: of latency, jitter, loss and increase. Raises NotAvailable if
+    one of them but loss is missing."""
+    return aim_points(aim_idle_latency_ms(run), aim_increase_ms(run), _loss_share(run),
                   jitter_ms=mean_jitter_ms(run.idle()))
 
 
-def _aim_loss(run: Run) -> float | None:
-    """Return the share of probes lost under load, 0 to 1. None if the probe can't tell losses."""
+def _loss_share(run: Run) -> float | None:
+    """Return the share of probes lost under load, 0 to 1. None if the probe can't tell losses.
+    Raises NotAvailable without probes under load."""
     loaded = run.loaded()
     return None if loaded.loss_unknown else loss_pct(loaded) / 100
 
@@ -154,8 +165,9 @@ def aim_word(experience: str, points: float) -> str:
 
 
 def dslreports_rise_ms(run: Run) -> float:
-    """Return the mean latency under load less the mean idle latency, in ms. It is the mean of both
-    directions. Raises NotAvailable."""
+    """Return the mean latency under load less the mean idle latency, in ms. Under load it is the
+    mean of both directions' means. Raises NotAvailable if an answered probe is missing before the
+    load or in a direction."""
     idle_ms = float(run.idle().answered_ms.mean())
     loaded_ms = [float(run.loaded(direction).answered_ms.mean()) for direction in DIRECTIONS]
     return sum(loaded_ms) / 2 - idle_ms
@@ -170,7 +182,8 @@ _LIBREQOS_POINT_CUTS = (1.5, 2.5, 3.5, 4.5, 5.5)
 
 def libreqos_phase_rise_ms(run: Run, phase: str) -> float:
     """Return the mean latency in a phase less the lower quartile of the idle latency, in ms. phase:
-    one of LIBREQOS_PHASES. Raises NotAvailable, also if the test has no such phase."""
+    one of LIBREQOS_PHASES. Raises NotAvailable if the test has no such phase of 1 s with an
+    answered probe, or no answered probe before the load."""
     rises_ms = _libreqos_rises_ms(run)
     if phase not in rises_ms:
         raise NotAvailable("the test never loads both directions at once" if phase == _BOTH
@@ -179,13 +192,15 @@ def libreqos_phase_rise_ms(run: Run, phase: str) -> float:
 
 
 def libreqos_rise_ms(run: Run) -> float:
-    """Return the mean of the phases' rises in ms, with equal weights. Raises NotAvailable."""
+    """Return the mean in ms of the rises of the phases that the test has, with equal weights.
+    Raises NotAvailable if it has none, or no answered probe before the load."""
     return fmean(_libreqos_rises_ms(run).values())
 
 
 def libreqos_points(run: Run) -> float:
-    """Return the total: the mean of the phases' grades as numbers, from 6 for A+ to 1 for F, but
-    not more than the idle link's. Raises NotAvailable."""
+    """Return LibreQoS' total, 1 to 6: the mean of the phases' grades as numbers, from 6 for A+ to 1
+    for F, but not more than the idle link's. Raises NotAvailable without a phase, or without an
+    answered probe before the load."""
     phases = fmean(_LIBREQOS_POINTS[bufferbloat_grade(rise)]
                    for rise in _libreqos_rises_ms(run).values())
     return min(phases, _LIBREQOS_POINTS[step(_libreqos_idle_ms(run), _LIBREQOS_IDLE_CUTS, _GRADES)])
@@ -198,13 +213,15 @@ def libreqos_grade(points: float) -> str:
 
 
 def _libreqos_idle_ms(run: Run) -> float:
-    """Return the lower quartile of the idle RTTs in ms. Raises NotAvailable."""
+    """Return the lower quartile of the idle RTTs in ms. Raises NotAvailable if no probe was
+    answered before the load."""
     return of_answered(run.idle().answered_ms, 25)
 
 
 def _libreqos_rises_ms(run: Run) -> Mapping[str, float]:
-    """Return phase -> rise in ms, for phases of at least 1 s with an answered probe. Raises
-    NotAvailable if there is none."""
+    """Return phase (of LIBREQOS_PHASES) -> mean latency in ms less that of the idle link. Phases
+    shorter than 1 s or without an answered probe are left out. Raises NotAvailable if no phase is
+    left, or if no probe was answered before the load."""
     probes = run.loaded()
     loading = {}
     for direction in DIRECTIONS:
@@ -228,14 +245,17 @@ def _libreqos_rises_ms(run: Run) -> Mapping[str, float]:
 
 @dataclass(frozen=True)
 class QooRequirements:
-    """Requirements of an application: latency by percentile and loss, each as (optimal, unusable),
-    and the throughput that it needs in each direction."""
+    """Requirements of an application, each as (value for optimal performance, value at which it is
+    unusable).
 
-    # Percentile -> latency for optimal performance, and of an unusable network.
+    Attributes:
+        latency_ms: percentile -> latency in ms, optimal and unusable.
+        loss_pct: loss in percent, optimal and unusable.
+        throughput_mbps: throughput needed in each direction that the test loads.
+    """
+
     latency_ms: Mapping[float, tuple[float, float]]
-    # Loss for optimal performance, and of an unusable network.
     loss_pct: tuple[float, float]
-    # Needed in each direction that the test loads.
     throughput_mbps: float
 
 
@@ -245,7 +265,9 @@ QOO_EXAMPLE_P99 = QooRequirements({99: (200, 500)}, (1, 5), 4)
 
 
 def qoo(run: Run, requirements: QooRequirements = QOO_EXAMPLE) -> float:
-    """Return the QoO score of a run. Raises NotAvailable."""
+    """Return the QoO score of a run, 0 to 100. A test without flows scores 0. Raises NotAvailable
+    if probes under load are missing, too few for a percentile, or can't tell losses, or if a
+    direction's throughput is not known."""
     samples = run.loaded()
     latency_ms = {percent: percentile_or_lost(samples.rtt_ms, percent)
                   for percent in requirements.latency_ms}
@@ -257,13 +279,14 @@ def qoo(run: Run, requirements: QooRequirements = QOO_EXAMPLE) -> float:
 
 def qoo_score(needs: QooRequirements, latency_ms: Mapping[float, float], loss: float,
           mbps: float) -> float:
-    """Return the QoO score, 0 to 100, of measured values.
+    """Return the QoO score, 0 to 100, of measured values: 0 if the throughput is too low.
 
     Args:
         needs: requirements of the application.
-        latency_ms: percentile -> latency.
+        latency_ms: percentile -> latency, infinite for a lost probe. It must have the percentiles
+            of `needs`.
         loss: lost packets in percent.
-        mbps: throughput in the slower direction.
+        mbps: throughput in the slower direction, in Mbit/s.
     """
     parts = [_qoo_share(latency_ms[percent], *needs.latency_ms[percent])
              for percent in needs.latency_ms]
@@ -272,26 +295,31 @@ def qoo_score(needs: QooRequirements, latency_ms: Mapping[float, float], loss: f
 
 
 def _qoo_share(measured: float, optimal: float, unusable: float) -> float:
-    """Return the position of a value between unusable (0) and optimal (1)."""
+    """Return the position of a value between unusable (0) and optimal (1), limited to 0 and 1."""
     return min(max(1 - (measured - optimal) / (unusable - optimal), 0.0), 1.0)
 
 
 def ookla_iqm_ms(run: Run, direction: str) -> float:
-    """Return the interquartile mean of RTTs in ms: without the lowest and the highest quarter.
-    Raises NotAvailable."""
+    """Return Ookla's latency under load: the interquartile mean in ms of the RTTs of answered
+    probes while the test loaded `direction` ("download" or "upload"). Raises NotAvailable without
+    such probes."""
     return trimmed_mean(run.loaded(direction).answered_ms, lowest=0.25, highest=0.25)
 
 
 def ookla_low_ms(run: Run, direction: str) -> float:
-    """Return the lowest RTT in ms. Raises NotAvailable."""
+    """Return the lowest RTT in ms of the answered probes while the test loaded `direction`
+    ("download" or "upload"). Raises NotAvailable without such probes."""
     return float(run.loaded(direction).answered_ms.min())
 
 
 def ookla_high_ms(run: Run, direction: str) -> float:
-    """Return the highest RTT in ms. Raises NotAvailable."""
+    """Return the highest RTT in ms of the answered probes while the test loaded `direction`
+    ("download" or "upload"). Raises NotAvailable without such probes."""
     return float(run.loaded(direction).answered_ms.max())
 
 
 def ookla_jitter_ms(run: Run, direction: str) -> float:
-    """Return the mean difference between successive RTTs in ms. Raises NotAvailable."""
+    """Return the mean difference in ms between successive RTTs of the answered probes while the
+    test loaded `direction` ("download" or "upload"). Raises NotAvailable with fewer than two such
+    probes, or if the file has interpolated steps only."""
     return mean_jitter_ms(run.loaded(direction))

@@ -44,22 +44,25 @@ STATISTICS: dict[str, Callable[[Samples], float]] = {
 
 
 def idle_ms(run: Run, statistic: str) -> float:
-    """Return a statistic of the RTTs before the load, in ms. statistic: a key of STATISTICS. Raises
-    NotAvailable."""
+    """Return a statistic of the RTTs in ms of the probes before the load. statistic: a key of
+    STATISTICS. Raises NotAvailable if there are no or too few probes, and LostProbe if a percentile
+    is a lost probe."""
     return STATISTICS[statistic](run.idle())
 
 
 def loaded_ms(run: Run, statistic: str) -> float:
-    """Return a statistic of the RTTs under load, in ms. statistic: a key of STATISTICS. Raises
-    NotAvailable."""
+    """Return a statistic of the RTTs in ms of the probes under load. statistic: a key of
+    STATISTICS. Raises NotAvailable if there are no or too few probes, and LostProbe if a percentile
+    is a lost probe."""
     return STATISTICS[statistic](run.loaded())
 
 
 def increase_ms(run: Run, statistic: str) -> float:
     """Return the increase of latency under load in ms: the statistic under load less the idle one.
 
-    There is no standard, so the statistic is part of the metric's name. Raises NotAvailable, and
-    LostProbe if the statistic under load is a lost probe.
+    There is no standard, so the statistic, a key of STATISTICS, is part of the metric's name.
+    Raises NotAvailable if either can't be computed, and LostProbe if the statistic under load is a
+    lost probe.
     """
     try:
         before_ms = idle_ms(run, statistic)
@@ -69,17 +72,18 @@ def increase_ms(run: Run, statistic: str) -> float:
 
 
 def mean_jitter_ms(samples: Samples) -> float:
-    """Return the mean absolute difference between successive RTTs, in ms. Source: Cloudflare's
-    speed test calls this jitter. Raises NotAvailable."""
+    """Return the mean absolute difference in ms between successive RTTs of answered probes. Source:
+    Cloudflare's speed test calls this jitter. Raises NotAvailable with fewer than two answered
+    probes, or if the file has interpolated steps only."""
     return float(_jitter_differences_ms(samples).mean())
 
 
 def smoothed_jitter_ms(samples: Samples) -> float:
     """Return the last value of the smoothed jitter in ms: J += (|D| - J) / 16 for each pair of
-    probes.
+    successive answered probes, starting at 0.
 
     Source: RFC 3550, 6.4.1 and A.8, there for one-way transit times, here for RTTs. Raises
-    NotAvailable.
+    NotAvailable with fewer than two answered probes, or if the file has interpolated steps only.
     """
     jitter_ms = 0.0
     for difference_ms in _jitter_differences_ms(samples).tolist():
@@ -112,7 +116,8 @@ def loss_pct(samples: Samples) -> float:
 
 def udp_loss_pct(run: Run, direction: str) -> float:
     """Return the share in % of a direction's UDP packets that the receiver missed, by their
-    numbers. Source: RFC 7680, one way. Raises NotAvailable."""
+    numbers, over all flows with counts. direction: "download" or "upload". Source: RFC 7680, one
+    way. Raises NotAvailable if no flow has counts, or if they are impossible."""
     counts = [(flow.packets, flow.lost_packets) for flow in run.way(direction)
               if flow.packets is not None and flow.lost_packets is not None]
     if not counts:
@@ -131,10 +136,15 @@ FLOW_RTT_PERCENTILES = {"min": 0, "median": 50, "p90": 90, "p95": 95, "p99": 99,
 
 
 def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
-    """Return a statistic of the RTTs in ms of all flows in a direction.
+    """Return a statistic in ms of the RTTs of the packets of all the test's flows in a direction:
+    the mean over connections of each connection's percentile.
 
-    statistic: a key of FLOW_RTT_PERCENTILES. Raises NotAvailable without a capture, or with too few
-    samples.
+    Args:
+        run: the run.
+        direction: "download" or "upload".
+        statistic: a key of FLOW_RTT_PERCENTILES.
+
+    Raises NotAvailable without a capture, or if fewer than 10 samples lie beyond the percentile.
     """
     trips = [flow.trips for flow in run.way(direction) if flow.trips is not None]
     if not trips:
@@ -157,10 +167,11 @@ _GLITCHES_APART_S = 0.1
 
 @dataclass(frozen=True)
 class Glitch:
-    """A glitch.
+    """A glitch: a sequence of probes that were lost or too slow.
 
-    start_s: when its first bad probe was sent, in epoch seconds.
-    length_ms: time until the probe after the last bad one was due.
+    Attributes:
+        start_s: when its first bad probe was sent, in epoch seconds.
+        length_ms: time from then until the probe after the last bad one was due.
     """
 
     start_s: float
@@ -169,8 +180,16 @@ class Glitch:
 
 def find_glitches(samples: Samples, idle_median_ms: float,
                   threshold_ms: float) -> Sequence[Glitch]:
-    """Return glitches in order. Raises NotAvailable if probes are too far apart, or can't tell
-    losses."""
+    """Return the glitches among probes, in the order of time. Empty if no probe is bad.
+
+    Args:
+        samples: the probes.
+        idle_median_ms: median RTT without load.
+        threshold_ms: a probe is bad if its RTT exceeds the median by more than this, or if it is
+            lost.
+
+    Raises NotAvailable if probes are more than 20 ms apart, or can't tell losses.
+    """
     if samples.loss_unknown:
         raise NotAvailable(samples.loss_unknown)
     if samples.spacing_ms > _WIDEST_SPACING_MS:
@@ -189,13 +208,19 @@ def find_glitches(samples: Samples, idle_median_ms: float,
 
 
 def glitches(run: Run, threshold_ms: float) -> Sequence[Glitch]:
-    """Return the glitches while the test loaded the link. Raises NotAvailable."""
+    """Return the glitches while the test loaded the link, see find_glitches(). Raises NotAvailable
+    if there are no suitable probes before or under load."""
     return find_glitches(run.loaded(), idle_median_ms(run), threshold_ms)
 
 
 def idle_median_ms(run: Run, probe: Probe | None = None) -> float:
-    """Return the median RTT of the probes before the load, from which glitches are measured. Raises
-    NotAvailable, also if half of these probes were lost."""
+    """Return the median RTT in ms of the probes before the load, lost ones included. Glitches are
+    measured from it. Raises NotAvailable if there are too few probes, or if half of them were lost.
+
+    Args:
+        run: the run.
+        probe: a latency series of the run, None for the best one.
+    """
     try:
         return percentile(run.idle(probe).rtt_ms, 50)
     except LostProbe as lost:
@@ -203,7 +228,8 @@ def idle_median_ms(run: Run, probe: Probe | None = None) -> float:
 
 
 def glitches_per_minute(run: Run, threshold_ms: float) -> float:
-    """Return the number of glitches per minute of load. Raises NotAvailable."""
+    """Return the number of glitches per minute of load. Raises NotAvailable if glitches can't be
+    found, or if the load lasted 0 s."""
     events = glitches(run, threshold_ms)
     length_s = run.loaded().length_s
     if not length_s > 0:
@@ -212,14 +238,15 @@ def glitches_per_minute(run: Run, threshold_ms: float) -> float:
 
 
 def longest_glitch_ms(run: Run, threshold_ms: float) -> float:
-    """Return the length of the longest glitch under load in ms, 0 without any. Raises
-    NotAvailable."""
+    """Return the length of the longest glitch under load in ms, 0 without any. Raises NotAvailable
+    if glitches can't be found."""
     return max((one.length_ms for one in glitches(run, threshold_ms)), default=0.0)
 
 
 def glitch_time_pct(run: Run, threshold_ms: float) -> float:
     """Return the share of the load's time inside glitches, in %. It is better for comparisons than
-    the number, which decreases if two glitches grow into one. Raises NotAvailable."""
+    the number, which decreases if two glitches grow into one. Raises NotAvailable if glitches can't
+    be found, or if the load lasted 0 s."""
     length_s = run.loaded().length_s
     if not length_s > 0:
         raise NotAvailable("the load lasted 0 s")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes percentiles, in which a lost probe is slower than any other.
+"""Compute percentiles, in which a lost probe is slower than any other.
 
 A percentile may therefore be a lost probe, which has no number, and a distribution with losses ends
 below 1. For formulas of others that leave lost probes out, there is of_answered().
@@ -36,8 +36,9 @@ def percentile(samples: ArrayLike, percent: float) -> float:
 
 
 def percentile_or_lost(samples: ArrayLike, percent: float) -> float:
-    """Return percentile(), but infinity if the percentile is a lost probe. Raises NotAvailable with
-    too few samples."""
+    """Return a percentile as percentile() does, but infinity where that raises LostProbe. Lost
+    probes are infinite in `samples`. Raises NotAvailable if fewer than 10 samples lie beyond the
+    percentile."""
     values = numpy.sort(numpy.asarray(samples, dtype=float))
     beyond = samples_beyond(values.size, percent)
     if beyond < SAMPLES_BEYOND:
@@ -54,8 +55,12 @@ def samples_beyond(count: int, percent: float) -> int:
 
 
 def of_sorted(ordered: Numbers, percent: float) -> float:
-    """Return a percentile of sorted samples, however few, but at least one. Infinite if it is a
-    lost probe."""
+    """Return a percentile of at least one sample, however few. Infinite if it is a lost probe.
+
+    Args:
+        ordered: samples in ascending order, infinite for a lost probe.
+        percent: 0 to 100.
+    """
     # numpy.percentile() gives the same but takes ten times as long, and most runs need it 30 times.
     # The next sample, which may be lost, only counts if the percentile lies between two samples.
     place = (ordered.size - 1) * (percent / 100)
@@ -68,29 +73,40 @@ def of_sorted(ordered: Numbers, percent: float) -> float:
 
 
 def of_any(samples: ArrayLike, percent: float) -> float:
-    """Return a percentile of samples, however few, but at least one, for pictures. Infinite if it
-    is a lost probe."""
+    """Return a percentile of at least one sample, however few, for pictures and medians over runs.
+    Infinite if it is a lost probe.
+
+    Args:
+        samples: values in any order, infinite for a lost probe.
+        percent: 0 to 100.
+    """
     return of_sorted(numpy.sort(numpy.asarray(samples, dtype=float)), percent)
 
 
 def of_answered(answered: Numbers, percent: float) -> float:
-    """Return a percentile of answered probes, for formulas that don't count lost ones."""
+    """Return a percentile (0 to 100) of answered probes, at least one, for formulas that don't
+    count lost ones. The caller has left these out."""
     return of_any(answered, percent)
 
 
 def lost_reason(samples: ArrayLike, percent: float) -> str:
-    """Return the text on why a percentile has no number: the share of lost probes."""
+    """Return the text on why a percentile has no number: it names the share of lost probes."""
     lost = numpy.isinf(numpy.asarray(samples, dtype=float)).mean() * 100
     return f"{lost:.3g} % of the probes were lost, and the {percent:g}th percentile is one of them"
 
 
 def trimmed_mean(values: Numbers, lowest: float = 0.0, highest: float = 0.0) -> float:
-    """Return the mean of values without given shares of the lowest and the highest, each 0 to below
-    1/2.
+    """Return the mean of at least one value, without given shares of the lowest and the highest.
 
     A share that is not a whole number of values is rounded down, as in SciPy's trim_mean and trim1.
-    There must be at least one value. NumPy is used, because the import of SciPy's statistics takes
-    a second, for which every score and plot would wait. The tests compare the two.
+    NumPy is used, because the import of SciPy's statistics takes a second, for which every score
+    and plot would wait. The tests compare the two.
+
+    Args:
+        values: the values.
+        lowest: share of the lowest values to leave out, 0 to below 1. Both shares together are
+            below 1.
+        highest: share of the highest values to leave out.
     """
     ordered = numpy.sort(values)
     return float(ordered[int(lowest * ordered.size):

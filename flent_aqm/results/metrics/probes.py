@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Latency probes of a run: when each was sent, its round-trip time, and which were lost.
+"""Read the latency probes of a run: when each was sent, its round-trip time, and which were lost.
 
 Tools differ in how they report losses:
 
@@ -46,21 +46,25 @@ LEAST_TRANSACTION, LONGEST_TRIP_MS = 0.9, 20_000.0
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A latency series: when each probe was sent, and its RTT, infinite if it was lost. still:
-    times in which the tool was stopped. loss_unknown: the reason why losses are not known."""
+    """A latency series: when each probe was sent, and its RTT.
+
+    Attributes:
+        name: name of the series.
+        tool: the tool that sent the probes.
+        sent_s: when each probe was sent, also a lost one, in epoch seconds, ascending. For netperf,
+            the start of each interval.
+        rtt_ms: RTT of each probe, infinite if it was lost.
+        loss_unknown: reason why losses are not known, "" if they are.
+        still: times in which the tool was stopped and measured nothing.
+        of_steps: whether the RTTs are Flent's interpolated steps, not raw samples.
+    """
 
     name: str
     tool: Tool
-    # When each probe was sent, also a lost one, in epoch seconds, ascending. For netperf, the start
-    # of each interval.
     sent_s: Numbers
-    # Infinite if the probe was lost.
     rtt_ms: Numbers
-    # Reason why losses are not known, "" if they are.
     loss_unknown: str = ""
-    # Times in which the tool was stopped and measured nothing.
     still: Sequence[Window] = ()
-    # Whether the RTTs are Flent's interpolated steps, not raw samples.
     of_steps: bool = False
 
     @property
@@ -70,17 +74,18 @@ class Probe:
 
     @cached_property
     def spacing_ms(self) -> float:
-        """Median time between two probes, infinite with fewer than two."""
+        """Median time between two successive probes in ms, infinite with fewer than two."""
         gaps_s = numpy.diff(self.sent_s)
         return float(numpy.median(gaps_s)) * 1000 if gaps_s.size else numpy.inf
 
     @cached_property
     def start_s(self) -> float:
-        """Time when the first probe was sent, in epoch seconds."""
+        """Time in epoch seconds when the first probe was sent, or the tool first stopped, if that
+        was earlier."""
         return min([float(self.sent_s[0]), *(one.start_s for one in self.still)])
 
     def still_in_s(self, window: Window) -> float:
-        """Return for how many seconds of a window the tool was stopped."""
+        """Return for how many seconds of `window` the tool was stopped."""
         return sum(max(0.0, min(one.end_s, window.end_s) - max(one.start_s, window.start_s))
                    for one in self.still)
 
@@ -95,8 +100,9 @@ class Probe:
 
 
 def read_probe(series: Series) -> Probe | None:
-    """Return the probe in a latency series, without losses at its end. None if no probe was
-    answered. Raises BadResult if values are impossible."""
+    """Return the probes of a latency series. Probes missing at its end are not yet added, see
+    until(). None if no probe was answered, or if netperf was stopped in all intervals. Raises
+    BadResult if values are not numbers, RTTs are below 0, or too many probes are missing."""
     name, tool, samples = series.name, series.tool, series.samples
     assert tool is not None  # of latency series
     answered = [one for one in samples if one.get("val") is not None]
@@ -112,7 +118,7 @@ def read_probe(series: Series) -> Probe | None:
                              "the file has Flent's interpolated steps only, and no raw samples, "
                              "so nothing tells losses", of_steps=True), nothing)
     if tool.is_request_response:
-        return _request_response(name, tool, answered, at_s, rtt_ms)
+        return _netperf_probe(name, tool, answered, at_s, rtt_ms)
     at_s = at_s - rtt_ms / 1000
     if tool is Tool.IRTT:
         lost_s = numbers([one.get("t") for one in samples if one.get("val") is None],
@@ -121,15 +127,22 @@ def read_probe(series: Series) -> Probe | None:
     if any(one.get("seq") is None for one in answered):
         return _merged(Probe(name, tool, at_s, rtt_ms, f"the ping of {name!r} doesn't number its "
                              "lines, so nothing tells losses"), nothing)
-    at_s, rtt_ms, lost_s = _numbered(name, answered, at_s, rtt_ms)
+    at_s, rtt_ms, lost_s = _split_lost(name, answered, at_s, rtt_ms)
     return _merged(Probe(name, tool, at_s, rtt_ms), lost_s)
 
 
 def until(probe: Probe, end_s: float) -> Probe:
     """Return the probe with the time between its last sample and the end of the run: for ping,
-    probes in it are lost. For other tools, they were stopped.
+    probes in it are lost. For netperf and probes without numbers, it is a time in which the tool
+    was stopped. irtt's probes are returned unchanged, and so are all that end less than a second,
+    or five probes, before the run.
 
-    end_s: end of the run in epoch seconds.
+    Args:
+        probe: the latency series.
+        end_s: end of the run in epoch seconds.
+
+    Raises BadResult if more than MAX_LOST probes would be lost, or if the answered ones all have
+    the same time.
     """
     if probe.tool is Tool.IRTT:
         return probe  # irtt reports all losses itself
@@ -148,18 +161,19 @@ def until(probe: Probe, end_s: float) -> Probe:
 
 
 def _merged(probe: Probe, lost_s: Numbers) -> Probe:
-    """Return the probe with lost ones added, in the order of sending. lost_s: when they were sent,
-    in epoch seconds."""
+    """Return the probe with lost ones added, in the order of sending. lost_s: when lost ones were
+    sent, in epoch seconds."""
     sent_s = numpy.concatenate((probe.sent_s, lost_s))
     order = numpy.argsort(sent_s, kind="stable")
     whole = numpy.concatenate((probe.rtt_ms, numpy.full(lost_s.size, numpy.inf)))
     return replace(probe, sent_s=sent_s[order], rtt_ms=whole[order])
 
 
-def _request_response(name: str, tool: Tool, answered: Sequence[Mapping[str, Any]],
+def _netperf_probe(name: str, tool: Tool, answered: Sequence[Mapping[str, Any]],
                       end_s: Numbers, rtt_ms: Numbers) -> Probe | None:
-    """Return netperf's intervals without those in which it was stopped. None if it was stopped in
-    all of them.
+    """Return netperf's intervals without those in which it was stopped, which are in `still`, as
+    are gaps between intervals. None if it was stopped in all of them. Raises BadResult if a
+    duration is not a number.
 
     Args:
         name: name of the series.
@@ -199,10 +213,17 @@ def _request_response(name: str, tool: Tool, answered: Sequence[Mapping[str, Any
                  tuple(sorted(spans, key=lambda one: one.start_s)))
 
 
-def _numbered(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Numbers,
+def _split_lost(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Numbers,
               rtt_ms: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Return sending times and RTTs of numbered probes without duplicates, and the sending times of
-    lost ones. Raises BadResult if the numbers are impossible."""
+    """Return sending times (epoch seconds) and RTTs of numbered probes without duplicates, and the
+    sending times of missing numbers, interpolated. Raises BadResult if the numbers are impossible.
+
+    Args:
+        name: name of the series, for messages.
+        answered: samples with an RTT and a number `seq`.
+        sent_s: when each was sent.
+        rtt_ms: RTT of each.
+    """
     # The number in an ICMP packet has 16 bits, after which ping starts again.
     number = numpy.unwrap(numbers([one["seq"] for one in answered], f"number in {name!r}"),
                           period=65536)
@@ -218,13 +239,15 @@ def _numbered(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Numbers,
 
 
 def _every(spacing_s: float, start_s: float, end_s: float) -> Numbers:
-    """Return times at regular distances. Raises BadResult if there would be too many."""
+    """Return times from start_s to before end_s, spacing_s apart. Raises BadResult if there would
+    be more than MAX_LOST, or if spacing_s is not above 0."""
     _refuse_gap(end_s - start_s, spacing_s)
     return numpy.arange(start_s, end_s, spacing_s)
 
 
 def _refuse_gap(gap_s: float, spacing_s: float) -> None:
-    """Raise BadResult if a gap would have too many lost probes."""
+    """Raise BadResult if a gap would have more than MAX_LOST probes, or if their spacing is not
+    above 0."""
     if not spacing_s > 0:
         raise BadResult("its probes have the same time; expected a distance between them")
     if gap_s / spacing_s > MAX_LOST:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measures the router's queue: drops, marks, backlog and delay.
+"""Measure the router's queue: drops, marks, backlog and delay.
 
 Drops and marks are the kernel's counters of the queue below the shaper (tc(8), `tc -s -j qdisc`),
 after the run less before. Backlog and delay are those of all of a device's queues, while its
-direction was loaded (queue_samples.py).
+direction was loaded (queue_samples.py). `direction` is "download" or "upload" everywhere.
 """
 
 from __future__ import annotations
@@ -35,52 +35,59 @@ _IN_C, _IN_L = "pkts-in-c", "pkts-in-l"
 
 
 def drops(run: Run, direction: str) -> float:
-    """Return the number of packets dropped. Raises NotAvailable."""
-    return _difference(run, direction, "drops")
+    """Return the number of packets that the direction's queue dropped during the run. Raises
+    NotAvailable if the file has no such counter."""
+    return _counter_increase(run, direction, "drops")
 
 
 def marks(run: Run, direction: str) -> float:
-    """Return the number of packets marked, of all kinds and in all of CAKE's tins. Raises
-    NotAvailable, also if the queue never marks."""
-    before, after = (_marks(run, moment, direction) for moment in ("before", "after"))
+    """Return the number of packets marked during the run, of all kinds, in all queues of the device
+    and all of CAKE's tins. Raises NotAvailable if the file has no counters, or if the queue doesn't
+    count marks."""
+    before, after = (_marks_counted(run, moment, direction) for moment in ("before", "after"))
     return after - before
 
 
 def requeues(run: Run, direction: str) -> float:
-    """Return the number of packets that the device refused at first. Raises NotAvailable."""
-    return _difference(run, direction, "requeues")
+    """Return the number of packets during the run that the device refused at first. Raises
+    NotAvailable if the file has no such counter."""
+    return _counter_increase(run, direction, "requeues")
 
 
 def drop_pct(run: Run, direction: str) -> float:
-    """Return the share of packets dropped, in percent. Raises NotAvailable."""
-    dropped, sent = drops(run, direction), _difference(run, direction, "packets")
+    """Return the packets dropped in percent of those that were dropped or sent during the run.
+    Raises NotAvailable if the file has no such counters, or if there was no packet."""
+    dropped, sent = drops(run, direction), _counter_increase(run, direction, "packets")
     if not dropped + sent > 0:
         raise NotAvailable("no packet went through the queue")
     return dropped / (dropped + sent) * 100
 
 
 def backlog_bytes(run: Run, direction: str) -> float:
-    """Return the bytes in the queue at the end of the run. Raises NotAvailable."""
+    """Return the bytes in the direction's queue at the end of the run. Raises NotAvailable if the
+    file has no such counter."""
     return _counter(run, "after", direction, "backlog")
 
 
 def delay_ms(run: Run, direction: str, statistic: str) -> float:
-    """Return a statistic of the queue's delay under load, in ms. statistic: a key of STATISTICS.
-    Raises NotAvailable."""
+    """Return a statistic in ms of the queue's delay while the test loaded the direction. statistic:
+    a key of STATISTICS. Raises NotAvailable if the queues were not sampled under load, if the file
+    doesn't record the bytes sent, or with too few samples for the percentile."""
     queue, loaded = _sampled(run, direction)
     return STATISTICS[statistic](queue.delay_ms[loaded])
 
 
 def standing_bytes(run: Run, direction: str, statistic: str) -> float:
-    """Return a statistic of the backlog under load, in bytes. statistic: a key of STATISTICS.
-    Raises NotAvailable."""
+    """Return a statistic of the backlog in bytes while the test loaded the direction. statistic: a
+    key of STATISTICS. Raises NotAvailable if the queues were not sampled under load, or with too
+    few samples for the percentile."""
     queue, loaded = _sampled(run, direction)
     return STATISTICS[statistic](queue.backlog_bytes[loaded])
 
 
-def not_in_l(run: Run) -> list[str]:
+def empty_l_queue_warnings(run: Run) -> list[str]:
     """Return a warning for each direction with scalable flows but without a packet in the L queue
-    of DualPI2.
+    of DualPI2. Empty if there is none, or if the queue isn't DualPI2.
 
     Source: RFC 9332: the queue is chosen by ECT(1) or CE. A congestion control that falls back, or
     that sends ECT(0) as Linux' DCTCP does, is served as a classic one. Neither throughput nor
@@ -90,7 +97,7 @@ def not_in_l(run: Run) -> list[str]:
     for direction in DIRECTIONS:
         controls = sorted({flow.control for flow in run.flows if flow.direction == direction
                            and flow.control.startswith(_SCALABLE)})
-        in_c, in_l = (_increase(run, direction, name) for name in (_IN_C, _IN_L))
+        in_c, in_l = (_increase_if_counted(run, direction, name) for name in (_IN_C, _IN_L))
         if controls and in_l == 0 and in_c > 0:
             lines.append(f"{direction}: none of {in_c:.0f} packets were in DualPI2's L queue, "
                          f"though {' and '.join(controls)} sent some: without ECT(1) they are "
@@ -99,8 +106,10 @@ def not_in_l(run: Run) -> list[str]:
 
 
 def _sampled(run: Run, direction: str) -> tuple[Queue, NDArray[numpy.bool_]]:
-    """Return a direction's queue, and the mask of samples taken under load. Raises NotAvailable."""
-    window, queue = span(run.way(direction)), run.queues.get(direction)
+    """Return a direction's queue, and the mask of samples taken while the test loaded the
+    direction. Raises NotAvailable without a flow in that direction, without samples, or without
+    samples under load."""
+    window, queue = span(run.way(direction)), run.queue_by_direction.get(direction)
     if queue is None:
         raise NotAvailable("the router's queues were not sampled in this run")
     assert window is not None, "way() has a flow"
@@ -110,14 +119,22 @@ def _sampled(run: Run, direction: str) -> tuple[Queue, NDArray[numpy.bool_]]:
     return queue, loaded
 
 
-def _difference(run: Run, direction: str, name: str) -> float:
-    """Return the increase of a counter during the run. Raises NotAvailable."""
+def _counter_increase(run: Run, direction: str, name: str) -> float:
+    """Return the increase of a counter of the queue during the run. name: tc's name of the counter.
+    Raises NotAvailable if the file doesn't have it."""
     return (_counter(run, "after", direction, name)
             - _counter(run, "before", direction, name))
 
 
 def _counter(run: Run, moment: str, direction: str, name: str) -> float:
-    """Return a counter of the queue. moment: "before" or "after". Raises NotAvailable."""
+    """Return a counter of the direction's queue. Raises NotAvailable if the file doesn't have it.
+
+    Args:
+        run: the run.
+        moment: "before" or "after" the run.
+        direction: "download" or "upload".
+        name: tc's name of the counter.
+    """
     counters = run.counters(moment, direction).get("qdisc")
     value = a_number(counters.get(name)) if isinstance(counters, dict) else None
     if value is None:
@@ -125,8 +142,10 @@ def _counter(run: Run, moment: str, direction: str, name: str) -> float:
     return value
 
 
-def _marks(run: Run, moment: str, direction: str) -> float:
-    """Return the number of marks at a moment, "before" or "after" the run. Raises NotAvailable."""
+def _marks_counted(run: Run, moment: str, direction: str) -> float:
+    """Return the sum of all counters of marks of the direction's device at a moment, "before" or
+    "after" the run. Raises NotAvailable if the file has no counters, or if the queue doesn't count
+    marks."""
     counters = run.counters(moment, direction)
     queues = counters.get("queues")  # exists if the device has several
     places = [place for place in (counters.get("qdisc"), *(
@@ -142,8 +161,9 @@ def _marks(run: Run, moment: str, direction: str) -> float:
     return sum(counts)
 
 
-def _increase(run: Run, direction: str, name: str) -> float:
-    """Return the increase of a queue's counter during the run, -1 if the queue doesn't have it."""
+def _increase_if_counted(run: Run, direction: str, name: str) -> float:
+    """Return the increase of a queue's counter during the run, as _counter_increase() does, but -1
+    if the queue doesn't have it."""
     before, after = (run.counters(moment, direction).get("qdisc") for moment in ("before", "after"))
     if not isinstance(before, dict) or not isinstance(after, dict) or name not in after:
         return -1.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads samples of the router's queues over time: backlog and delay.
+"""Read samples of the router's queues over time: backlog and delay.
 
 The delay at a moment is the time until the queue has sent as many bytes as are in it then. Source:
 arithmetic on the kernel's counters. Packets that the queue drops later count as if they were sent.
@@ -25,23 +25,29 @@ Samples = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class Queue:
-    """Samples of a device's queues over time: backlog, packets dropped and marked since the
-    previous sample, and bytes sent since the first sample."""
+    """Samples of a device's queues over time, all queues together.
 
-    # Time of each sample in epoch seconds.
+    Attributes:
+        at_s: time of each sample in epoch seconds.
+        backlog_bytes: bytes in the queues at each sample.
+        backlog_packets: packets in the queues at each sample.
+        drops: packets dropped since the previous sample.
+        marks: packets marked since the previous sample.
+        sent_bytes: bytes sent since the first sample, empty in early files.
+    """
+
     at_s: Numbers
     backlog_bytes: Numbers
     backlog_packets: Numbers
-    # Packets since the previous sample.
     drops: Numbers
     marks: Numbers
-    # Bytes since the first sample, empty in early files.
     sent_bytes: Numbers
 
     @property
     def delay_ms(self) -> Numbers:
-        """Delay of the queue at each sample. Bytes that were not sent by the last sample count
-        until then. Raises NotAvailable."""
+        """Delay of the queue in ms at each sample, 0 if it is empty. Bytes that were not sent by
+        the last sample count until then. Raises NotAvailable if the file doesn't record the bytes
+        sent."""
         if not self.sent_bytes.size:
             raise NotAvailable("the file does not record how much the router's queues sent")
         # Half a byte is subtracted to find the first of several samples between which nothing was
@@ -53,17 +59,20 @@ class Queue:
 
 
 def queues(raw: Mapping[str, Samples]) -> dict[str, Queue]:
-    """Return the router's queue for each direction, empty without samples. Raises BadResult.
+    """Return direction ("download", "upload") -> the router's queue. Empty without samples. A
+    direction whose fields are missing is left out. Raises BadResult if a sample lacks a field, or
+    if a value is not a number.
 
-    raw: series -> raw samples.
+    Args:
+        raw: name of a series -> its raw samples.
     """
     samples = raw.get(QUEUES)
     if not samples:
         return {}
     at_s = column(samples, QUEUES, "t")
 
-    def of(device: str) -> Queue:
-        """Return the queue of a device."""
+    def read_queue(device: str) -> Queue:
+        """Return the queue of a device, "down" or "up"."""
         drops, marks = (numpy.diff(column(samples, QUEUES, f"{device}_{counter}"), prepend=0)
                         for counter in ("drops", "marks"))
         sent = f"{device}_sent_bytes"
@@ -73,11 +82,19 @@ def queues(raw: Mapping[str, Samples]) -> dict[str, Queue]:
                      column(samples, QUEUES, sent) if sent in samples[0] else numpy.empty(0))
 
     # A file may lack the fields of a device.
-    return {way: of(device) for way, device in DEVICES.items() if f"{device}_drops" in samples[0]}
+    return {way: read_queue(device) for way, device in DEVICES.items()
+            if f"{device}_drops" in samples[0]}
 
 
 def column(samples: Samples, series: str, name: str) -> Numbers:
-    """Return a field of all samples as an array. series: names them in errors. Raises BadResult."""
+    """Return a field of all samples as an array. Raises BadResult if a sample lacks it, or if a
+    value is not a number.
+
+    Args:
+        samples: raw samples.
+        series: name of the series, for messages.
+        name: key of the field.
+    """
     try:
         return numbers([one[name] for one in samples], f"{name} in {series!r}")
     except KeyError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Estimates round trips per minute (RPM) under load from a run's own samples.
+"""Estimate round trips per minute (RPM) under load from a run's own samples.
 
 Sources: draft-ietf-ippm-responsiveness-09 (formula, classes, trimming, intervals of 5 s), and
 goresponsiveness at commit 3439542 (rpm/calculations.go, utilities/math.go; its defaults in
@@ -34,13 +34,15 @@ _CUTS, _CLASSES = (300, 1000, 6000), ("poor", "fair", "good", "excellent")
 
 
 def ietf_rpm(foreign_ms: float, self_ms: float) -> float:
-    """Return the draft's RPM from times in ms: (60000 / foreign + 60000 / self) / 2."""
-    return (60_000 / _positive(foreign_ms) + 60_000 / _positive(self_ms)) / 2
+    """Return the draft's RPM from foreign and self times in ms: (60000 / foreign + 60000 / self) /
+    2. Raises NotAvailable if a time is not above 0."""
+    return (60_000 / _require_positive(foreign_ms) + 60_000 / _require_positive(self_ms)) / 2
 
 
 def goresponsiveness_rpm(foreign_ms: float, self_ms: float) -> float:
-    """Return goresponsiveness' RPM from times in ms: 60000 / ((self + foreign) / 2)."""
-    return 60_000 / _positive((foreign_ms + self_ms) / 2)
+    """Return goresponsiveness' RPM from foreign and self times in ms: 60000 / ((self + foreign) /
+    2). Raises NotAvailable if their mean is not above 0."""
+    return 60_000 / _require_positive((foreign_ms + self_ms) / 2)
 
 
 def rpm_class(rpm: float) -> str:
@@ -50,13 +52,13 @@ def rpm_class(rpm: float) -> str:
 
 
 def ietf_mean_ms(samples_ms: Numbers) -> float:
-    """Return the draft's one-sided trimmed mean: without the slowest 5 % of the samples."""
+    """Return the draft's one-sided trimmed mean in ms: without the slowest 5 % of the samples."""
     return trimmed_mean(samples_ms, highest=IETF_LEFT_OUT)
 
 
 def go_mean_ms(samples_ms: Numbers) -> float:
-    """Return goresponsiveness' trimmed mean with its default settings: of the fastest 5 % of the
-    samples.
+    """Return goresponsiveness' trimmed mean in ms with its default settings: of the fastest 5 % of
+    the samples.
 
     Source: TrimBy() keeps `tmp` percent of the sorted samples, and tmp is 5 where the draft says
     95. Raises NotAvailable with fewer than 20 samples, of which it would keep none.
@@ -69,42 +71,37 @@ def go_mean_ms(samples_ms: Numbers) -> float:
 
 
 def p90_ms(samples_ms: Numbers) -> float:
-    """Return the sample at 90 % of the sorted samples, as goresponsiveness does."""
+    """Return the 90th percentile in ms as goresponsiveness computes it: the sorted sample with
+    index 0.9 n, rounded down, without interpolation."""
     return float(numpy.sort(samples_ms)[int(0.9 * samples_ms.size)])
 
 
 def foreign_ms(run: Run, interval_s: float) -> Numbers:
-    """Return the RTTs of answered probes in the last four intervals under load. Raises
-    NotAvailable.
-
-    interval_s: duration of an interval.
-    """
+    """Return the RTTs in ms of the answered probes in the last four intervals under load.
+    interval_s: duration of an interval. Raises NotAvailable with fewer than 10 of them, or without
+    load."""
     late = last_intervals(run, interval_s)
     probes = run.loaded()
     inside = late.holds_behind_start(probes.sent_s) & numpy.isfinite(probes.rtt_ms)
-    return _enough(probes.rtt_ms[inside], "answered probes", late)
+    return _require_enough(probes.rtt_ms[inside], "answered probes", late)
 
 
 def self_ms(run: Run, interval_s: float) -> Numbers:
-    """Return TCP_INFO's RTTs of all loading flows in the last four intervals under load. Raises
-    NotAvailable.
-
-    interval_s: duration of an interval.
-    """
+    """Return TCP_INFO's RTTs in ms of all loading flows in the last four intervals under load.
+    interval_s: duration of an interval. Raises NotAvailable with fewer than 10 of them, or without
+    load."""
     late = last_intervals(run, interval_s)
     rtts_ms = [rtt.values[late.holds_behind_start(rtt.at_s)]
                for flow in run.speed_test if (rtt := flow.tcp.get("tcp_rtt")) is not None]
     if not rtts_ms:
         raise NotAvailable("the file has no TCP_INFO of the loading flows")
-    return _enough(numpy.concatenate(rtts_ms), "samples of TCP_INFO", late)
+    return _require_enough(numpy.concatenate(rtts_ms), "samples of TCP_INFO", late)
 
 
 def last_intervals(run: Run, interval_s: float) -> Window:
-    """Return the time of the last four intervals under load. There are fewer if the flows that end
-    last started later, as NDT7's upload does. Raises NotAvailable without load.
-
-    interval_s: duration of an interval.
-    """
+    """Return the time of the last four intervals under load. It is shorter if the flows that end
+    last started later, as NDT7's upload does. interval_s: duration of an interval. Raises
+    NotAvailable without load."""
     if run.load_window is None:
         raise NotAvailable("the test doesn't load the link")
     end_s = run.load_window.end_s
@@ -113,49 +110,54 @@ def last_intervals(run: Run, interval_s: float) -> Window:
 
 
 def foreign_rpm(run: Run) -> float:
-    """Return the draft's Foreign: 60000 / trimmed mean of foreign times. Raises NotAvailable."""
-    return 60_000 / _positive(ietf_mean_ms(foreign_ms(run, IETF_INTERVAL_S)))
+    """Return the draft's Foreign in RPM: 60000 / trimmed mean of foreign times in ms. Raises
+    NotAvailable with too few samples."""
+    return 60_000 / _require_positive(ietf_mean_ms(foreign_ms(run, IETF_INTERVAL_S)))
 
 
 def loaded_rpm(run: Run) -> float:
-    """Return the draft's Loaded: 60000 / trimmed mean of self times. Raises NotAvailable."""
-    return 60_000 / _positive(ietf_mean_ms(self_ms(run, IETF_INTERVAL_S)))
+    """Return the draft's Loaded in RPM: 60000 / trimmed mean of self times in ms. Raises
+    NotAvailable with too few samples."""
+    return 60_000 / _require_positive(ietf_mean_ms(self_ms(run, IETF_INTERVAL_S)))
 
 
 def ietf_estimate(run: Run) -> float:
-    """Return the draft's RPM of a run. Raises NotAvailable."""
+    """Return the draft's RPM of a run, estimated. Raises NotAvailable with too few foreign or self
+    times."""
     return ietf_rpm(ietf_mean_ms(foreign_ms(run, IETF_INTERVAL_S)),
                     ietf_mean_ms(self_ms(run, IETF_INTERVAL_S)))
 
 
 def goresponsiveness_estimate(run: Run) -> float:
-    """Return goresponsiveness' RPM of a run, from trimmed means. Raises NotAvailable."""
+    """Return goresponsiveness' RPM of a run, estimated from trimmed means. Raises NotAvailable with
+    too few foreign or self times."""
     return goresponsiveness_rpm(go_mean_ms(foreign_ms(run, GO_INTERVAL_S)),
                                 go_mean_ms(self_ms(run, GO_INTERVAL_S)))
 
 
 def goresponsiveness_p90_estimate(run: Run) -> float:
-    """Return goresponsiveness' RPM of a run, from 90th percentiles. Raises NotAvailable."""
+    """Return goresponsiveness' RPM of a run, estimated from 90th percentiles. Raises NotAvailable
+    with too few foreign or self times."""
     return goresponsiveness_rpm(p90_ms(foreign_ms(run, GO_INTERVAL_S)),
                                 p90_ms(self_ms(run, GO_INTERVAL_S)))
 
 
-def _enough(samples_ms: Numbers, what: str, late: Window) -> Numbers:
-    """Return the samples. Raises NotAvailable if there are too few.
+def _require_enough(samples_ms: Numbers, samples_name: str, late: Window) -> Numbers:
+    """Return the samples unchanged. Raises NotAvailable if there are fewer than 10.
 
     Args:
         samples_ms: RTTs.
-        what: name of the samples in the message.
-        late: their time.
+        what: name of the samples, plural, for the message.
+        late: time in which they were taken, for the message.
     """
     if samples_ms.size < FEWEST_SAMPLES:
         raise NotAvailable(f"the last {late.length_s:.3g} s under load have "
-                           f"{samples_ms.size} {what}, and {FEWEST_SAMPLES} are needed")
+                           f"{samples_ms.size} {samples_name}, and {FEWEST_SAMPLES} are needed")
     return samples_ms
 
 
-def _positive(milliseconds: float) -> float:
-    """Return a time. Raises NotAvailable if it is not above 0."""
+def _require_positive(milliseconds: float) -> float:
+    """Return the time unchanged. Raises NotAvailable if it is not above 0."""
     if not milliseconds > 0:
         raise NotAvailable("the round trips lasted 0 ms")
     return milliseconds

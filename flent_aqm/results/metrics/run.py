@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads a run from a data file for metrics, plots and reports: raw samples as arrays.
+"""Read a run from a data file for metrics, plots and reports: raw samples as arrays.
 
 Neither Flent nor matplotlib is needed. Tests of this package and Flent's own are read in the same
 way.
@@ -43,23 +43,24 @@ LONGEST_WORDS = 200
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Probes of one phase of a run: when each was sent, and its RTT, infinite if it was lost.
-    still_s: time of the phase in which the tool was stopped. loss_unknown: the reason why losses
-    are not known."""
+    """Probes of one phase of a run: idle, or under load.
 
-    # When each probe was sent, in epoch seconds.
+    Attributes:
+        sent_s: when each probe was sent, in epoch seconds.
+        rtt_ms: RTT of each probe, infinite if it was lost.
+        length_s: duration of the phase.
+        spacing_ms: median time between two probes of the series.
+        loss_unknown: reason why losses are not known, "" if they are.
+        still_s: time of the phase in which the tool was stopped.
+        of_steps: whether the RTTs are Flent's interpolated steps, not raw samples.
+    """
+
     sent_s: Numbers
-    # Infinite for a lost probe.
     rtt_ms: Numbers
-    # Duration of the phase.
     length_s: float
-    # Median time between two probes of the series.
     spacing_ms: float
-    # Reason why losses are not known, "" if they are.
     loss_unknown: str = ""
-    # Time of the phase in which the tool was stopped.
     still_s: float = 0.0
-    # Whether the RTTs are Flent's interpolated steps, not raw samples.
     of_steps: bool = False
 
     @property
@@ -73,37 +74,42 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The run in a data file: its latency series, its flows, its settings, and the router's queues
-    and counters."""
+    """The run in a data file.
+
+    Attributes:
+        path: path of the data file.
+        test: Flent's NAME of the test.
+        title: the user's TITLE, "" if there is none.
+        probes: latency series, the best for metrics first (see _probe_rank()).
+        flows: flows of the test and of cross traffic.
+        aqm: the object AQM of docs/reference/data-format.md, empty in files of other origin.
+        settings: settings by which runs are grouped, by name.
+        queue_by_direction: "download" and "upload" -> the router's queue. Empty if the queues were
+            not sampled.
+        failed_series: name of a flow's series without samples -> the reason.
+        silent_probes: name of a latency series without samples -> the reason.
+    """
 
     path: Path
-    # Flent's NAME and TITLE.
     test: str
     title: str
-    # Latency series, the best first.
     probes: Sequence[Probe]
-    # Flows of the test and of cross traffic.
     flows: Sequence[Flow]
-    # The object AQM of docs/reference/data-format.md, empty in files of other origin.
     aqm: Mapping[str, Any]
-    # Settings by which runs are grouped.
     settings: Mapping[str, Setting]
-    # Direction -> the router's queue. Empty if the queues were not sampled.
-    queues: Mapping[str, Queue] = field(default_factory=dict)
-    # Series of the test without samples -> the reason.
-    failures: Mapping[str, str] = field(default_factory=dict)
-    # Latency series without samples -> the reason.
-    silent: Mapping[str, str] = field(default_factory=dict)
+    queue_by_direction: Mapping[str, Queue] = field(default_factory=dict)
+    failed_series: Mapping[str, str] = field(default_factory=dict)
+    silent_probes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def samples(self) -> str:
-        """Hash of all samples that the file records, "" if it records none."""
+        """SHA-256 of all samples as the file records it, "" if it records none."""
         recorded = self.aqm.get("samples_sha256")
         return recorded if isinstance(recorded, str) else ""
 
     @property
     def speed_test(self) -> Sequence[Flow]:
-        """Flows of the test, without cross traffic."""
+        """Flows of the test, without cross traffic. May be empty."""
         return [flow for flow in self.flows if not flow.is_cross]
 
     @property
@@ -111,67 +117,71 @@ class Run:
         """The latency series from which metrics are computed. Raises NotAvailable if there is
         none."""
         if not self.probes:
-            raise NotAvailable(_first(self.silent) or "the run has no latency series")
+            raise NotAvailable(_first_reason(self.silent_probes) or "the run has no latency series")
         return self.probes[0]
 
     @property
     def notes(self) -> Sequence[str]:
         """Lines on how the run was measured, as far as a reader must know it: a probe that did not
-        measure all the time, interpolated steps, a load whose time is assumed, tools without
-        data."""
+        measure all the time, interpolated steps, a load whose time is assumed, tools without data.
+        Empty if all is as usual."""
         lines = []
         if self.probes:
             lines += _notes_of_probe(self.probe)
         if any(flow.is_expected for flow in self.flows):
-            lines.append("the samples of " + _names(flow.name for flow in self.flows
+            lines.append("the samples of " + _join_names(flow.name for flow in self.flows
                                                     if flow.is_expected)
                          + " are too few to tell when the load ran: it is taken to last as long as "
                          "LENGTH and DELAY say")
-        failed = {**self.failures, **(self.silent if self.probes else {})}
+        failed = {**self.failed_series, **(self.silent_probes if self.probes else {})}
         if len(failed) > MOST_NAMED:
-            first = _first(failed)
+            first = _first_reason(failed)
             return [*lines, (f"{len(failed)} of the test's series have no data, such as "
-                            f"{_names(failed)}: {first}")]
+                            f"{_join_names(failed)}: {first}")]
         return [*lines, *failed.values()]
 
     def way(self, direction: str) -> Sequence[Flow]:
-        """Return the test's flows in a direction. Raises NotAvailable if there are none."""
+        """Return the test's flows in a direction, without cross traffic. direction: "download" or
+        "upload". Raises NotAvailable if there are none."""
         flows = [flow for flow in self.speed_test if flow.direction == direction]
         if not flows:
             raise NotAvailable(self._why_no_flow(direction))
         return flows
 
     def _why_no_flow(self, direction: str | None = None) -> str:
-        """Return the reason why the file has no flow in a direction, or no flow at all for None."""
-        failed = {name: why for name, why in self.failures.items()
+        """Return the reason why the test has no flow in a direction. direction: "download" or
+        "upload", None if the test has no flow at all."""
+        failed = {name: why for name, why in self.failed_series.items()
                   if direction is None or direction in name.lower()}
         if failed:
-            return _first(failed)
+            return _first_reason(failed)
         if direction is None:
             return "the test doesn't load the link"
         if unknown := [flow.name for flow in self.speed_test if not flow.direction]:
-            return (f"no name of a flow says {direction}, and those of {_names(unknown)} tell no "
-                    "direction")
+            return (f"no name of a flow says {direction}, and those of {_join_names(unknown)} "
+                    "tell no direction")
         return f"the test has no {direction}"
 
     def sharing(self, direction: str) -> Sequence[Flow]:
-        """Return all flows in a direction, including cross traffic. Raises NotAvailable if the test
-        has no flow in it."""
+        """Return all flows in a direction, including cross traffic. direction: "download" or
+        "upload". Raises NotAvailable if the test has no flow in it."""
         self.way(direction)
         return [flow for flow in self.flows if flow.direction == direction]
 
     @cached_property
     def load_window(self) -> Window | None:
-        """Time from the start of the test's first flow to the end of its last one. None without
-        load."""
+        """Time from the start of the test's first flow to the end of its last one, without cross
+        traffic. None if the test has no flow."""
         return span(self.speed_test)
 
     def loaded(self, direction: str | None = None, probe: Probe | None = None) -> Samples:
-        """Return the probes sent while the test loaded the link. Raises NotAvailable.
+        """Return the probes sent while the test loaded the link. Raises NotAvailable if there are
+        none, or no latency series or load.
 
         Args:
-            direction: "download" or "upload", None for both.
-            probe: the latency series, None for the best one.
+            direction: "download" or "upload": while this direction was loaded. None: from the start
+                of the first flow to the end of the last one.
+            probe: a latency series of the run, None for the best one.
         """
         if probe is None:
             return self._phases(direction)
@@ -182,9 +192,10 @@ class Run:
 
     def idle(self, probe: Probe | None = None) -> Samples:
         """Return the probes answered before the first flow of the test or of cross traffic started.
-        In a test without load, return all probes. Raises NotAvailable.
+        In a test without load, return all probes. Raises NotAvailable if there are none.
 
-        probe: the latency series, None for the best one.
+        Args:
+            probe: a latency series of the run, None for the best one.
         """
         if probe is None:
             return self._phases(IDLE)
@@ -203,14 +214,19 @@ class Run:
                      else self.loaded(phase, self.probe))
 
     def applied(self, direction: str) -> Mapping[str, Any]:
-        """Return the settings of a direction that the router's kernel reported after the run. May
-        be empty."""
-        return _inside(self.aqm, "after", "applied", _DEVICE[direction])
+        """Return the settings of a direction that the router's kernel reported after the run. Empty
+        if the file has none. direction: "download" or "upload"."""
+        return _object_at(self.aqm, "after", "applied", _DEVICE[direction])
 
     def counters(self, moment: str, direction: str) -> Mapping[str, Any]:
-        """Return the kernel's counters of a direction. moment: "before" or "after". May be
-        empty."""
-        return _inside(self.aqm, moment, "counters", _DEVICE[direction])
+        """Return the kernel's counters of the router's device of a direction. Empty if the file has
+        none.
+
+        Args:
+            moment: "before" or "after" the run.
+            direction: "download" or "upload".
+        """
+        return _object_at(self.aqm, moment, "counters", _DEVICE[direction])
 
 
 IDLE = "idle"
@@ -220,21 +236,23 @@ MOST_NAMED = 3
 
 
 def load_run(path: Path) -> Run:
-    """Read the run in a data file. Raises BadResult, in one line with the path."""
+    """Read the run in a data file. Raises BadResult if the file can't be read or is damaged. Its
+    message is one line that begins with the path."""
     return as_run(read_data_file(path))
 
 
 def as_run(data: DataFile) -> Run:
-    """Return the run in a data file that has been read. Raises BadResult, in one line with the
-    path."""
+    """Return the run in a data file that has been read. Raises BadResult if it is damaged. Its
+    message is one line that begins with the path."""
     try:
-        return _as_run(data)
+        return _parse_run(data)
     except BadResult as error:
         raise BadResult(f"{data.path}: {error}; expected a data file of Flent") from None
 
 
-def _as_run(data: DataFile) -> Run:
-    """Return the run in a data file that has been read. Raises BadResult."""
+def _parse_run(data: DataFile) -> Run:
+    """Return the run in a data file that has been read. Raises BadResult, without the path, if
+    values are impossible, or if probes and flows last too long."""
     probes: list[Probe] = []
     flows: list[Flow] = []
     failures: dict[str, str] = {}
@@ -269,7 +287,7 @@ def _as_run(data: DataFile) -> Run:
             lost += whole[-1].sent_s.size - probe.sent_s.size
             _refuse_lost(lost)
         probes = whole
-    probes.sort(key=_worse)
+    probes.sort(key=_probe_rank)
     aqm = data.metadata.get("AQM")
     settings = _settings(data.metadata)
     if probes:
@@ -281,32 +299,35 @@ def _as_run(data: DataFile) -> Run:
         probes=tuple(probes), flows=tuple(flows),
         aqm=aqm if isinstance(aqm, dict) else {},
         settings=settings,
-        queues=queues(data.raw_values)
+        queue_by_direction=queues(data.raw_values)
         if data.series_meta.get(QUEUES, {}).get("RUNNER") == RUNNER else {},
-        failures=failures, silent=silent,
+        failed_series=failures, silent_probes=silent,
     )
 
 
-def _worse(probe: Probe) -> tuple[bool, int, float]:
-    """Return the sort key of probes, the best first: those with known losses, then in the order of
-    tools, then those that were stopped for the shortest time."""
+def _probe_rank(probe: Probe) -> tuple[bool, int, float]:
+    """Return the sort key of a probe, by which the best comes first: those with known losses, then
+    in the order of Tool, then those that were stopped for the shortest time."""
     return (bool(probe.loss_unknown), _TOOL_ORDER.index(probe.tool),
             sum(one.length_s for one in probe.still))
 
 
 def probe_kind(probe: Probe) -> str:
-    """Return the kind of a probe as a setting by which runs are grouped: its tool."""
+    """Return the kind of a probe as the setting `probe`, by which runs are grouped: the name of its
+    tool, with ", steps" for interpolated steps."""
     return f"{probe.tool.value}, steps" if probe.of_steps else probe.tool.value
 
 
 def probe_line(probe: Probe) -> str:
-    """Return the name, tool and spacing of a probe as text."""
+    """Return the name, tool and spacing of a probe as text: "Ping (ms) UDP irtt (irtt, every 10
+    ms)"."""
     every = "" if numpy.isinf(probe.spacing_ms) else f", every {probe.spacing_ms:.3g} ms"
     return f"{plain(probe.name)} ({probe_kind(probe)}{every})"
 
 
 def _notes_of_probe(probe: Probe) -> list[str]:
-    """Return a line if the probe did not measure all the time, or has interpolated steps."""
+    """Return a list with a line if the probe did not measure all the time, or has interpolated
+    steps. Else it is empty."""
     if probe.of_steps:
         return [("the file has no raw samples: all numbers are of Flent's interpolated steps, "
                 f"{probe.spacing_ms:.3g} ms apart")]
@@ -322,8 +343,9 @@ def _notes_of_probe(probe: Probe) -> list[str]:
 
 def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
                            metadata: Mapping[str, Any]) -> list[Flow]:
-    """Return the flows. Those whose samples are too few to tell when they ran get the time of the
-    load from LENGTH and DELAY."""
+    """Return the flows in their order. Flows whose samples are too few to tell when they ran get
+    the time of the load from the metadata LENGTH and DELAY. Without LENGTH, all flows are returned
+    unchanged."""
     length_s, total_s = (a_number(metadata.get(key)) for key in ("LENGTH", "TOTAL_LENGTH"))
     if not length_s:
         return list(flows)
@@ -347,21 +369,27 @@ def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
     return whole
 
 
-def _names(names: Iterable[str]) -> str:
-    """Return the first names of a list as text, with the number of the others."""
+def _join_names(names: Iterable[str]) -> str:
+    """Return the first MOST_NAMED names as text, with the number of the others."""
     first = [repr(plain(name)) for name in names]
     return ", ".join(first[:MOST_NAMED]) + (
         f" and {len(first) - MOST_NAMED} more" if len(first) > MOST_NAMED else "")
 
 
-def _first(reasons: Mapping[str, str]) -> str:
-    """Return the first reason."""
+def _first_reason(reasons: Mapping[str, str]) -> str:
+    """Return the first reason, "" if there is none.
+
+    reasons: name of a series -> reason.
+    """
     return next(iter(reasons.values()), "")
 
 
-def _refuse_lost(probes: int) -> None:
-    """Raise BadResult if too many lost probes are known only from gaps."""
-    if probes > MAX_LOST:
+def _refuse_lost(count: int) -> None:
+    """Raise BadResult if more than MAX_LOST lost probes are known only from gaps.
+
+    probes: number of such probes in all series.
+    """
+    if count > MAX_LOST:
         raise BadResult(f"its latency series lack more than {MAX_LOST:,} probes")
 
 
@@ -385,8 +413,8 @@ def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: s
     Args:
         probe: the latency series.
         window: time of the phase.
-        inside: mask of its probes.
-        when: name of the phase in the message.
+        inside: mask of the probes in the phase.
+        when: name of the phase for the message, such as "under load".
     """
     if not inside.any():
         raise NotAvailable(f"no probe was sent {when}")
@@ -395,7 +423,7 @@ def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: s
 
 
 def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
-    """Return the settings by which runs are grouped, from a file's metadata."""
+    """Return the settings by which runs are grouped, by name, from a file's metadata."""
     settings = settings_of(
         _words(metadata.get("NAME", "")), _words(metadata.get("TITLE") or ""),
         _words(metadata.get("BATCH_NAME") or ""), _shown_settings(metadata, "TEST_PARAMETERS"),
@@ -409,19 +437,25 @@ def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
 
 
 def _shown_settings(metadata: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    """Return settings in a form that labels, tables and terminals can show. keys: path to them in
-    the metadata."""
+    """Return at most MOST_SETTINGS settings, with names and texts in a form that labels, tables and
+    terminals can show. Empty if the metadata has none there.
+
+    Args:
+        metadata: the file's metadata.
+        keys: path of keys to the settings in the metadata.
+    """
     return {_words(key): _words(value) if isinstance(value, str) else value
-            for key, value in islice(_inside(metadata, *keys).items(), MOST_SETTINGS)}
+            for key, value in islice(_object_at(metadata, *keys).items(), MOST_SETTINGS)}
 
 
 def _words(value: Any) -> str:
-    """Return text in a form that labels, tables and terminals can show."""
+    """Return a value as text that labels, tables and terminals can show: at most LONGEST_WORDS
+    characters, without control characters."""
     return plain(str(value)[:LONGEST_WORDS])
 
 
-def _inside(tree: Any, *keys: str) -> Mapping[str, Any]:
-    """Return the object under a path of keys, an empty one if there is none."""
+def _object_at(tree: Any, *keys: str) -> Mapping[str, Any]:
+    """Return the object under a path of keys in `tree`, an empty one if there is none."""
     for key in keys:
         tree = tree.get(key) if isinstance(tree, dict) else None
     return tree if isinstance(tree, dict) else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes the few values of a run that a sweep's table shows."""
+"""Compute the few values of a run that a sweep's table shows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flent_aqm.results.metrics.flows import DIRECTIONS
-from flent_aqm.results.metrics.queue import not_in_l
+from flent_aqm.results.metrics.queue import empty_l_queue_warnings
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.throughput import shares_line
@@ -23,31 +23,39 @@ NAMES = {"download_mbps": "throughput_download_mbps", "upload_mbps": "throughput
 
 @dataclass(frozen=True)
 class Scores:
-    """Values of a run for a sweep's table: throughput of the test, and of all flows if it shares
-    the line, RTTs of probes under load and of the load's own packets, and warnings."""
+    """Values of a run for a sweep's table. Each is a number, or Unavailable with the reason.
 
-    # Sum of the test's flows.
+    Attributes:
+        download_mbps: throughput of the test's flows together, without cross traffic.
+        upload_mbps: the same for the upload.
+        latency_median_ms: median RTT of probes under load.
+        latency_p99_ms: 99th percentile of the RTT of probes under load.
+        flow_rtt_ms: median RTT of the load's own packets, in the direction in which it is longer.
+        warnings: reasons why the run may not be as intended.
+        total_download_mbps: throughput of all flows, if the test shares the line with cross
+            traffic.
+        total_upload_mbps: the same for the upload.
+        router_warnings: conditions on the router that hide the effect of the queue.
+    """
+
     download_mbps: Value
     upload_mbps: Value
-    # RTTs of probes under load.
     latency_median_ms: Value
     latency_p99_ms: Value
-    # Median RTT of the load's own packets, in the direction in which it is longer.
     flow_rtt_ms: Value = NOT_TOLD
-    # Reasons why the run may not be as intended.
     warnings: Sequence[str] = ()
-    # Throughput of all flows, if the test shares the line with cross traffic.
     total_download_mbps: Value = NOT_SHARED
     total_upload_mbps: Value = NOT_SHARED
-    # Conditions on the router that hide the effect of the queue.
     router_warnings: Sequence[str] = ()
 
 
 def scores(run: Run) -> Scores:
-    """Return the scores of a run."""
-    own = [METRICS[f"flow_rtt_{way}_median_ms"].of(run) for way in DIRECTIONS]
-    longest = max((one for one in own if not isinstance(one, Unavailable)), default=own[0])
+    """Return the scores of a run. `router_warnings` is left empty for the caller to fill in."""
+    flow_rtts_ms = [METRICS[f"flow_rtt_{way}_median_ms"].of(run) for way in DIRECTIONS]
+    longest = max((rtt_ms for rtt_ms in flow_rtts_ms if not isinstance(rtt_ms, Unavailable)),
+                  default=flow_rtts_ms[0])
     totals = {f"total_{way}_mbps": METRICS[f"total_{way}_mbps"].of(run) for way in DIRECTIONS
               } if shares_line(run.settings) else {}
     return Scores(**{field: METRICS[name].of(run) for field, name in NAMES.items()}, **totals,
-                  flow_rtt_ms=longest, warnings=tuple(not_in_l(run)), router_warnings=())
+                  flow_rtt_ms=longest, warnings=tuple(empty_l_queue_warnings(run)),
+                  router_warnings=())

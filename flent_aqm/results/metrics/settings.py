@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Collects a run's settings, by which runs are distinguished and grouped."""
+"""Collect a run's settings, by which runs are distinguished and grouped."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ _PARAMETERS = {"aqm_parameters": "aqm_", "up_aqm_parameters": "up_aqm_",
 
 def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any],
                 requested: Mapping[str, Any]) -> dict[str, Setting]:
-    """Return the settings of a run.
+    """Return the settings of a run by name.
 
-    A queue's parameters become aqm_NAME and up_aqm_NAME. `rate_mbps` is the link's rate if both
-    directions have the same, else text with both. With a modem it is the modem's, and `shaper_mbps`
-    is the shaper's or "off".
+    A queue's parameters become aqm_NAME and up_aqm_NAME, the shaper's become shaper_NAME.
+    `rate_mbps` is the link's rate if both directions have the same, else text with both, "100/20".
+    With a modem it is the modem's, and `shaper_mbps` is the shaper's or "off". Settings that are
+    neither text nor number are left out.
 
     Args:
         test: name of the test.
         title: the user's title.
         batch: name of the batch.
-        parameters: of the test.
+        parameters: parameters of the test (`--test-parameter`).
         requested: settings of the testbed, by the names of Scenario. They take precedence.
     """
     settings: dict[str, Setting] = {"test": test, "title": title, "batch": batch}
@@ -34,8 +35,8 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
     for source in (parameters, queues, requested):
         settings |= {str(key): value for key, value in source.items()
                      if isinstance(value, (str, float, int, bool))}
-    rates = _both(settings, "rate_{}_mbps")
-    modem = _both(settings, "modem_{}_mbps")
+    rates = _rate_of_both(settings, "rate_{}_mbps")
+    modem = _rate_of_both(settings, "modem_{}_mbps")
     if modem is not None:
         settings["shaper_mbps"] = "off" if rates is None or settings.get(
             "shaper") == "none" else rates
@@ -45,15 +46,20 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
     return settings
 
 
-def _both(settings: Mapping[str, Setting], name: str) -> Setting | None:
-    """Return the rate of both directions, None if one is missing. name: of the setting, with {} for
-    the direction."""
-    down, up = settings.get(name.format("down")), settings.get(name.format("up"))
+def _rate_of_both(settings: Mapping[str, Setting], name_format: str) -> Setting | None:
+    """Return the rate if both directions have the same, else text with both, "100/20". None if one
+    is missing.
+
+    Args:
+        settings: settings of the run.
+        name: name of the setting, with {} for "down" or "up".
+    """
+    down, up = settings.get(name_format.format("down")), settings.get(name_format.format("up"))
     if down is None or up is None:
         return None
-    return down if down == up else f"{_short(down)}/{_short(up)}"
+    return down if down == up else f"{_rate_text(down)}/{_rate_text(up)}"
 
 
-def _short(rate: Setting) -> str:
+def _rate_text(rate: Setting) -> str:
     """Return a rate as text, 600 for 600.0."""
     return str(rate).removesuffix(".0")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Results that speed tests showed their users.
+"""Return results that speed tests' clients showed their users.
 
 Metrics of the same names without a client are estimates from a run's probe. Source: the SPEEDTEST
 objects in the file, which the runners of measure/runners write. AIM's tables are in grades.py.
@@ -15,12 +15,14 @@ from flent_aqm.results.metrics.run import Run
 
 
 def reported(run: Run, client: str, name: str) -> float:
-    """Return a value that a speed test's client reported. Raises NotAvailable.
+    """Return a value that a speed test's client reported, in the metric's unit; the first, if
+    several of its runs did. Raises NotAvailable if the test did not run the client, or if it didn't
+    report the value.
 
     Args:
         run: the run.
-        client: name of the speed test.
-        name: name of the value.
+        client: name of the speed test, such as "cloudflare".
+        name: name of the value, such as "latency_ms".
     """
     reports = [one.get("numbers") for one in (flow.speedtest for flow in run.speed_test)
                if one.get("client") == client]
@@ -35,9 +37,11 @@ def reported(run: Run, client: str, name: str) -> float:
 
 def cloudflare_points(run: Run, experience: str) -> float:
     """Return AIM's points from the values that Cloudflare's client reported, without loss, which it
-    doesn't measure. Raises NotAvailable.
+    doesn't measure. Raises NotAvailable if one of the values is missing.
 
-    experience: "streaming", "gaming" or "rtc".
+    Args:
+        run: the run.
+        experience: "streaming", "gaming" or "rtc".
     """
     latency_ms = reported(run, "cloudflare", "latency_ms")
     increase_ms = max(reported(run, "cloudflare", f"loaded_latency_{direction}_ms")
@@ -50,13 +54,18 @@ def cloudflare_points(run: Run, experience: str) -> float:
 
 
 def ndt7(run: Run, direction: str, field: str) -> float:
-    """Return a result of NDT7 for a direction. Raises NotAvailable.
+    """Return a result of NDT7 for a direction, of the first flow if there are several. Raises
+    NotAvailable if the test has no NDT7 flow in that direction, or if the client didn't report the
+    result.
 
     Source: the ndt7 protocol, version 0.11, section on what clients should show. Throughput is 8 x
     bytes / elapsed time at the receiver, latency is TCP's MinRTT, retransmission is BytesRetrans /
     BytesSent. measure/parsers/ndt7.py computes them from the client's messages.
 
-    field: "throughput_mbps", "latency_ms" or "retransmission_pct".
+    Args:
+        run: the run.
+        direction: "download" or "upload".
+        field: "throughput_mbps", "latency_ms" or "retransmission_pct".
     """
     reports = [flow.ndt7 for flow in run.way(direction) if flow.ndt7]
     if not reports:

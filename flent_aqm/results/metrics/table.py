@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Defines all metrics by name, for `score`, `assert`, plots, reports and export."""
+"""Define all metrics by name, for `score`, `assert`, plots, reports and export."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ LOST = "lost"
 class Unavailable:
     """Replaces a value that is not available.
 
-    because: the reason.
-    lost: it is a percentile that is a lost probe, which is worse than any number.
+    Attributes:
+        because: the reason, shown to the user.
+        lost: whether the value is a percentile that is a lost probe, which is worse than any
+            number.
     """
 
     because: str
@@ -42,24 +44,27 @@ class Unavailable:
 
 @dataclass(frozen=True)
 class Metric:
-    """A value that can be computed for a run, with its unit, description and source. word: returns
-    the source's word for a value, such as a grade. least: smallest value that the source can
-    report."""
+    """A value that can be computed for a run, with its unit, description and source.
+
+    Attributes:
+        name: name for users, with the unit at its end.
+        function: computes the value. Raises NotAvailable if it can't.
+        unit: "ms", "Mbit/s", "%", "RPM", "1/min", "points", "packets", "bytes", or "" for a mere
+            number.
+        better: "lower", "higher" or "neither".
+        description: one line for users.
+        source: source of the formula.
+        word: returns the source's word for a value, such as a grade. None if it has no words.
+        least: smallest value that the source can report, None for any.
+    """
 
     name: str
-    # Computes the value. Raises NotAvailable.
     function: Callable[[Run], float]
-    # "ms", "Mbit/s", "%", "RPM", "1/min", "points", "packets", "bytes", or "" for a mere number.
     unit: str
-    # "lower", "higher" or "neither".
     better: str
-    # One line for users.
     description: str
-    # Source of the formula.
     source: str
-    # Returns the source's word for a value, such as a grade. None if it has no words.
     word: Callable[[float], str] | None = None
-    # Smallest value that the source can report, None for any.
     least: float | None = None
 
     @property
@@ -81,7 +86,8 @@ class Metric:
             return Unavailable(str(error), isinstance(error, LostProbe))
 
     def text(self, value: float | Unavailable) -> str:
-        """Return a value as text without its unit, "-" if there is none."""
+        """Return a value as text without its unit, after its word if the metric has words: "95.6",
+        "B 47.1". LOST if it is a lost probe, and "-" if there is none for another reason."""
         if isinstance(value, Unavailable):
             return LOST if value.lost else "-"
         number = digits(value)
@@ -116,8 +122,9 @@ def ranked(value: float | Unavailable) -> float | None:
 
 
 def middle(numbers: Sequence[float | Unavailable]) -> float | Unavailable:
-    """Return the median over runs. Lost probes count as slower than any other. Runs without a value
-    are left out. If no run has a value, return the first reason."""
+    """Return the median over runs. Lost probes count as slower than any other: if the median is
+    one, return Unavailable with `lost`. Runs without a value are left out. If no run has a value,
+    return the first reason."""
     ranks = sorted(value for one in numbers if (value := ranked(one)) is not None)
     if not ranks:
         return Unavailable(next((one.because for one in numbers if isinstance(one, Unavailable)),
@@ -130,7 +137,7 @@ def middle(numbers: Sequence[float | Unavailable]) -> float | Unavailable:
 
 
 def values(run: Run) -> dict[str, float | Unavailable]:
-    """Return every metric of a run, by name."""
+    """Return every metric of a run: name -> value, or the reason why there is none."""
     return {name: metric.of(run) for name, metric in METRICS.items()}
 
 
@@ -161,8 +168,8 @@ def _latency() -> Iterator[Metric]:
                      f"{_STATISTIC_NAMES[statistic]}", _COMMON)
 
 
-def _flows_own() -> Iterator[Metric]:
-    """Yield metrics of the load's own packets, and of the queue's delay and backlog."""
+def _own_packets_and_queue() -> Iterator[Metric]:
+    """Yield metrics of the RTT of the load's own packets, and of the queue's delay and backlog."""
     for way in DIRECTIONS:
         for statistic in latency.FLOW_RTT_PERCENTILES:
             yield Metric(f"flow_rtt_{way}_{statistic}_ms", partial(
@@ -181,7 +188,7 @@ def _flows_own() -> Iterator[Metric]:
                          f"{_STATISTIC_NAMES[statistic]}", "tc(8)")
 
 
-def _steadiness() -> Iterator[Metric]:
+def _jitter_loss_glitches() -> Iterator[Metric]:
     """Yield metrics of jitter, loss and glitches."""
     yield Metric("jitter_loaded_ms", lambda run: latency.mean_jitter_ms(run.loaded()),
                  "ms", LOWER, "mean difference of successive round-trip times under load", _AIM)
@@ -267,8 +274,9 @@ def _speed_tests() -> Iterator[Metric]:
                          "fields of Ookla's command-line client")
 
 
-def _live() -> Iterator[Metric]:
-    """Yield the metrics that speed tests' clients report themselves."""
+def _reported_by_clients() -> Iterator[Metric]:
+    """Yield metrics of the values that speed tests' clients report themselves, and Cloudflare's AIM
+    scores of them."""
     for client, about in SPEED_TESTS.items():
         for number in about.numbers:
             yield Metric(about.metric(number.name),
@@ -289,7 +297,8 @@ _WORDS: Mapping[tuple[str, str], Callable[[float], str]] = {
 
 
 def _scores() -> Iterator[Metric]:
-    """Yield scores and grades that are computed from a run's samples."""
+    """Yield scores and grades that are computed from a run's samples: RPM, AIM, DSLReports,
+    LibreQoS, QoO."""
     for name, function, what, source in (
         ("rpm_ietf_estimate", rpm.ietf_estimate, "the IETF's formula", _RPM),
         ("rpm_foreign_estimate", rpm.foreign_rpm, "the part measured on new connections", _RPM),
@@ -372,6 +381,6 @@ def _queue() -> Iterator[Metric]:
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
-    for part in (_throughput, _latency, _flows_own, _steadiness, _speed_tests, _live, _scores,
-                 _cross_traffic, _queue)
+    for part in (_throughput, _latency, _own_packets_and_queue, _jitter_loss_glitches,
+                 _speed_tests, _reported_by_clients, _scores, _cross_traffic, _queue)
     for metric in part()}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metrics of throughput: of a test, of all flows, of hosts; utilisation, fairness, synchronisation.
+"""Compute metrics of throughput: of a test, of all flows, of hosts; utilisation and fairness.
 
 Means of flows that start or end at different times can neither be compared nor added. Everything
-that compares flows takes their throughput in a common time from mean_mbps().
+that compares flows takes their throughput in a common time from mean_mbps(). `direction` is
+"download" or "upload" everywhere.
 
 Synchronisation is whether flows lose throughput at the same time, which is the effect of a queue
 that drops packets of many flows at once. Own definition. RFC 7567, section 1, and Zhang and Clark
@@ -39,10 +40,12 @@ SAME_TIME = 0.95
 
 
 def throughput_mbps(run: Run, direction: str) -> float:
-    """Return the sum of the throughput of the test's flows in a direction, in Mbit/s.
+    """Return the sum of the throughput of the test's flows in a direction, in Mbit/s, without cross
+    traffic.
 
     It is the mean that the tool reports for the whole test. For flows that come and go, it is their
-    mean over the time in which any of them ran. Raises NotAvailable.
+    mean over the time in which any of them ran. Raises NotAvailable if the test has no flow in that
+    direction, or if the throughput of one is not known.
     """
     flows = run.way(direction)
     means = [flow.mean_mbps for flow in flows if flow.mean_mbps is not None]
@@ -50,12 +53,13 @@ def throughput_mbps(run: Run, direction: str) -> float:
         raise NotAvailable("a flow's throughput is not known")
     if any(not flow.at_s.size for flow in flows):
         return sum(means)
-    window = _while_any_ran(flows)
+    window = _window_of_any(flows)
     return sum(mean_mbps(flow, window) for flow in flows)
 
 
-def _while_any_ran(flows: Sequence[Flow]) -> Window:
-    """Return the time from the start of the first flow to the end of the last one."""
+def _window_of_any(flows: Sequence[Flow]) -> Window:
+    """Return the time from the start of the first flow to the end of the last one. Raises
+    NotAvailable if a flow has no intervals."""
     spans = [flow_window(flow) for flow in flows]
     return Window(min(one.start_s for one in spans), max(one.end_s for one in spans))
 
@@ -63,38 +67,42 @@ def _while_any_ran(flows: Sequence[Flow]) -> Window:
 def total_mbps(run: Run, direction: str) -> float:
     """Return the throughput of all flows in a direction together, including cross traffic, while
     the test loaded it, in Mbit/s. This is what a queue may cost if the line is shared. Raises
-    NotAvailable."""
+    NotAvailable if the test has no flow in that direction, or if the throughput of a flow is not
+    known."""
     flows = run.sharing(direction)
     own = run.way(direction)
     if len(flows) == len(own):
         return throughput_mbps(run, direction)
-    window = _while_any_ran(own)
+    window = _window_of_any(own)
     return sum(mean_mbps(flow, window) for flow in flows)
 
 
 def shares_line(settings: Mapping[str, object]) -> bool:
-    """Return whether a run's flows share the line with cross traffic. Then the test's own
-    throughput shows how the line was divided, and not the cost of the queue."""
+    """Return whether the setting `cross_traffic` shows that a run's flows share the line with cross
+    traffic. Then the test's own throughput shows how the line was divided, and not the cost of the
+    queue."""
     value = settings.get("cross_traffic")
     return value not in (None, "") and switch(value) is not False
 
 
 def utilisation_pct(run: Run, direction: str) -> float:
     """Return the throughput of all flows in a direction, including cross traffic, while the test
-    loaded it, in percent of the one that full-sized TCP packets can have at the link's rate.
+    loaded it, in percent of the throughput that full-sized TCP packets can have at the link's rate.
 
-    Source: arithmetic, see payload_share(). Raises NotAvailable.
+    Source: arithmetic, see payload_share(). Raises NotAvailable if the link's rate, or the
+    throughput of a flow, is not known.
     """
     flows = run.sharing(direction)
     rate_mbps = link_rate_mbps(run, direction)
-    window = _while_any_ran(run.way(direction))
+    window = _window_of_any(run.way(direction))
     carried_mbps = sum(mean_mbps(flow, window) for flow in flows)
     return carried_mbps / (rate_mbps * payload_share(run, direction)) * 100
 
 
 def link_rate_mbps(run: Run, direction: str) -> float:
-    """Return the rate in Mbit/s of the link that all flows share. Raises NotAvailable if there is
-    no single link or rate."""
+    """Return the rate in Mbit/s of the link that all flows share. Raises NotAvailable if there are
+    several bottlenecks, if the rate changed during the run or is not recorded, or if nothing limits
+    it."""
     rate = _RATE[direction]
     if run.settings.get("shaper") == "none":
         # Nothing is shaped to rate_mbps. A modem, if any, has the rate of the link.
@@ -113,8 +121,8 @@ def link_rate_mbps(run: Run, direction: str) -> float:
 
 
 def payload_share(run: Run, direction: str) -> float:
-    """Return TCP's payload in a full-sized IPv4 packet, as a share of the bytes that the shaper
-    counts for it.
+    """Return TCP's payload in a full-sized IPv4 packet, as a share (0 to 1) of the bytes that the
+    shaper counts for it.
 
     HTB, TBF and CAKE count 1514 bytes: the packet with its Ethernet header. HTB and TBF add an
     overhead to these. CAKE with an overhead counts the packet without that header, and the
@@ -148,8 +156,8 @@ def payload_share(run: Run, direction: str) -> float:
 
 
 def _framing(overhead: object) -> Framing | None:
-    """Return the framing for an overhead, which is a number of bytes or CAKE's keywords. None for
-    other text."""
+    """Return the framing for an overhead, which is a number of bytes or CAKE's keywords, or None
+    for no overhead. Return None for other text."""
     number = a_number(_as_number(overhead)) if overhead is not None else 0.0
     if number is not None:
         return Framing(round(number))
@@ -164,7 +172,8 @@ def fairness(run: Run, direction: str) -> float:
     while all of them ran: (sum x)^2 / (n sum x^2). It is 1 if all flows have the same throughput,
     and 1/n if one has all.
 
-    Source: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. Raises NotAvailable.
+    Source: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. Raises NotAvailable with fewer than two
+    flows, if they ran together for less than 1 s, or if none transferred data.
     """
     flows = run.sharing(direction)
     if len(flows) < 2:
@@ -191,8 +200,9 @@ def _as_number(value: object) -> object:
 
 
 def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
-    """Return the throughput of each host's flows together in Mbit/s, while all flows of that
-    direction ran. Raises NotAvailable with fewer than two hosts."""
+    """Return host -> throughput of its flows together in Mbit/s, while all the test's flows of that
+    direction ran. Flows without a host are left out. Raises NotAvailable with fewer than two hosts,
+    or if the flows ran together for less than 1 s."""
     flows = run.way(direction)
     if len({flow.host for flow in flows if flow.host}) < 2:
         raise NotAvailable(f"the {direction} flows name fewer than two hosts")
@@ -205,17 +215,21 @@ def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
 
 
 def host_fairness(run: Run, direction: str) -> float:
-    """Return Jain's index over hosts. Raises NotAvailable."""
+    """Return Jain's index over the throughput of hosts, see _by_host_mbps(). Raises NotAvailable
+    with fewer than two hosts, if the flows ran together for less than 1 s, or if none transferred
+    data."""
     return jain(list(_by_host_mbps(run, direction).values()))
 
 
 def least_host_mbps(run: Run, direction: str) -> float:
-    """Return the throughput of the host that got least, in Mbit/s. Raises NotAvailable."""
+    """Return the throughput of the host that got least, in Mbit/s. Raises NotAvailable with fewer
+    than two hosts, or if the flows ran together for less than 1 s."""
     return min(_by_host_mbps(run, direction).values())
 
 
 def most_host_mbps(run: Run, direction: str) -> float:
-    """Return the throughput of the host that got most, in Mbit/s. Raises NotAvailable."""
+    """Return the throughput of the host that got most, in Mbit/s. Raises NotAvailable with fewer
+    than two hosts, or if the flows ran together for less than 1 s."""
     return max(_by_host_mbps(run, direction).values())
 
 
@@ -234,7 +248,7 @@ def synchronisation(run: Run, direction: str) -> float:
 
     A flow's drop is its loss of throughput from one step of _SYNC_STEP_S to the next, 0 if it
     gained. Steps are those in which all flows run, without the first _SYNC_START_UP_S. Raises
-    NotAvailable.
+    NotAvailable if fewer than two flows drop, or if they have too few steps.
     """
     flows = run.sharing(direction)
     if len(flows) < 2:
@@ -243,8 +257,8 @@ def synchronisation(run: Run, direction: str) -> float:
 
 
 def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
-    """Return the mean throughput in Mbit/s of each flow (rows) in the steps in which all run
-    (columns). Raises NotAvailable with fewer than _SYNC_FEWEST_STEPS."""
+    """Return the mean throughput in Mbit/s of each flow (rows) in the steps of _SYNC_STEP_S in
+    which all run (columns). Raises NotAvailable with fewer than _SYNC_FEWEST_STEPS."""
     if any(flow.at_s.size < _SYNC_FEWEST_STEPS for flow in flows):
         raise NotAvailable("a flow's throughput over time is not known")
     spans = [flow_window(flow) for flow in flows]
@@ -258,10 +272,12 @@ def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
 
 
 def drop_correlation(rates: NDArray[Any]) -> float:
-    """Return the mean correlation between drops of all pairs of flows. Flows that don't drop are
-    left out. Raises NotAvailable if fewer than two are left.
+    """Return the mean correlation, -1 to 1, between the drops of all pairs of flows. Flows that
+    don't drop are left out. Raises NotAvailable if fewer than two are left, or if rates are not
+    finite.
 
-    rates: throughput of flows (rows) over time (columns).
+    Args:
+        rates: throughput of flows (rows) over time (columns), in any unit.
     """
     drops = numpy.maximum(-numpy.diff(rates, axis=1), 0.0)
     # Rates differ by rounding where nothing happens.
@@ -276,7 +292,8 @@ def drop_correlation(rates: NDArray[Any]) -> float:
 
 
 def shared_window(flows: Sequence[Flow]) -> Window:
-    """Return the time in which all flows ran. Raises NotAvailable if it is shorter than 1 s."""
+    """Return the time in which all flows ran. Raises NotAvailable if it is shorter than 1 s, or if
+    a flow has no intervals."""
     spans = [flow_window(flow) for flow in flows]
     start_s, end_s = max(one.start_s for one in spans), min(one.end_s for one in spans)
     if end_s - start_s < SHORTEST_S:
@@ -316,7 +333,9 @@ def carried_mbit(flow: Flow, at_s: NDArray[Any]) -> Numbers:
     """Return how many megabits a flow had transferred at each time, by interpolation within its
     intervals. Raises NotAvailable without intervals.
 
-    at_s: times in epoch seconds.
+    Args:
+        flow: the flow.
+        at_s: times in epoch seconds.
     """
     if not flow.at_s.size:
         raise NotAvailable(f"the throughput of {flow.name!r} over time is not known")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A window: a span of a run's time."""
+"""Define Window, a span of a run's time."""
 
 from __future__ import annotations
 

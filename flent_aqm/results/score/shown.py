@@ -33,10 +33,10 @@ from flent_aqm.results.grouping import (
 from flent_aqm.results.metrics.compare import (
     Summary,
     cliffs_deltas,
-    how_far_to_trust,
-    interval_tells,
+    interval_caveat,
     kruskal_wallis,
     level_for,
+    p_value_caveat,
     summarise,
     two_groups,
     variance_share,
@@ -354,7 +354,7 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
         console.print(Text(f"\nNo interval of {counted(max(few), 'run')}: even from the least to "
                            "the most they hold the median less often than in 95 % of cases; six "
                            "runs do."))
-    if (tells := interval_tells(one.settings.get("testbed") for one in scored)) and any(
+    if (tells := interval_caveat(one.settings.get("testbed") for one in scored)) and any(
             level_for(len(members)) for members in groups.values()):
         console.print(Text(f"\nIntervals: {tells}."))
     _say_of_what(console, scored)
@@ -434,7 +434,7 @@ def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequ
     if not lines:
         return [nothing]
     if tests:
-        lines.append(how_far_to_trust(tests, fewest))
+        lines.append(p_value_caveat(tests, fewest))
     having = {key: values for key, values in numbers.items() if values}
     flat = [(value, key) for key, values in having.items() for value in values]
     differing = [place for place in range(len(keys)) if len({key[place] for key in having}) > 1]

@@ -10,7 +10,7 @@ import numpy
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.base.words import counted
-from flent_aqm.results.metrics.compare import interval_tells, level_for
+from flent_aqm.results.metrics.compare import interval_caveat, level_for
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import LOST, Unavailable, ranked
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis, spans_decades
@@ -74,4 +74,4 @@ def _legend(kind: str, cells: Any, runs: Sequence[Run]) -> list[str]:
         return ["small dot: a run; large: the median; an interval needs six runs"]
     percents = " to ".join(dict.fromkeys(f"{100 * one:.0f}" for one in (min(levels), max(levels))))
     return [f"small dot: a run; large: the median; bar: its interval ({percents} %)",
-            interval_tells(run.settings.get("testbed") for run in runs)]
+            interval_caveat(run.settings.get("testbed") for run in runs)]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.paths import cache_to_write, resource_dir
-from flent_aqm.results.metrics.queue import not_in_l
+from flent_aqm.results.metrics.queue import empty_l_queue_warnings
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.tree import NOTES
@@ -63,8 +63,8 @@ def test_control_that_sends_ect0_is_told_and_recorded(tmp_path: Path) -> None:
     assert "L queue, though dctcp sent some" in " ".join(printed.split())
     classic = replace(run, flows=[flow for flow in run.flows if flow.control != "dctcp"])
     assert len(classic.flows) < len(run.flows)
-    assert not_in_l(classic) == []
-    assert not_in_l(replace(run, aqm={})) == []
+    assert empty_l_queue_warnings(classic) == []
+    assert empty_l_queue_warnings(replace(run, aqm={})) == []
 
 
 def test_control_that_sends_ect1_is_in_the_right_queue(patched: str, tmp_path: Path) -> None:

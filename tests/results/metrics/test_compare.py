@@ -10,7 +10,7 @@ import pytest
 
 from flent_aqm.results.metrics.compare import (
     Interval,
-    interval_tells,
+    interval_caveat,
     level_for,
     median_interval,
     summarise,
@@ -63,5 +63,5 @@ def test_level_is_known_before_there_are_values(count: int) -> None:
 
 def test_interval_over_the_labs_runs_is_said_to_be_one_over_seeds() -> None:
     """Runs of other testbeds, or of several, differ in more."""
-    assert "differ in their seeds alone" in interval_tells(["virtual", "virtual"])
-    assert interval_tells(["virtual", "netns"]) == interval_tells([None]) == ""
+    assert "differ in their seeds alone" in interval_caveat(["virtual", "virtual"])
+    assert interval_caveat(["virtual", "netns"]) == interval_caveat([None]) == ""

@@ -81,7 +81,7 @@ def test_delay_of_a_queue_is_the_time_until_what_stands_in_it_was_sent() -> None
     sent waits for that, too; what is still there at the end has waited until then at least."""
     run = run_of(queue=[(0, 0), (500_000, 500_000), (250_000, 1_000_000), (250_000, 1_250_000),
                         (250_000, 1_250_000), (0, 1_500_000), (600_000, 2_000_000)])
-    delays_ms = run.queues["upload"].delay_ms
+    delays_ms = run.queue_by_direction["upload"].delay_ms
     assert list(delays_ms) == pytest.approx([0, 500, 500, 1000, 500, 0, 0], abs=0.01)
     value = {name: METRICS[f"queue_{name}"].of(run) for name in (
         "delay_upload_mean_ms", "delay_upload_max_ms", "standing_upload_mean_bytes",
