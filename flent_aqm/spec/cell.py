@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The record Cell: a cell of a batch's matrix in one repetition, with all that is needed to run it
-on any machine."""
+"""Defines Cell: one repetition of a batch's cell, with all that is needed to run it on any
+machine."""
 
 from __future__ import annotations
 
@@ -37,40 +37,47 @@ class Cell:
 
     Only the first four decide the result of the run. The other fields never reach the guest, so
     that a run is the same under any name, in any batch, in any folder.
+
+    Attributes:
+        name: name of the data file without its suffix.
+        folder: folder of the data file.
+        test_name: name of Flent's test definition.
+        scenario: settings of the testbed.
+        settings: Flent's settings, by the names in flent_settings.SETTINGS. Defaults are left out.
+        commands: name of a hook command -> the keys of its section in the batch: exec, type,
+            essential.
+        metadata: metadata from the batch, such as BATCH_TIME and TITLE.
+        length_s: duration of the run that Flent expects, in s.
+        debug_log: True if the output of all tools is kept.
     """
 
-    # Name of the data file without suffix.
     name: str
-    # Folder of the data file.
     folder: Path
     test_name: str
     scenario: Scenario
-    # Flent's settings, by the names in flent_settings.SETTINGS. Defaults are left out.
     settings: Mapping[str, object]
-    # Name of a hook command -> the keys of its section: exec, type, essential.
     commands: Mapping[str, Mapping[str, str]]
-    # Metadata from the batch, such as BATCH_TIME and TITLE.
     metadata: Mapping[str, object]
-    # Duration of the run that Flent expects.
     length_s: float
-    # True: the output of all tools is kept.
     debug_log: bool = False
 
     @property
     def test_parameters(self) -> Mapping[str, object]:
-        """Flent's test parameters of the run."""
+        """Flent's test parameters of the run, by name. Empty if it has none."""
         parameters = self.settings.get("TEST_PARAMETERS", {})
         return parameters if isinstance(parameters, Mapping) else {}
 
     @property
     def runs_router_hook_only(self) -> bool:
-        """True if the batch has no commands of its own. A data file can't hold such commands."""
+        """True if the only command of the run is the one that sets up the router. False if the
+        batch adds commands of its own, which a data file can't hold."""
         return self.commands == ROUTER_COMMAND
 
     @property
     def as_metadata(self) -> dict[str, object]:
-        """Everything that decides the run except the scenario, for the data file. Commands are only
-        described as "router" or "others"."""
+        """Metadata with all that decides the run except the scenario: "test", "settings" and
+        "commands". Commands are only described as "router" (the router's set-up alone) or
+        "others"."""
         return {"test": self.test_name, "settings": dict(self.settings),
                 "commands": "router" if self.runs_router_hook_only else "others"}
 
@@ -81,26 +88,33 @@ class Cell:
 
     @property
     def log_file(self) -> Path:
-        """Path of the output of Flent and of the guest."""
+        """Path of the log with the output of Flent and of the guest."""
         return self.folder / f"{self.name}.log"
 
     @property
     def capture_file(self) -> Path:
-        """Path of the captured packet headers, which exists for a test with keep_pcap."""
+        """Path of the file with captured packet headers. The file exists only for a test with
+        keep_pcap."""
         return self.folder / f"{self.name}.pcap"
 
     @property
     def tools_log_file(self) -> Path:
-        """Path of the output of all tools of the run, which exists with debug_log."""
+        """Path of the file with the output of all tools of the run. The file exists only with
+        debug_log."""
         return self.folder / f"{self.name}.debug.log.gz"
 
 
 def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
-    """Return the seed of a run whose batch gives none.
+    """Return the seed of a run whose batch gives none, a number below 2^53.
 
-    The same run has the same seed on any machine and with any kernel, so that differences between
-    two kernels are caused by the kernels alone. The seed is below 2^53, so that every JSON reader
-    keeps it exactly.
+    It depends on the test, the scenario without its kernel and seed, and the repetition. The same
+    run has the same seed on any machine and with any kernel, so that differences between two
+    kernels are caused by the kernels alone. Every JSON reader keeps a number below 2^53 exactly.
+
+    Args:
+        test_name: name of the test definition.
+        scenario: settings of the testbed.
+        repetition: number of the repetition in the batch.
     """
     requested = {**scenario.but(kernel=STOCK).identity(), "seed": None}
     identity = json_text([test_name, requested, str(repetition)], sort_keys=True)
@@ -112,7 +126,9 @@ def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
 
     Flent leaves unknown names in place, and a shell would replace them with nothing.
 
-    where: place of the values in the batch, for the message.
+    Args:
+        where: place of the values in the batch, with which the message begins.
+        values: key -> value.
     """
     for key, value in values.items():
         match = _UNEXPANDED.search(str(value))
@@ -122,7 +138,8 @@ def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
 
 
 def as_batch_file(cell: Cell) -> str:
-    """Return the text of a batch file that contains this run only."""
+    """Return the text of a batch file that contains only this run and its commands. The name of the
+    batch is BATCH_NAME."""
     lines = [f"[Batch::{BATCH_NAME}]", f"test_name = {cell.test_name}", "filename_extra = cell",
              # Always on, because each line of the log reads the clock.
              "debug_log = yes"]
@@ -130,12 +147,12 @@ def as_batch_file(cell: Cell) -> str:
         lines.append(f"commands = {', '.join(cell.commands)}")
     for name, keys in cell.commands.items():
         lines += ["", f"[Command::{name}]"]
-        lines += [f"{key} = {_one_line(value)}" for key, value in keys.items()]
+        lines += [f"{key} = {_indent_continuation_lines(value)}" for key, value in keys.items()]
     return "\n".join(lines) + "\n"
 
 
-def _one_line(value: str) -> str:
-    """Return the value with indented continuation lines, which configparser reads as the same
-    value."""
+def _indent_continuation_lines(value: str) -> str:
+    """Return a value, which may have several lines, for a line `key = value` of a batch file:
+    continuation lines are indented, so that configparser reads them as parts of the same value."""
     # configparser appends an indented line to the value of the line before it.
     return value.replace("\n", "\n    ")

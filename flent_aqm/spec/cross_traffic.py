@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kinds of cross traffic, which is other traffic on the line during a test, and their tools."""
+"""Lists the kinds of cross traffic (other traffic on the line during a test) and their tools."""
 
 from __future__ import annotations
 
@@ -22,8 +22,13 @@ FORM = "(?i)" + "|".join((*ON, *OFF, *KINDS))
 def parse_cross_traffic(key: str, value: object) -> bool | str:
     """Return False for no cross traffic, True for the kind `bulk`, or the name of another kind.
 
-    Data files of early versions have True, because bulk was the only kind. `key` names the key in
-    messages. Raises ConfigError for an unknown kind.
+    Data files of early versions have True, because bulk was the only kind.
+
+    Args:
+        key: name of the key, for the message.
+        value: a word for a switch, or the name of a kind in any case.
+
+    Raises ConfigError for an unknown kind.
     """
     on = switch(value)
     if on is not None:
@@ -36,5 +41,8 @@ def parse_cross_traffic(key: str, value: object) -> bool | str:
 
 
 def kind_of(parsed: bool | str) -> Tool | None:
-    """Return the tool for a value of parse_cross_traffic(), None without cross traffic."""
+    """Return the tool that makes the cross traffic, None without cross traffic.
+
+    parsed: a result of parse_cross_traffic().
+    """
     return KINDS[BULK if parsed is True else parsed] if parsed else None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the file of a test definition by its name: in Flent's folder, or else in this package's.
+"""Finds the file of a test definition: in Flent's folder, or else in this package's.
 
-A test's name may come from anybody's data file, and the definition is executed as Python code.
-Therefore a name has to be a plain file name, never a path.
+A test's name may come from any data file, and the definition is executed as Python code. Therefore
+a name has to be a plain file name, never a path.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ SUFFIX = ".conf"
 
 
 def our_tests() -> list[str]:
-    """Return the names of this package's test definitions, sorted."""
+    """Return the names of this package's test definitions, sorted. Empty if their folder doesn't
+    exist."""
     try:
         names = os.listdir(resource_dir("tests_defs"))
     except FileNotFoundError:
@@ -25,10 +26,11 @@ def our_tests() -> list[str]:
 
 
 def is_only_ours(test_name: str, stock_dir: str) -> bool:
-    """Return whether a test with this name is this package's, and Flent has none with the same
-    name.
+    """Return whether this package has a test with this name, and Flent has none.
 
-    stock_dir: folder of Flent's definitions.
+    Args:
+        test_name: name of the test, without path and suffix.
+        stock_dir: folder of Flent's definitions.
     """
     return test_name in our_tests() and not os.path.exists(
         os.path.join(stock_dir, test_name + SUFFIX))
@@ -52,10 +54,12 @@ def locate(filename: str, stock_dir: str) -> str:
 
 
 def refuse_path(filename: str, folders: Sequence[str]) -> None:
-    """Raise RuntimeError if the file is not directly in one of these folders of definitions. The
+    """Raise RuntimeError if the file is not directly in one of the folders of definitions. The
     test's name was then a path, not a plain name.
 
-    folders: folders of definitions, Flent's own first.
+    Args:
+        filename: path of the definition that Flent is about to open.
+        folders: folders of definitions, Flent's own first.
     """
     if os.path.dirname(filename) not in folders:
         name = os.path.relpath(filename, folders[0]).removesuffix(SUFFIX)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flent's settings that influence a run: their command-line options, and the values that are
-accepted from a data file.
+"""Lists Flent's settings that influence a run, with their options and checks for data files.
 
 A run depends only on these settings, the test's name and the scenario. Each data file has them in
-AQM.run, so that the run can be repeated.
+AQM.run, so that the run can be repeated. A value from a data file is only accepted if it passes the
+check, because the file may come from anybody.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LAB_HOSTS = ("client", "router", "server", *SECOND_SERVER)
 
 
 def number(lowest: float, highest: float) -> Check:
-    """Return a check that accepts numbers within these bounds."""
+    """Return a check that accepts numbers from `lowest` to `highest`, but not True and False."""
     return lambda value: (isinstance(value, int | float) and not isinstance(value, bool)
                           and lowest <= value <= highest)
 
@@ -41,13 +41,13 @@ def list_of(check: Check) -> Check:
     return lambda value: isinstance(value, list) and all(map(check, value))
 
 
-def _switch(value: object) -> bool:
-    """Accept True and False."""
+def _is_bool(value: object) -> bool:
+    """Return whether the value is True or False."""
     return isinstance(value, bool)
 
 
 def _never(value: object) -> bool:
-    """Accept no value."""
+    """Return False: values of this setting are never accepted from a data file."""
     return False
 
 
@@ -61,28 +61,28 @@ _WORDS = text("[A-Za-z0-9][A-Za-z0-9_.,-]{0,99}")
 _LAB_HOST = text(defaults.HOST_NAME)
 
 
-def _any_of(patterns: Sequence[str]) -> Check:
+def _matches_any(patterns: Sequence[str]) -> Check:
     """Return a check that accepts texts that match one of these regular expressions."""
-    checks = [text(one) for one in patterns]
+    checks = [text(pattern) for pattern in patterns]
     return lambda value: any(check(value) for check in checks)
 
 
-def _of_tools() -> Iterator[tuple[str, Check]]:
-    """Yield the test parameters of the tools with their checks. If several tools have the same
-    parameter, the values of each are accepted."""
+def _tool_parameter_checks() -> Iterator[tuple[str, Check]]:
+    """Yield the name and the check of each test parameter of the tools. If several tools have the
+    same parameter, the check accepts the values of each."""
     forms: dict[str, list[str]] = {}
     for tool in TOOLS.values():
         for name, form in tool.parameters.items():
             forms.setdefault(name, []).append(form.pattern)
     for name, patterns in forms.items():
-        yield name, _any_of(patterns)
+        yield name, _matches_any(patterns)
 
 
 # Test parameter -> check of values from a data file. Flent makes command lines of some parameters
 # (`command`, `ping_hosts`, …), so parameters that aren't listed here are refused.
 TEST_PARAMETERS: dict[str, Check] = {
     **{server.parameter: _PORT for server in SERVERS.values() if server.parameter},
-    **dict(_of_tools()),
+    **dict(_tool_parameter_checks()),
     "cross_traffic": text(CROSS_TRAFFIC),
     "cross_direction": text("upload|download|both"),
     "cross_port": _PORT,
@@ -125,8 +125,8 @@ TEST_PARAMETERS: dict[str, Check] = {
 }
 
 
-def _test_parameters(value: object) -> bool:
-    """Accept a mapping of known test parameters with accepted values."""
+def _are_test_parameters(value: object) -> bool:
+    """Return whether the value is a mapping of known test parameters with accepted values."""
     return isinstance(value, dict) and all(
         name in TEST_PARAMETERS and TEST_PARAMETERS[name](str(parameter))
         for name, parameter in value.items())
@@ -134,16 +134,20 @@ def _test_parameters(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of Flent."""
+    """A setting of Flent.
 
-    # Its option on Flent's command line.
+    Attributes:
+        option: option of Flent's command line, such as "--length".
+        may_come_from_data: function that returns True if a value from a data file is harmless and
+            has the right form.
+    """
+
     option: str
-    # Check that a value from a data file is harmless and has the right form.
     may_come_from_data: Check
 
 
 SETTINGS: dict[str, Setting] = {
-    "EXTENDED_METADATA": Setting("--extended-metadata", _switch),
+    "EXTENDED_METADATA": Setting("--extended-metadata", _is_bool),
     "HOSTS": Setting("--host", list_of(_LAB_HOST)),
     "LOCAL_BIND": Setting("--local-bind", _never),
     "LENGTH": Setting("--length", number(1, 86_400)),
@@ -153,9 +157,9 @@ SETTINGS: dict[str, Setting] = {
     "SOCKET_TIMEOUT": Setting("--socket-timeout", number(0, 3600)),
     "SEND_SIZE": Setting("--send-size", list_of(text("[1-9][0-9]{0,8}"))),
     "TEST_PAYLOAD": Setting("--test-payload", _never),
-    "TEST_PARAMETERS": Setting("--test-parameter", _test_parameters),
-    "SWAP_UPDOWN": Setting("--swap-up-down", _switch),
-    "SOCKET_STATS": Setting("--socket-stats", _switch),
+    "TEST_PARAMETERS": Setting("--test-parameter", _are_test_parameters),
+    "SWAP_UPDOWN": Setting("--swap-up-down", _is_bool),
+    "SOCKET_STATS": Setting("--socket-stats", _is_bool),
     "MARKING_NAMES": Setting("--marking-name", _never),
     "CONTROL_HOST": Setting("--control-host", _LAB_HOST),
     "CONTROL_LOCAL_BIND": Setting("--control-local-bind", _never),
@@ -165,7 +169,11 @@ SETTINGS: dict[str, Setting] = {
 
 
 def as_words(settings: Mapping[str, object]) -> list[str]:
-    """Return the settings as arguments for Flent's command line, in a fixed order."""
+    """Return the settings as arguments for Flent's command line, in the order of SETTINGS. Settings
+    that aren't in SETTINGS are left out, and so are switches that are off.
+
+    settings: values by their names in SETTINGS.
+    """
     words: list[str] = []
     for key, setting in SETTINGS.items():
         if key not in settings:
@@ -176,7 +184,7 @@ def as_words(settings: Mapping[str, object]) -> list[str]:
         elif isinstance(value, dict):
             words += [f"{setting.option}={name}={value[name]}" for name in sorted(value)]
         elif isinstance(value, list):
-            words += [f"{setting.option}={one}" for one in value]
+            words += [f"{setting.option}={element}" for element in value]
         elif key == "IP_VERSION":
             words.append(f"-{value}")
         else:
@@ -185,7 +193,11 @@ def as_words(settings: Mapping[str, object]) -> list[str]:
 
 
 def check_from_data(settings: Mapping[str, object]) -> None:
-    """Raise ConfigError if a setting from a data file is unknown, or its value isn't accepted."""
+    """Raise ConfigError if a setting from a data file is unknown, or if its value isn't accepted
+    from a data file. The message names the first such setting or test parameter.
+
+    settings: values by their names in SETTINGS.
+    """
     for key, value in settings.items():
         if key not in SETTINGS:
             raise ConfigError(f"unknown setting {key[:40]!r}; known: {', '.join(SETTINGS)}")

@@ -52,39 +52,46 @@ Refuse = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Group:
-    """A group of equal flows."""
+    """A group of equal flows.
 
-    # The group as the user wrote it.
+    Attributes:
+        text: the group as the user wrote it, such as "1xudp8@20-40".
+        count: number of flows.
+        congestion_control: TCP's congestion control, "" for UDP.
+        udp_mbps: rate of each UDP flow in Mbit/s, 0 for TCP.
+        burst_packets: number of UDP packets that are sent at once, 0 for an even pace.
+        ect1: True if UDP packets are sent as ECT(1), as those of a low-latency sender (RFC 9331).
+        start_s: begin of the flows in s, counted from the begin of the load.
+        stop_s: end of the flows in s, counted from the begin of the load.
+        host: name of the destination, "" for the server of the test.
+        source: name of the host that the flows start from, "" for the client.
+    """
+
     text: str
     count: int
-    # TCP's congestion control, "" for UDP.
     congestion_control: str
-    # Rate of each UDP flow.
     udp_mbps: float
-    # Number of UDP packets that are sent at once, 0 for an even pace.
     burst_packets: int
-    # Whether UDP packets are sent as ECT(1), as those of a low-latency sender (RFC 9331).
     ect1: bool
-    # Begin and end, counted from the beginning of the load.
     start_s: float
     stop_s: float
-    # Destination, "" for the server of the test.
     host: str
-    # Host that the flows start from, "" for the client.
     source: str = ""
 
 
 def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
-    """Parse the test parameter `flows`.
+    """Parse the test parameter `flows` into groups. If the text can't be parsed, or if a group
+    doesn't fit into the load, call `refuse` with a message.
 
     Args:
         text: the value of the parameter.
-        load_s: length of the load.
-        refuse: Flent's test_error. If it returns, the result is a single flow of Cubic.
+        load_s: length of the load in s.
+        refuse: Flent's test_error, which ends the test. If it returns, the result is a single flow
+            of Cubic.
     """
     groups = []
     if re.fullmatch(FLOWS, text):
-        groups = [_group(part, load_s) for part in text.split("+")]
+        groups = [_parse_group(group_text, load_s) for group_text in text.split("+")]
     if not groups:
         refuse(f"flows: {text!r} is not understood; expected groups such as 2xreno, "
                f"1xudp8@20-40, 1xudp3~390, 1xudp5-ect1, 1xcubic/{SECOND_SERVER} or "
@@ -96,24 +103,32 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
                    f"{SHORTEST_FLOW_S} s or more and have at most {MAX_FLOWS} flows")
             groups = []
             break
-    return groups or [_group("1xcubic", load_s)]
+    return groups or [_parse_group("1xcubic", load_s)]
 
 
-def _group(text: str, load_s: float) -> Group:
-    """Parse one group. Its text has to match _GROUP."""
+def _parse_group(text: str, load_s: float) -> Group:
+    """Parse one group, whose text has to match _GROUP. A group without times takes the whole load.
+
+    Args:
+        text: text of the group, such as "2xreno".
+        load_s: length of the load in s.
+    """
     match = re.fullmatch(_GROUP, text)
     assert match, text
-    part = match.groupdict()
-    return Group(text, int(part["count"]), part["tcp"] or "", float(part["udp"] or 0),
-                 int(part["burst"] or 0), bool(part["ect1"]), float(part["start"] or 0),
-                 float(part["stop"] or load_s), part["host"] or "", part["source"] or "")
+    fields = match.groupdict()
+    return Group(text, int(fields["count"]), fields["tcp"] or "", float(fields["udp"] or 0),
+                 int(fields["burst"] or 0), bool(fields["ect1"]), float(fields["start"] or 0),
+                 float(fields["stop"] or load_s), fields["host"] or "", fields["source"] or "")
 
 
 def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
     """Raise ConfigError, with the column, if a group starts from or goes to a host that can't do
-    that in the scenario's network.
+    that in the scenario's network, or would send to itself.
 
-    A text that doesn't match FLOWS is ignored here, because groups_from() refuses it.
+    Args:
+        text: the value of the test parameter `flows`. A text that doesn't match FLOWS is ignored
+            here, because groups_from() refuses it.
+        scenario: the run's scenario.
     """
     if not re.fullmatch(FLOWS, text) or not re.search("[:/]", text):
         return
@@ -121,9 +136,9 @@ def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
     servers = [*topology.graph.serving,
                *(["dest1", SECOND_SERVER] if scenario.path.dest2_delay_ms is not None else [])]
     column = 1
-    for part in text.split("+"):
-        match = re.fullmatch(_GROUP, part)
-        assert match, part
+    for group_text in text.split("+"):
+        match = re.fullmatch(_GROUP, group_text)
+        assert match, group_text
         try:
             if match["source"]:
                 topology.source(match["source"])
@@ -136,22 +151,24 @@ def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
                 raise ConfigError(f"{match['source']} would send to itself; expected two "
                                   "different hosts")
         except ConfigError as fault:
-            raise ConfigError(f"flows: column {column}: {part!r}: {fault}") from None
-        column += len(part) + 1
+            raise ConfigError(f"flows: column {column}: {group_text!r}: {fault}") from None
+        column += len(group_text) + 1
 
 
 def data_sets(groups: Sequence[Group], direction: str, host: str, load_start_s: float,
               scenario: Scenario | None = None) -> dict[str, dict[str, Any]]:
-    """Return Flent's data sets, one per group, by the names of their series.
+    """Return Flent's data sets, one per group, by the names of their series, such as "TCP upload
+    2xreno". If a name would be taken, the port follows.
 
     Each group has an iperf3 server of its own, because iperf3 serves one test at a time.
 
     Args:
-        groups: the groups of flows.
+        groups: the groups of flows. Groups beyond the number of servers are left out.
         direction: "upload" or "download".
-        host: the server of the test.
-        load_start_s: begin of the load.
-        scenario: the run's scenario, None outside of this package's runs.
+        host: name of the server of the test.
+        load_start_s: begin of the load in s, counted from the begin of the test.
+        scenario: the run's scenario, None outside of this package's runs. Without it, the hosts
+            that flows start from are ignored.
     """
     by_series: dict[str, dict[str, Any]] = {}
     for port, group in zip(defaults.IPERF3_FLOW_PORTS, groups, strict=False):
@@ -181,14 +198,15 @@ def rates_from(text: str, step_s: str, scenario: Scenario | None,
     """Parse and check the test parameters `rates_mbps` and `rate_step_s`.
 
     Return the rates in Mbit/s that the router's shaper takes in turn, and the duration of each in
-    s. Empty and 0 without rates, or if `refuse` returns.
+    s. Without rates, or if `refuse` returns, the result is an empty list and 0.
 
     Args:
-        text: the value of rates_mbps.
-        step_s: the value of rate_step_s.
+        text: the value of rates_mbps, numbers with commas between, "" for none.
+        step_s: the value of rate_step_s, as text.
         scenario: the run's scenario. None if it isn't known yet, or if the router isn't set by this
-          package, which the runner refuses.
-        refuse: Flent's test_error.
+            package, which the runner refuses.
+        refuse: Flent's test_error, called with a message if the values are wrong, or if the
+            scenario's router can't change its rate.
     """
     if not text:
         return [], 0.0
@@ -204,7 +222,7 @@ def rates_from(text: str, step_s: str, scenario: Scenario | None,
                "leave it out")
         return [], 0.0
     try:
-        rates, step = [float(one) for one in text.split(",")], float(step_s)
+        rates, step = [float(rate) for rate in text.split(",")], float(step_s)
     except ValueError:
         rates, step = [], 0.0
     if not rates or min(rates) <= 0 or max(rates) > 10_000 or step < SHORTEST_STEP_S:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key `kernel`, which selects the kernel of a run in the virtual lab, and the form of names in
-the kernel."""
+"""Parses the key `kernel`, which selects the virtual lab's kernel, and defines names in a
+kernel."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}"
 
 
 def parse_kernel(key: str, value: object) -> str:
-    """Return the name of a kernel. Raises ConfigError for an invalid name, because the name becomes
-    a file's."""
+    """Return the name of a kernel, stripped of blanks. Raises ConfigError if the name isn't valid:
+    a file gets that name, so only some characters are allowed.
+
+    key: name of the key, for the message.
+    """
     text = str(value).strip()
     if not re.fullmatch(_NAME, text):
         raise ConfigError(f"{key}: {text!r} is not a valid name of a kernel; expected up to 40 "

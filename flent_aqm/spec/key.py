@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The records Key and Record: everything that is known about a key of a batch, in one place.
+"""Defines Key and Record: all that is known about a key of a batch, in one place.
 
 A record of settings is a frozen dataclass whose fields are keys. The field has the key's name, type
 and default. Its metadata is a Key, which says how the value is read, and has texts for the
@@ -21,40 +21,49 @@ Settings = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Key:
-    """Properties of a key of a batch: how its value is read, and its texts for the documents."""
+    """Properties of a key of a batch: how its value is read, and its texts for the documents.
 
-    # Possible values and effect of the key, for the documents.
+    Attributes:
+        values: possible values of the key, as text for the documents.
+        help: effect of the key, as text for the documents.
+        check: function (name of the key, given value) -> converted value, which raises ConfigError.
+            It isn't called if no value is given.
+        reader: function (name of the key, all given settings) -> converted value, in place of
+            `check`, for a key whose value depends on other keys.
+        unit: unit of the value, "" for none.
+        both: name of the key that sets both directions, such as "rate_mbps". "" for none.
+        shown: name in the documents of a field that stands for several keys, such as "aqm_NAME". ""
+            for the key's own name.
+        usual: text for the documents that says what holds if the key isn't given. "none" for
+            nothing. None if `default` shows it.
+        default: value if the key isn't given.
+        is_file: True if the value is the path of a file. Only the file's name is part of a run's
+            identity.
+        label: name of the setting in pages of results. "" for the key's name.
+        heading: heading of the setting's column in the table after a sweep, which has to be narrow.
+            "" for the key's name with blanks.
+        format: function (value as text) -> text that names the setting and its value, such as "100
+            Mbit/s". None for the key's name and the value.
+    """
+
     values: str
     help: str
-    # Function (name, given value) -> value, which raises ConfigError. Not called if no value is
-    # given.
     check: Callable[[str, object], object] | None = None
-    # Function (name, all given settings) -> value, in place of `check`, for a key that depends on
-    # others.
     reader: Callable[[str, Settings], object] | None = None
-    # Unit of the value.
     unit: str = ""
-    # The key that sets both directions.
     both: str = ""
-    # Name in the documents, for a key that stands for several.
     shown: str = ""
-    # Meaning of the key's absence, if the default doesn't show it.
     usual: str | None = None
     default: object = None
-    # The value is a file's path. Only the file's name is part of a run's identity.
     is_file: bool = False
-    # Name of the setting in pages of results. "" for the key's name.
     label: str = ""
-    # Heading of the setting's column in the table after a sweep, which has to be narrow. "" for the
-    # key's name with blanks.
     heading: str = ""
-    # Function (value as text) -> text that names the setting and its value, such as "100 Mbit/s".
-    # None for the key's name and the value.
     format: Callable[[str], str] | None = None
 
     @property
     def default_words(self) -> str:
-        """Value that holds if the key isn't given, for the documents. "" for none."""
+        """The value that holds if the key isn't given, as text for the documents. "" if there is
+        none."""
         if self.usual is not None:
             return "" if self.usual == "none" else self.usual
         if isinstance(self.default, (bool, int, float)):
@@ -64,22 +73,25 @@ class Key:
 
 def key(default: object, values: str, help_: str,
         check: Callable[[str, object], object] | None = None, **more: Any) -> Any:
-    """Return a field of a dataclass that is a key.
+    """Return a field of a dataclass that is a key of a batch.
 
     Args:
         default: value if the key isn't given.
-        values: Key.values.
-        help_: Key.help.
-        check: Key.check.
-        more: other fields of Key.
+        values: possible values, as text for the documents.
+        help_: effect of the key, as text for the documents.
+        check: function (name of the key, given value) -> converted value.
+        more: other fields of Key, by name.
     """
     row = Key(values, help_, check, default=default, **more)
     return field(default=default, metadata={"key": row})
 
 
 def with_or_without(name: str) -> Callable[[str], str]:
-    """Return a Key.format for a switch called `name`: "with NAME", "no NAME", or the name and the
-    value if the value is neither on nor off."""
+    """Return a function for Key.format: it turns the value of a switch into "with NAME" or "no
+    NAME". A value that is neither on nor off becomes "NAME VALUE".
+
+    name: name of the switch for readers.
+    """
     def text(value: str) -> str:
         on = switch(value)
         return f"{name} {value}" if on is None else f"{'with' if on else 'no'} {name}"
@@ -89,92 +101,123 @@ def with_or_without(name: str) -> Callable[[str], str]:
 
 @dataclass(frozen=True)
 class Record:
-    """Base class of records of settings, whose fields are keys. Parts add their own."""
+    """Base class of records of settings, whose fields are keys. Parts add their own.
 
-    # Heading of the record's table in the documents.
+    Attributes:
+        heading: heading of the record's table in the documents.
+    """
+
     heading: ClassVar[str]
 
     @classmethod
     def rows(cls) -> Mapping[str, Key]:
-        """Return name -> Key of the record's fields."""
-        return {one.name: one.metadata["key"] for one in fields(cls)}
+        """Return a Key for each field of the record, by the field's name."""
+        return {record_field.name: record_field.metadata["key"] for record_field in fields(cls)}
 
     @classmethod
     def read(cls, settings: Settings) -> Self:
-        """Check and convert settings of a batch or command line into this record. Keys of other
-        records are ignored.
+        """Check and convert settings of a batch or command line into this record.
+
+        settings: key -> given value, text or already converted. Keys of other records are ignored.
+        None and "" count as not given.
 
         Raises ConfigError that names the key and the value.
         """
-        return cls(**dict(_values(cls, settings)))
+        return cls(**dict(_checked_values(cls, settings)))
 
     @property
     def is_there(self) -> bool:
-        """True if any field differs from its default."""
+        """True if any field differs from its default, which means that the user uses what the
+        record describes."""
         return bool(self.differing())
 
     @property
     def replaces_modem(self) -> bool:
-        """True if the record's model replaces the modem."""
+        """True if the record's model takes the modem's place in the path. False unless a subclass
+        overrides it."""
         return False
 
     @property
     def only_in_lab(self) -> str:
-        """Why a testbed in real time can't have these settings, with {testbed} in place of its
-        name. "" if it can."""
+        """The reason why a testbed in real time can't have these settings, with {testbed} in place
+        of the testbed's name. "" if it can, which is the default."""
         return ""
 
     @property
     def timer_latency_ns(self) -> int:
-        """Delay in ns of the timers of qdiscs, with which the lab's kernel is booted."""
+        """Extra delay in ns of the timers of qdiscs, with which the lab's kernel is booted. 0
+        unless a subclass overrides it."""
         return 0
 
     @property
     def router_has_cards(self) -> bool:
         """True if the router has modelled network cards and a processor, whose counters are
-        sampled."""
+        sampled. False unless a subclass overrides it."""
         return False
 
     def not_with_topology(self) -> Mapping[str, bool]:
-        """Return setting -> whether it is given, for settings that can't be combined with a
-        topology."""
+        """Return a mapping for the settings of this record that can't be combined with a topology:
+        name of the setting for the message -> True if it is given. Empty unless a subclass
+        overrides it."""
         return {}
 
     def described(self) -> Mapping[str, object]:
-        """Return a description of the record for the data file, in addition to its keys."""
+        """Return further metadata that describe the record's models for the data file, by name, in
+        addition to the keys. Empty unless a subclass overrides it."""
         return {}
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
         """Raise ConfigError if the record's values can't be combined, with each other or with other
-        records of `scenario`."""
+        records. The default accepts everything.
+
+        scenario: the Scenario of which this record is a part.
+        """
 
     def differing(self) -> dict[str, object]:
-        """Return name -> value of the fields that differ from their defaults."""
-        return {one.name: value for one in fields(self)
-                if (value := getattr(self, one.name)) != one.default}
+        """Return the values of the fields that differ from their defaults, by key."""
+        return {record_field.name: value for record_field in fields(self)
+                if (value := getattr(self, record_field.name)) != record_field.default}
 
 
-def _values(cls: type[Record], settings: Settings) -> Iterator[tuple[str, object]]:
-    """Yield name and checked value of each field of a record. Raises ConfigError."""
-    for one in fields(cls):
-        row: Key = one.metadata["key"]
-        with about(one.name):
-            yield one.name, _value(row, one, settings)
+def _checked_values(cls: type[Record], settings: Settings) -> Iterator[tuple[str, object]]:
+    """Yield the name and the checked value of each field of a record. A key that isn't given yields
+    its default.
+
+    Raises ConfigError that names the key.
+    """
+    for record_field in fields(cls):
+        row: Key = record_field.metadata["key"]
+        with about(record_field.name):
+            yield record_field.name, _checked_value(row, record_field, settings)
 
 
-def _value(row: Key, one: Field[Any], settings: Settings) -> object:
-    """Return the checked value of a key, its default if it isn't given. Raises ConfigError."""
+def _checked_value(row: Key, record_field: Field[Any], settings: Settings) -> object:
+    """Return the checked and converted value of a key, the field's default if the key isn't given.
+    Raises ConfigError.
+
+    Args:
+        row: the properties of the key.
+        record_field: the field of the record.
+        settings: all given settings, by key.
+    """
     if row.reader:
-        return row.reader(one.name, settings)
-    assert row.check, f"{one.name} has neither check nor reader"
-    _, value = named_value(one.name, row.both, settings)
-    return one.default if value is None else row.check(one.name, value)
+        return row.reader(record_field.name, settings)
+    assert row.check, f"{record_field.name} has neither check nor reader"
+    _, value = named_value(record_field.name, row.both, settings)
+    return record_field.default if value is None else row.check(record_field.name, value)
 
 
 def named_value(name: str, both: str, settings: Settings) -> tuple[str, object]:
-    """Return the name by which a key is given, `name` or `both` (for both directions), and its
-    value. The value is None if it isn't given or empty."""
-    for one in (name, both):
-        if settings.get(one) not in (None, ""):
-            return one, settings[one]
+    """Return the key by which a value is given, and the value.
+
+    Args:
+        name: the key for one direction, which has precedence.
+        both: the key for both directions, "" if there is none.
+        settings: all given settings, by key.
+
+    If neither key is given, or both are empty, the result is `name` and None.
+    """
+    for given_name in (name, both):
+        if settings.get(given_name) not in (None, ""):
+            return given_name, settings[given_name]
     return name, None

@@ -37,9 +37,13 @@ SEE = "; see docs/reference/keys.md"
 
 
 def refuse_unknown_scenario_keys(where: str, names: Iterable[str]) -> None:
-    """Raise ConfigError for the first name that is no key of a scenario, with the most similar key.
+    """Raise ConfigError for the first name that is no key of a scenario. The message has the most
+    similar key.
 
-    where: place of the names, for the message.
+    Args:
+        where: place of the names, such as a section of the batch, with which the message begins.
+        names: names of keys. Names that begin with a prefix of parameters, such as `aqm_`, are
+            accepted here, because the records check them.
     """
     for name in names:
         if name not in SCENARIO_KEYS and not name.startswith(PARAMETER_PREFIXES):
@@ -48,9 +52,10 @@ def refuse_unknown_scenario_keys(where: str, names: Iterable[str]) -> None:
 
 
 def refuse_unknown_parameters(where: str, names: Iterable[str]) -> None:
-    """Raise ConfigError for the first name that is no test parameter of this package's tests.
+    """Raise ConfigError for the first name that is no known test parameter
+    (flent_settings.TEST_PARAMETERS).
 
-    where: place of the names, for the message.
+    where: place of the names, such as a section of the batch, with which the message begins.
     """
     for name in names:
         if name not in TEST_PARAMETERS:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parses models of the form NAME+PARAMETER=VALUE+…, and writes a device's line for a kernel
-module."""
+"""Parses NAME+PARAMETER=VALUE+… into a model, and formats a device's line for a kernel module."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ Model = TypeVar("Model")
 
 def parse_words(key: str, text: str, models: Mapping[str, Model],
                 bounds: Mapping[str, tuple[float, float]]) -> Model:
-    """Parse `NAME+PARAMETER=VALUE+…` into the model NAME with changed parameters.
+    """Parse `NAME+PARAMETER=VALUE+…` into a copy of the model NAME with changed parameters.
 
     Args:
         key: the key of the batch, for messages.
@@ -25,7 +24,8 @@ def parse_words(key: str, text: str, models: Mapping[str, Model],
         models: name -> model, a dataclass.
         bounds: parameter -> least and greatest value. All parameters are numbers.
 
-    Raises ConfigError if a name is unknown, given twice, or a value is out of range.
+    Raises ConfigError if a name is unknown, a parameter is given twice, or its value is out of
+    range.
     """
     name, *changes = text.split("+")
     if name not in models:
@@ -51,6 +51,11 @@ def parse_words(key: str, text: str, models: Mapping[str, Model],
 
 
 def device_line(device: str, values: Mapping[str, int | str]) -> str:
-    """Return a device's line for a parameter of the lab's kernel modules: the device's name, and
-    NAME=VALUE for each value that is neither 0 nor empty."""
+    """Return the line that configures a network device in a parameter of the lab's kernel modules:
+    "DEVICE NAME=VALUE …". Values that are 0 or empty are left out.
+
+    Args:
+        device: name of the network device.
+        values: name of the module's setting -> value.
+    """
     return " ".join([device, *(f"{name}={value}" for name, value in values.items() if value)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The programs and servers that a run needs: those of its test's tool and of its cross traffic."""
+"""Computes the programs and servers that a run needs, from its test, scenario and cross traffic."""
 
 from __future__ import annotations
 
@@ -14,21 +14,30 @@ from flent_aqm.tools.table import SERVERS, TOOLS, tool_of
 
 @dataclass(frozen=True)
 class Needs:
-    """Requirements of a test."""
+    """Requirements of a test.
 
-    # Names of programs and Python modules, of client and server.
+    Attributes:
+        tools: names of programs and Python modules that client and server need.
+        servers: names in tools/table.SERVERS of the servers to start. Others aren't started,
+            because each costs time.
+    """
+
     tools: tuple[str, ...]
-    # Names of the servers to start, in tools/table.py. Servers that aren't needed aren't started,
-    # because each costs time.
     servers: tuple[str, ...]
 
 
 # Requirements of unknown tests, which may use any of these servers.
-_ALL = Needs((), ("irtt", "iperf3", "netserver", "ndt7-cleartext"))
+_OF_UNKNOWN_TESTS = Needs((), ("irtt", "iperf3", "netserver", "ndt7-cleartext"))
 
 
 def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, object]) -> Needs:
-    """Return the requirements of one run, including those of its scenario and test parameters."""
+    """Return the requirements of one run.
+
+    Args:
+        test_name: name of the test definition.
+        scenario: the run's scenario, which has the cross traffic and the kind of NDT7 server.
+        parameters: the run's test parameters.
+    """
     needs = _needs_of_test(
         test_name, {**parameters, "ndt7_server": scenario.hosts.ndt7_server})
     if kind := kind_of(scenario.hosts.cross_traffic):
@@ -38,7 +47,8 @@ def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, ob
 
 
 def refuse_servers_behind_ssh(needs: Needs, scenario: Scenario) -> None:
-    """Raise ConfigError if server_testbed would have to start a server that it can't start."""
+    """Raise ConfigError if the key server_testbed is given, but flent-aqm can't start one of the
+    needed servers on another machine."""
     for name in needs.servers if scenario.lab.server_testbed else ():
         if not SERVERS[name].behind_ssh:
             kind = kind_of(scenario.hosts.cross_traffic)
@@ -52,7 +62,11 @@ def refuse_servers_behind_ssh(needs: Needs, scenario: Scenario) -> None:
 
 
 def _needs_of_test(test_name: str, settings: Mapping[str, object]) -> Needs:
-    """Return the requirements of a test. settings: test parameters and the key `ndt7_server`."""
+    """Return the requirements of a test without its cross traffic. A test that isn't in the tools'
+    table may need any of the common servers.
+
+    settings: the test parameters, and the key `ndt7_server`.
+    """
     if tool := tool_of(test_name):
         server = tool.server_of(settings)
         # The client needs the server's Python module as well.
@@ -64,4 +78,4 @@ def _needs_of_test(test_name: str, settings: Mapping[str, object]) -> Needs:
             if test_name.startswith(tests.prefix):
                 return Needs(tool.program_names(settings),
                              tuple(server.name for server in tests.servers))
-    return _ALL
+    return _OF_UNKNOWN_TESTS

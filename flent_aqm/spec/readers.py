@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Functions that check and convert the value of a key.
+"""Checks and converts values of keys, with a function for each form of value.
 
-Each takes the key's name and the given value. Each raises ConfigError with the key, the value and
-what is expected.
+Each function takes the key's name, which is for messages, and the given value. Each raises
+ConfigError with the key, the value and what is expected.
 """
 
 from __future__ import annotations
@@ -24,15 +24,18 @@ _MOST_COMMAND = 4096
 
 
 def one_of(key: str, value: object, choices: Collection[str]) -> str:
-    """Return the value if it is one of `choices`. Raises ConfigError with the most similar
-    choice."""
+    """Return the value as text if it is one of `choices`. Raises ConfigError, with the most similar
+    choice, otherwise."""
     if value not in choices:
         raise ConfigError(f"{key}: {unknown_value(str(value), choices)}")
     return str(value)
 
 
 def number(key: str, value: object, unit: str) -> float:
-    """Return a finite number. `unit` is for the message. Raises ConfigError."""
+    """Return a finite number, as float. Raises ConfigError if the value isn't one.
+
+    unit: name of the unit, for the message.
+    """
     try:
         if isinstance(value, bool):
             raise ValueError
@@ -63,7 +66,8 @@ def delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> fl
 
 
 def whole(key: str, value: object, low: int, high: int) -> int:
-    """Return a whole number from `low` to `high`. Raises ConfigError."""
+    """Return a whole number from `low` to `high`, both included. True and False count as 1 and 0.
+    Raises ConfigError."""
     # Flent turns 1 and 0 into True and False.
     text = str(int(value)) if isinstance(value, bool) else str(value)
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not low <= int(text) <= high:
@@ -77,7 +81,8 @@ def packets(key: str, value: object) -> int:
 
 
 def flag(key: str, value: object) -> bool:
-    """Return True or False for any word that Flent takes for a switch. Raises ConfigError."""
+    """Return True or False for one of the words for a switch (base/switch.py), such as yes or 0.
+    Raises ConfigError for other values."""
     on = switch(value)
     if on is None:
         raise ConfigError(f"{key}: {value!r} is neither yes nor no; give one of the two")
@@ -85,8 +90,8 @@ def flag(key: str, value: object) -> bool:
 
 
 def command(key: str, value: object) -> str:
-    """Return a command line for a shell. Raises ConfigError if it is empty, too long, has control
-    characters or unbalanced quotes."""
+    """Return a command line for a shell, stripped of blanks at both ends. Raises ConfigError if it
+    is empty, longer than 4096 characters, or has control characters or unbalanced quotes."""
     text = str(value).strip()
     try:
         words = shlex.split(text)
@@ -100,7 +105,8 @@ def command(key: str, value: object) -> str:
 
 
 def device(key: str, value: object) -> str:
-    """Return the name of a network device. Raises ConfigError for an invalid name."""
+    """Return the name of a network device. Raises ConfigError if it has other characters than
+    letters, digits and _ . @ -, or more than 15."""
     text = str(value)
     if not _DEVICE.fullmatch(text):
         raise ConfigError(f"{key}: {text!r} is not a valid name of a network device, such as "
@@ -118,8 +124,8 @@ def server(key: str, value: object) -> str:
 
 
 def testbed(key: str, value: object) -> str:
-    """Return `virtual`, `netns` or a router's address ssh://[user@]router[:port]. Raises
-    ConfigError."""
+    """Return the testbed: `virtual`, `netns`, or a router's address ssh://[user@]router[:port].
+    Raises ConfigError for another value."""
     text = str(value)
     if text in ("virtual", "netns") or _SSH.fullmatch(text):
         return text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The record Scenario: all requested settings of the testbed for one run, checked and immutable.
+"""Defines Scenario: all requested settings of the testbed for one run, checked and immutable.
 
 Batch files, command lines and data files contain text. All other modules work with a Scenario, so a
 wrong value is found before anything starts.
@@ -30,14 +30,17 @@ _OF_PARTS: Mapping[str, type[Record]] = {
 
 @dataclass(frozen=True)
 class Scenario:
-    """Requested settings of the testbed for one run. Each field of a record in it is a key of a
-    batch."""
+    """Requested settings of the testbed for one run, grouped in records. Each field of a record is
+    a key of a batch.
+
+    Attributes:
+        of_parts: records that parts of the package add, in the order of the records' names.
+    """
 
     lab: Lab = Lab()
     router: Router = Router()
     path: Path = Path()
     hosts: Hosts = Hosts()
-    # Records that parts add, in the order of their names.
     of_parts: tuple[Record, ...] = tuple(kind() for kind in _OF_PARTS.values())
 
     @property
@@ -47,55 +50,62 @@ class Scenario:
 
     @property
     def replaces_modem(self) -> bool:
-        """True if a part's model replaces the modem."""
+        """True if the model of a part, such as a cellular link, takes the modem's place."""
         return any(record.replaces_modem for record in self.of_parts)
 
     @property
     def router_has_cards(self) -> bool:
-        """True if the router's model has network cards and a processor."""
+        """True if the router has modelled network cards and a processor, whose counters are
+        sampled."""
         return any(record.router_has_cards for record in self.of_parts)
 
     def record(self, name: str) -> Any:
-        """Return the record with this name, such as "router", or the name of a part's record."""
+        """Return a record of the scenario. Raises AttributeError for an unknown name.
+
+        name: "lab", "router", "path", "hosts", or the name of a record that a part adds.
+        """
         if name in _OF_PARTS:
             return self.of_parts[list(_OF_PARTS).index(name)]
         return getattr(self, name)
 
     def described(self) -> dict[str, object]:
-        """Return descriptions of the models for the data file, in addition to their keys."""
+        """Return further metadata that describe the models in use for the data file, by name, in
+        addition to the keys."""
         return {name: value for record in self._records()
                 for name, value in record.described().items()}
 
     def as_dict(self) -> dict[str, object]:
-        """Return all settings by key in a form that JSON can hold. Defaults are included, so that a
-        data file keeps its meaning when a later version changes them."""
-        return _fit_for_json({one.name: getattr(record, one.name)
-                              for record in self._records() for one in fields(record)})
+        """Return all settings by key, in a form that JSON can hold. Parameters of queues are
+        mappings, name -> text. Defaults are included, so that a data file keeps its meaning when a
+        later version changes them."""
+        return _fit_for_json({record_field.name: getattr(record, record_field.name)
+                              for record in self._records() for record_field in fields(record)})
 
     def differing(self) -> dict[str, object]:
-        """Return the settings that differ from their defaults, in a form that JSON can hold."""
+        """Return the settings that differ from their defaults, by key, in the form of as_dict()."""
         return _fit_for_json({name: value for record in self._records()
                               for name, value in record.differing().items()})
 
     def identity(self) -> dict[str, object]:
-        """Return the settings that distinguish this run from others, from which its seed is
-        derived.
+        """Return the settings, by key, that distinguish this run from others. The run's seed is
+        derived from them.
 
-        Defaults are left out, so that a new key doesn't change the seeds of runs without it. Of
-        files, only the name counts, not the folder.
+        Defaults are left out, so that a new key doesn't change the seeds of runs without it. Of a
+        file's path, only the file's name counts, not the folder.
         """
         values = self.differing()
         return values | {key: os.path.basename(str(value)) for key, value in values.items()
                          if KEYS[key].is_file}
 
     def as_json(self) -> str:
-        """Return the scenario as one line of JSON, the form in which a run's tools get it."""
+        """Return the settings that differ from their defaults as one line of JSON. Programs of the
+        run get the scenario in this form."""
         return json_text(self.differing())
 
     @classmethod
     def from_json(cls, text: str) -> Scenario:
-        """Return the scenario from the result of as_json(). Raises ConfigError if the text isn't
-        valid."""
+        """Return the scenario from the result of as_json(). Raises ConfigError if the text isn't a
+        JSON object, or if a value in it isn't valid."""
         try:
             settings = json.loads(text)
         except ValueError:
@@ -108,38 +118,47 @@ class Scenario:
     def from_settings(cls, settings: Mapping[str, object]) -> Scenario:
         """Check and convert settings from a batch, command line or data file.
 
-        Keys are those of the records, keys for both directions such as `rate_mbps`, `aqm_NAME` for
-        a parameter of the AQM, and `router_NAME` for a parameter of the router's model. Other keys
-        are ignored. Raises ConfigError that names the key and the value.
+        settings: key -> given value. Keys are those of the records, keys for both directions such
+        as `rate_mbps`, `aqm_NAME` for a parameter of the AQM, and `router_NAME` for a parameter of
+        the router's model. Other keys are ignored.
+
+        Raises ConfigError that names the key and the value, also for values that can't be combined.
         """
         records: dict[str, Any] = {name: kind.read(settings) for name, kind in RECORDS.items()}
-        scenario = cls._of(records)
+        scenario = cls._from_records(records)
         scenario._refuse_odd_pairs()
         return scenario
 
     def but(self, **changes: object) -> Scenario:
-        """Return the scenario with changed values, given by key. The values aren't checked. Raises
-        TypeError for an unknown key."""
+        """Return a copy of the scenario with some values changed. They aren't checked. Raises
+        TypeError for an unknown key.
+
+        changes: new values, by key.
+        """
         changed: dict[str, Any] = {}
         for name, kind in RECORDS.items():
             own: dict[str, Any] = {key: changes.pop(key) for key in kind.rows() if key in changes}
             changed[name] = replace(self.record(name), **own) if own else self.record(name)
         if changes:
             raise TypeError(f"no such key: {', '.join(changes)}")
-        return self._of(changed)
+        return self._from_records(changed)
 
     @classmethod
-    def _of(cls, records: Mapping[str, Any]) -> Scenario:
-        """Return the scenario that consists of these records, given by name."""
+    def _from_records(cls, records: Mapping[str, Any]) -> Scenario:
+        """Return the scenario that consists of these records.
+
+        records: all names of RECORDS -> record.
+        """
         return cls(**{name: record for name, record in records.items() if name not in _OF_PARTS},
                    of_parts=tuple(records[name] for name in _OF_PARTS))
 
     def _records(self) -> Iterator[Record]:
-        """Iterate over all records."""
+        """Return an iterator over all records, those of parts last."""
         return (self.record(name) for name in RECORDS)
 
     def _refuse_odd_pairs(self) -> None:
-        """Raise ConfigError for settings that are valid alone but can't be combined."""
+        """Raise ConfigError for settings that are valid alone but can't be combined: those that a
+        record refuses, a modem in one direction only, and those that the topology excludes."""
         for record in self._records():
             record.refuse_odd_pairs(self)
         path = self.path
@@ -164,16 +183,19 @@ KEYS: Mapping[str, Key] = {name: row for kind in RECORDS.values()
 
 
 def _fit_for_json(values: Mapping[str, object]) -> dict[str, object]:
-    """Return values in a form that JSON can hold: parameters of queues become mappings."""
+    """Return a copy of settings in a form that JSON can hold: parameters of queues, which are
+    tuples of pairs, become mappings."""
     return {key: dict(value) if isinstance(value, tuple) else value
             for key, value in values.items()}
 
 
 def scenario_in_namespace() -> Scenario | None:
     """Return the scenario of the run that this process belongs to, if its router is a network
-    namespace of this machine. Otherwise return None.
+    namespace of this machine (testbed virtual or netns). Otherwise, and outside of a run, return
+    None.
 
-    In that case tools can read the router's queues and change its rate during a test.
+    In such a namespace, tools can read the router's queues and change its rate during a test.
+    Raises ConfigError if the environment variable with the scenario isn't valid.
     """
     text = os.environ.get(environment.SCENARIO)
     scenario = None if text is None else Scenario.from_json(text)

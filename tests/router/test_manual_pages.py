@@ -16,7 +16,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import find_cached
-from flent_aqm.spec.queues.shapers import NOT_SAID, SAID_BY, SHAPER_PARAMETERS
+from flent_aqm.spec.queues.shapers import KEYS_FOR_WORDS, NOT_SETTABLE, SHAPER_PARAMETERS
 from flent_aqm.spec.queues.table import OF_KIND, QUEUES
 from flent_aqm.spec.scenario import Scenario
 
@@ -84,7 +84,7 @@ def said(kind: str) -> set[str]:
     """Return the words that a batch can give, or that a table says why not."""
     parameters = (OF_KIND[kind].parameters if kind in OF_KIND
                   else SHAPER_PARAMETERS.get(kind, {}))
-    return {kind, *SAID_BY.get(kind, {}), *NOT_SAID.get(kind, {}),
+    return {kind, *KEYS_FOR_WORDS.get(kind, {}), *NOT_SETTABLE.get(kind, {}),
             *(word for name, one in parameters.items()
               for word in (one.tc_name(name), *one.tc_switches()))}
 
@@ -110,12 +110,12 @@ def test_each_word_of_tcs_usage_can_be_given(kind: str) -> None:
 
 def test_words_that_are_told_of_are_no_parameters() -> None:
     """Each is in one table only."""
-    for kind in {*SAID_BY, *NOT_SAID}:
+    for kind in {*KEYS_FOR_WORDS, *NOT_SETTABLE}:
         parameters = (OF_KIND[kind].parameters if kind in OF_KIND
                       else SHAPER_PARAMETERS.get(kind, {}))
         own = {word for name, one in parameters.items()
                for word in (one.tc_name(name), *one.tc_switches())}
-        assert not own & ({*SAID_BY.get(kind, {})} | {*NOT_SAID.get(kind, {})})
+        assert not own & ({*KEYS_FOR_WORDS.get(kind, {})} | {*NOT_SETTABLE.get(kind, {})})
 
 
 @pytest.mark.parametrize(("settings", "message"), [

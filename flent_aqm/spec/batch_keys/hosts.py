@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys of the hosts: TCP, NDT7 server, network card, cross traffic."""
+"""Defines the keys of the hosts: TCP, NDT7 server, network card, cross traffic."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from flent_aqm.spec.key import Record, key, with_or_without
 from flent_aqm.spec.readers import flag, one_of, whole
 
 
-def _tcp_ecn(name: str, value: object) -> bool | str:
-    """Return True, False or ACCECN. Raises ConfigError for another value."""
+def _read_tcp_ecn(name: str, value: object) -> bool | str:
+    """Return True, False or ACCECN. Raises ConfigError for another value.
+
+    name: name of the key, for the message.
+    """
     if value == defaults.ACCECN:
         return defaults.ACCECN
     on = switch(value)
@@ -27,18 +30,24 @@ def _tcp_ecn(name: str, value: object) -> bool | str:
 
 @dataclass(frozen=True)
 class Hosts(Record):
-    """Settings of client and server, and of other traffic."""
+    """Settings of client and server, and of other traffic.
+
+    Attributes:
+        cross_traffic: False for none, True for bulk, or the name of another kind.
+        tcp_ecn: False or True for ECN as in RFC 3168, or "accecn".
+        host_moderation_us: least time between two receive interrupts of a host's network card, in
+            µs.
+    """
 
     heading = "Hosts and traffic"
 
-    # False, True for bulk, or another kind's name.
     cross_traffic: bool | str = key(
         False, "0; 1 or `bulk`; `call`, `video`, `web`, `quic`",
         "[other traffic](tools.md#cross-traffic) on the line", parse_cross_traffic,
         label="cross traffic", heading="cross", format=with_or_without("cross traffic"))
     tcp_ecn: bool | str = key(False, "0, 1, `accecn`",
                               "hosts request ECN (1), or accurate ECN (RFC 9768), for "
-                              "TCP", _tcp_ecn)
+                              "TCP", _read_tcp_ecn)
     ndt7_server: str = key("own", "`own`, `mlab`", "NDT7 server: this package's own, or M-Lab's",
                            partial(one_of, choices=defaults.NDT7_SERVERS))
     ndt7_cc: str = key("bbr", "`bbr`, `cubic`, `reno`", "congestion control of this package's "
@@ -54,8 +63,11 @@ class Hosts(Record):
                          "enter the router's queue whole", flag)
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError if ndt7_cc is given for an NDT7 server that this package doesn't
-        start."""
+        """Raise ConfigError if ndt7_cc differs from its default and the NDT7 server is not started
+        by this package: M-Lab's, or a server of a testbed behind ssh.
+
+        scenario: the Scenario of which this record is a part.
+        """
         if self.ndt7_cc == self.__class__.ndt7_cc:
             return
         if self.ndt7_server != "own":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys of the testbed."""
+"""Defines the keys of the testbed: virtual lab, namespaces or ssh, kernel, seed, devices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flent_aqm.spec.readers import device, seed, server, testbed
 
 @dataclass(frozen=True)
 class Lab(Record):
-    """The testbed of a run: the virtual lab, network namespaces, or a router behind ssh."""
+    """Settings of a run's testbed: the virtual lab, network namespaces, or a router behind ssh."""
 
     heading = "Where"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys of the path between client and server: delays, a modem, the topology."""
+"""Defines the keys of the path between client and server: delays, a modem, the topology."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ _DELAY = "0 to 604800000"
 _far = partial(delay, most_ms=defaults.MAX_FAR_DELAY_MS)
 
 
-def _topology(name: str, value: object) -> str:
-    """Return the topology in canonical form. Raises ConfigError."""
+def _read_topology(name: str, value: object) -> str:
+    """Return the value of the key `topology` in canonical form. Raises ConfigError.
+
+    name: name of the key, for the message.
+    """
     if value == DUMBBELL:
         return DUMBBELL
     # Imported here, because topology.py imports this module.
@@ -33,7 +36,16 @@ _each_modem: Any = partial(key, None, "0.064 to 40000", "a modem behind the rout
 
 @dataclass(frozen=True)
 class Path(Record):
-    """Settings of the path between client and server."""
+    """Settings of the path between client and server.
+
+    Attributes:
+        reorder_ms: greatest random delay of a packet in ms. Packets overtake each other, as netem
+            draws a delay for each.
+        modem_down_mbps: rate of the modem between router and server, in Mbit/s. Its queues are
+            drop-tail. None without a modem.
+        modem_up_mbps: as modem_down_mbps, for the upload.
+        topology: canonical text of the network, "dumbbell" for client, router and server.
+    """
 
     heading = "The line"
 
@@ -44,11 +56,9 @@ class Path(Record):
     dest2_delay_ms: float | None = key(None, _DELAY, "adds a second server `dest2`, whose "
                                                      "round-trip delay is longer by this",
                                        _far, unit="ms", usual="none")
-    # Packets overtake each other, as netem draws a delay for each.
     reorder_ms: float = key(0.0, "0 to 1000", "random delay of each packet at each server, up to "
                             "this, in both directions: packets overtake each other",
                             partial(delay, most_ms=1000), unit="ms")
-    # A modem with drop-tail queues between router and server. None: there is no modem.
     modem_down_mbps: float | None = _each_modem()
     modem_up_mbps: float | None = _each_modem()
     modem_down_buffer_ms: float = key(
@@ -59,20 +69,30 @@ class Path(Record):
         defaults.MODEM_BUFFER_MS, "0 to 10000", "length of the modem's drop-tail queue for the "
                                                 "upload", delay, unit="ms")
     topology: str = key(DUMBBELL, "`clients:N`, `parking_lot:N`, `subscribers:N`, file, links",
-                        "the network of hosts and routers: [topologies](../topology.md)", _topology)
+                        "the network of hosts and routers: [topologies](../topology.md)",
+                        _read_topology)
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError if reorder_ms is given with a delay that netem doesn't make."""
+        """Raise ConfigError if reorder_ms is given with a delay above MAX_DELAY_MS, which netem
+        doesn't make.
+
+        scenario: the Scenario of which this record is a part.
+        """
         if self.reorder_ms and max(self.base_delay_ms,
                                    self.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
             raise ConfigError(f"reorder_ms: {self.reorder_ms:g} needs a base delay of at most "
                               f"{defaults.MAX_DELAY_MS:g} ms", "reorder_ms")
 
-    def modem_mbps(self, role: str) -> float | None:
-        """Return the modem's rate in the direction `role` ("down" or "up"), in Mbit/s. None: no
-        modem."""
-        return self.modem_up_mbps if role == "up" else self.modem_down_mbps
+    def modem_mbps(self, direction: str) -> float | None:
+        """Return the modem's rate in Mbit/s, None if there is no modem.
 
-    def modem_buffer_ms(self, role: str) -> float:
-        """Return the size of the modem's buffer in the direction `role` ("down" or "up"), in ms."""
-        return self.modem_up_buffer_ms if role == "up" else self.modem_down_buffer_ms
+        direction: "down" or "up".
+        """
+        return self.modem_up_mbps if direction == "up" else self.modem_down_mbps
+
+    def modem_buffer_ms(self, direction: str) -> float:
+        """Return the size of the modem's buffer as time at its rate, in ms.
+
+        direction: "down" or "up".
+        """
+        return self.modem_up_buffer_ms if direction == "up" else self.modem_down_buffer_ms

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys of the router: its queue, and the shaper above it."""
+"""Defines the keys of the router: its queue, and the shaper above it."""
 
 from __future__ import annotations
 
@@ -29,42 +29,63 @@ _OWN_SHAPER = ("cake", "cake_mq")
 _USUAL_MBPS = 100.0
 
 
-def _aqm(key: str, value: object, settings: Settings) -> str:
-    """Return the name of an AQM in the table of queues. With a kernel of the user's, return any
-    valid name, which is looked up in that kernel later. Raises ConfigError."""
+def _check_aqm(key: str, value: object, settings: Settings) -> str:
+    """Return the name of an AQM in the table of queues. With a kernel that the user built, other
+    valid names of qdiscs are returned, too. They are looked up in that kernel later.
+
+    Args:
+        key: "aqm" or "up_aqm", for the message.
+        value: the given name.
+        settings: all given settings, of which `kernel` is used.
+
+    Raises ConfigError for an unknown name.
+    """
     if parse_kernel("kernel", settings.get("kernel") or STOCK) != STOCK and is_external(str(value)):
         return str(value)
     return one_of(key, value, tuple(QUEUES))
 
 
 def _read_aqm(key: str, settings: Settings) -> str:
-    """Return the download's AQM. Raises ConfigError."""
-    return _aqm(key, settings.get(key) or "no_aqm", settings)
+    """Return the download's AQM, "no_aqm" if none is given. Raises ConfigError.
+
+    Args:
+        key: "aqm".
+        settings: all given settings.
+    """
+    return _check_aqm(key, settings.get(key) or "no_aqm", settings)
 
 
 def _read_up_aqm(key: str, settings: Settings) -> str | None:
-    """Return the upload's AQM. If only parameters of it are given, it is that of the download. None
-    if neither is given. Raises ConfigError."""
+    """Return the upload's AQM. If only parameters of it are given, it is the download's. None if
+    neither is given, which means that the upload has the download's AQM with the same parameters.
+    Raises ConfigError.
+
+    Args:
+        key: "up_aqm".
+        settings: all given settings.
+    """
     if settings.get(key):
-        return _aqm(key, settings[key], settings)
+        return _check_aqm(key, settings[key], settings)
     own = any(name.startswith("up_aqm_") and value for name, value in settings.items())
     return _read_aqm("aqm", settings) if own else None
 
 
 def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
-    """Return the given parameters, name -> text, from keys PREFIX_NAME and from a mapping under
-    `key` (the form of as_dict()).
+    """Return the given parameters of a queue or shaper, name -> text. They come from keys
+    PREFIX_NAME, and from a mapping under the key PREFIX_parameters, the form of Scenario.as_dict().
 
-    key: PREFIX_parameters.
+    Args:
+        key: PREFIX_parameters, such as "aqm_parameters".
+        settings: all given settings. Parameters with the value "" are left out.
 
     Raises ConfigError if the value of `key` isn't a mapping.
     """
     prefix = key.removesuffix("parameters")
-    whole_ = settings.get(key) or {}
-    if not isinstance(whole_, Mapping):
-        raise ConfigError(f"{key}: {str(whole_)[:60]!r} is not a set of parameters; give each "
+    as_mapping = settings.get(key) or {}
+    if not isinstance(as_mapping, Mapping):
+        raise ConfigError(f"{key}: {str(as_mapping)[:60]!r} is not a set of parameters; give each "
                           f"parameter as {prefix}NAME = value", key)
-    requested = {str(name): value for name, value in whole_.items()}
+    requested = {str(name): value for name, value in as_mapping.items()}
     # Empty values of a batch count as not given.
     requested |= {name[len(prefix):]: value for name, value in settings.items()
                   if name.startswith(prefix) and name != key and value != ""}
@@ -74,16 +95,25 @@ def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
 
 
 def _read_shaper_parameters(key: str, settings: Settings) -> Parameters:
-    """Return the shaper's parameters, checked and sorted. Raises ConfigError."""
+    """Return the shaper's parameters as pairs (name, text), checked, and sorted by name. Raises
+    ConfigError.
+
+    Args:
+        key: "shaper_parameters".
+        settings: all given settings.
+    """
     shaper = str(settings.get("shaper") or defaults.SHAPERS[0])
     return tuple(sorted((name, check_shaper_parameter(shaper, name, text))
                         for name, text in _given_parameters(key, settings).items()))
 
 
 def _read_parameters(key: str, settings: Settings) -> Parameters:
-    """Return the parameters of the AQM of one direction, checked and sorted. Raises ConfigError.
+    """Return the parameters of one direction's AQM as pairs (name, text), checked, and sorted by
+    name. Empty if the direction has no AQM of its own. Raises ConfigError.
 
-    key: "aqm_parameters" or "up_aqm_parameters".
+    Args:
+        key: "aqm_parameters" or "up_aqm_parameters".
+        settings: all given settings.
     """
     prefix = key.removesuffix("parameters")
     read = _read_up_aqm if prefix == "up_aqm_" else _read_aqm
@@ -92,19 +122,26 @@ def _read_parameters(key: str, settings: Settings) -> Parameters:
         return ()
     requested = _given_parameters(key, settings)
     if OPTIONS in requested and not queue_of(aqm).external:
-        in_words = from_tc_words(aqm, f"{prefix}{OPTIONS}", requested.pop(OPTIONS))
-        for name in in_words.keys() & requested.keys():
+        from_options = from_tc_words(aqm, f"{prefix}{OPTIONS}", requested.pop(OPTIONS))
+        for name in from_options.keys() & requested.keys():
             raise ConfigError(f"{prefix}{name}: given twice, here and in {prefix}{OPTIONS}; "
                               "leave one of them out",
                               f"{prefix}{name}")
-        requested |= in_words
+        requested |= from_options
     return tuple(sorted((name, check_parameter(aqm, name, text))
                         for name, text in requested.items()))
 
 
 def _read_rate(key: str, settings: Settings) -> float:
-    """Return a rate in Mbit/s. It may be given as a percentage of the modem's rate, such as 85%.
-    Raises ConfigError."""
+    """Return the rate of a direction in Mbit/s, 100 if none is given. A percentage such as 85% is
+    converted with the modem's rate.
+
+    Args:
+        key: "rate_down_mbps" or "rate_up_mbps". The key `rate_mbps` counts for both.
+        settings: all given settings.
+
+    Raises ConfigError if the rate is out of range, or a percentage without a modem.
+    """
     name, value = named_value(key, "rate_mbps", settings)
     if value is None:
         return _USUAL_MBPS
@@ -123,8 +160,12 @@ def _read_rate(key: str, settings: Settings) -> float:
     return rate(name, round(rate(modem, whole_mbps) * share_pct / 100, 6))
 
 
-def _burst(key: str, value: object) -> float:
-    """Return TBF's burst in ms. Raises ConfigError if it is out of range."""
+def _read_tbf_burst_ms(key: str, value: object) -> float:
+    """Return the burst of the TBF shaper, as time at its rate in ms. Raises ConfigError if it is
+    out of range.
+
+    key: name of the key, for the message.
+    """
     burst_ms = number(key, value, "ms")
     if not 0 < burst_ms <= defaults.MAX_TBF_BURST_MS:
         raise ConfigError(f"{key}: {value} ms is out of range; expected more than 0, and "
@@ -140,19 +181,30 @@ _each_rate: Any = partial(
 
 @dataclass(frozen=True)
 class Router(Record):
-    """Settings of the router: its queue, and the shaper above it."""
+    """Settings of the router: its queue, and the shaper above it.
+
+    Attributes:
+        aqm: name of the download's AQM, and of the upload's if `up_aqm` is None.
+        aqm_parameters: given parameters as pairs of name and text, such as ("target", "10ms"),
+            sorted by name.
+        up_aqm: name of the upload's AQM. None for the download's AQM and parameters.
+        shaper_parameters: given parameters of the shaper, in the form of aqm_parameters.
+        tbf_burst_ms: burst of the TBF shaper, as time at its rate. None for 1 ms.
+        tx_queues: number of transmit queues of each device. None for one, and behind ssh for as
+            many as the router has.
+        router_program: command line of a program that is started on the router when its queue is in
+            place. "" for none.
+    """
 
     heading = "The router and its queue"
 
     aqm: str = key("no_aqm", "a name of [queues](queues.md)",
                    "queue (AQM) for both directions", reader=_read_aqm, heading="AQM",
                    format=str)
-    # Given parameters as pairs of name and text, such as ("target", "10ms").
     aqm_parameters: Parameters = key(
         (), "see [queues](queues.md); `aqm_options`: words as tc takes them",
         "parameter of the queue, such as `aqm_target = 10ms`", reader=_read_parameters,
         shown="aqm_NAME", usual="the kernel's")
-    # None: the same AQM as for the download.
     up_aqm: str | None = key(None, "as `aqm`", "queue (AQM) for the upload "
                                                "alone", reader=_read_up_aqm,
                              usual="as `aqm`")
@@ -170,7 +222,7 @@ class Router(Record):
         reader=_read_shaper_parameters, shown="shaper_NAME", usual="tc's")
     tbf_burst_ms: float | None = key(
         None, "up to 1000", "TBF's burst, as time at the rate; above a `bfifo` of 3028 bytes "
-        "it is a policer", _burst, unit="ms", usual="1")
+        "it is a policer", _read_tbf_burst_ms, unit="ms", usual="1")
     tiers: int = key(1, "1, 3", "with 3, HTB or HFSC has three classes by DSCP",
                      lambda name, value: int(one_of(name, str(value), ("1", "3"))))
     ingress: str = key("lan", "`lan`, `ifb`", "where the download is shaped: as it leaves to the "
@@ -183,45 +235,51 @@ class Router(Record):
     txqueuelen: int | None = key(None, "packets", "transmit queue length of the router's "
                                                   "devices", packets,
                                  unit="packets", usual="the device's")
-    # None: one queue. Behind ssh, the number that the router has.
     tx_queues: int | None = key(
         None, "1 to 16", "number of transmit queues of each of the router's devices",
         partial(whole, low=1, high=defaults.MOST_TX_QUEUES), usual="1")
-    # Started when the router's queue is in place.
     router_program: str = key("", "a command",
                               "program to run on the router during the run, such as one that "
                               "adapts the rate", command)
 
-    def queue(self, role: str) -> tuple[str, Parameters]:
-        """Return AQM and parameters of the device that shapes the direction `role` ("down" or
-        "up")."""
-        if role == "up" and self.up_aqm is not None:
+    def queue(self, direction: str) -> tuple[str, Parameters]:
+        """Return the name and the parameters, pairs (name, text), of a direction's AQM.
+
+        direction: "down" or "up".
+        """
+        if direction == "up" and self.up_aqm is not None:
             return self.up_aqm, self.up_aqm_parameters
         return self.aqm, self.aqm_parameters
 
     def shaper_values(self) -> dict[str, Scalar]:
-        """Return the requested parameters of the shaper as tc's numbers, by name."""
+        """Return the requested parameters of the shaper, by name, as the numbers or words that tc
+        sends. Sizes are in bytes."""
         known = SHAPER_PARAMETERS.get(self.shaper, {})
         return {name: known[name].read(text) for name, text in self.shaper_parameters}
 
-    def rate_mbps(self, role: str) -> float:
-        """Return the rate in Mbit/s of the device that shapes the direction `role` ("down" or
-        "up")."""
-        return self.rate_up_mbps if role == "up" else self.rate_down_mbps
+    def rate_mbps(self, direction: str) -> float:
+        """Return the rate in Mbit/s to which a direction is shaped.
+
+        direction: "down" or "up".
+        """
+        return self.rate_up_mbps if direction == "up" else self.rate_down_mbps
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """The AQMs of both directions, without duplicates."""
-        return tuple(dict.fromkeys(self.queue(role)[0] for role in ("down", "up")))
+        """Names of the AQMs of both directions, the download's first, without duplicates."""
+        return tuple(dict.fromkeys(self.queue(direction)[0] for direction in ("down", "up")))
 
     @property
     def queues_text(self) -> str:
-        """The AQM as text. If the upload has another AQM, both with their directions."""
+        """Name of the AQM. If the upload has another AQM: "AQM down, AQM up"."""
         down, up = self.queue("down")[0], self.queue("up")[0]
         return down if down == up else f"{down} down, {up} up"
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError for settings that are valid alone but can't be combined."""
+        """Raise ConfigError for settings of the router that are valid alone but can't be combined.
+
+        scenario: the Scenario of which this record is a part.
+        """
         behind_ssh = scenario.behind_ssh
         for key_ in ("aqm", "up_aqm"):
             name = getattr(self, key_)
@@ -254,12 +312,14 @@ class Router(Record):
                               "off", "tiers")
 
     def _refuse_single_queue(self, key_: str, name: str, behind_ssh: bool) -> None:
-        """Raise ConfigError if an AQM for devices with several queues can't work: there is a shaper
-        above it, the IFB device, or a single queue.
+        """Raise ConfigError if an AQM for devices with several queues can't work, because there is
+        a shaper above it, the download is shaped on the IFB device, or the device has a single
+        queue.
 
-        key_: key of the AQM.
-        name: the AQM.
-        behind_ssh: the router is a real one, so the number of its queues isn't known.
+        Args:
+            key_: "aqm" or "up_aqm", for the message.
+            name: name of the AQM.
+            behind_ssh: True if the router is a real one, whose number of queues isn't known.
         """
         if self.shaper not in ("cake", "none"):
             raise ConfigError(f"{key_}: {name} works only on the device's own queues, with no "

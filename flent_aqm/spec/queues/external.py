@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Queues that aren't in the table of queues: those of a kernel that the user built.
+"""Describes queues that aren't in the table of queues, but in a kernel that the user built.
 
 Such a queue is requested by its qdisc's name. Its options (the key aqm_options) are passed to tc as
 given. The values that tc then reports under their names are compared with them.
@@ -25,13 +25,17 @@ _WORDS = re.compile(r"[A-Za-z0-9_.%:/-]+( +[A-Za-z0-9_.%:/-]+)*")
 
 
 def is_external(name: str) -> bool:
-    """Return whether this can be the name of a queue that isn't in the table."""
+    """Return whether this is a valid name of a qdisc that isn't in the table of queues. The kernel
+    isn't asked."""
     return name not in QUEUES and re.fullmatch(REGISTERED, name) is not None
 
 
 def option_words(text: str) -> str:
-    """Check and return options as tc takes them, such as `limit 1000 target 5ms`. Raises
-    ConfigError."""
+    """Return options for tc, such as `limit 1000 target 5ms`, with single blanks between the words.
+
+    Raises ConfigError if the text is empty, longer than 500 characters, or has other characters
+    than letters, digits and _ . % : / -.
+    """
     if len(text) > LONGEST or not _WORDS.fullmatch(text):
         raise ConfigError("expected words of letters, digits and _ . % : / - with blanks between, "
                           f"up to {LONGEST} characters, such as limit 1000 target 5ms")
@@ -40,7 +44,8 @@ def option_words(text: str) -> str:
 
 @cache
 def queue_of(name: str) -> Queue:
-    """Return the row of a queue, which is made up if the table doesn't have it."""
+    """Return the table's row of a queue. For a name that the table doesn't have, return a made-up
+    row with the single parameter `options`."""
     if name in QUEUES:
         return QUEUES[name]
     return Queue(
@@ -48,23 +53,34 @@ def queue_of(name: str) -> Queue:
         # Plots replace this look with a unique one.
         Look("#004488", "o", "-", ""),
         f"a kernel with sch_{name}, and for options a tc that knows them (flent-aqm kernel build "
-        f"NAME --qdisc sch_{name}.c --tc q_{name}.c)", adapt=_report, external=True)
+        f"NAME --qdisc sch_{name}.c --tc q_{name}.c)", adapt=_possible_report, external=True)
 
 
-def _report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """Return option -> all values that the kernel may report. The option's unit isn't known here,
-    only to tc and the kernel."""
+def _possible_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+    """Return the report that is expected of an external queue: name of an option -> all values that
+    the kernel may report. The option's unit isn't known here, only to tc and the kernel.
+
+    Args:
+        report: not used, as for all functions of Queue.adapt that compute a report of their own.
+        requested: the requested parameters, of which only `options` exists.
+        place: not used.
+    """
     words = str(requested.get(OPTIONS, "")).split()
     possible: Report = {}
     for name, value in zip(words, [*words[1:], ""], strict=False):
         # A word that begins with a letter is a name, and the next word is its value.
         if name[:1].isalpha():
-            possible[name] = frozenset(_readings(name, value))
+            possible[name] = frozenset(_possible_values(name, value))
     return possible
 
 
-def _readings(name: str, value: str) -> Iterator[Scalar]:
-    """Yield all values that the kernel may report for an option with this text."""
+def _possible_values(name: str, value: str) -> Iterator[Scalar]:
+    """Yield all values that the kernel may report for an option.
+
+    Args:
+        name: name of the option.
+        value: its requested text, "" for an option without a value.
+    """
     if not value or value[:1].isalpha():  # a switch, or a word
         yield from (True, name, "on")
     if value:
@@ -86,8 +102,9 @@ def _readings(name: str, value: str) -> Iterator[Scalar]:
         pass
 
 
-def _of_time(us: Scalar) -> Iterator[Scalar]:
-    """Yield a time in ns, in ms, in s, and as CoDel stores it."""
+def _other_time_units(us: Scalar) -> Iterator[Scalar]:
+    """Yield other forms of a time in us: in ns, as CoDel stores it, in ms if that is a whole
+    number, and in s."""
     kept: Expected = codel_us(us)
     yield from (int(us) * 1000, *((kept,) if not isinstance(kept, frozenset) else kept))
     if int(us) % 1000 == 0:
@@ -95,10 +112,10 @@ def _of_time(us: Scalar) -> Iterator[Scalar]:
     yield int(us) / 1e6
 
 
-def _nothing_more(_number: Scalar) -> Iterator[Scalar]:
-    """Yield nothing."""
+def _no_other_forms(_number: Scalar) -> Iterator[Scalar]:
+    """Yield nothing: this kind of number has no other forms."""
     yield from ()
 
 
 # Readers of an option's text, each with a function for further forms of the value.
-_READERS = ((whole, _nothing_more), (size_bytes, _nothing_more), (time_us, _of_time))
+_READERS = ((whole, _no_other_forms), (size_bytes, _no_other_forms), (time_us, _other_time_units))

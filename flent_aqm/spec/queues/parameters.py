@@ -7,24 +7,27 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.spec.queues.external import OPTIONS, option_words, queue_of
 from flent_aqm.spec.queues.shapers import (
-    NOT_SAID,
-    SAID_BY,
-    SAID_BY_OF_ANY,
+    KEYS_FOR_STAB,
+    KEYS_FOR_WORDS,
+    NOT_SETTABLE,
     SHAPER_PARAMETERS,
 )
 from flent_aqm.spec.queues.values import Overhead
 
 
 def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
-    """Convert options in the syntax of the queue's manual page, such as `atm overhead 44`, to
-    parameters.
+    """Convert options in the syntax of the queue's manual page, such as `atm overhead 44`, to this
+    package's parameters.
 
     Args:
         aqm: name of the queue.
         key: the key with the options, for messages.
         text: the options.
 
-    Return name -> text. Raises ConfigError for an unknown option, or one without its value.
+    Return name of the parameter -> text of its value.
+
+    Raises ConfigError for an unknown option, an option without its value, or one that sets a
+    parameter again.
     """
     try:
         words = iter(option_words(text).split())
@@ -39,7 +42,7 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
     for word in words:
         name, value = switches.get(word) or (names.get(word, ""), next(words, ""))
         if not name:
-            elsewhere = _said_elsewhere(queue_of(aqm).kind, word)
+            elsewhere = _hint_for_other_key(queue_of(aqm).kind, word)
             if elsewhere:
                 raise ConfigError(f"{key}: {word!r} is not accepted in this key{elsewhere}", key)
             raise ConfigError(f"{key}: tc's {aqm} has no option {word!r}"
@@ -55,38 +58,56 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
     return found
 
 
-def _how_to_give(aqm: str, name: str, text: str) -> str:
-    """Return how to give one of tc's words that was used as a parameter's name, as the end of a
-    message. "" for other names."""
+def _hint_for_tc_word(aqm: str, name: str, text: str) -> str:
+    """Return the end of a message about an unknown parameter whose name is one of tc's words: how
+    to give that word. "" for other names.
+
+    Args:
+        aqm: name of the queue.
+        name: name of the unknown parameter.
+        text: the parameter's value.
+    """
     parameters = queue_of(aqm).parameters
     if OPTIONS in parameters:
         return f"; give it as aqm_{OPTIONS} = {name} {text[:40]}"
     for key, parameter in parameters.items():
         if value := parameter.tc_switches().get(name):
             return f"; give it as aqm_{key} = {value}"
-    return _said_elsewhere(queue_of(aqm).kind, name)
+    return _hint_for_other_key(queue_of(aqm).kind, name)
 
 
-def _said_elsewhere(kind: str, word: str) -> str:
-    """Return the end of a message about one of tc's words that is no parameter here: the key to use
-    instead, or why it can't be set. "" for other words."""
+def _hint_for_other_key(kind: str, word: str) -> str:
+    """Return the end of a message about one of tc's words that is no parameter of this package: the
+    key to use instead, or why the word can't be set. "" for other words.
+
+    Args:
+        kind: name of the qdisc.
+        word: a word of the qdisc's manual page.
+    """
     kind = "cake" if kind == "cake_mq" else kind
-    if said_by := {**SAID_BY_OF_ANY, **SAID_BY.get(kind, {})}.get(word):
-        return f"; use {said_by} instead"
-    why = NOT_SAID.get(kind, {}).get(word, "")
+    if keys := {**KEYS_FOR_STAB, **KEYS_FOR_WORDS.get(kind, {})}.get(word):
+        return f"; use {keys} instead"
+    why = NOT_SETTABLE.get(kind, {}).get(word, "")
     return f"; flent-aqm doesn't set it: {why}" if why else ""
 
 
 def check_shaper_parameter(shaper: str, name: str, text: str) -> str:
-    """Return the text if it is a valid value of this parameter of the shaper. Raises
-    ConfigError."""
+    """Return the text of a shaper's parameter unchanged if it is valid.
+
+    Args:
+        shaper: name of the shaper, such as "htb".
+        name: name of the parameter.
+        text: its value as the user wrote it.
+
+    Raises ConfigError if the shaper has no such parameter, or if the value isn't valid.
+    """
     parameters = SHAPER_PARAMETERS.get(shaper, {})
     key = f"shaper_{name}"
     if name not in parameters:
         known = f"known: {', '.join(parameters)}" if parameters else "it has none"
-        how = (f"; give each as a key, such as shaper_{next(iter(parameters))} = VALUE"
-               if name == OPTIONS and parameters else _said_elsewhere(shaper, name))
-        raise ConfigError(f"{key}: {shaper} has no such parameter; {known}{how}", key)
+        hint = (f"; give each as a key, such as shaper_{next(iter(parameters))} = VALUE"
+               if name == OPTIONS and parameters else _hint_for_other_key(shaper, name))
+        raise ConfigError(f"{key}: {shaper} has no such parameter; {known}{hint}", key)
     try:
         value = parameters[name].read(text)
     except ConfigError as fault:
@@ -98,12 +119,20 @@ def check_shaper_parameter(shaper: str, name: str, text: str) -> str:
 
 
 def check_parameter(aqm: str, name: str, text: str) -> str:
-    """Return the text if it is a valid value of this parameter of the AQM, with switches as yes or
-    no. Raises ConfigError."""
+    """Return the text of an AQM's parameter if it is valid. The text of a switch becomes "yes" or
+    "no", other texts are unchanged.
+
+    Args:
+        aqm: name of the queue.
+        name: name of the parameter.
+        text: its value as the user wrote it.
+
+    Raises ConfigError if the queue has no such parameter, or if the value isn't valid.
+    """
     parameters = queue_of(aqm).parameters
     if name not in parameters:
         raise ConfigError(f"aqm_{name}: {aqm} has no such parameter; known: {', '.join(parameters)}"
-                          + _how_to_give(aqm, name, text), f"aqm_{name}")
+                          + _hint_for_tc_word(aqm, name, text), f"aqm_{name}")
     try:
         value = parameters[name].read(text)
     except ConfigError as fault:

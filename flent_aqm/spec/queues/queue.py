@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The records that a row of the table of queues consists of: a queue, its parameters, its look."""
+"""Defines the records of the table of queues: a queue, its parameters, its look in plots."""
 
 from __future__ import annotations
 
@@ -31,33 +31,46 @@ LineStyle = Literal["-"] | tuple[float, tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a queue: how it is read, sent to tc, and reported by the kernel."""
+    """A parameter of a queue: how it is read, sent to tc, and reported by the kernel.
 
-    # Function that converts the user's text to the number that tc sends. Raises ConfigError.
+    Attributes:
+        read: function that converts the user's text to the value that tc sends. It raises
+            ConfigError.
+        unit: unit of the value that the kernel reports, because tc's JSON has none. "" for a number
+            without unit.
+        default: the kernel's default as read() returns it. None if it isn't a fixed value: the
+            expected report then leaves the parameter out.
+        kernel: function that converts a value of read() to the value that the kernel reports, or to
+            the set of values that it may report.
+        reported: name in tc's JSON, "" for the parameter's own name. None if tc doesn't report the
+            parameter.
+        only_if_set: True if tc doesn't report a value of 0 or False.
+        zero: True if tc accepts 0 for this parameter. Otherwise tc or the kernel refuses 0, or
+            takes it for the default.
+        also_ms: True if older versions of tc print the time in ms, whatever its size.
+        words: tc's words, with {} for the value. "" for the name and the value. For a switch: its
+            words for yes and no, separated by "/".
+        sent: True if the default is always sent to tc, because it differs from the kernel's.
+    """
+
     read: Reader
-    # Unit of the value that the kernel reports, because tc's JSON has none.
     unit: Unit = ""
-    # The kernel's default as read() returns it. None: the report then leaves the parameter out.
     default: Scalar | None = None
-    # Function that converts that number to the value that the kernel reports.
     kernel: Callable[[Scalar], Expected] = as_requested
-    # Name in tc's JSON, "" for the same name. None: tc doesn't report the parameter.
     reported: str | None = ""
-    # The report leaves out a value of 0 or False.
     only_if_set: bool = False
-    # tc accepts 0 for this parameter. Otherwise tc or the kernel refuses 0, or takes it for the
-    # default.
     zero: bool = False
-    # Older versions of tc print the time in ms, whatever its size.
     also_ms: bool = False
-    # tc's words, with {} for the value. "": the name and the value. For a switch: its words for yes
-    # and no, separated by /.
     words: str = ""
-    # The default is always sent to tc, because it differs from the kernel's.
     sent: bool = False
 
     def tc_words(self, name: str, text: str) -> str:
-        """Return tc's words for a checked text, with times in a unit and sizes in bytes."""
+        """Return tc's words for a value, with times in a unit and sizes in bytes.
+
+        Args:
+            name: name of the parameter.
+            text: the value as the user wrote it, already checked.
+        """
         value = self.read(text)
         if isinstance(self.read, Graded):
             return self.read.tc_word(value)
@@ -68,7 +81,13 @@ class Parameter:
         return (self.words or f"{name} {{}}").format(self._sent_text(value, text))
 
     def _sent_text(self, value: Scalar, text: str) -> str:
-        """Return a value as text that tc reads in the intended unit."""
+        """Return the value for tc as text: times with their unit, sizes in bytes, rates in bit/s.
+        Other values stay as the user wrote them.
+
+        Args:
+            value: result of read().
+            text: the value as the user wrote it.
+        """
         if self.read is time_us or isinstance(self.read, NamedTime):
             return f"{value}us"
         if self.read is time_or_packets and not isinstance(value, str):
@@ -80,7 +99,8 @@ class Parameter:
         return str(value) if self.read is size_bytes else text
 
     def tc_switches(self) -> dict[str, str]:
-        """Return tc's words that need no value -> the user's text for each."""
+        """Return tc's words that set this parameter without a value after them: word -> the value
+        that it stands for, as a user would write it. Empty if the parameter has no such words."""
         if self.read is flag:
             return {word: text for word, text in zip(self.words.split("/"), ("yes", "no"),
                                                      strict=True) if word}
@@ -92,43 +112,56 @@ class Parameter:
         return {}
 
     def tc_name(self, name: str) -> str:
-        """Return tc's word before the value, "" if the words for the values need none."""
+        """Return tc's word that precedes the value, "" if tc has a word for each value instead.
+
+        name: name of the parameter.
+        """
         if self.read is flag or isinstance(self.read, Graded) or self._is_only_words:
             return ""
         return (self.words or name).split()[0]
 
     @property
     def _is_only_words(self) -> bool:
-        """True if tc has a word for each value, and none for the parameter."""
+        """True if tc has a word for each value, and no word for the parameter itself."""
         return isinstance(self.read, Choice) and self.words == "{}"
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """The place of a queue, on which its report depends."""
+    """The surroundings of a queue on its device, on which the values that the kernel reports
+    depend.
 
-    # Rate at the queue.
+    Attributes:
+        rate_bit_s: rate at the queue, in bit/s.
+        shapes: True if the queue itself shapes to this rate.
+        clock: clock of the kernel's packet scheduler.
+        txqueuelen: transmit queue length of the queue's device, in packets.
+    """
+
     rate_bit_s: int
-    # The queue itself shapes to this rate.
     shapes: bool
     clock: Clock
-    # Transmit queue length of its device, in packets.
     txqueuelen: int
 
 
 @dataclass(frozen=True)
 class Look:
-    """Look of a queue in plots."""
+    """Look of a queue in plots.
 
-    # Colour in the form #rrggbb.
+    Attributes:
+        colour: colour in the form #rrggbb.
+        marker: marker as matplotlib names it.
+        line: line style as matplotlib has it: "-", or an offset and lengths of dashes and gaps.
+        hatch: pattern of bars as matplotlib names it.
+    """
+
     colour: str
-    # Marker, line style and hatch as matplotlib names them.
     marker: str
     line: LineStyle
     hatch: str
 
     def lined(self, line: LineStyle) -> Look:
-        """Return the same look with another line style."""
+        """Return a copy of the look with another line style."""
         return replace(self, line=line)
 
 
@@ -136,65 +169,72 @@ class Look:
 Report = dict[str, Expected]
 
 
-def _as_is(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """Return the report unchanged."""
+def _unchanged_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+    """Return the report unchanged. This is the default of Queue.adapt."""
     return report
 
 
-def _nothing_more(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
-    """Return the requested parameters unchanged."""
+def _requested_only(requested: Mapping[str, str], rate_bit_s: int,
+                    shapes: bool) -> Mapping[str, str]:
+    """Return the requested parameters unchanged. This is the default of Queue.complete."""
     return requested
 
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue. Everything that differs between queues is in this record."""
+    """A row of the table of queues. Everything that differs between queues is in this record.
 
-    # Name of the qdisc.
+    Attributes:
+        kind: name of the qdisc.
+        parameters: the parameters that users can set, by their names in this package.
+        look: look of the queue in plots.
+        requires: the required kernel and tc, as text for people.
+        complete: function (requested parameters as text, rate in bit/s, True if the queue itself
+            shapes) -> all parameters for tc, name -> text.
+        adapt: function (report, values of parameters, Attachment) -> report, for reported values
+            that depend on the attachment or on each other.
+        classes: True if packets wait in classes, which router/tc/words.py creates.
+        shows_classes: True if the qdisc has classes of its own, which come and go with it.
+        parts: other features of the kernel that the queue needs, by their names in
+            router_hooks/probe.sh.
+        switches: word in tc's text output -> name and value of the parameter in tc's JSON.
+        old_text: regular expression for a further line that old versions of tc print. Its named
+            groups are parameters. "" for none.
+        derived: name in tc's JSON -> unit, for reported values that can't be requested.
+        ignored: names in tc's JSON of reported values that don't depend on the request.
+        marks_at: offsets, in bytes, of the counters of ECN marks in the kernel's statistics.
+        needs_new_tc: True if tc of Debian 12 doesn't know this queue.
+        per_queue: for a queue for devices with several transmit queues, the kind of qdisc on each
+            of them, which has settings of its own. "" for other queues.
+        external: True if the queue is of a kernel that the user built. It may report more than was
+            requested.
+    """
+
     kind: str
-    # Name -> parameter.
     parameters: Mapping[str, Parameter]
     look: Look
-    # Requirements of kernel and tc, for people.
     requires: str
-    # Function (requested parameters, rate in bit/s, whether the queue itself shapes) -> all
-    # parameters for tc, by name.
-    complete: Callable[[Mapping[str, str], int, bool], Mapping[str, str]] = _nothing_more
-    # Function (report, requested values, place) -> report, for values that depend on the place or
-    # on each other.
-    adapt: Callable[[Report, Mapping[str, Scalar], Attachment], Report] = _as_is
-    # Packets wait in classes, which router/tc/words.py creates.
+    complete: Callable[[Mapping[str, str], int, bool], Mapping[str, str]] = _requested_only
+    adapt: Callable[[Report, Mapping[str, Scalar], Attachment], Report] = _unchanged_report
     classes: bool = False
-    # The qdisc has classes of its own, which come and go with it.
     shows_classes: bool = False
-    # Other features of the kernel that it needs, by their names in router_hooks/probe.sh.
     parts: tuple[str, ...] = ()
-    # Word in tc's text output -> name and value of the parameter in tc's JSON.
     switches: Mapping[str, tuple[str, Scalar]] | None = None
-    # Regular expression for a further line that old versions of tc print. Its named groups are
-    # parameters.
     old_text: str = ""
-    # Name -> unit of reported values that can't be requested.
     derived: Mapping[str, Unit] | None = None
-    # Names of reported values that don't depend on the request.
     ignored: frozenset[str] = frozenset()
-    # Offsets, in bytes, of the counters of ECN marks in the kernel's statistics.
     marks_at: tuple[int, ...] = ()
-    # tc of Debian 12 doesn't know this queue.
     needs_new_tc: bool = False
-    # For a queue for devices with several transmit queues: the kind of qdisc on each of them, which
-    # has settings of its own.
     per_queue: str = ""
-    # The queue is of a user's own kernel, and may report more than was requested.
     external: bool = False
 
     def tc_words(self, requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> str:
-        """Return tc's words after device, parent and handle.
+        """Return tc's words after device, parent and handle: the kind of qdisc and its parameters.
 
         Args:
-            requested: requested parameters as text.
-            rate_bit_s: rate at the queue.
-            shapes: the queue itself shapes to this rate.
+            requested: requested parameters, name -> text.
+            rate_bit_s: rate at the queue in bit/s.
+            shapes: True if the queue itself shapes to this rate.
         """
         sent = {name: str(parameter.default) for name, parameter in self.parameters.items()
                 if parameter.sent and name not in requested}
@@ -205,14 +245,23 @@ class Queue:
         return " ".join(filter(None, words))
 
     def values(self, requested: Mapping[str, str]) -> dict[str, Scalar]:
-        """Return the numbers of all parameters, requested or default. Parameters without a default
-        are left out."""
+        """Return the values of all parameters, by name, as read() returns them: requested or
+        default. Parameters without either are left out.
+
+        requested: requested parameters, name -> text.
+        """
         values = {name: parameter.read(requested[name]) if name in requested else parameter.default
                   for name, parameter in self.parameters.items()}
         return {name: value for name, value in values.items() if value is not None}
 
     def report(self, requested: Mapping[str, str], place: Attachment) -> Report:
-        """Return the values that the kernel has to report, by their names in tc's JSON."""
+        """Return the values that the kernel has to report, by their names in tc's JSON. A value is
+        a set if kernels differ.
+
+        Args:
+            requested: requested parameters, name -> text.
+            place: the queue's surroundings.
+        """
         values = self.values(requested)
         report: Report = {}
         for name, value in values.items():

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes RED's parameters from the rate, and the values that tc derives from them (iproute2
-tc/tc_red.c, tc/q_red.c).
+"""Computes RED's parameters from the rate, and the values that tc derives from them.
 
-By Floyd's rules of thumb, min is 10 ms at the rate, but at least three frames. max is 3 x min,
-limit is 4 x max. The kernel has 32 bits for threshold and averaging weight together, so both have
-an upper bound.
+The sources are iproute2's tc/tc_red.c and tc/q_red.c. By Floyd's rules of thumb, min is 10 ms at
+the rate, but at least three frames. max is 3 x min, limit is 4 x max. The kernel has 32 bits for
+threshold and averaging weight together, so both have an upper bound.
 """
 
 from __future__ import annotations
@@ -23,8 +22,13 @@ _BANDWIDTH_TOP_BIT_S = 34_000_000_000
 
 
 def thresholds(requested: Mapping[str, Scalar], rate_bit_s: int) -> dict[str, int]:
-    """Return the numbers that tc needs, requested or derived from the rate: min, max, limit and
-    avpkt in bytes, burst in packets."""
+    """Return the numbers that tc needs, requested or derived from the rate: "min", "max", "limit"
+    and "avpkt" in bytes, "burst" in packets.
+
+    Args:
+        requested: requested parameters of RED as numbers, by name.
+        rate_bit_s: rate at the queue in bit/s.
+    """
     least = min(max(rate_bit_s // 1000 * _MIN_US // 8000, _MIN_FLOOR_BYTES), _MIN_TOP_BYTES)
     least = int(requested.get("min", least))
     packet = int(requested.get("avpkt", _AVPKT_BYTES))
@@ -35,8 +39,14 @@ def thresholds(requested: Mapping[str, Scalar], rate_bit_s: int) -> dict[str, in
 
 
 def complete(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> dict[str, str]:
-    """Return all parameters that tc gets: the requested ones, and the others derived from them and
-    the rate."""
+    """Return all parameters that tc gets, name -> text: the requested ones, and the others derived
+    from them and the rate.
+
+    Args:
+        requested: requested parameters, name -> text.
+        rate_bit_s: rate at the queue in bit/s.
+        shapes: not used. RED is always below a shaper.
+    """
     sizes = {name: size_bytes(requested[name]) for name in ("min", "avpkt") if name in requested}
     derived = {name: str(value) for name, value in thresholds(sizes, rate_bit_s).items()
                if name not in requested}
@@ -44,7 +54,14 @@ def complete(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> dic
 
 
 def report(requested: Mapping[str, Scalar], rate_bit_s: int, clock: Clock) -> dict[str, Expected]:
-    """Return the values that tc reports for RED at this rate, except constants."""
+    """Return the values that tc reports for RED at this rate, by their names in tc's JSON.
+    Scell_log is a set, because versions of tc differ.
+
+    Args:
+        requested: values of RED's parameters, requested or default, by name.
+        rate_bit_s: rate at the queue in bit/s.
+        clock: clock of the kernel's packet scheduler.
+    """
     have = thresholds(requested, rate_bit_s)
     ewma = averaging_weight(have["min"], have["burst"], have["avpkt"])
     return {
@@ -52,20 +69,25 @@ def report(requested: Mapping[str, Scalar], rate_bit_s: int, clock: Clock) -> di
         **{name: requested[name] for name in ("ecn", "harddrop", "adaptive", "nodrop")},
         "ewma": ewma,
         "probability": reported_probability(requested),
-        "Scell_log": frozenset(_idle_damping(
+        "Scell_log": frozenset(_possible_idle_dampings(
             ewma, have["avpkt"], int(requested.get("bandwidth", rate_bit_s // 8)) * 8, clock)),
     }
 
 
 def reported_probability(requested: Mapping[str, Scalar]) -> float:
-    """Return the probability as tc prints it, after it was stored in 32 bits."""
+    """Return RED's marking probability as tc prints it, after it was stored in 32 bits.
+
+    requested: values of RED's parameters, of which `probability` is used, 0.02 if missing.
+    """
     return six_digits(int(float(requested.get("probability", _PROBABILITY)) * 2**32) / 2**32)
 
 
-def of_sfq(requested: Mapping[str, Scalar]) -> dict[str, Expected]:
-    """Return the values that tc reports for the RED within each flow of SFQ (iproute2 tc/q_sfq.c).
+def report_in_sfq(requested: Mapping[str, Scalar]) -> dict[str, Expected]:
+    """Return the values that tc reports for the RED within each flow of SFQ, by their names in tc's
+    JSON. The source is iproute2's tc/q_sfq.c.
 
-    Empty without `redflowlimit`. Thresholds that aren't requested are derived from it.
+    requested: values of SFQ's parameters, by name. Without `redflowlimit`, the result is empty.
+    Thresholds that aren't requested are derived from it.
     """
     if "redflowlimit" not in requested:
         return {}
@@ -79,8 +101,8 @@ def of_sfq(requested: Mapping[str, Scalar]) -> dict[str, Expected]:
 
 
 def averaging_weight(min_bytes: int, burst_packets: int, avpkt_bytes: int) -> int:
-    """Return RED's averaging weight as a negative power of two, as tc_red_eval_ewma() computes it.
-    -1 if tc would refuse the parameters."""
+    """Return the exponent n of RED's averaging weight 2^-n, as tc_red_eval_ewma() computes it. -1
+    if tc would refuse the parameters."""
     above = burst_packets + 1 - min_bytes / avpkt_bytes
     weight = 0.5
     for exponent in range(1, 32):
@@ -90,9 +112,17 @@ def averaging_weight(min_bytes: int, burst_packets: int, avpkt_bytes: int) -> in
     return -1
 
 
-def _idle_damping(ewma: int, avpkt_bytes: int, rate_bit_s: int, clock: Clock) -> set[int]:
-    """Return the possible results of tc_red_eval_idle_damping(), before and since iproute2 6.16.
-    See expected.ticks()."""
+def _possible_idle_dampings(ewma: int, avpkt_bytes: int, rate_bit_s: int, clock: Clock) -> set[int]:
+    """Return the possible results of tc_red_eval_idle_damping(), before and since iproute2 6.16: tc
+    reports them as Scell_log. -1 is among them if tc would refuse the parameters. See
+    expected.ticks().
+
+    Args:
+        ewma: result of averaging_weight().
+        avpkt_bytes: average size of a packet in bytes.
+        rate_bit_s: rate at the queue in bit/s.
+        clock: clock of the kernel's packet scheduler.
+    """
     rate = min(rate_bit_s, _BANDWIDTH_TOP_BIT_S) // 8
     time_us = 10**6 * (avpkt_bytes / rate)
     dampings = set()

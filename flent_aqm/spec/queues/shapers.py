@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parameters of the shapers above a queue, and words of tc's manual pages that other keys replace.
+"""Lists the shapers' parameters, and the words of tc's manual pages that other keys replace.
 
 HTB's parameters except r2q apply to each of its classes. Defaults are tc's, which
 router/expected.py computes from the rate.
@@ -33,7 +33,7 @@ SHAPER_PARAMETERS: Mapping[str, Mapping[str, Parameter]] = {
 }
 
 # Qdisc -> word of its manual page that is no parameter here -> the keys to use instead.
-SAID_BY: Mapping[str, Mapping[str, str]] = {
+KEYS_FOR_WORDS: Mapping[str, Mapping[str, str]] = {
     "cake": {"bandwidth": "rate_mbps, with shaper = cake",
              "unlimited": "any other shaper than cake"},
     "htb": {"rate": "rate_mbps", "ceil": "rate_mbps and burst_shaping",
@@ -46,11 +46,11 @@ SAID_BY: Mapping[str, Mapping[str, str]] = {
              "m2": "rate_mbps", "rate": "rate_mbps"},
 }
 # Word of tc-stab(8), which any qdisc takes -> the keys to use instead.
-SAID_BY_OF_ANY: Mapping[str, str] = {
+KEYS_FOR_STAB: Mapping[str, str] = {
     "stab": "shaper_overhead, shaper_mpu and shaper_linklayer, with shaper = htb or tbf, or CAKE's "
             "own overhead, mpu and linklayer"}
 # Qdisc -> word of its manual page that can't be set -> why.
-NOT_SAID: Mapping[str, Mapping[str, str]] = {
+NOT_SETTABLE: Mapping[str, Mapping[str, str]] = {
     "red": dict.fromkeys(("qevent", "early_drop", "mark", "block"),
                          "it sends packets through your own filters, for which there is no key"),
     "htb": {"offload": "it leaves the work to a network card, which no testbed has",

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of queues, with a row for each queue that can be requested.
+"""Defines the table of queues, with a row for each queue that can be requested.
 
 A row determines the check of the queue's parameters, the values that the kernel has to report, how
 versions of tc print them, the words for tc, the requirements of a router, and the look in plots.
-docs/extend.md explains how to add a row.
+docs/extend.md explains how to add a row. The functions of this file are for Queue.adapt (report,
+values of the parameters, attachment) and Queue.complete (requested texts, rate, whether the queue
+shapes).
 
 Defaults are those of Linux net/sched/sch_NAME.c, with a frame of 1514 bytes, except for parameters
 with `sent`. Colours are Okabe and Ito's, and for the rarer queues Paul Tol's muted ones, which
@@ -74,8 +76,9 @@ _LONG: LineStyle = (0, (10, 2.5))
 LINES = (_SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT)
 
 
-def _sfq(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """Return SFQ's report. Flows, limit and depth limit each other, as in sfq_change()."""
+def _sfq_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+    """Return the report that is expected of SFQ: values by their names in tc's JSON. Flows, limit
+    and depth limit each other, as in sfq_change()."""
     depth = min(int(requested.get("depth", 127)), 127)
     flows = int(requested.get("flows", 128))
     flows = min(flows, 0x10000 - 128)
@@ -86,12 +89,13 @@ def _sfq(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> 
         limit = min(int(requested["limit"]), depth * flows)
         flows = min(flows, limit)
     return {"divisor": 1024, **report, "limit": limit, "depth": depth, "flows": flows,
-            **red.of_sfq(requested)}
+            **red.report_in_sfq(requested)}
 
 
 def _cake_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """Return CAKE's report: overhead, mpu and link layer are the sum of tc's words for a framing.
-    The bandwidth is the place's rate if CAKE shapes, otherwise "unlimited"."""
+    """Return the report that is expected of CAKE. Overhead, mpu and link layer are the sum of tc's
+    words for a framing. The bandwidth, in bytes/s, is the attachment's rate if CAKE shapes,
+    otherwise it is "unlimited"."""
     framing = CAKE_OVERHEAD.framing(requested.get("overhead", 0))
     raw = framing.raw or "overhead" not in requested
     link_layer = requested.get("linklayer") or framing.link_layer or "noatm"
@@ -105,18 +109,20 @@ def _cake_report(report: Report, requested: Mapping[str, Scalar], place: Attachm
             "bandwidth": place.rate_bit_s // 8 if place.shapes else "unlimited"}
 
 
-def _sfb(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """Return SFB's report. tc derives max or target from the other if one isn't given or is 0
-    (iproute2 tc/q_sfb.c). A limit of 0 becomes the device's txqueuelen (sfb_change())."""
+def _sfb_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+    """Return the report that is expected of SFB. tc derives max or target from the other if one
+    isn't given or is 0 (iproute2 tc/q_sfb.c). A limit of 0 becomes the device's txqueuelen
+    (sfb_change())."""
     most, target = int(requested.get("max", 0)), int(requested.get("target", 0))
     most = most or ((target * 5 + 1) // 4 if target else 25)
     return {**report, "limit": requested["limit"] or place.txqueuelen, "max": most,
             "target": target or (most * 4 + 3) // 5}
 
 
-def _dualpi2(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """Return DualPI2's report: the default memory limit is two frames per packet of the limit, and
-    the step threshold is reported under different names in time and in packets."""
+def _dualpi2_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+    """Return the report that is expected of DualPI2. The default memory limit is two frames per
+    packet of the limit. The step threshold is reported as step-thresh-us if it is a time, as
+    step-thresh-pkts if it is a number of packets."""
     report = {"memory-limit": 2 * FRAME_BYTES * int(requested["limit"]), **report}
     step = report.pop("step-thresh-us")
     if isinstance(step, str):
@@ -124,16 +130,17 @@ def _dualpi2(report: Report, requested: Mapping[str, Scalar], place: Attachment)
     return {**report, "step-thresh-us": step}
 
 
-def _fq(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """Return fq's report: pacing is only reported if it is off, and the handling of packets beyond
-    the horizon is reported by its name."""
+def _fq_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+    """Return the report that is expected of fq. Pacing is only reported if it is off. The handling
+    of packets beyond the horizon is reported by its name: horizon_drop or horizon_cap."""
     paces, drops = report.pop("pacing"), report.pop("horizon_drop")
     return {**report, **({} if paces else {"pacing": False}),
             "horizon_drop" if drops else "horizon_cap": True}
 
 
-def _fq_codel(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """Return FQ-CoDel's report: tc prints the two parts of the selector as separate numbers."""
+def _fq_codel_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+    """Return the report that is expected of FQ-CoDel. tc prints value and mask of the selector as
+    separate numbers."""
     both = report.pop("ce_threshold_selector", "")
     if not isinstance(both, str) or not both:
         return report
@@ -141,28 +148,32 @@ def _fq_codel(report: Report, requested: Mapping[str, Scalar], place: Attachment
     return {**report, "ce_threshold_selector": value, "ce_threshold_mask": mask_}
 
 
-def _red(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
-    """Return RED's report."""
+def _red_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+    """Return the report that is expected of RED, as red.report() computes it."""
     return red.report(requested, place.rate_bit_s, place.clock)
 
 
-def _cake(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
-    """Return CAKE's parameters for tc: bandwidth first, then words for a framing, because the
-    parameters that change a part of the framing have to follow."""
+def _complete_cake(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str,
+                                                                                           str]:
+    """Return CAKE's parameters for tc, name -> text: the bandwidth first, then words for a framing,
+    because the parameters that change a part of the framing have to follow."""
     framing = {name: text for name, text in requested.items()
                if name == "overhead" and not text.lstrip("-").isdigit()}
     return {**({"bandwidth": f"{rate_bit_s}bit"} if shapes else {"unlimited": ""}), **framing,
             **requested}
 
 
-def _of_classes(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str, str]:
-    """Return no parameters for tc, because those of this queue belong to its classes."""
+def _no_parameters(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str,
+                                                                                           str]:
+    """Return no parameters for tc, because the parameters of this queue belong to its classes."""
     return {}
 
 
-def _switch(words: str) -> Parameter:
-    """Return a switch that is off by default, and only reported if it is on. `words`: tc's words
-    for on and off."""
+def _switch_parameter(words: str) -> Parameter:
+    """Return the row of a switch that is off by default, and that tc only reports if it is on.
+
+    words: tc's words for on and off, separated by "/".
+    """
     return Parameter(flag, "", False, only_if_set=True, words=words)
 
 
@@ -171,7 +182,7 @@ _CODEL = {
     "target": Parameter(time_us, "us", 5000, codel_us),
     "interval": Parameter(time_us, "us", 100_000, codel_us),
     "ce_threshold": Parameter(time_us, "us", None, codel_us, zero=True),
-    "ecn": _switch("ecn/noecn"),
+    "ecn": _switch_parameter("ecn/noecn"),
 }
 _PIE = {
     "limit": Parameter(whole, "packets", 1000),
@@ -179,9 +190,9 @@ _PIE = {
     "tupdate": Parameter(time_us, "us", 15_000, jiffies_us),
     "alpha": Parameter(whole, "", 2),
     "beta": Parameter(whole, "", 20),
-    "ecn": _switch("ecn/noecn"),
-    "bytemode": _switch("bytemode/nobytemode"),
-    "dq_rate_estimator": _switch("dq_rate_estimator/no_dq_rate_estimator"),
+    "ecn": _switch_parameter("ecn/noecn"),
+    "bytemode": _switch_parameter("bytemode/nobytemode"),
+    "dq_rate_estimator": _switch_parameter("dq_rate_estimator/no_dq_rate_estimator"),
 }
 _DIFFSERV = ("diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence")
 _ISOLATION = ("flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost",
@@ -259,7 +270,8 @@ QUEUES: Mapping[str, Queue] = {
             "adaptive": Parameter(flag, "", False, words="adaptive/"),
             "nodrop": Parameter(flag, "", False, words="nodrop/"),
             "bandwidth": Parameter(rate_bytes_per_s, "bytes_per_s", reported=None),
-        }, Look("#882255", "v", _SHORT, "oo"), "sch_red (CONFIG_NET_SCH_RED)", red.complete, _red,
+        }, Look("#882255", "v", _SHORT, "oo"), "sch_red (CONFIG_NET_SCH_RED)", red.complete,
+        _red_report,
         shows_classes=True, marks_at=(12,)),
     "sfb": Queue(
         "sfb", {
@@ -274,7 +286,7 @@ QUEUES: Mapping[str, Queue] = {
             "rehash": Parameter(whole, "us", 600_000, jiffies_ms_in_us, zero=True, also_ms=True),
             "db": Parameter(whole, "us", 60_000, jiffies_ms_in_us, zero=True, also_ms=True),
         }, Look("#999933", "<", _DASH_DOT_DOT, ".."),
-        "sch_sfb (Linux 2.6.39, CONFIG_NET_SCH_SFB)", adapt=_sfb, shows_classes=True,
+        "sch_sfb (Linux 2.6.39, CONFIG_NET_SCH_SFB)", adapt=_sfb_report, shows_classes=True,
         # before iproute2 5.5
         old_text=r"^  increment (?P<increment>[\d.]+) decrement (?P<decrement>[\d.]+) "
                  r"penalty rate (?P<penalty_rate>\d+) burst (?P<penalty_burst>\d+) "
@@ -303,7 +315,7 @@ QUEUES: Mapping[str, Queue] = {
             "probability": Parameter(below_1, reported=None),
             "ecn": Parameter(flag, "", False, reported=None, words="ecn/"),
             "harddrop": Parameter(flag, "", False, reported=None, words="harddrop/"),
-        }, Look("#CC79A7", "^", _DOTTED, "xx"), "sch_sfq (CONFIG_NET_SCH_SFQ)", adapt=_sfq,
+        }, Look("#CC79A7", "^", _DOTTED, "xx"), "sch_sfq (CONFIG_NET_SCH_SFQ)", adapt=_sfq_report,
         shows_classes=True, switches={"harddrop": ("harddrop", True)},
         derived={"min": "bytes", "max": "bytes"}),
     "drr": Queue(
@@ -312,7 +324,8 @@ QUEUES: Mapping[str, Queue] = {
             "flows": Parameter(count_to(1023), "", 64, reported=None),
             "quantum": Parameter(size_bytes, "bytes", FRAME_BYTES, reported=None),
         }, Look("#777777", ">", _LONG, "--"),
-        "sch_drr and cls_flow (CONFIG_NET_SCH_DRR, CONFIG_NET_CLS_FLOW)", _of_classes, classes=True,
+        "sch_drr and cls_flow (CONFIG_NET_SCH_DRR, CONFIG_NET_CLS_FLOW)", _no_parameters,
+        classes=True,
         parts=("flow",)),
     "hhf": Queue(
         "hhf", {
@@ -335,7 +348,8 @@ QUEUES: Mapping[str, Queue] = {
             "ecn": Parameter(flag, "", True, only_if_set=True, words="ecn/noecn"),
             "ce_threshold_selector": Parameter(selector),
         }, Look("#0072B2", "P", _DASH_DOT, "\\\\"),
-        "sch_fq_codel (Linux 3.5, CONFIG_NET_SCH_FQ_CODEL)", adapt=_fq_codel, shows_classes=True,
+        "sch_fq_codel (Linux 3.5, CONFIG_NET_SCH_FQ_CODEL)", adapt=_fq_codel_report,
+        shows_classes=True,
         marks_at=(12, 28)),
     "fq": Queue(
         "fq", {
@@ -355,7 +369,7 @@ QUEUES: Mapping[str, Queue] = {
             "orphan_mask": Parameter(whole, zero=True),
             "timer_slack": Parameter(time_ns, "ns"),
         }, Look("#44AA99", "p", _LONG, "\\\\|"), "sch_fq (Linux 3.12, CONFIG_NET_SCH_FQ)",
-        adapt=_fq,
+        adapt=_fq_report,
         switches={"horizon_cap": ("horizon_cap", True), "nopacing": ("pacing", False)},
         # Values for sockets, which a router doesn't have, and bands by priority (Linux 6.7), which
         # keep the kernel's settings.
@@ -374,12 +388,14 @@ QUEUES: Mapping[str, Queue] = {
         shows_classes=True, marks_at=(16,)),
     "cake": Queue(
         "cake", _CAKE, Look("#009E73", "*", _DASHED, "OO"),
-        "sch_cake (Linux 4.19, CONFIG_NET_SCH_CAKE) and tc of iproute2 4.19", _cake, _cake_report,
+        "sch_cake (Linux 4.19, CONFIG_NET_SCH_CAKE) and tc of iproute2 4.19", _complete_cake,
+        _cake_report,
         shows_classes=True,
         switches=_CAKE_SWITCHES, derived={"bandwidth": "bytes_per_s"}),
     "cake_mq": Queue(
         "cake_mq", _CAKE, Look("#225522", "H", _LONG, "O."),
-        "sch_cake of Linux 7.0, tc of iproute2 7.0 and a device with several queues", _cake,
+        "sch_cake of Linux 7.0, tc of iproute2 7.0 and a device with several queues",
+        _complete_cake,
         _cake_report, shows_classes=True,
         switches=_CAKE_SWITCHES, derived={"bandwidth": "bytes_per_s"}, needs_new_tc=True,
         per_queue="cake"),
@@ -409,7 +425,8 @@ QUEUES: Mapping[str, Queue] = {
                 flag, "", True, lambda on: True if on else frozenset({False, "nothing"}),
                 "split-gso", words="split_gso/no_split_gso"),
         }, Look("#000000", "h", _DOTTED, "||||"),
-        "sch_dualpi2 (Linux 6.17, CONFIG_NET_SCH_DUALPI2) and tc of iproute2 6.18", adapt=_dualpi2,
+        "sch_dualpi2 (Linux 6.17, CONFIG_NET_SCH_DUALPI2) and tc of iproute2 6.18",
+        adapt=_dualpi2_report,
         shows_classes=True, switches={
             "drop_on_overload": ("drop-overload", "drop"),
             "overflow": ("drop-overload", "overflow"),
@@ -425,8 +442,13 @@ OF_KIND: Mapping[str, Queue] = {queue.kind: queue for queue in QUEUES.values()}
 
 
 def unit_of(kind: str, reported: str) -> Unit:
-    """Return the unit of a qdisc's reported value, by its name in tc's JSON. "" for a number
-    without unit, or an unknown name."""
+    """Return the unit of a value that a qdisc reports. "" for a number without unit, or an unknown
+    name.
+
+    Args:
+        kind: name of the qdisc.
+        reported: name of the value in tc's JSON.
+    """
     queue = OF_KIND.get(kind)
     parameter = reported_parameter(kind, reported)
     if queue is None or parameter is None:
@@ -435,7 +457,13 @@ def unit_of(kind: str, reported: str) -> Unit:
 
 
 def reported_parameter(kind: str, reported: str) -> Parameter | None:
-    """Return the parameter with this name in tc's JSON, None if the qdisc has none."""
+    """Return the parameter that a qdisc reports under a name in tc's JSON. None if the qdisc isn't
+    in the table, or has no such parameter.
+
+    Args:
+        kind: name of the qdisc.
+        reported: name of the value in tc's JSON.
+    """
     queue = OF_KIND.get(kind)
     if queue is None:
         return None

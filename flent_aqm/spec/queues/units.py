@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The type of tc's values, and the clock of the packet scheduler."""
+"""Defines the type of tc's values, and the clock of the packet scheduler."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ Scalar = int | float | bool | str
 
 @dataclass(frozen=True)
 class Clock:
-    """The clock of the kernel's packet scheduler, from /proc/net/psched."""
+    """The clock of the kernel's packet scheduler, from /proc/net/psched.
 
-    # Ticks per microsecond. Bursts are stored in ticks.
+    Attributes:
+        ticks_per_us: ticks per microsecond. Bursts are stored in ticks.
+        hz: timer interrupts per second, from which tc computes default bursts.
+        text: the line of /proc/net/psched.
+    """
+
     ticks_per_us: float
-    # Timer interrupts per second, from which tc computes default bursts.
     hz: int
-    # The line of /proc/net/psched.
     text: str
 
 
 def parse_psched(line: str) -> Clock:
-    """Parse the line in /proc/net/psched, as tc_core.c of iproute2 does. Raises ParseError."""
+    """Parse the line in /proc/net/psched, as tc_core.c of iproute2 does. Raises ParseError if it
+    isn't four words of 8 hexadecimal digits, or has an impossible 0."""
     words = line.split()
     if len(words) != 4 or not all(re.fullmatch("[0-9a-f]{8}", word) for word in words):
         raise ParseError(f"/proc/net/psched has {line!r}; expected four words of 8 hexadecimal "

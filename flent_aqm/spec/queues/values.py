@@ -43,7 +43,8 @@ def whole(text: str) -> int:
 
 
 def count_to(most: int) -> Reader:
-    """Return a reader of whole numbers from 1 to `most`."""
+    """Return a reader of whole numbers from 1 to `most`: a function from text to int that raises
+    ConfigError."""
     def read(text: str) -> int:
         """Return a whole number from 1 to `most`. Raises ConfigError."""
         if not re.fullmatch(r"\d{1,10}", text) or not 1 <= int(text) <= most:
@@ -53,7 +54,8 @@ def count_to(most: int) -> Reader:
 
 
 def power_of_two(most: int) -> Reader:
-    """Return a reader of powers of two from 1 to `most`."""
+    """Return a reader of powers of two from 1 to `most`: a function from text to int that raises
+    ConfigError."""
     def read(text: str) -> int:
         """Return a power of two from 1 to `most`. Raises ConfigError."""
         if not re.fullmatch(r"\d{1,10}", text) or int(text) > most or int(text).bit_count() != 1:
@@ -111,14 +113,15 @@ def percent(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """Return a number of at least 0, which may have decimals. Raises ConfigError."""
+    """Return a number of at least 0, which may have up to nine decimals. Raises ConfigError."""
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
         raise ConfigError("expected a number")
     return float(text)
 
 
 def flag(text: str) -> bool:
-    """Return True or False for any word for a switch. Raises ConfigError."""
+    """Return True or False for one of the words for a switch (base/switch.py), such as yes or off.
+    Raises ConfigError."""
     on = switch(text)
     if on is None:
         raise ConfigError("expected yes or no")
@@ -127,7 +130,11 @@ def flag(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Choice:
-    """Reader of one of several words, which are tc's words as well."""
+    """Reader of one of several words, which are tc's words as well.
+
+    Attributes:
+        words: the words that are accepted.
+    """
 
     words: tuple[str, ...]
 
@@ -140,15 +147,19 @@ class Choice:
 
 @dataclass(frozen=True)
 class Graded:
-    """Reader of a switch with a third position, such as no, yes, aggressive."""
+    """Reader of a switch with a third position, such as no, yes, aggressive.
 
-    # tc's words for off, on and the third position.
+    Attributes:
+        words: tc's words for off, on and the third position.
+        degree: the user's word for the third position.
+    """
+
     words: tuple[str, str, str]
-    # The user's word for the third position.
     degree: str
 
     def __call__(self, text: str) -> Scalar:
-        """Return False, True or the third position. Raises ConfigError."""
+        """Return False, True, or the user's word for the third position. Raises ConfigError for
+        another text."""
         if text == self.degree:
             return text
         on = switch(text)
@@ -157,19 +168,23 @@ class Graded:
         return on
 
     def tc_word(self, value: Scalar) -> str:
-        """Return tc's word for a value."""
+        """Return tc's word for a result of this reader."""
         return self.words[2 if value == self.degree else 1 if value else 0]
 
 
 @dataclass(frozen=True)
 class NamedTime:
-    """Reader of a time in us, given as a number with a unit or by one of tc's names."""
+    """Reader of a time in us, given as a number with a unit or by one of tc's names.
 
-    # Name -> us.
+    Attributes:
+        words: name of a time -> us.
+    """
+
     words: Mapping[str, int]
 
     def __call__(self, text: str) -> int:
-        """Return the time in us. Raises ConfigError."""
+        """Return the time in us. Raises ConfigError if the text is neither a name nor a time with
+        its unit."""
         if text in self.words:
             return self.words[text]
         try:
@@ -180,31 +195,39 @@ class NamedTime:
 
 @dataclass(frozen=True)
 class Framing:
-    """The framing of a link, for CAKE."""
+    """The bytes that a link adds to packets, as CAKE counts them.
 
-    # Bytes added to each packet.
+    Attributes:
+        overhead: bytes added to each packet.
+        link_layer: atm, ptm, noatm, or "" for the default.
+        mpu: least size of a packet in bytes, 0 for none.
+        raw: True if sizes are counted as the kernel has them.
+    """
+
     overhead: int
-    # atm, ptm, noatm, or "" for the default.
     link_layer: str = ""
-    # Least size of a packet in bytes, 0 for none.
     mpu: int = 0
-    # True: sizes are counted as the kernel has them.
     raw: bool = False
 
 
 @dataclass(frozen=True)
 class Overhead:
     """Reader of the bytes that a link adds to each packet, given as a number or by tc's words for
-    kinds of links."""
+    kinds of links.
 
-    # Least and greatest number.
+    Attributes:
+        least: least number of bytes that is accepted.
+        most: greatest number of bytes that is accepted.
+        words: tc's word -> its framing.
+    """
+
     least: int
     most: int
-    # tc's word -> its framing.
     words: Mapping[str, Framing]
 
     def __call__(self, text: str) -> Scalar:
-        """Return a number of bytes, or the words as text. Raises ConfigError."""
+        """Return a number of bytes as int, or tc's words with single blanks between them. Raises
+        ConfigError for a number out of range, or an unknown word."""
         if re.fullmatch(r"-?\d{1,4}", text) and self.least <= int(text) <= self.most:
             return int(text)
         words = text.split()
@@ -214,7 +237,7 @@ class Overhead:
         return " ".join(words)
 
     def framing(self, value: Scalar) -> Framing:
-        """Return the framing for a value of this reader.
+        """Return the framing for a result of this reader.
 
         tc adds the bytes of several words. `conservative` and `raw` replace the bytes of the words
         before them.
@@ -223,10 +246,11 @@ class Overhead:
             return Framing(value)
         overhead, link_layer, mpu = 0, "", 0
         for word in str(value).split():
-            one = self.words[word]
-            overhead = one.overhead if word in ("raw", "conservative") else overhead + one.overhead
-            link_layer = one.link_layer or link_layer
-            mpu = one.mpu or mpu
+            added = self.words[word]
+            replaces = word in ("raw", "conservative")
+            overhead = added.overhead if replaces else overhead + added.overhead
+            link_layer = added.link_layer or link_layer
+            mpu = added.mpu or mpu
         return Framing(overhead, link_layer, mpu, "raw" in str(value).split())
 
 
@@ -272,7 +296,8 @@ def rate_bytes_per_s(text: str) -> int:
 
 
 def between(low: int, high: int) -> Reader:
-    """Return a reader of whole numbers from `low` to `high`."""
+    """Return a reader of whole numbers from `low` to `high`: a function from text to int that
+    raises ConfigError."""
     def read(text: str) -> int:
         """Return a whole number from `low` to `high`. Raises ConfigError."""
         if not re.fullmatch(r"\d{1,10}", text) or not low <= int(text) <= high:
@@ -282,8 +307,8 @@ def between(low: int, high: int) -> Reader:
 
 
 def time_or_packets(text: str) -> Scalar:
-    """Return a time in us. For a number of packets such as `5p`, return that text in the form "5p".
-    Raises ConfigError."""
+    """Return a time in us as int. For a number of packets such as `5packets`, return text in the
+    form "5p". Raises ConfigError."""
     match = re.fullmatch(r"(\d{1,10})(p|pkts?|packets?)", text)
     if match and 0 < int(match[1]) <= _U32:
         return f"{int(match[1])}p"
@@ -340,16 +365,18 @@ def sfb_share(value: Scalar) -> Expected:
 
 
 def at_least(least: int) -> Callable[[Scalar], Expected]:
-    """Return a function for a kernel that raises smaller values to `least`."""
+    """Return a function from a requested to the reported value, for a kernel that raises smaller
+    values to `least`."""
     return lambda value: max(least, int(value))
 
 
 def newly_at_least(least: int) -> Callable[[Scalar], Expected]:
-    """Return a function for the values that kernels may report: newer ones raise smaller values to
-    `least`, older ones keep them."""
+    """Return a function from a requested value to the set of values that kernels may report: newer
+    ones raise smaller values to `least`, older ones keep them."""
     return lambda value: frozenset({value, max(least, int(value))})
 
 
 def at_most(most: int) -> Callable[[Scalar], Expected]:
-    """Return a function for a kernel that lowers larger values to `most`."""
+    """Return a function from a requested to the reported value, for a kernel that lowers larger
+    values to `most`."""
     return lambda value: min(most, int(value))

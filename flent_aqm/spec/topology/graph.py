@@ -34,7 +34,11 @@ _TAKEN = ("lo", "modem", "dest1", "dest2", "localhost")
 
 @dataclass(frozen=True)
 class Graph:
-    """A tree of links. In each link, the node nearer to the client comes first."""
+    """A tree of links between nodes, with the client as its root.
+
+    Attributes:
+        links: pairs of node names. In each, the node nearer to the client comes first.
+    """
 
     links: tuple[Link, ...]
 
@@ -59,7 +63,10 @@ class Graph:
         return {far: near for near, far in self.links}
 
     def way(self, node: str) -> tuple[str, ...]:
-        """Return the nodes on the path from this node to the client, both included."""
+        """Return the names of the nodes on the path from a node to the client, both included.
+
+        node: name of a node of the graph.
+        """
         path = [node]
         while path[-1] != CLIENT:
             path.append(self.near[path[-1]])
@@ -72,33 +79,39 @@ class Graph:
 
 
 def is_router(name: str) -> bool:
-    """Return whether a node with this name is a router."""
+    """Return whether the name is that of a router: `router`, or `router2` to `router9`."""
     return _ROUTER.fullmatch(name) is not None
 
 
 class Fault(Exception):
-    """A fault in a text of links. The message has the place, but not the key."""
+    """A fault in a text of links. The message begins with the fault's place, but doesn't name the
+    key."""
 
 
 def parse_links(text: str, path: str = "") -> Graph:
-    """Parse the text of links.
+    """Parse the text of links into a graph.
 
-    path: path of the file with the text, "" for a value of one line.
+    Args:
+        text: links, separated by commas or new lines. # begins a comment.
+        path: path of the file with the text, "" for a value of one line.
 
-    Raises Fault, with line and column in a file, otherwise with the column.
+    Raises Fault, with line and column in a file, otherwise with the column: if a link can't be
+    parsed, has a reserved name or closes a ring, a node can't be reached, client, router or server
+    is missing, there are more than MOST_NODES nodes, or a node has a number of links that its kind
+    can't have.
     """
-    edges: list[tuple[str, str, str]] = []  # two names, and their place in the text
-    for place, part, column in _parts(text):
-        link = _LINK.fullmatch(part)
+    edges: list[tuple[str, str, str]] = []  # names of two nodes, and the link's line and column
+    for place, link_text, column in _split_links(text):
+        link = _LINK.fullmatch(link_text)
         if not link:
-            raise Fault(f"{_at(path, place, column)}: {part.strip()[:40]!r} is not a link; "
+            raise Fault(f"{_at(path, place, column)}: {link_text.strip()[:40]!r} is not a link; "
                         "expected two names with - between, as client - router")
         for number in (1, 2):
             if link[number] in _TAKEN:
                 raise Fault(f"{_at(path, place, column + link.start(number))}: {link[number]!r} "
                             "is a name that the lab uses itself; choose another")
         edges.append((link[1], link[2], _at(path, place, column + link.start(1))))
-    names = dict.fromkeys(name for one, two, _ in edges for name in (one, two))
+    names = dict.fromkeys(name for first, second, _ in edges for name in (first, second))
     where = _at(path, 1, 1)
     for name in (CLIENT, ROUTER, SERVER):
         if name not in names:
@@ -107,15 +120,15 @@ def parse_links(text: str, path: str = "") -> Graph:
     if len(names) > MOST_NODES:
         raise Fault(f"{where}: the links have {len(names)} nodes; expected {MOST_NODES} at most "
                     "(topology subscribers:N can have more hosts)")
-    graph = Graph(_from_client(edges))
-    _refuse_odd_nodes(graph, {name: place for one, two, place in reversed(edges)
-                              for name in (one, two)})
+    graph = Graph(_order_from_client(edges))
+    _refuse_odd_nodes(graph, {name: place for first, second, place in reversed(edges)
+                              for name in (first, second)})
     return graph
 
 
 def read_links(path: str) -> Graph:
-    """Read a file of links. Raises Fault if it is wrong or too large, ConfigError if it can't be
-    read."""
+    """Read and parse a file of links. Raises Fault if its text is wrong, or larger than 64 KiB, and
+    ConfigError if the file can't be read."""
     try:
         with open(path, "rb") as file:
             data = file.read(_MOST_BYTES + 1)
@@ -128,50 +141,60 @@ def read_links(path: str) -> Graph:
     return parse_links(data.decode("utf-8", "replace"), path)
 
 
-def _parts(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield line number, text and column of each link, without comments and blank parts."""
+def _split_links(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield line number, text and column of each link, without comments and blank parts. Lines and
+    columns count from 1."""
     for number, line in enumerate(text.splitlines(), 1):
         column = 1
-        for part in line.partition("#")[0].split(","):
-            if part.strip():
-                yield number, part, column
-            column += len(part) + 1
+        for link_text in line.partition("#")[0].split(","):
+            if link_text.strip():
+                yield number, link_text, column
+            column += len(link_text) + 1
 
 
 def _at(path: str, line: int, column: int) -> str:
-    """Return a place in the text, for messages."""
+    """Return line and column as messages show them: PATH:LINE:COLUMN, or "column COLUMN" without a
+    path."""
     return f"{path}:{line}:{column}" if path else f"column {column}"
 
 
-def _from_client(edges: list[tuple[str, str, str]]) -> tuple[Link, ...]:
-    """Return the links in the order in which a walk from the client meets them. Raises Fault if a
-    node can't be reached, or if links form a ring."""
+def _order_from_client(edges: list[tuple[str, str, str]]) -> tuple[Link, ...]:
+    """Return the links in the order in which a walk from the client meets them, each with the node
+    nearer to the client first.
+
+    edges: names of two nodes, and the link's position for messages.
+
+    Raises Fault if a node can't be reached, or if links form a ring.
+    """
     _refuse_rings(edges)
     reached = [CLIENT]
     links: list[Link] = []
-    left = list(edges)
+    unused = list(edges)
     for node in reached:  # it grows
-        for one, two, place in [each for each in left if node in each[:2]]:
-            other = two if one == node else one
-            left.remove((one, two, place))
+        for first, second, place in [each for each in unused if node in each[:2]]:
+            other = second if first == node else first
+            unused.remove((first, second, place))
             links.append((node, other))
             reached.append(other)
-    if left:
-        one, two, place = left[0]
-        raise Fault(f"{place}: {one} and {two} are not reached from client; hosts reached are "
+    if unused:
+        first, second, place = unused[0]
+        raise Fault(f"{place}: {first} and {second} are not reached from client; hosts reached are "
                     f"{', '.join(reached)}: link them to one of these")
     return tuple(links)
 
 
 def _refuse_rings(edges: list[tuple[str, str, str]]) -> None:
-    """Raise Fault for the first link between nodes that are connected already."""
+    """Raise Fault for the first link between nodes that earlier links connect already.
+
+    edges: names of two nodes, and the link's position for messages.
+    """
     joined: dict[str, set[str]] = {}
-    for one, two, place in edges:
-        group = joined.setdefault(one, {one})
-        if two in group:
-            raise Fault(f"{place}: the link {one} - {two} closes a ring; expected one path "
+    for first, second, place in edges:
+        group = joined.setdefault(first, {first})
+        if second in group:
+            raise Fault(f"{place}: the link {first} - {second} closes a ring; expected one path "
                         "between any two nodes: leave a link out")
-        group |= joined.get(two, {two})
+        group |= joined.get(second, {second})
         joined |= dict.fromkeys(group, group)
 
 
@@ -179,7 +202,9 @@ def _refuse_odd_nodes(graph: Graph, places: Mapping[str, str]) -> None:
     """Raise Fault if a node has a number of links that its kind can't have, or if no router is
     between client and server.
 
-    places: node -> its place in the text.
+    Args:
+        graph: the graph to check.
+        places: name of a node -> its first position in the text, for messages.
     """
     for node in graph.nodes:
         count = sum(node in link for link in graph.links)

@@ -11,7 +11,8 @@ from flent_aqm.spec.topology.topology import Topology, parse_topology
 
 
 def refuse_odd_pairs(scenario: Scenario) -> None:
-    """Raise ConfigError for a setting that can't be combined with the scenario's topology."""
+    """Raise ConfigError if a setting can't be combined with the scenario's topology, which isn't
+    the dumbbell. The message says which to leave out."""
     topology = parse_topology("topology", scenario.path.topology)
     for key, is_set in {
         "modem_…, link_…": scenario.path.modem_down_mbps is not None or scenario.replaces_modem,
@@ -34,8 +35,8 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
 
 
 def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
-    """Raise ConfigError for a setting of the router that can't be combined with subscribers, or
-    rates that don't fit their number and plan."""
+    """Raise ConfigError if a setting of the router can't be combined with subscribers, if a
+    subscriber's plan exceeds the access node's rate, or if the rate is too low for their number."""
     for key, needed in {"shaper": "htb", "tiers": 1, "burst_shaping": False,
                         "ingress": "lan"}.items():
         requested = getattr(scenario.router, key)
@@ -48,14 +49,15 @@ def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
             raise ConfigError(f"aqm: {name} has its own classes, which can't be used below "
                               "subscribers' classes; choose another queue with topology "
                               f"{topology.text}", "aqm")
-    for way in ("down", "up"):
-        rate = scenario.router.rate_mbps(way)
-        plan = getattr(topology, f"plan_{way}_mbps")
+    for direction in ("down", "up"):
+        rate = scenario.router.rate_mbps(direction)
+        plan = getattr(topology, f"plan_{direction}_mbps")
         if plan is not None and plan > rate:
-            raise ConfigError(f"topology: plan_{way}_mbps: {plan:g} is above the access node's "
-                              f"rate_{way}_mbps, {rate:g}; give no more than that", "topology")
+            raise ConfigError(f"topology: plan_{direction}_mbps: {plan:g} is above the access "
+                              f"node's rate_{direction}_mbps, {rate:g}; give no more than that",
+                              "topology")
         if rate / topology.subscribers < defaults.MIN_RATE_MBPS:
             raise ConfigError(
-                f"topology: {topology.text}: rate_{way}_mbps {rate:g} leaves each subscriber "
+                f"topology: {topology.text}: rate_{direction}_mbps {rate:g} leaves each subscriber "
                 f"{rate / topology.subscribers:.3g} Mbit/s; expected {defaults.MIN_RATE_MBPS:g} "
                 "or more: give a higher rate or fewer subscribers", "topology")

@@ -20,17 +20,26 @@ FIRST_CLASS = 0x1000
 
 
 def class_of(number: int) -> int:
-    """Return the number of a subscriber's class: minor number of HTB's class, major number of the
-    qdisc below it."""
+    """Return the number of a subscriber's class: minor number of the HTB class, and major number of
+    the qdisc below it.
+
+    number: number of the subscriber, from 1.
+    """
     return FIRST_CLASS + number
 
 
 def ipv4_of(number: int) -> str:
-    """Return a subscriber's IPv4 address, whose last 16 bits are the class."""
+    """Return the IPv4 address of a subscriber, whose last 16 bits are the number of its class.
+
+    number: number of the subscriber, from 2, because the first is the client with its own address.
+    """
     high, low = divmod(class_of(number), 256)
     return f"198.19.{high}.{low}"
 
 
 def ipv6_of(number: int) -> str:
-    """Return a subscriber's IPv6 address, whose last 16 bits are the class."""
+    """Return the IPv6 address of a subscriber, whose last 16 bits are the number of its class.
+
+    number: number of the subscriber, from 2, because the first is the client with its own address.
+    """
     return f"2001:db8:5::{class_of(number):x}"

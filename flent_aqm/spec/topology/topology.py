@@ -28,22 +28,28 @@ SUFFIX = ".topology"
 
 @dataclass(frozen=True)
 class Topology:
-    """The network of a run."""
+    """The network of a run.
 
-    # The value of the key, in canonical form.
+    Attributes:
+        text: the value of the key `topology`, in canonical form.
+        graph: hosts, routers and their links.
+        subscribers: number of addresses behind the client, each with a queue of its own. 0: none.
+        plan_down_mbps: greatest download rate of a subscriber in Mbit/s, None for the whole rate.
+        plan_up_mbps: greatest upload rate of a subscriber in Mbit/s, None for the whole rate.
+        nat: True if the router translates the source of packets that leave it to its own address.
+    """
+
     text: str
     graph: Graph
-    # Number of addresses behind the client, each with a queue of its own. 0: none.
     subscribers: int = 0
-    # Greatest rate of a subscriber, None for the whole rate.
     plan_down_mbps: float | None = None
     plan_up_mbps: float | None = None
-    # True: the router translates the source of packets that leave it to its own address.
     nat: bool = False
 
     @cached_property
     def other_names(self) -> Mapping[str, str]:
-        """Other names of the client among several clients or subscribers: client1, sub1."""
+        """Further names of the client: "client1" if there are several clients, "sub1" if there are
+        subscribers. Each maps to "client"."""
         names = {"client1": CLIENT} if "client2" in self.graph.nodes else {}
         return {**names, "sub1": CLIENT} if self.subscribers else names
 
@@ -54,7 +60,12 @@ class Topology:
                 *(f"sub{number}" for number in range(2, self.subscribers + 1)))
 
     def source(self, name: str) -> Source:
-        """Return how a tool is started on a host. Raises ConfigError for an unknown host."""
+        """Return how a tool is started on a host.
+
+        name: one of `sources`.
+
+        Raises ConfigError for an unknown host.
+        """
         if name not in self.sources:
             hosts = self.sources
             listed = (", ".join(hosts) if len(hosts) <= 12 else
@@ -71,29 +82,39 @@ class Topology:
 
 @dataclass(frozen=True)
 class Source:
-    """The way to start a tool on a host: a prefix of its command, or an address to bind to. Both
-    are empty for the client."""
+    """How to start a tool on a host: a prefix of its command, or an address to bind to. Both are
+    empty for the client.
 
-    # Words before the tool's command line.
+    Attributes:
+        command: words before the tool's command line.
+        address: name of the address that the tool binds to.
+    """
+
     command: tuple[str, ...] = ()
-    # Name of the address that the tool binds to.
     address: str = ""
 
 
 @dataclass(frozen=True)
-class _Kind:
-    """A named topology."""
+class _NamedTopology:
+    """A topology that users give by name, with an optional number and words:
+    NAME:N+WORD+WORD=VALUE.
 
-    # Function (number, words) -> graph.
+    Attributes:
+        make: function (number, words) -> graph.
+        counts: least, greatest and default number. None for a topology without a number.
+        words: word that may follow -> bounds of its value, None for a word without a value.
+    """
+
     make: Callable[[int, Collection[str]], Graph]
-    # Least, greatest and default number. None for a topology without a number.
     counts: tuple[int, int, int] | None = None
-    # Words that may follow with + -> bounds of their value, None for a word without a value.
     words: Mapping[str, tuple[float, float] | None] = field(default_factory=dict)
 
 
-def _parking_lot(bottlenecks: int, _words: Collection[str]) -> Graph:
-    """Return the graph of so many routers in series, with hosts middle, middle2, … between them."""
+def _parking_lot(bottlenecks: int, _parse_words: Collection[str]) -> Graph:
+    """Return the graph of routers in series, with hosts middle, middle2, … between them.
+
+    bottlenecks: number of routers.
+    """
     links = f"client - router, router - {'middle' if bottlenecks > 1 else 'server'}"
     for number in range(2, bottlenecks + 1):
         before = "middle" if number == 2 else f"middle{number - 1}"
@@ -102,9 +123,13 @@ def _parking_lot(bottlenecks: int, _words: Collection[str]) -> Graph:
     return parse_links(links)
 
 
-def _clients(count: int, words: Collection[str]) -> Graph:
-    """Return the graph of so many clients behind a router. With the word "servers", each client has
-    a server."""
+def _home(count: int, words: Collection[str]) -> Graph:
+    """Return the graph of clients behind a router.
+
+    Args:
+        count: number of clients.
+        words: words that the user added. With "servers", each client has a server of its own.
+    """
     others = range(2, count + 1)
     beyond = ["router - server"]
     if "servers" in words:
@@ -113,43 +138,52 @@ def _clients(count: int, words: Collection[str]) -> Graph:
                                   *(f"client{number} - lan" for number in others)]))
 
 
-def _one_router(_count: int, _words: Collection[str]) -> Graph:
-    """Return the graph of client, router and server."""
+def _one_router(_count: int, _parse_words: Collection[str]) -> Graph:
+    """Return the graph client - router - server."""
     return parse_links("client - router, router - server")
 
 
 _PLAN = (defaults.MIN_RATE_MBPS, defaults.MAX_RATE_MBPS)
-TOPOLOGIES: Mapping[str, _Kind] = {
-    DUMBBELL: _Kind(_one_router),
-    "parking_lot": _Kind(_parking_lot, (2, 9, 2)),
-    "clients": _Kind(_clients, (2, 16, 2), {"nat": None, "servers": None}),
-    "subscribers": _Kind(_one_router, (2, 1000, 100),
+TOPOLOGIES: Mapping[str, _NamedTopology] = {
+    DUMBBELL: _NamedTopology(_one_router),
+    "parking_lot": _NamedTopology(_parking_lot, (2, 9, 2)),
+    "clients": _NamedTopology(_home, (2, 16, 2), {"nat": None, "servers": None}),
+    "subscribers": _NamedTopology(_one_router, (2, 1000, 100),
                          {"plan_mbps": _PLAN, "plan_down_mbps": _PLAN, "plan_up_mbps": _PLAN}),
 }
 _NAMED = re.compile(r"(?P<name>[a-z_]+)(?::(?P<count>[^+]*))?(?P<words>(?:\+.*)?)")
 
 
 def parse_topology(key: str, value: object) -> Topology:
-    """Parse the value of the key: a named topology, a file, or links. Raises ConfigError that names
-    the key."""
+    """Parse the value of the key `topology`: a named topology, the path of a file, or links.
+
+    key: name of the key, for messages.
+
+    Raises ConfigError if the value is wrong, or the file can't be read.
+    """
     text = str(value).strip()
     try:
         if text.endswith(SUFFIX):
-            return _of_links(read_links(text))
+            return _topology_of_graph(read_links(text))
         if "-" in text and not _NAMED.fullmatch(text):
-            return _of_links(parse_links(text))
+            return _topology_of_graph(parse_links(text))
     except Fault as fault:
         raise ConfigError(f"{key}: {fault}") from None
-    return _named(key, text)
+    return _parse_named(key, text)
 
 
-def _of_links(graph: Graph) -> Topology:
-    """Return the topology of a graph, with its links as canonical text."""
+def _topology_of_graph(graph: Graph) -> Topology:
+    """Return the topology that consists of a graph, with its links as canonical text."""
     return Topology(", ".join(f"{near}-{far}" for near, far in graph.links), graph)
 
 
-def _named(key: str, text: str) -> Topology:
-    """Parse a named topology. Raises ConfigError."""
+def _parse_named(key: str, text: str) -> Topology:
+    """Parse a named topology, NAME:N+WORD. Raises ConfigError.
+
+    Args:
+        key: name of the key, for messages.
+        text: the value of the key.
+    """
     match = _NAMED.fullmatch(text)
     if not match or match["name"] not in TOPOLOGIES:
         name = match["name"] if match else text
@@ -169,17 +203,28 @@ def _named(key: str, text: str) -> Topology:
         raise ConfigError(f"{key}: {text[:40]!r}: expected {name}:N with a whole number from "
                           f"{least} to {most}")
     count = usual if count_text is None else int(count_text)
-    words = _words(key, text, kind, match["words"])
+    given_words = _parse_words(key, text, kind, match["words"])
     canonical = f"{name}:{count}{match['words']}"
-    plan = words.get("plan_mbps")
-    return Topology(canonical, kind.make(count, words), count if name == "subscribers" else 0,
-                    words.get("plan_down_mbps", plan), words.get("plan_up_mbps", plan),
-                    "nat" in words)
+    plan = given_words.get("plan_mbps")
+    return Topology(canonical, kind.make(count, given_words), count if name == "subscribers" else 0,
+                    given_words.get("plan_down_mbps", plan), given_words.get("plan_up_mbps", plan),
+                    "nat" in given_words)
 
 
-def _words(key: str, text: str, kind: _Kind, words_text: str) -> dict[str, float | None]:
+def _parse_words(key: str, text: str, kind: _NamedTopology,
+                 words_text: str) -> dict[str, float | None]:
     """Parse the words behind the number of a named topology. Return word -> value, None for a word
-    without a value. Raises ConfigError."""
+    without a value.
+
+    Args:
+        key: name of the key, for messages.
+        text: the value of the key, for messages.
+        kind: the named topology.
+        words_text: the words, each with a "+" before it.
+
+    Raises ConfigError for an unknown or repeated word, or a value that is missing, superfluous or
+    out of range.
+    """
     words: dict[str, float | None] = {}
     for word in words_text.split("+")[1:]:
         name, equals, value = word.partition("=")
