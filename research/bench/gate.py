@@ -40,7 +40,7 @@ from flent_aqm.parts.kernels.verdict.decide import SAME, UNTOLD, USUAL, WORSE, j
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER
 from flent_aqm.parts.kernels.verdict.page import sentence
 from flent_aqm.parts.kernels.verdict.pairs import SEED, pair
-from flent_aqm.parts.kernels.verdict.suggest import table
+from flent_aqm.parts.kernels.verdict.suggest import gate_cells
 from flent_aqm.results import status
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
@@ -271,7 +271,7 @@ def _of_other(output: Path, number: int, planted: Planted, tree: Path, whole_gat
     patch, name = output / f"change{number}.patch", f"gate-{output.name}{number}"
     patch.write_text(planted.patch(tree))
     batch = resource_dir("batches") / "gate.batch"
-    cells = list(table()) if whole_gate else list(planted.cells)
+    cells = list(gate_cells()) if whole_gate else list(planted.cells)
     aqm = planted.overrides[0].removeprefix("aqm=")
     built = subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch],
                            check=False, stderr=subprocess.PIPE, text=True)

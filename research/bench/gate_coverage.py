@@ -23,7 +23,7 @@ from pathlib import Path
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.parts.kernels.own import build_recording
 from flent_aqm.parts.kernels.verdict.exercised import RARELY, function_at, recorded_blocks
-from flent_aqm.parts.kernels.verdict.suggest import table
+from flent_aqm.parts.kernels.verdict.suggest import gate_cells
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.run import as_run
@@ -72,7 +72,7 @@ def main() -> int:
     output.mkdir(parents=True, exist_ok=True)
     kernel, tree = _instrumented_kernel(output)
     code = read_instrumented(kernel.path.parent)
-    names = {keys["check"]: name for name, keys in table().items()}
+    names = {keys["check"]: name for name, keys in gate_cells().items()}
     ran: dict[str, set[Line]] = {}
     for queue in args.queues.split(","):
         sweep(resource_dir("batches") / "gate.batch", output / queue,

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.parts.kernels.verdict.suggest import table
+from flent_aqm.parts.kernels.verdict.suggest import gate_cells
 from flent_aqm.setup.kernel.coverage import Instrumented
 from research.bench.gate_coverage import greedy, summary
 from research.bench.gate_page import write_part
@@ -66,6 +66,6 @@ def test_every_cell_of_the_gate_is_in_the_batch_and_on_the_page() -> None:
     batch = (resource_dir("batches") / "gate.batch").read_text()
     line = re.search(r"^for_check = (.*)$", batch, re.M)
     assert line is not None
-    assert line[1].split(", ") == list(table())
+    assert line[1].split(", ") == list(gate_cells())
     document = (Path(__file__).parents[2] / "docs" / "own-queue.md").read_text()
-    assert f"`gate.batch` has {len(table())} cells" in document
+    assert f"`gate.batch` has {len(gate_cells())} cells" in document

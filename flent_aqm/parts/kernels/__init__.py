@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernels of one's own, and whether one is better, worse or the same: docs/own-queue.md."""
+"""Part for kernels that the user builds, and for verdicts on a changed kernel:
+docs/own-queue.md."""
 
 from flent_aqm.base.part import Command, Part
 

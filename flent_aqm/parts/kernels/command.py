@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm kernel`: kernels of one's own for the lab, by name."""
+"""`flent-aqm kernel`: list, build and remove the lab kernels that the user names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flent_aqm.spec.kernel import STOCK, parse_kernel
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the command."""
+    """Add the command's subcommands `list`, `build` and `remove`, with their options."""
     actions = parser.add_subparsers(dest="action", metavar="list|build|remove", required=True)
     actions.add_parser("list", help="kernels by name, and what is in them")
     build = actions.add_parser(
@@ -54,11 +54,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """List, build or remove. Raises AqmError."""
+    """List, build or remove kernels as `args.action` says. Return 0.
+
+    Raises AqmError, for example ConfigError for a kernel's name that isn't allowed, or SetupError
+    if a build fails.
+    """
     if args.action == "list":
-        _list()
+        _print_kernels()
     elif args.action == "build":
-        _build(args)
+        _build_and_print(args)
     else:
         cache = cache_to_write()
         names = [parse_kernel("kernel remove", name) for name in args.names]
@@ -68,12 +72,12 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _build(args: argparse.Namespace) -> None:
+def _build_and_print(args: argparse.Namespace) -> None:
     name = parse_kernel("kernel build", args.name)
     if name == STOCK:
         raise ConfigError(f"kernel build: {STOCK} is set-up's own kernel; choose another name")
     begun_s = time.monotonic()
-    wishes = KernelRequest(
+    request = KernelRequest(
         source=args.source,
         patches=read_patches(args.patch),
         additions=(*read_additions(QUEUE, "--qdisc", args.qdisc),
@@ -83,14 +87,15 @@ def _build(args: argparse.Namespace) -> None:
     )
     cache = cache_to_write()
     with locked(cache):
-        kernel, fresh = build_named(cache, name, wishes, _command(args))
+        kernel, fresh = build_named(cache, name, request, _command_line(args))
     has = f" with {', '.join(kernel.made_of)}" if kernel.made_of else ""
     how = f"built in {time.monotonic() - begun_s:.0f} s" if fresh else "is there already"
     print(f"{name}: Linux {kernel.version}{has}, {how}; --batch-override kernel={name}")
 
 
-def _command(args: argparse.Namespace) -> str:
-    """Return what builds the same again."""
+def _command_line(args: argparse.Namespace) -> str:
+    """Return the command line that builds the same kernel again, with absolute paths of patches and
+    C files."""
     words = ["flent-aqm", "kernel", "build", args.name]
     for option in ("source", "config"):
         if getattr(args, option):
@@ -101,7 +106,7 @@ def _command(args: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
-def _list() -> None:
+def _print_kernels() -> None:
     rows = [("name", "Linux", "source", "with")]
     try:
         stock = find_kernel()

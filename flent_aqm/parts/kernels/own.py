@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Builds a kernel of the user's own: another source, patches, options, C files."""
+"""Build a kernel of the user's own from another source, patches, options or C files."""
 
 from __future__ import annotations
 
@@ -31,9 +31,15 @@ _NOTHING = Recipe(Source("", ""), "", ())
 
 @dataclass(frozen=True)
 class KernelRequest:
-    """What a kernel is to be. source: as --source has it, None for that of set-up's kernel;
-    patches: (name, content); options: a fragment; tc_files: (queue,
-    content of q_QUEUE.c)."""
+    """The options of `flent-aqm kernel build` for one kernel, with the contents of the files.
+
+    Attributes:
+        source: value of --source, None for the source of set-up's kernel.
+        patches: (name of the file, content) of each patch, in the order of application.
+        additions: C files of qdiscs and congestion controls that are added to the kernel.
+        options: fragment of kernel options, lines CONFIG_NAME=value, "" for none.
+        tc_files: (name of the qdisc, content of q_QDISC.c) of each plug-in for tc.
+    """
 
     source: str | None = None
     patches: tuple[tuple[str, bytes], ...] = ()
@@ -43,12 +49,18 @@ class KernelRequest:
 
 
 def read_patches(files: Iterable[Path]) -> tuple[tuple[str, bytes], ...]:
-    """Return names and contents. Raises ConfigError."""
+    """Return (name, content) of each patch file. Raises ConfigError if a file can't be read."""
     return tuple((path.name, read_bytes("--patch", path)) for path in files)
 
 
 def read_options(text: str) -> str:
-    """Return the fragment that --config names. Raises ConfigError."""
+    """Return the kernel options of a fragment as lines CONFIG_NAME=value.
+
+    Args:
+        text: value of --config: a word of READY_MADE, or the path of a file.
+
+    Raises ConfigError if the file can't be read or a line of it isn't an option.
+    """
     path = recipe.HERE / f"{text}.config" if text in READY_MADE else Path(text)
     content = read_bytes("--config", path).decode("utf-8", "replace")
     try:
@@ -58,42 +70,52 @@ def read_options(text: str) -> str:
     return "".join(f"CONFIG_{name}={value}\n" for name, value in options.items())
 
 
-def build_named(cache: Path, name: str, wishes: KernelRequest, command: str
+def build_named(cache: Path, name: str, request: KernelRequest, command: str
                 ) -> tuple[NamedKernel, bool]:
-    """Return the kernel, and whether it had to be built. The caller holds the cache's lock.
+    """Build a kernel unless the cache has it, and save it under its name. Return the kernel, and
+    True if it was built now. The caller holds the cache's lock.
 
-    Raises SetupError, ConfigError and others; then the name stands for what it stood for.
+    Args:
+        cache: folder of the cache.
+        name: name for the batch key `kernel`.
+        request: what to build the kernel from.
+        command: command line that builds the same kernel again, which is stored with it.
+
+    Raises SetupError if the build fails, ConfigError for a wrong source, ToolMissing if set-up's
+    kernel is needed and missing. On any error the name keeps its previous kernel.
     """
     progress = Progress(f"kernel {name}")
     # First, as it takes a second to fail.
-    tc = build_tc(cache, list(wishes.tc_files)) if wishes.tc_files else ""
-    origin = _origin(cache, wishes)
+    tc = build_tc(cache, list(request.tc_files)) if request.tc_files else ""
+    origin = _find_origin(cache, request)
     wanted = replace(recipe.current_recipe(origin.source, origin.series),
-                     own_patches=wishes.patches, own_options=wishes.options,
-                     additions=tuple(wishes.additions))
+                     own_patches=request.patches, own_options=request.options,
+                     additions=tuple(request.additions))
     fresh = not is_built(wanted)
     if fresh:
         progress.finish(build_kernel(cache, origin, wanted, progress, name))
     built = built_kernel(wanted.hash)
     assert built is not None, "it was just built"
     kernel = NamedKernel(
-        name, wanted.hash, wanted.lab_hash, built.version, _in_words(origin, wishes), command,
+        name, wanted.hash, wanted.lab_hash, built.version, _describe_source(origin, request),
+        command,
         tree_name(origin, wanted), tc,
-        [*(each.path.rpartition("/")[2] for each in wishes.additions),
-         *(f"q_{each}.c" for each, _content in wishes.tc_files),
-         *(each for each, _content in wishes.patches),
-         *([_options_in_words(wishes.options)] if wishes.options else [])])
+        [*(each.path.rpartition("/")[2] for each in request.additions),
+         *(f"q_{each}.c" for each, _content in request.tc_files),
+         *(each for each, _content in request.patches),
+         *([_describe_options(request.options)] if request.options else [])])
     named.save(cache, kernel)
     return kernel, fresh
 
 
 def kernel_folder(kernel: NamedKernel) -> Path:
-    """Return the folder of a kernel's program. Raises ToolMissing where it is gone."""
+    """Return the folder of a kernel's program. Raises ToolMissing if the program is gone."""
     return kernel.path.parent
 
 
 def origin_of(cache: Path, kernel: NamedKernel) -> Origin:
-    """Return the source that a kernel was built from."""
+    """Return the source that a kernel was built from, a Debian package or a Git tree, as its
+    kernel.json records it. Raises ToolMissing if the kernel's program is gone."""
     facts = read_note(kernel_folder(kernel) / "kernel.json")
     source = Source(str(facts["package"]), str(facts["version"]))
     if source.package != "git":
@@ -105,8 +127,16 @@ def origin_of(cache: Path, kernel: NamedKernel) -> Origin:
 
 
 def changes_of(cache: Path, base: Path, kernel: NamedKernel) -> list[coverage.Change]:
-    """Return the lines of C files and headers that a kernel has and another one has not. base: the
-    other's folder. Raises SetupError where the two are made of sources that can't be compared."""
+    """Return the changes, by file, of the lines of C files and headers that `kernel` has and the
+    base kernel does not have.
+
+    Args:
+        cache: folder of the cache.
+        base: folder of the base kernel.
+        kernel: the kernel under test.
+
+    Raises SetupError if the kernels are built from sources that can't be compared.
+    """
     test = kernel_folder(kernel)
     ours, theirs = (read_note(folder / "kernel.json") for folder in (base, test))
     origin = origin_of(cache, kernel)
@@ -122,11 +152,16 @@ def changes_of(cache: Path, base: Path, kernel: NamedKernel) -> list[coverage.Ch
 
 
 def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> NamedKernel:
-    """Return a kernel that records which lines of these files of `kernel` run, and build it where
-    it isn't in the cache. paths: changed files. The caller holds the cache's lock.
+    """Return a kernel that records which lines of some files of `kernel` run. It is built if the
+    cache doesn't have it, and saved as `coverage-HASH`. The caller holds the cache's lock.
 
-    Raises SetupError where nothing of them is compiled, the kept source is gone, or the lab's part
-    of the kernel is another by now.
+    Args:
+        cache: folder of the cache.
+        kernel: the kernel under test.
+        paths: paths of the changed files in the source tree.
+
+    Raises SetupError if none of the files is compiled, the kernel's source tree is gone, the build
+    fails, or the lab's own patches or options have changed since `kernel` was built.
     """
     folder = kernel_folder(kernel)
     facts = read_note(folder / "kernel.json")
@@ -158,9 +193,9 @@ def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> N
     return recording
 
 
-def _origin(cache: Path, wishes: KernelRequest) -> Origin:
-    if wishes.source is not None:
-        return parse_origin(wishes.source, cache, DebianArchive(cache, "apt-more", MORE_SUITES))
+def _find_origin(cache: Path, request: KernelRequest) -> Origin:
+    if request.source is not None:
+        return parse_origin(request.source, cache, DebianArchive(cache, "apt-more", MORE_SUITES))
     source = recipe.stock_source()
     if source is None:
         raise ToolMissing("the lab kernel is not built, whose source this would take; run: "
@@ -168,11 +203,11 @@ def _origin(cache: Path, wishes: KernelRequest) -> Origin:
     return DebianOrigin(cache, DebianArchive(cache), source)
 
 
-def _options_in_words(options: str) -> str:
+def _describe_options(options: str) -> str:
     return next((word for word in READY_MADE if options == read_options(word)), "options")
 
 
-def _in_words(origin: Origin, wishes: KernelRequest) -> str:
+def _describe_source(origin: Origin, request: KernelRequest) -> str:
     if isinstance(origin, DebianOrigin):
         return f"{origin.source.package} {origin.source.version}"
-    return f"{wishes.source} ({origin.source.version[:12]})"
+    return f"{request.source} ({origin.source.version[:12]})"

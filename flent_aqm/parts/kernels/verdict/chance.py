@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How sure the differences of some pairs are: of their mean, and of values that occur in some seeds
-only; of runs that fail; and how many pairs it takes to be sure.
+"""Statistics on paired runs: how likely chance explains a difference, and how many pairs it takes.
+
+They cover the mean of the differences, values that occur in some seeds only, and runs that fail.
 
 Sources: Student's t-test of pairs; S. Rosenbaum, Annals of Mathematical Statistics 25, 1954: of two
 samples of n that are from one distribution, the k largest values are all from one of them with a
@@ -30,7 +31,15 @@ MOST_SEEDS = 1000
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of differences, its interval, and the probability of one as large by chance."""
+    """The mean of the differences test - base over all pairs, in the metric's unit.
+
+    Attributes:
+        difference: the mean.
+        low: lower end of its interval at CONFIDENCE.
+        high: upper end of the interval.
+        probability: p-value: the probability that chance alone gives a mean so far from 0.
+        deviation: standard deviation of the differences.
+    """
 
     difference: float
     low: float
@@ -41,8 +50,13 @@ class Mean:
 
 @dataclass(frozen=True)
 class Stray:
-    """Values beyond all those of the other side. more: they say that the test side has more;
-    share: how many of its values; probability: of as many by chance."""
+    """Values of one side that lie beyond all values of the other side.
+
+    Attributes:
+        more: True if they show that the test side has larger values.
+        share: share of a side's values that are stray, 0 to 1.
+        probability: probability that chance alone gives so many stray values.
+    """
 
     more: bool
     share: float
@@ -50,41 +64,50 @@ class Stray:
 
 
 def mean_of(base: Numbers, test: Numbers) -> Mean:
-    """Compare pairs by the mean of their differences."""
+    """Compare base and test, whose values are paired by index, by the mean of their differences
+    (t-test of pairs). Without pairs, return a difference of 0 with probability 1."""
     from scipy import stats
 
     if not base.size:
         return Mean(0.0, 0.0, 0.0, 1.0, 0.0)
-    apart = test - base
-    mean = float(apart.mean())
+    differences = test - base
+    mean = float(differences.mean())
     # A t-test divides by the spread, which may be nothing but rounding.
     rounding = ROUNDING * float(numpy.abs([base, test]).max())
-    if float(numpy.ptp(apart)) <= rounding:
+    if float(numpy.ptp(differences)) <= rounding:
         return Mean(mean, mean, mean, 1.0 if abs(mean) <= rounding else 0.0, 0.0)
     result = stats.ttest_rel(test, base)
     interval = result.confidence_interval(CONFIDENCE)
     return Mean(mean, float(interval.low), float(interval.high), float(result.pvalue),
-                float(apart.std(ddof=1)))
+                float(differences.std(ddof=1)))
 
 
 def stray_of(base: Numbers, test: Numbers, margin: float) -> Stray:
-    """Compare sides by the values that lie beyond all of the other's by more than margin, whichever
-    end has the most; infinite ones are lost probes."""
+    """Count the values that lie beyond all values of the other side by more than `margin`. Return
+    the result for the end, high or low, and the side that have the most such values. Infinite
+    values are lost probes. Both sides have the same number of values, at least one."""
     size = base.size
     ends = {True: ((test > base.max() + margin).sum(), (base < test.min() - margin).sum()),
             False: ((test < base.min() - margin).sum(), (base > test.max() + margin).sum())}
     more = max(ends[True]) >= max(ends[False])
     count = int(max(ends[more]))
-    return Stray(more, count / size, _by_chance(size, count))
+    return Stray(more, count / size, _probability_by_chance(size, count))
 
 
-def _by_chance(size: int, count: int) -> float:
+def _probability_by_chance(size: int, count: int) -> float:
+    """Return the probability that chance alone makes `count` of `size` values on one side stray
+    (Rosenbaum's test, for both ends and both sides)."""
     return min(1.0, _TAILS * math.comb(size, count) / math.comb(2 * size, count))
 
 
 def failed_more(base: int, test: int) -> bool:
-    """True if chance doesn't explain that so many runs failed on the test side alone, beside so
-    many on the base side alone (sign test, one-sided)."""
+    """Return True if chance doesn't explain that so many more runs failed on the test side
+    (one-sided sign test).
+
+    Args:
+        base: number of runs that failed on the base side alone.
+        test: number of runs that failed on the test side alone.
+    """
     from scipy import stats
 
     return bool(test + base) and float(
@@ -92,16 +115,18 @@ def failed_more(base: int, test: int) -> bool:
 
 
 def seeds_for_mean(mean: Mean, margin: float) -> int | None:
-    """Return with how many seeds the interval would lie wholly on one side of the margin, if mean
-    and deviation stayed as they are; None for more than anybody makes."""
-    room = abs(abs(mean.difference) - margin)
-    enough = numpy.flatnonzero(_half_widths() * mean.deviation < room)
+    """Return the number of seeds with which the interval would not contain a difference as large as
+    `margin` (it would lie wholly beyond or within), if mean and deviation stayed as they are. None
+    if MOST_SEEDS seeds would not be enough."""
+    distance = abs(abs(mean.difference) - margin)
+    enough = numpy.flatnonzero(_half_widths() * mean.deviation < distance)
     return int(enough[0]) + 2 if enough.size else None
 
 
 @cache
 def _half_widths() -> Numbers:
-    """Of the interval, in deviations, with two seeds and more."""
+    """Return the half width of the interval of a mean, in standard deviations, for 2 to MOST_SEEDS
+    seeds. The first value is that of 2 seeds."""
     from scipy import stats
 
     sizes = numpy.arange(2, MOST_SEEDS + 1)
@@ -110,7 +135,7 @@ def _half_widths() -> Numbers:
 
 
 def seeds_for_stray(stray: Stray, least: float) -> int | None:
-    """Return with how many seeds the same share of stray values would have less than this
-    probability."""
+    """Return the number of seeds with which the same share of stray values would have a probability
+    by chance below `least`. None if MOST_SEEDS seeds would not be enough."""
     return next((size for size in range(2, MOST_SEEDS + 1)
-                 if _by_chance(size, round(stray.share * size)) < least), None)
+                 if _probability_by_chance(size, round(stray.share * size)) < least), None)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm verdict`: is the test side better, worse or the same as the base side, or can't the
-runs tell?"""
+"""`flent-aqm verdict`: say whether the test side's runs are better, worse or the same as the
+base's.
+
+It may also say that these runs can't tell.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ PAGES = {".md": lambda text: text, ".html": page.html}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the command."""
+    """Add the command's options."""
     parser.add_argument("--base", nargs="+", type=Path, metavar="RESULTS", required=True,
                         help="data files, or folders of them, before the change")
     parser.add_argument("--test", nargs="+", type=Path, metavar="RESULTS", required=True,
@@ -73,22 +76,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print or write the page. The exit status is 0 if the change does what --expect says, 1 if a
-    metric got worse or the kernel under test failed, 3 if these runs can't tell, 4 if the change
-    never ran, 5 if it is better or the same where --expect says otherwise, 2 without a verdict."""
+    """Print the verdict's page, or write it to the file of --output. Print errors to standard
+    error.
+
+    Returns:
+        The exit status: 0 if the change does what --expect says, 1 if a metric got worse or the
+            kernel under test failed, 3 if these runs can't tell, 4 if the change never ran, 5 if it
+            is better or the same where --expect says otherwise, 2 if an error prevented a verdict.
+    """
     try:
-        return _judge(args)
+        return _run_verdict(args)
     except AqmError as error:
         print(f"flent-aqm: {error}", file=sys.stderr)
         return NO_VERDICT
 
 
-def _judge(args: argparse.Namespace) -> int:
+def _run_verdict(args: argparse.Namespace) -> int:
     form = PAGES.get(args.output.suffix) if args.output else PAGES[".md"]
     if form is None:
         raise ConfigError(f"--output: {args.output} ends with neither .md nor .html")
     names = tuple(args.metrics.replace(" ", "").split(",")) if args.metrics else USUAL
-    folders = _folders(args) if args.minutes else []
+    folders = _folders_for_new_runs(args) if args.minutes else []
     failed = [*failed_runs("base", args.base), *failed_runs("test", args.test)]
     for (side, cause), count in Counter((run.side, run.cause) for run in failed).items():
         name = next(run.name for run in failed if (run.side, run.cause) == (side, cause))
@@ -106,13 +114,13 @@ def _judge(args: argparse.Namespace) -> int:
         raise ConfigError(f"{min(both)} is on both sides, and a run is always like itself; "
                           "expected runs before the change and runs after it")
     sides = [scored(side) for side in files]
-    comparison, judged = _compared(sides, failed, names)
+    comparison, judged = _compare_and_judge(sides, failed, names)
     until_s = time.monotonic() + 60 * (args.minutes or 0)
     while args.minutes and (cells := _undecided(comparison, judged)) and add_seeds(
-            cells, folders, _seeds_to_have(cells, judged), until_s):
-        sides = [[*runs, *scored(_not_among(runs, find_files(side)))]
+            cells, folders, _seeds_to_reach(cells, judged), until_s):
+        sides = [[*runs, *scored(_files_not_read(runs, find_files(side)))]
                  for runs, side in zip(sides, (args.base, args.test), strict=True)]
-        comparison, judged = _compared(sides, failed, names)
+        comparison, judged = _compare_and_judge(sides, failed, names)
         print(page.sentence(comparison, judged), file=sys.stderr)
     exercised = None
     if args.coverage:
@@ -142,13 +150,21 @@ def _judge(args: argparse.Namespace) -> int:
     is_told = exercised is None or bool(exercised.lines) or \
         comparison.identical < comparison.pairs
     is_decided = is_told and not failed and not comparison.alone and can_tell(judged)
-    return _status(args.expect, worse=worse, better=is_better(judged),
-                   differs=bool(differing(comparison)), is_decided=is_decided)
+    return _exit_status(args.expect, worse=worse, better=is_better(judged),
+                        differs=bool(differing(comparison)), is_decided=is_decided)
 
 
-def _status(expected: str, *, worse: bool, better: bool, differs: bool, is_decided: bool) -> int:
-    """Return the exit status. differs: whether counters differ between runs with the same samples;
-    is_decided: whether nothing is left that these runs can't tell."""
+def _exit_status(expected: str, *, worse: bool, better: bool, differs: bool,
+                 is_decided: bool) -> int:
+    """Return the exit status, as main() describes it, for runs in which the change was exercised.
+
+    Args:
+        expected: value of --expect: "same", "better" or "worse".
+        worse: whether a metric got worse, or the kernel under test failed.
+        better: whether a metric got better and none worse.
+        differs: whether counters differ between runs with the same samples.
+        is_decided: whether these runs can tell everything that the verdict is about.
+    """
     if worse:
         return AS_EXPECTED if expected == "worse" else WORSE
     if (better or differs) and expected == "same":
@@ -158,20 +174,25 @@ def _status(expected: str, *, worse: bool, better: bool, differs: bool, is_decid
     return AS_EXPECTED if expected == ("better" if better else "same") else OTHER
 
 
-def _compared(sides: Sequence[Sequence[ScoredFile]], failed: Sequence[Failed],
-              names: Sequence[str]) -> tuple[Comparison, list[JudgedMetric]]:
+def _compare_and_judge(sides: Sequence[Sequence[ScoredFile]], failed: Sequence[Failed],
+                       names: Sequence[str]) -> tuple[Comparison, list[JudgedMetric]]:
+    """Pair the runs of the two sides and judge the metrics `names`. Return the comparison, and the
+    judged metrics."""
     comparison = replace(pair(*sides), failed=Counter(run.side for run in failed),
                          programs=differing_programs(*sides))
     return comparison, judge(comparison, names)
 
 
-def _not_among(runs: Sequence[ScoredFile], files: Sequence[Path]) -> list[Path]:
-    """Return the files that have no score yet: to read one takes longer than to judge all."""
+def _files_not_read(runs: Sequence[ScoredFile], files: Sequence[Path]) -> list[Path]:
+    """Return the files that no run in `runs` was read from. Files aren't read twice, because
+    reading a file takes longer than judging all runs."""
     there = {run.path for run in runs}
     return [path for path in files if path not in there]
 
 
-def _folders(args: argparse.Namespace) -> list[Path]:
+def _folders_for_new_runs(args: argparse.Namespace) -> list[Path]:
+    """Return the folders of --base and --test, into which --until-decided puts new runs. Raises
+    ConfigError if either isn't a single folder."""
     if len(args.base) != 1 or len(args.test) != 1 or not (
             args.base[0].is_dir() and args.test[0].is_dir()):
         raise ConfigError("--until-decided: new runs go into the folders of --base and --test; "
@@ -180,21 +201,27 @@ def _folders(args: argparse.Namespace) -> list[Path]:
 
 
 def _undecided(comparison: Comparison, judged: Sequence[JudgedMetric]) -> list[Cell]:
-    """Return the cells that more seeds may decide; none once a metric got worse."""
-    names = {effect.cell for one in judged for effect in one.effects if effect.seeds_needed}
+    """Return the cells for which more seeds may bring a decision. Empty once a metric got worse."""
+    names = {effect.cell for metric in judged for effect in metric.effects if effect.seeds_needed}
     return [] if is_worse(judged) else [cell for cell in comparison.cells if cell.name in names]
 
 
-def _seeds_to_have(cells: Sequence[Cell], judged: Sequence[JudgedMetric]) -> int:
-    """Return what a verdict is likely with, but no more than twice as many as there are, as few
-    seeds tell little of the scatter."""
-    there = max(len(cell.pairs) for cell in cells)
-    needed = max(effect.seeds_needed or 0 for one in judged for effect in one.effects)
-    return min(needed, 2 * there)
+def _seeds_to_reach(cells: Sequence[Cell], judged: Sequence[JudgedMetric]) -> int:
+    """Return the number of seeds with which a verdict on these cells is likely, but at most twice
+    the present number, because few seeds tell little of the scatter."""
+    present = max(len(cell.pairs) for cell in cells)
+    needed = max(effect.seeds_needed or 0 for metric in judged for effect in metric.effects)
+    return min(needed, 2 * present)
 
 
 class Failed(NamedTuple):
-    """A run that a sweep could not make."""
+    """A run that a sweep could not make.
+
+    Attributes:
+        side: "base" or "test".
+        name: name of the data file that it would have written.
+        cause: the error message.
+    """
 
     side: str
     name: str
@@ -202,7 +229,13 @@ class Failed(NamedTuple):
 
 
 def failed_runs(side: str, paths: Sequence[Path]) -> Iterator[Failed]:
-    """Yield runs of a side that a sweep could not make, and that nobody made later."""
+    """Yield the runs of a side that a sweep could not make, if no later run has made their data
+    file.
+
+    Args:
+        side: "base" or "test", for the records.
+        paths: the side's folders. Their subfolders `more-seeds` are searched, too.
+    """
     for folder in (place for path in paths for place in (path, path / FOLDER)):
         sweep = status.read(folder)
         for name, cause in sorted(sweep.failed.items()) if sweep else ():
@@ -211,9 +244,10 @@ def failed_runs(side: str, paths: Sequence[Path]) -> Iterator[Failed]:
 
 
 def scored(files: Sequence[Path]) -> list[ScoredFile]:
-    """Return all runs of a side. Raises BadResult for the first file that is damaged."""
+    """Read the data files of a side. Return each run with its metrics, hash of samples, counters
+    and programs. Raises BadResult for the first file that is damaged."""
     runs = []
-    for _, result in each_file(files, _with_samples):
+    for _, result in each_file(files, _score_with_evidence):
         if isinstance(result, BadResult):
             # A verdict that leaves runs out could be bought by damaging them.
             raise result
@@ -221,7 +255,9 @@ def scored(files: Sequence[Path]) -> list[ScoredFile]:
     return runs
 
 
-def _with_samples(data: DataFile) -> ScoredFile:
+def _score_with_evidence(data: DataFile) -> ScoredFile:
+    """Compute the metrics of a data file, and add the hash of its samples, its counters and the
+    versions of its programs."""
     samples = json_text(data.raw_values, sort_keys=True).encode()
     aqm = data.metadata.get("AQM")
     aqm = aqm if isinstance(aqm, dict) else {}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The router's counters as evidence: what holds of every queue after a run, and what differs
-between runs whose samples are all the same.
+"""The router's counters as evidence: rules that hold after each run, and unexplained differences.
 
 A rule counts as broken if the test side's run breaks it and its partner on the base side does not.
 CAKE's `memory_used`, for example, is the most that it ever used, so that both sides break the rule.
+Counters are also compared between runs whose samples are all the same.
 """
 
 from __future__ import annotations
@@ -20,17 +20,22 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class Rule:
-    """What holds of a direction's counters after a run. text: the rule in words; is_broken: called
-    with the counters of one direction, by names such as `qdisc drops`."""
+    """A rule that the counters of one direction keep after every run of a correct kernel.
+
+    Attributes:
+        text: the rule in words.
+        is_broken: function that gets the counters of one direction, by names such as `qdisc drops`,
+            and returns True if they break the rule.
+    """
 
     text: str
     is_broken: Callable[[Counters], bool]
 
 
-def _both_differ(one: str, other: str) -> Callable[[Counters], bool]:
-    """Return a rule's check that two counters, if both are there, are equal."""
-    return lambda counters: one in counters and other in counters \
-        and counters[one] != counters[other]
+def _differ_if_present(first: str, second: str) -> Callable[[Counters], bool]:
+    """Return the `is_broken` function of a rule: True if both counters exist and differ."""
+    return lambda counters: first in counters and second in counters \
+        and counters[first] != counters[second]
 
 
 RULES = (
@@ -40,51 +45,54 @@ RULES = (
     Rule("an empty queue has no backlog, and a backlog has packets",
          lambda counters: (counters.get("qdisc qlen", 0) == 0)
          != (counters.get("qdisc backlog", 0) == 0)),
-    Rule("the shaper counts the drops of its queue", _both_differ("qdisc drops", "shaper drops")),
+    Rule("the shaper counts the drops of its queue",
+         _differ_if_present("qdisc drops", "shaper drops")),
     Rule("the shaper sends the packets that its queue sent",
          lambda counters: counters.get("qdisc qlen") == 0
-         and _both_differ("qdisc packets", "shaper packets")(counters)),
+         and _differ_if_present("qdisc packets", "shaper packets")(counters)),
     Rule("the shaper's queue length is that of its queue",
-         _both_differ("qdisc qlen", "shaper qlen")),
+         _differ_if_present("qdisc qlen", "shaper qlen")),
 )
 
 
 def flat(counters: object) -> dict[str, float]:
-    """Return a data file's counters by names such as `up qdisc drops`. What isn't a number, and
-    what lies deeper, such as CAKE's tins, is left out."""
+    """Return a data file's counters by names such as `up qdisc drops`: direction (`down`, `up`),
+    part and counter. Values that aren't numbers, and counters on deeper levels, such as those of
+    CAKE's tins, are left out."""
     return {f"{direction} {part} {name}": value
-            for direction, parts in _items(counters) for part, fields in _items(parts)
-            for name, value in _items(fields)
+            for direction, parts in _dict_items(counters) for part, fields in _dict_items(parts)
+            for name, value in _dict_items(fields)
             if isinstance(value, int | float) and not isinstance(value, bool)}
 
 
-def _items(value: object) -> Iterator[tuple[str, object]]:
+def _dict_items(value: object) -> Iterator[tuple[str, object]]:
     if isinstance(value, dict):
         yield from ((str(key), item) for key, item in value.items())
 
 
 def broken(comparison: Comparison) -> dict[str, str]:
-    """Return rule -> direction and cell, of each rule that a run of the test side breaks and its
-    partner doesn't."""
+    """Return the rules that a run of the test side breaks and its partner does not break: text of
+    the rule -> direction and cell of the first such run."""
     found: dict[str, str] = {}
     for cell in comparison.cells:
         for base, test in cell.pairs:
             for direction in sorted({name.split(" ", 1)[0] for name in test.counters}):
-                ours, theirs = (_of(run.counters, direction) for run in (base, test))
+                ours, theirs = (_counters_of_direction(run.counters, direction)
+                                for run in (base, test))
                 for rule in RULES:
                     if rule.is_broken(theirs) and not rule.is_broken(ours):
                         found.setdefault(rule.text, f"{direction}, {cell.name}")
     return found
 
 
-def _of(counters: Counters, direction: str) -> Counters:
+def _counters_of_direction(counters: Counters, direction: str) -> Counters:
     return {name.split(" ", 1)[1]: value for name, value in counters.items()
             if name.split(" ", 1)[0] == direction}
 
 
 def differing(comparison: Comparison) -> dict[str, str]:
-    """Return name of a counter -> both values and the cell, of counters that differ between
-    partners with the same samples."""
+    """Return the counters that differ between partners with the same samples: name of the counter
+    -> both values and the cell, of the first such pair."""
     found: dict[str, str] = {}
     for cell in comparison.cells:
         for base, test in cell.pairs:
@@ -93,17 +101,18 @@ def differing(comparison: Comparison) -> dict[str, str]:
             for name in sorted(base.counters.keys() | test.counters.keys()):
                 values = [run.counters.get(name) for run in (base, test)]
                 if values[0] != values[1]:
-                    found.setdefault(name, f"{_shown(values[0])} → {_shown(values[1])}, "
+                    found.setdefault(name, f"{_number(values[0])} → {_number(values[1])}, "
                                            f"{cell.name}")
     return found
 
 
-def _shown(value: float | None) -> str:
+def _number(value: float | None) -> str:
     return "none" if value is None else f"{value:g}"
 
 
 def sentences(comparison: Comparison) -> list[str]:
-    """Return a sentence on broken rules, and one on counters that differ."""
+    """Return the page's sentences on counters: one on broken rules, and one on counters that
+    differ. Each is left out if there is nothing to tell."""
     texts = []
     if rules := broken(comparison):
         texts.append("Worse: counters break a rule: " + "; ".join(

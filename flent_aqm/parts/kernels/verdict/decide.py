@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Is the test side better, worse or the same, or can these runs not tell? For each metric, by the
-cells that decide.
+"""Decide for each metric whether the test side is better, worse or the same, or the runs can't
+tell.
 
-In each cell the differences between partners are looked at: both have the same seed, so what
-chance does to both falls out. A difference counts when it is unlikely to be chance (corrected for
+In each cell the differences between partners are examined. Both have the same seed, so that the
+effects of chance cancel out. A difference counts when it is unlikely to be chance (corrected for
 the number of cells and metrics by Benjamini and Hochberg, JRSS B 57, 1995) and certain to be larger
-than what nobody cares about: the whole of its interval lies beyond that, not its mean alone. So
-does a value that occurs in some seeds only. A cell is the same when the whole interval lies within
-what nobody cares about; what is neither can't be told with so few seeds.
+than anybody cares about: its whole interval, not its mean alone, lies beyond that margin. A value
+that occurs in some seeds only counts, too. A cell is the same when the whole interval lies within
+the margin. Between these cases, so few seeds can't tell.
 """
 
 from __future__ import annotations
@@ -72,9 +72,20 @@ ALIKE_SHARE_BY_STATISTIC = {"p99": 0.1, "max": 0.25}
 
 @dataclass(frozen=True)
 class Effect:
-    """A metric in a cell. base, test: medians over seeds; difference: the mean of test - base;
-    low, high: its interval; verdict: of this cell; why: of one that can't be told, or that is by
-    some seeds only; seeds_needed: with how many it could be told, None where that isn't known."""
+    """The effect of the change on a metric in a cell.
+
+    Attributes:
+        cell: name of the cell.
+        seeds: number of pairs.
+        base: median of the base side over the seeds, in the metric's unit. NaN without values.
+        test: median of the test side.
+        difference: mean of test - base.
+        low: lower end of the difference's interval.
+        high: upper end of the interval.
+        verdict: BETTER, WORSE, SAME or UNTOLD.
+        why: reason of an UNTOLD verdict, or of a verdict by some seeds only. Otherwise "".
+        seeds_needed: number of seeds that would probably decide, None if that isn't known.
+    """
 
     cell: str
     seeds: int
@@ -90,7 +101,15 @@ class Effect:
 
 @dataclass(frozen=True)
 class JudgedMetric:
-    """A metric over all cells that have it; deciding cells first, the largest effect first."""
+    """The verdict on a metric over all cells that have it.
+
+    Attributes:
+        metric: the metric.
+        verdict: BETTER, WORSE, MIXED, SAME or UNTOLD.
+        effects: its effect in each cell. Cells with a better or worse verdict come first, then
+            those that can't be told, then the same. Within each group, the largest relative
+            difference is first.
+    """
 
     metric: Metric
     verdict: str
@@ -99,8 +118,20 @@ class JudgedMetric:
 
 @dataclass(frozen=True)
 class _Measured:
-    """A metric in a cell before it is known how many there are. mean: of the pairs in which neither
-    number is a lost probe, which has no distance to others; None where one side lost more."""
+    """A metric in a cell, before its probabilities are corrected for the number of cells and
+    metrics.
+
+    Attributes:
+        metric: the metric.
+        cell: name of the cell.
+        base: median of the base side over the seeds, in the metric's unit.
+        test: median of the test side.
+        seeds: number of pairs.
+        margin: largest difference that nobody cares about.
+        mean: mean difference of the pairs in which neither value is a lost probe. None if the sides
+            lost probes in different pairs, or only one pair is left.
+        stray: values beyond all those of the other side.
+    """
 
     metric: Metric
     cell: str
@@ -113,9 +144,10 @@ class _Measured:
 
 
 def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMetric]:
-    """Return a verdict for each metric that the runs have, in the order of names.
+    """Return the verdict on each metric that the runs have, in the order of `names`.
 
-    Raise ConfigError for a metric that has no better and worse, or where no cell has enough seeds.
+    Raises ConfigError for a name that isn't a metric, for a metric that has no better and worse, if
+    no cell has at least FEWEST_SEEDS pairs, or if no pair has any of the metrics on both sides.
     """
     for name in names:
         if name not in METRICS:
@@ -128,42 +160,51 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMe
         raise ConfigError(f"no cell has more than {most} pairs of runs; expected {FEWEST_SEEDS} "
                           "seeds or more, as fewer can't tell chance from change")
     measurements = [one for name in names for cell in comparison.cells
-                    if (one := _measured(METRICS[name], cell)) is not None]
+                    if (one := _measure_cell(METRICS[name], cell)) is not None]
     if not measurements:
         raise ConfigError("no pair of runs has any of these metrics on both sides")
     measured = [one for one in measurements if isinstance(one, _Measured)]
-    means = iter(_adjusted([1.0 if one.mean is None else one.mean.probability for one in measured]))
-    strays = iter(_adjusted([one.stray.probability for one in measured]))
+    means = iter(_corrected_for_number([1.0 if one.mean is None else one.mean.probability
+                                        for one in measured]))
+    strays = iter(_corrected_for_number([one.stray.probability for one in measured]))
     judged: dict[str, list[Effect]] = {}
     for one in measurements:
         if isinstance(one, _Measured):
-            effect = _decided(one, next(means), next(strays), FALSE_SHARE / len(measured))
+            effect = _decide_effect(one, next(means), next(strays), FALSE_SHARE / len(measured))
             judged.setdefault(one.metric.name, []).append(effect)
         else:
             judged.setdefault(one[0].name, []).append(one[1])
-    return [JudgedMetric(METRICS[name], _overall(effects), sorted(effects, key=_weight))
+    return [JudgedMetric(METRICS[name], _overall_verdict(effects),
+                         sorted(effects, key=_effect_sort_key))
             for name, effects in judged.items()]
 
 
 def is_worse(judged: Sequence[JudgedMetric]) -> bool:
-    """True if a metric got worse in any cell."""
-    return any(one.verdict in (WORSE, MIXED) for one in judged)
+    """Return True if a metric got worse in any cell."""
+    return any(metric.verdict in (WORSE, MIXED) for metric in judged)
 
 
 def is_better(judged: Sequence[JudgedMetric]) -> bool:
-    """True if a metric got better in any cell, and none got worse."""
-    return any(one.verdict == BETTER for one in judged) and not is_worse(judged)
+    """Return True if a metric got better in any cell, and none got worse."""
+    return any(metric.verdict == BETTER for metric in judged) and not is_worse(judged)
 
 
 def can_tell(judged: Sequence[JudgedMetric]) -> bool:
-    """True if all that isn't known to be different is known to be the same."""
-    return not any(effect.verdict == UNTOLD for one in judged for effect in one.effects)
+    """Return True if no effect is UNTOLD: each is known to be better, worse or the same."""
+    return not any(effect.verdict == UNTOLD for metric in judged for effect in metric.effects)
 
 
-def _measured(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effect] | None:
-    """Return what is to be judged, an effect where nothing can be; None of what no run of the
-    cell has, or not all of runs that are identical. With cross traffic, what all flows carried is
-    judged in place of what the test got of it, which is a share."""
+def _measure_cell(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effect] | None:
+    """Measure a metric in a cell.
+
+    With cross traffic, the total of all flows (`total_...`) is judged in place of the test's
+    throughput, which is only a share. Without cross traffic, the totals aren't judged.
+
+    Returns:
+        The measured metric, or the metric and an UNTOLD effect if values are missing or there are
+            too few pairs. None if the metric isn't judged, no run of the cell has it, or runs with
+            identical samples lack it.
+    """
     shared = any(shares_line(run.settings) for pair in cell.pairs for run in pair)
     if metric.name.startswith("throughput_" if shared else "total_"):
         return None
@@ -178,15 +219,16 @@ def _measured(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effect] |
         if missing := side.count(None):
             because = next(one.because for one in values if isinstance(one, Unavailable)
                            and not one.lost)
-            return metric, _untold(cell, math.nan, math.nan, f"{missing} of {len(side)} runs of "
-                                   f"the {name} side have no number: {because}")
+            return metric, _untold_effect(cell, math.nan, math.nan,
+                                          f"{missing} of {len(side)} runs of "
+                                          f"the {name} side have no number: {because}")
     base, test = numpy.array(numbers, dtype=float)
     if base.size < FEWEST_SEEDS:
-        return metric, _untold(
+        return metric, _untold_effect(
             cell, float(numpy.median(base)), float(numpy.median(test)),
             f"{base.size} of {FEWEST_SEEDS} pairs of runs that it takes at least")
     middle = float(numpy.median(base))
-    whole = abs(middle - _path_own(metric, cell)) if math.isfinite(middle) else 0.0
+    whole = abs(middle - _path_latency_ms(metric, cell)) if math.isfinite(middle) else 0.0
     margin = _margin(metric, whole)
     there = numpy.isfinite(base) & numpy.isfinite(test)
     lost_alike = bool((numpy.isfinite(base) == numpy.isfinite(test)).all())
@@ -195,14 +237,15 @@ def _measured(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effect] |
                      else None, stray_of(base, test, margin))
 
 
-def _untold(cell: Cell, base: float, test: float, why: str) -> Effect:
-    """Return the effect of what can't be judged."""
+def _untold_effect(cell: Cell, base: float, test: float, why: str) -> Effect:
+    """Return an UNTOLD effect with the reason `why`. Its difference and interval are NaN."""
     none = math.nan
     return Effect(cell.name, len(cell.pairs), base, test, none, none, none, UNTOLD, why)
 
 
-def _path_own(metric: Metric, cell: Cell) -> float:
-    """Return the part of a number that no queue can change, in the metric's unit."""
+def _path_latency_ms(metric: Metric, cell: Cell) -> float:
+    """Return the base side's median of the part of a latency that no queue can change, in ms. 0 for
+    metrics without such a part."""
     name = next((path for start, path in PATH_OWN.items() if metric.name.startswith(start)), "")
     idle = [value for run, _ in cell.pairs
             if (value := ranked(run.values.get(name, Unavailable("")))) is not None]
@@ -210,63 +253,87 @@ def _path_own(metric: Metric, cell: Cell) -> float:
 
 
 def _margin(metric: Metric, whole: float) -> float:
-    """Return the largest difference that nobody cares about."""
+    """Return the largest difference that nobody cares about, in the metric's unit.
+
+    Args:
+        metric: the metric.
+        whole: the base side's median, for a latency without the path's own part.
+    """
     share = ALIKE_SHARE_BY_UNIT.get(metric.unit, ALIKE_SHARE)
     share = next((of for name, of in ALIKE_SHARE_BY_STATISTIC.items()
                   if f"_{name}_" in metric.name), share)
     return max(share * whole, ALIKE_BY_METRIC.get(metric.name, ALIKE.get(metric.unit, 0.0)))
 
 
-def _adjusted(probabilities: Sequence[float]) -> list[float]:
+def _corrected_for_number(probabilities: Sequence[float]) -> list[float]:
+    """Return p-values corrected for their number (Benjamini and Hochberg), in the same order."""
     from scipy import stats
 
     return [float(one) for one in stats.false_discovery_control(probabilities)]
 
 
-def _decided(one: _Measured, mean_by_chance: float, stray_by_chance: float, least: float) -> Effect:
-    """least: a probability that would count if it were the only one of all."""
-    mean, stray = one.mean, one.stray
+def _decide_effect(measured: _Measured, mean_by_chance: float, stray_by_chance: float,
+                   least: float) -> Effect:
+    """Return the effect of the change on a measured metric.
+
+    Args:
+        measured: the metric in a cell.
+        mean_by_chance: corrected p-value of its mean difference.
+        stray_by_chance: corrected p-value of its stray values.
+        least: a probability that would count even if it were the only small one of all.
+    """
+    mean, stray = measured.mean, measured.stray
     if mean is None:
-        lost = one.test - one.base if math.isfinite(one.base) else -math.inf
+        lost = measured.test - measured.base if math.isfinite(measured.base) else -math.inf
         shown = Mean(lost, -math.inf, math.inf, 1.0, 0.0)
     else:
         shown = mean
     verdict, why, needed = SAME, "", None
     # Negative where the interval includes 0.
-    if mean_by_chance < FALSE_SHARE and max(shown.low, -shown.high) > one.margin:
-        verdict = _way(one.metric, shown.difference > 0)
+    if mean_by_chance < FALSE_SHARE and max(shown.low, -shown.high) > measured.margin:
+        verdict = _better_or_worse(measured.metric, shown.difference > 0)
     elif stray_by_chance < FALSE_SHARE:
-        verdict, why = _way(one.metric, stray.more), f"in {stray.share:.0%} of the seeds"
+        verdict, why = _better_or_worse(measured.metric,
+                                        stray.more), f"in {stray.share:.0%} of the seeds"
     elif stray.probability < SUSPICIOUS or not (
-            -one.margin <= shown.low and shown.high <= one.margin):
-        verdict, needed = UNTOLD, _seeds_needed(one, least)
+            -measured.margin <= shown.low and shown.high <= measured.margin):
+        verdict, needed = UNTOLD, _seeds_needed(measured, least)
         why = f"{needed} seeds may tell" if needed else f"nor would {MOST_SEEDS} seeds"
-    return Effect(one.cell, one.seeds, one.base, one.test, shown.difference, shown.low, shown.high,
+    return Effect(measured.cell, measured.seeds, measured.base, measured.test, shown.difference,
+                  shown.low, shown.high,
                   verdict, why, needed)
 
 
-def _seeds_needed(one: _Measured, least: float) -> int | None:
-    """Return with how many seeds a verdict is likely, if all goes on as it is."""
-    suspicious = one.stray.probability < SUSPICIOUS
-    ways = [seeds_for_stray(one.stray, least)] if suspicious else []
-    if one.mean is not None and (not suspicious or abs(one.mean.difference) > one.margin):
-        ways.append(seeds_for_mean(one.mean, one.margin))
-    return max(min((size for size in ways if size is not None), default=0), one.seeds + 1) \
+def _seeds_needed(measured: _Measured, least: float) -> int | None:
+    """Return the number of seeds with which a verdict is likely, if mean, deviation and share of
+    stray values stay as they are. At least one more than there are. None if MOST_SEEDS seeds would
+    not be enough."""
+    suspicious = measured.stray.probability < SUSPICIOUS
+    ways = [seeds_for_stray(measured.stray, least)] if suspicious else []
+    if measured.mean is not None and (not suspicious
+                                      or abs(measured.mean.difference) > measured.margin):
+        ways.append(seeds_for_mean(measured.mean, measured.margin))
+    return max(min((size for size in ways if size is not None), default=0), measured.seeds + 1) \
         if any(ways) else None
 
 
-def _way(metric: Metric, more: bool) -> str:
+def _better_or_worse(metric: Metric, more: bool) -> str:
+    """Return BETTER or WORSE for a metric that the test side has more or less of."""
     return BETTER if more == (metric.better == HIGHER) else WORSE
 
 
-def _overall(effects: Sequence[Effect]) -> str:
+def _overall_verdict(effects: Sequence[Effect]) -> str:
+    """Return the verdict on a metric from its effects: MIXED if there are both better and worse
+    cells, otherwise the gravest of WORSE, BETTER, UNTOLD and SAME."""
     verdicts = {effect.verdict for effect in effects} - {SAME}
     if verdicts == {BETTER, WORSE} or verdicts == {BETTER, WORSE, UNTOLD}:
         return MIXED
     return next((one for one in (WORSE, BETTER, UNTOLD) if one in verdicts), SAME)
 
 
-def _weight(effect: Effect) -> tuple[int, float]:
+def _effect_sort_key(effect: Effect) -> tuple[int, float]:
+    """Return the sort key of an effect: better and worse before UNTOLD before SAME, then the
+    largest relative difference first."""
     size = abs(effect.difference) / abs(effect.base) if effect.base else math.inf
     order = 2 if effect.verdict == SAME else 1 if effect.verdict == UNTOLD else 0
     return order, -size if math.isfinite(size) else -math.inf

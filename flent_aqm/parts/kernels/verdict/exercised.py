@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which lines of a change ran in each cell: a verdict on code that never ran would be false.
+"""Record which lines of a change ran in each cell: a verdict on code that never ran would be false.
 
 The kernel of the test side is built a second time, with its changed files instrumented. Each cell
 is run once more with that kernel, with the settings and the seed of a recorded run. The judged runs
 never have the instrumented kernel.
 
-    TEST/coverage.json     kernel -> data file -> pairs: address of a basic block, how often it ran
+    TEST/coverage.json     hash of the kernel -> data file -> pairs: address of a basic block, how
+        often it ran
 """
 
 from __future__ import annotations
@@ -55,7 +56,12 @@ _FUNCTION = re.compile(r"^[A-Za-z_][\w\s\*]*?\b(\w+)\(", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Recording:
-    """An instrumented kernel, and what is known of its code."""
+    """An instrumented kernel, and the map of its code.
+
+    Attributes:
+        kernel: the kernel.
+        code: its basic blocks and their lines.
+    """
 
     kernel: NamedKernel
     code: Instrumented
@@ -63,13 +69,18 @@ class Recording:
 
 @dataclass(frozen=True)
 class Exercised:
-    """Which lines of a change ran.
+    """Which changed lines ran. A line is given as (path in the source tree, number).
 
-    ran: (path, line) -> name of a cell in which the line ran -> how often; never: changed lines
-    that have code and ran in no cell; without_code: number of changed lines that have none
-    (declarations, comments, data that no instrumented line names); changes: the changed files;
-    why_unknown: why nothing is known, "" where it is; recording: the instrumented kernel; fault: a
-    call that may sleep where the change must not, with its place, "" if there is none.
+    Attributes:
+        ran: line -> name of a cell in which the line ran -> how often.
+        never: changed lines that have code and ran in no cell.
+        without_code: number of changed lines that have no code (declarations, comments, data that
+            no instrumented line names).
+        changes: the changed files.
+        why_unknown: reason why nothing is known, "" if something is.
+        recording: the instrumented kernel, None if nothing is known.
+        fault: a call that may sleep in a context where that is forbidden, with its location. ""
+            without such a call.
     """
 
     ran: Mapping[tuple[str, int], Mapping[str, int]]
@@ -82,27 +93,29 @@ class Exercised:
 
     @property
     def lines(self) -> int:
-        """Return the number of changed lines that have code."""
+        """Number of changed lines that have code."""
         return len(self.ran) + len(self.never)
 
     @property
     def is_none(self) -> bool:
-        """Return whether the change has code and none of it ran in any cell."""
+        """Whether the change has code, and none of it ran in any cell."""
         return bool(self.never) and not self.ran
 
     @property
     def is_whole(self) -> bool:
-        """Return whether all of the change that has code ran, and not just a few times."""
+        """Whether all changed lines that have code ran, each at least RARELY times in some cell."""
         return bool(self.ran) and not self.never and not self.rarely
 
     @property
     def rarely(self) -> list[tuple[str, int]]:
-        """Return the lines that ran less often than RARELY in every cell."""
+        """Changed lines that ran in at least one cell, but fewer than RARELY times in each. Lines
+        that never ran are in `never`."""
         return [place for place, cells in self.ran.items() if max(cells.values()) < RARELY]
 
     def ranges(self, places: Sequence[tuple[str, int]]) -> list[str]:
-        """Return lines as ranges with file and function. A range goes on over a line that is no
-        changed code."""
+        """Return the lines `places` as texts such as "net/sched/sch_foo.c lines 10-14, in
+        foo_enqueue()". A range goes on over a single line between, unless that is a changed line
+        that isn't in `places`."""
         others = {*self.ran, *self.never} - set(places)
         ranges = []
         for change in self.changes:
@@ -120,23 +133,32 @@ class Exercised:
 
     @property
     def cells(self) -> list[str]:
-        """Return the names of the cells in which changed lines ran."""
+        """Names of the cells in which changed lines ran, sorted."""
         return sorted({cell for cells in self.ran.values() for cell in cells})
 
 
 def unknown(why: str) -> Exercised:
-    """Return that nothing is known, with the reason."""
+    """Return an Exercised about which nothing is known, for the reason `why`."""
     return Exercised({}, why_unknown=why)
 
 
 def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
-    """Return which lines of the change between the two sides' kernels ran in each cell, None where
-    the sides have one kernel. Builds an instrumented kernel and makes a run of each cell, unless
-    the test side's folder, if it is one, has a note of the runs already."""
+    """Return which lines of the change between the two sides' kernels ran in each cell. Builds an
+    instrumented kernel and makes a run of each cell, unless the test side's folder has notes of
+    such runs. Writes the notes.
+
+    Args:
+        cells: the cells of the verdict.
+        folder: folder of the test side, where the notes are. None: runs are not noted.
+
+    Returns:
+        None if the data files name no kernel, or the same for both sides. An Exercised with
+            `why_unknown` if the lines can't be recorded.
+    """
     base_run, test_run = cells[0].pairs[0]
     base_file, test_file = (read_data_file(run.path) for run in (base_run, test_run))
     # Files of other testbeds, and of early versions, name no kernel.
-    then = [told for file in (base_file, test_file) if (told := _kernel_of(file.metadata))]
+    then = [told for file in (base_file, test_file) if (told := _recorded_kernel(file.metadata))]
     if len(then) < 2 or then[0] == then[1]:
         return None
     if then[1][0] == STOCK:
@@ -160,8 +182,9 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
     return replace(judge_lines(changes, code, blocks), recording=Recording(recording, code))
 
 
-def _kernel_of(metadata: Mapping[str, object]) -> tuple[str, str] | None:
-    """Return name and hash of a run's kernel, None where the file doesn't tell."""
+def _recorded_kernel(metadata: Mapping[str, object]) -> tuple[str, str] | None:
+    """Return the name and the hash of a run's kernel from a data file's metadata. None if they
+    aren't recorded."""
     aqm = metadata.get("AQM")
     kernel = aqm.get("kernel") if isinstance(aqm, dict) else None
     if not isinstance(kernel, dict) or not kernel.get("hash"):
@@ -171,12 +194,14 @@ def _kernel_of(metadata: Mapping[str, object]) -> tuple[str, str] | None:
 
 def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedKernel
                      ) -> dict[str, dict[int, int]]:
-    """Return name of a cell -> address of each block that ran in it -> how often."""
+    """Return name of a cell -> address of each basic block that ran in it -> how often. Cells
+    without a note are run, and noted if there is a folder. Cells whose run failed, or ran no block,
+    are left out."""
     note = {} if folder is None else _read_note(folder / NOTE).get(kernel.hash, {})
     todo = [cell for cell in cells if cell.pairs[0][1].path.name not in note]
     if todo:
         with tempfile.TemporaryDirectory() as place:
-            note |= _run(todo, Path(place), kernel)
+            note |= _run_cells(todo, Path(place), kernel)
         if folder is not None:
             # Of other kernels nothing is kept: each name stands for one at a time.
             write_text(folder / NOTE, json_text({kernel.hash: note}) + "\n")
@@ -185,10 +210,13 @@ def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedK
 
 
 class _Sleeps(AqmError):
-    """A call of the change may sleep where it must not."""
+    """The kernel reported that a changed function may sleep in a context where that is
+    forbidden."""
 
 
 def _read_note(path: Path) -> dict[str, dict[str, Blocks]]:
+    """Return hash of a kernel -> name of a data file -> its blocks. Empty if the file is missing or
+    damaged."""
     try:
         note: dict[str, dict[str, Blocks]] = read_note(path)
     except (OSError, ValueError):
@@ -196,15 +224,23 @@ def _read_note(path: Path) -> dict[str, dict[str, Blocks]]:
     return note if isinstance(note, dict) else {}
 
 
-def _run(cells: Sequence[Pairs], place: Path, kernel: NamedKernel) -> dict[str, Blocks]:
-    """Make a run of each cell with this kernel. Return name of the recorded run's data file ->
-    the blocks that ran. Raises AqmError if no run succeeds, _Sleeps if a call of the change may
-    sleep where it must not."""
+def _run_cells(cells: Sequence[Pairs], folder: Path, kernel: NamedKernel) -> dict[str, Blocks]:
+    """Run each cell once with this kernel. Return name of the recorded run's data file -> the
+    blocks that ran. Runs that fail are left out.
+
+    Args:
+        cells: the cells to run, with the seed of their first recorded run.
+        folder: folder for the new data files.
+        kernel: the instrumented kernel.
+
+    Raises AqmError if no run succeeds, _Sleeps if a call of the change may sleep in a context where
+    that is forbidden.
+    """
     sweep = Sweep(resumes=True)
     made: dict[Path, str] = {}
     for cell in cells:
         path = cell.pairs[0][1].path
-        model = recorded.read(path, place).cell
+        model = recorded.read(path, folder).cell
         planned = replace(model, scenario=model.scenario.but(kernel=kernel.name))
         sweep.plan(planned, {})
         made[planned.data_file] = path.name
@@ -224,21 +260,28 @@ def _run(cells: Sequence[Pairs], place: Path, kernel: NamedKernel) -> dict[str, 
 
 
 def recorded_blocks(path: Path) -> dict[int, int]:
-    """Return address of each block that ran in a run with an instrumented kernel -> how often."""
+    """Return address of each block that ran -> how often, from the data file of a run with an
+    instrumented kernel. Empty if the file has no coverage."""
     aqm = read_data_file(path).metadata["AQM"]
     return {int(address): int(count) for address, count in aqm.get("coverage", ())}
 
 
 def judge_lines(changes: Sequence[Change], code: Instrumented,
                 blocks: Mapping[str, Mapping[int, int]]) -> Exercised:
-    """Return which lines ran. blocks: name of a cell -> address of a block -> how often it ran."""
+    """Return which changed lines ran.
+
+    Args:
+        changes: the changed files.
+        code: basic blocks of the instrumented kernel and their lines.
+        blocks: name of a cell -> address of a block -> how often it ran.
+    """
     counts = {cell: counts_of_blocks(code, there) for cell, there in sorted(blocks.items())}
     ran: dict[tuple[str, int], dict[str, int]] = {}
     never: list[tuple[str, int]] = []
     without = 0
     for change in changes:
         for line in change.lines:
-            own = _blocks_of(change, line, code, changes)
+            own = _blocks_of_line(change, line, code, changes)
             if not own:
                 without += 1
                 continue
@@ -251,10 +294,12 @@ def judge_lines(changes: Sequence[Change], code: Instrumented,
     return Exercised(ran, never, without, changes)
 
 
-def _blocks_of(change: Change, line: int, code: Instrumented, changes: Sequence[Change]
-               ) -> set[int]:
-    """Return the blocks that have code of a line. A line without code of its own may be part of a
-    statement that has, or define what other lines name."""
+def _blocks_of_line(change: Change, line: int, code: Instrumented, changes: Sequence[Change]
+                    ) -> set[int]:
+    """Return the basic blocks whose run shows that a changed line ran. They are the line's own, or
+    else those of the lines that name what it defines, of its statement, or of the last line with
+    code before it in the function. Empty for blank lines, comments and lines without any such
+    block."""
     of_file = code.lines.get(change.path, {})
     if line in of_file:
         return set(of_file[line])
@@ -262,10 +307,11 @@ def _blocks_of(change: Change, line: int, code: Instrumented, changes: Sequence[
     if not text[line - 1].strip(" \t{}") or text[line - 1].lstrip().startswith(("/*", "*", "//")):
         return set()
     if name := defined_name(text, line):
-        return {block for each in changes for number, words in enumerate(each.text.splitlines(), 1)
+        return {block for changed in changes for number,
+                words in enumerate(changed.text.splitlines(), 1)
                 if re.search(rf"\b{name}\b", words)
-                for block in code.lines.get(each.path, {}).get(number, ())}
-    own = {block for number in _statement(text, line) for block in of_file.get(number, ())}
+                for block in code.lines.get(changed.path, {}).get(number, ())}
+    own = {block for number in _lines_of_statement(text, line) for block in of_file.get(number, ())}
     if own:
         return own
     # The compiler has left it out, as of `if (0)`: what comes before it decides.
@@ -278,7 +324,12 @@ def _blocks_of(change: Change, line: int, code: Instrumented, changes: Sequence[
 
 
 def defined_name(text: Sequence[str], line: int) -> str:
-    """Return the name that a line defines outside of functions, a macro or data; "" for none."""
+    """Return the macro or variable that a line defines outside of functions, "" if it defines none.
+
+    Args:
+        text: the lines of the file.
+        line: number of the line, from 1. It may be a continuation of the definition's first line.
+    """
     first = line
     while first > 1 and text[first - 2].endswith("\\"):
         first -= 1
@@ -286,8 +337,9 @@ def defined_name(text: Sequence[str], line: int) -> str:
     return (match[1] or match[2]) if match else ""
 
 
-def _statement(text: Sequence[str], line: int) -> range:
-    """Return the numbers of the lines of the statement that a line is part of."""
+def _lines_of_statement(text: Sequence[str], line: int) -> range:
+    """Return the numbers of the lines of the statement that a line is part of. Numbers start at
+    1."""
     first = last = line
     while first > 1 and text[first - 2].strip() and not _ENDS.search(text[first - 2]):
         first -= 1
@@ -297,7 +349,8 @@ def _statement(text: Sequence[str], line: int) -> range:
 
 
 def sentence(exercised: Exercised) -> str:
-    """Return which lines of the change ran, and which never."""
+    """Return the page's sentence on which lines of the change ran, which never, and which
+    rarely."""
     if exercised.fault:
         return f"Worse: {exercised.fault}."
     if exercised.why_unknown:
@@ -323,12 +376,14 @@ def sentence(exercised: Exercised) -> str:
 
 
 def lines_by_file(exercised: Exercised) -> list[str]:
-    """Return the rows of a table: a range of lines that never ran in each."""
+    """Return the ranges of changed lines that never ran, as texts, each with its file and
+    function."""
     return exercised.ranges(exercised.never)
 
 
 def function_at(text: str, line: int) -> str:
-    """Return the name of the function that a line is in, "" for none."""
+    """Return the name of the last function that begins in or before a line (from 1), "" if there is
+    none."""
     before = "\n".join(text.splitlines()[:line])
     names = _FUNCTION.findall(before)
     return str(names[-1]) if names else ""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs that each side's runs were made with. If they differ between the sides, a difference
-between the samples need not come from the change."""
+"""Compare the versions of the programs that made each side's runs.
+
+If they differ, a difference between the samples need not come from the change.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ _KERNEL = "lab kernel"
 
 
 def programs(aqm: Mapping[str, object]) -> dict[str, str]:
-    """Return name of a program -> its version, from the AQM metadata of a data file.
+    """Return name of a program -> its version, from the AQM metadata of a data file. Programs whose
+    version isn't recorded are left out.
 
     The tc that was built with the kernel (`kernel build --tc`) counts only for a queue that needs
     it: the lab uses it for no other.
@@ -36,11 +39,12 @@ def programs(aqm: Mapping[str, object]) -> dict[str, str]:
 
 
 def differing(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> dict[str, str]:
-    """Return name of a program -> "versions of base, versions of test", where they differ."""
+    """Return the programs whose versions differ: name of a program -> "VERSIONS (base) and VERSIONS
+    (test)"."""
     names = sorted({name for run in (*base, *test) for name in run.programs})
     return {name: f"{ours} (base) and {theirs} (test)" for name in names
-            if (ours := _versions(base, name)) != (theirs := _versions(test, name))}
+            if (ours := _format_versions(base, name)) != (theirs := _format_versions(test, name))}
 
 
-def _versions(runs: Sequence[ScoredFile], name: str) -> str:
+def _format_versions(runs: Sequence[ScoredFile], name: str) -> str:
     return " or ".join(sorted({plain(run.programs.get(name, NONE)) for run in runs}))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs of cells that a verdict can't decide, with further seeds: as `replay` makes a run again."""
+"""Make further runs, with new seeds, of the cells that a verdict can't decide.
+
+The settings are those of recorded runs, as with `replay`.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,24 @@ FOLDER = "more-seeds"
 
 
 def add_seeds(cells: Sequence[Pairs], folders: Sequence[Path], most: int, until_s: float) -> bool:
-    """Make runs of these cells on both sides, with seeds that none of them has, until each has so
-    many or the time is over. folders: of base and test; until_s: of time.monotonic(). Return
-    whether there was time for any. Raises AqmError."""
-    models = [(recorded.read(one[side].path, folder / FOLDER), pairs)
+    """Run these cells on both sides with new seeds, until each cell has `most` seeds or the time is
+    over. The data files go into the folder `more-seeds` of each side.
+
+    Args:
+        cells: the cells.
+        folders: folder of the base side, folder of the test side.
+        most: number of seeds that each cell is to have.
+        until_s: end of the time, on the clock of time.monotonic().
+
+    Returns:
+        False if there was no time, or no need, for any run.
+
+    Raises ConfigError if a kernel was built again since the recorded runs, other AqmErrors if the
+    runs can't be made.
+    """
+    models = [(recorded.read(run_pair[side].path, folder / FOLDER), pairs)
               for pairs in cells for side, folder in enumerate(folders)
-              for one in pairs.pairs[:1]]
+              for run_pair in pairs.pairs[:1]]
     for model, _ in models:
         _refuse_another_kernel(model)
     took_s = sum(a_number(model.data["metadata"]["AQM"].get("wall_s")) or 0 for model, _ in models)
@@ -36,7 +51,7 @@ def add_seeds(cells: Sequence[Pairs], folders: Sequence[Path], most: int, until_
     sweep = Sweep(resumes=True)
     for model, pairs in models:
         wanted = min(most - len(pairs.pairs), rounds)
-        for seed in _fresh(pairs, wanted):
+        for seed in _new_seeds(pairs, wanted):
             sweep.plan(_with_seed(model.cell, seed), {})
     if not sweep.planned:
         return False
@@ -48,7 +63,7 @@ def add_seeds(cells: Sequence[Pairs], folders: Sequence[Path], most: int, until_
     return True
 
 
-def _fresh(pairs: Pairs, count: int) -> Iterator[int]:
+def _new_seeds(pairs: Pairs, count: int) -> Iterator[int]:
     last = max(int(str(run.settings[SEED])) for pair in pairs.pairs for run in pair)
     yield from range(last + 1, last + 1 + count)
 
@@ -58,7 +73,7 @@ def _with_seed(cell: Cell, seed: int) -> Cell:
 
 
 def _refuse_another_kernel(model: recorded.RecordedRun) -> None:
-    """Raise ConfigError where the name stands for another kernel by now."""
+    """Raise ConfigError if the name of the recorded run's kernel now stands for another build."""
     name = model.cell.scenario.lab.kernel
     then, now = model.data["metadata"]["AQM"]["kernel"]["hash"], kernel_called(name).hash
     if then != now:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A verdict as a page for a pull request: Markdown, or the same as HTML."""
+"""Write a verdict as a page for a pull request, in Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -43,11 +43,12 @@ _STYLE = ("<!doctype html><meta charset=utf-8><title>Verdict</title><style>body{
 
 
 def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
-    """Return the verdict in a sentence."""
+    """Return the verdict in one sentence: the metrics that are worse, mixed, better and can't be
+    told, by name, and the number of metrics that are the same."""
     parts = [f"{word}: {', '.join(names)}" for word in (WORSE, MIXED, BETTER, UNTOLD)
              if (names := [one.metric.name for one in judged if one.verdict == word])]
     if comparison.fails_more:
-        base, test = comparison.failed_alone
+        base, test = comparison.failed_alone_at_most
         parts.insert(0, f"worse: {counted(test, 'run')} failed on the test side alone, {base} on "
                         "the base side alone")
     same = sum(one.verdict == SAME for one in judged)
@@ -57,13 +58,19 @@ def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
         return f"The same: all {counted(comparison.pairs, 'pair')} have identical samples."
     if not parts:
         return f"The same in all {counted(same, 'metric')}."
-    return _capital(f"{'; '.join(parts)}; the same: {counted(same, 'metric')}.")
+    return _capitalize_first(f"{'; '.join(parts)}; the same: {counted(same, 'metric')}.")
 
 
 def first_words(comparison: Comparison, judged: Sequence[JudgedMetric],
                 exercised: Exercised | None) -> str:
-    """Return which lines of the change ran, in what the sides differ beside the kernel, and the
-    verdict."""
+    """Return the page's first paragraph: settings and programs besides the kernel in which the
+    sides differ, which lines of the change ran, sentences on counters, and the verdict last.
+
+    Args:
+        comparison: the paired runs.
+        judged: the judged metrics.
+        exercised: which lines ran, None if that wasn't examined.
+    """
     parts = [] if exercised is None else [exercised_sentence(exercised)]
     if exercised is not None and exercised.is_none and not is_worse(judged) \
             and not comparison.fails_more:
@@ -86,19 +93,25 @@ def first_words(comparison: Comparison, judged: Sequence[JudgedMetric],
     return " ".join(parts)
 
 
-def _capital(text: str) -> str:
+def _capitalize_first(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
 def markdown(comparison: Comparison, judged: Sequence[JudgedMetric],
              exercised: Exercised | None = None) -> str:
-    """Return the page. exercised: None where the sides have one kernel, or nobody wants to know.
+    """Return the page in Markdown.
+
+    Args:
+        comparison: the paired runs.
+        judged: the judged metrics.
+        exercised: which lines of the change ran, None if the sides have one kernel, or the user
+            didn't want to know.
     """
     alone = sum(comparison.alone.values())
     compared = "; ".join(f"{name} {ours} (base) and {theirs} (test)" for name, (ours, theirs)
                          in comparison.compared.items()) or "no setting; the sides are alike"
-    lines = [f"# {_safe(first_words(comparison, judged, exercised))}", "",
-             f"Compared: {_safe(compared)}. {counted(comparison.pairs, 'pair')} of runs with the "
+    lines = [f"# {_escape(first_words(comparison, judged, exercised))}", "",
+             f"Compared: {_escape(compared)}. {counted(comparison.pairs, 'pair')} of runs with the "
              f"same seed, in {counted(len(comparison.cells), 'cell')}; {comparison.identical} of "
              f"{comparison.pairs} pairs have identical samples."
              + (f" {counted(alone, 'run')} without a partner left out." if alone else ""), "",
@@ -109,41 +122,42 @@ def markdown(comparison: Comparison, judged: Sequence[JudgedMetric],
         deciding = [effect for effect in one.effects if effect.verdict != SAME]
         for effect in deciding[:MOST_CELLS] or one.effects[:1]:
             verdict = effect.verdict + (f": {effect.why}" if effect.why else "")
-            lines.append(f"| `{one.metric.name}` | {_safe(verdict)} | {_safe(effect.cell)} | "
-                         + " | ".join(_numbers(effect)) + " |")
+            lines.append(f"| `{one.metric.name}` | {_escape(verdict)} | {_escape(effect.cell)} | "
+                         + " | ".join(_format_effect(effect)) + " |")
         if len(deciding) > MOST_CELLS:
             others = ", ".join(effect.cell for effect in deciding[MOST_CELLS:])
-            lines.append(f"| `{one.metric.name}` | {one.verdict} | also: {_safe(others)} "
+            lines.append(f"| `{one.metric.name}` | {one.verdict} | also: {_escape(others)} "
                          "| | | | |")
     if exercised is not None and (never := lines_by_file(exercised)):
-        lines += ["", "Changed lines that never ran:", "", *(f"- {_safe(one)}" for one in never)]
+        lines += ["", "Changed lines that never ran:", "", *(f"- {_escape(one)}" for one in never)]
     lines += ["", HOW]
     return "\n".join(lines) + "\n"
 
 
 def html(text: str) -> str:
-    """Return the Markdown page as HTML that loads nothing."""
+    """Convert the Markdown page to an HTML page that loads no other resource."""
     from markdown_it import MarkdownIt
 
     page: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     return _STYLE + page
 
 
-def _numbers(effect: Effect) -> tuple[str, ...]:
+def _format_effect(effect: Effect) -> tuple[str, ...]:
     if math.isnan(effect.base):
         return ("-",) * 4
     # A lost probe's latency is infinite: there is no share of it, and none that it is.
     share = (f" ({effect.difference / abs(effect.base):+.1%})"
              if effect.base and math.isfinite(effect.base) and math.isfinite(effect.difference)
              else "")
-    return (digits(effect.base), digits(effect.test), f"{_signed(effect.difference)}{share}",
-            f"{_signed(effect.low)} to {_signed(effect.high)}")
+    return (digits(effect.base), digits(effect.test), f"{_format_signed(effect.difference)}{share}",
+            f"{_format_signed(effect.low)} to {_format_signed(effect.high)}")
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     return f"{'+' if value > 0 and math.isfinite(value) else ''}{digits(value)}"
 
 
-def _safe(text: str) -> str:
-    """Return text of strangers in a table: no column, no markup, no link."""
-    return "".join("\\" + one if one in "\\`*_{}[]<>()#+!|~" else one for one in text)
+def _escape(text: str) -> str:
+    """Escape Markdown's special characters in a text, with backslashes, for a cell of a table.
+    Newlines, bare URLs and @names are not escaped."""
+    return "".join("\\" + char if char in "\\`*_{}[]<>()#+!|~" else char for char in text)

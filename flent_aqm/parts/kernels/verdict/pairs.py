@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs of two sides, base and test, paired by cell and seed.
+"""Pair the runs of two sides, base and test, by cell and seed.
 
-A cell is everything that was asked of a run but its seed and what is compared: the settings
-that have one value on the whole base side and another one on the whole test side.
+A cell is the set of all settings of a run except its seed and the compared settings, which have one
+value on the whole base side and another one on the whole test side.
 """
 
 from __future__ import annotations
@@ -25,23 +25,36 @@ NOTHING = "-"  # of a setting that a run doesn't have
 
 @dataclass(frozen=True)
 class Cell:
-    """name: its runs' title, where no other cell has it, or the settings in which cells differ;
-    pairs: (base, test), a seed each."""
+    """The pairs of runs that differ only in seed and side.
+
+    Attributes:
+        name: the runs' title if no other cell has it, otherwise the settings in which cells differ.
+        pairs: (run of the base side, run of the test side), one pair for each seed.
+    """
 
     name: str
     pairs: Sequence[tuple[ScoredFile, ScoredFile]]
 
     @property
     def identical(self) -> int:
-        """How many pairs have the same samples, each of them."""
+        """Number of pairs whose runs have identical samples."""
         return sum(bool(base.samples) and base.samples == test.samples
                    for base, test in self.pairs)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """compared: setting -> (base's value, test's); alone: of runs without a partner, how many
-    each side has, by side and the name of their cell; failed: how many runs of a side failed."""
+    """The runs of two sides in pairs.
+
+    Attributes:
+        compared: setting in which the sides differ -> (value of the base side, value of the test
+            side).
+        cells: the cells, sorted by name.
+        alone: (side, name of the cell) -> number of runs without a partner. Sides are "base" and
+            "test".
+        failed: side -> number of runs that failed.
+        programs: name of a program -> its versions on both sides, as a text, if they differ.
+    """
 
     compared: Mapping[str, tuple[str, str]]
     cells: Sequence[Cell]
@@ -52,13 +65,14 @@ class Comparison:
 
     @property
     def pairs(self) -> int:
-        """Return how many there are in all cells."""
+        """Number of pairs in all cells."""
         return sum(len(cell.pairs) for cell in self.cells)
 
     @property
-    def failed_alone(self) -> tuple[int, int]:
-        """Return how many runs of the base side and of the test side failed whose partner didn't.
-        """
+    def failed_alone_at_most(self) -> tuple[int, int]:
+        """Largest possible number of pairs in which only the base run failed, and in which only the
+        test run failed. Which partner a failed run had is not known, so each is the smaller of two
+        numbers: failed runs of the side, and runs of the other side without a partner."""
         alone = Counter[str]()
         for (side, _), count in self.alone.items():
             alone[side] += count
@@ -67,30 +81,33 @@ class Comparison:
 
     @property
     def fails_more(self) -> bool:
-        """True if more runs fail on the test side than chance explains."""
-        return failed_more(*self.failed_alone)
+        """Whether more runs failed on the test side alone than chance explains."""
+        return failed_more(*self.failed_alone_at_most)
 
     @property
     def identical(self) -> int:
-        """Return how many pairs of all cells have the same samples."""
+        """Number of pairs in all cells whose runs have identical samples."""
         return sum(cell.identical for cell in self.cells)
 
 
 def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
-    """Return runs in pairs. Raise ConfigError where there is none, or a cell has two runs of
-    a seed on one side."""
+    """Pair the runs of the two sides. Runs without a partner are only counted.
+
+    Raises ConfigError if there is no pair, or if a side has two runs with the same settings and
+    seed.
+    """
     names = sorted({name for run in (*base, *test) for name in run.settings} - set(NEVER))
     compared = {name: (next(iter(ours)), next(iter(theirs))) for name in names
                 if len(ours := _values(base, name)) == len(theirs := _values(test, name)) == 1
                 and ours != theirs}
     kept = [name for name in names if name not in compared]
-    of_base, of_test = (_by_place(side, kept) for side in (base, test))
+    of_base, of_test = (_runs_by_settings(side, kept) for side in (base, test))
     both = [place for place in of_base if place in of_test]
     if not both:
         raise ConfigError(
             "no run of the test side has the settings and the seed of one of the base side: give "
             "both sides the same batch and the same seeds, as batches/gate.batch does")
-    name_of = _names(kept, {**of_base, **of_test})
+    name_of = _cell_names(kept, {**of_base, **of_test})
     cells: dict[str, list[tuple[ScoredFile, ScoredFile]]] = {}
     for place in both:
         cells.setdefault(name_of[place[0]], []).append((of_base[place], of_test[place]))
@@ -103,14 +120,20 @@ def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
 
 
 Values = tuple[str, ...]
-Place = tuple[Values, str]
+Key = tuple[Values, str]
 
 
-def _names(kept: Sequence[str], runs: Mapping[Place, ScoredFile]) -> dict[Values, str]:
-    """Return what each cell is called."""
+def _cell_names(kept: Sequence[str], runs: Mapping[Key, ScoredFile]) -> dict[Values, str]:
+    """Return the name of each cell: the title of its runs if it is unique, otherwise the settings
+    that differ between cells ("all runs" if none does).
+
+    Args:
+        kept: names of the settings whose values make a cell.
+        runs: (values of these settings, seed) -> run.
+    """
     titles: dict[Values, set[str]] = {}
     for (values, _), run in runs.items():
-        titles.setdefault(values, set()).add(_shown(run, TITLE))
+        titles.setdefault(values, set()).add(_format_setting(run, TITLE))
     times = Counter(title for own in titles.values() for title in own)
     differing = [at for at in range(len(kept)) if len({values[at] for values in titles}) > 1]
     names = {}
@@ -124,10 +147,12 @@ def _names(kept: Sequence[str], runs: Mapping[Place, ScoredFile]) -> dict[Values
     return names
 
 
-def _by_place(runs: Sequence[ScoredFile], names: Sequence[str]) -> dict[Place, ScoredFile]:
-    placed: dict[Place, ScoredFile] = {}
+def _runs_by_settings(runs: Sequence[ScoredFile], names: Sequence[str]) -> dict[Key, ScoredFile]:
+    """Map (values of the settings `names`, seed) to the run that has them. Raises ConfigError if
+    two runs have the same."""
+    placed: dict[Key, ScoredFile] = {}
     for run in runs:
-        place = (tuple(_shown(run, name) for name in names), _shown(run, SEED))
+        place = (tuple(_format_setting(run, name) for name in names), _format_setting(run, SEED))
         if place in placed:
             raise ConfigError(f"{run.path} and {placed[place].path} have the same settings and the "
                               "same seed; expected one run of each seed in a cell")
@@ -136,10 +161,12 @@ def _by_place(runs: Sequence[ScoredFile], names: Sequence[str]) -> dict[Place, S
 
 
 def _values(runs: Sequence[ScoredFile], name: str) -> set[str]:
-    return {_shown(run, name) for run in runs}
+    return {_format_setting(run, name) for run in runs}
 
 
-def _shown(run: ScoredFile, name: str) -> str:
+def _format_setting(run: ScoredFile, name: str) -> str:
+    """Return a run's value of a setting as text. If a run is from a version without that setting,
+    return the setting's default. NOTHING if there is no value."""
     value = setting(run.settings, name)
     if value is None and TESTBED in run.settings and name in KEYS:
         # A run of a version that did not have the key yet.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cells of batches/gate.batch that would reach lines of a change which no recorded run reached.
+"""Find cells of batches/gate.batch that would reach changed lines which no recorded run reached.
 
 Each cell that isn't among the runs is tried with the instrumented kernel, one seed each, until all
 lines have run or the table ends.
@@ -31,8 +31,9 @@ _CHECK, _FLOWS, _RATES = "check", "flows", "rates"
 _SETTINGS = {"length": ("LENGTH", int), "ip_version": ("IP_VERSION", int)}
 
 
-def table() -> dict[str, dict[str, str]]:
-    """Return name of each cell of gate.batch, as for_check takes it -> its keys."""
+def gate_cells() -> dict[str, dict[str, str]]:
+    """Return the cells of gate.batch: name of the cell, as the batch key for_check takes it -> its
+    batch keys and their values."""
     parser = configparser.ConfigParser(interpolation=None)
     parser.read(resource_dir("batches") / BATCH, encoding="utf-8")
     return {section.removeprefix("Arg::"): dict(parser[section]) for section in parser.sections()
@@ -40,16 +41,20 @@ def table() -> dict[str, dict[str, str]]:
 
 
 def suggest(cells: Sequence[Pairs], exercised: Exercised, recording: Recording) -> Iterator[str]:
-    """Yield a line for each cell that reaches changed lines which didn't run so far. Makes a run
-    of each cell that isn't among the recorded ones. Raises AqmError."""
+    """Yield a line of advice for each cell of gate.batch that reaches changed lines which didn't
+    run so far, and at last one on the lines that no cell reaches. A cell that can't be run yields a
+    line with the reason.
+
+    Makes a run of each cell that isn't among the recorded ones, until all lines are reached.
+    """
     wanted = {*exercised.never, *exercised.rarely}
     there = {str(run.settings.get("title")) for cell in cells for run, _ in cell.pairs}
-    for name, keys in table().items():
+    for name, keys in gate_cells().items():
         if keys[_CHECK] in there or not wanted:
             continue
         with tempfile.TemporaryDirectory() as place:
             try:
-                blocks = _try(cells[0], keys, Path(place), recording)
+                blocks = _run_gate_cell(cells[0], keys, Path(place), recording)
             except AqmError as fault:
                 yield f"{name}: can't be tried with these settings: {fault}"
                 continue
@@ -63,10 +68,19 @@ def suggest(cells: Sequence[Pairs], exercised: Exercised, recording: Recording) 
         yield "no cell of gate.batch reaches " + "; ".join(exercised.ranges(sorted(wanted)))
 
 
-def _try(model: Pairs, keys: Mapping[str, str], place: Path, recording: Recording
-         ) -> dict[int, int]:
-    """Run one cell with the instrumented kernel. Return address of a block -> how often it ran."""
-    cell = _with_keys(recorded.read(model.pairs[0][1].path, place).cell, keys, recording)
+def _run_gate_cell(model: Pairs, keys: Mapping[str, str], folder: Path, recording: Recording
+                   ) -> dict[int, int]:
+    """Run one cell with the instrumented kernel. Return address of a block -> how often it ran.
+
+    Args:
+        model: recorded cell whose first run gives all other settings.
+        keys: batch keys of the cell of gate.batch.
+        folder: folder for the data file.
+        recording: the instrumented kernel.
+
+    Raises ConfigError if the run fails.
+    """
+    cell = _with_gate_keys(recorded.read(model.pairs[0][1].path, folder).cell, keys, recording)
     sweep = Sweep(resumes=True)
     sweep.plan(cell, {})
     with sweep:
@@ -78,8 +92,9 @@ def _try(model: Pairs, keys: Mapping[str, str], place: Path, recording: Recordin
     return recorded_blocks(cell.data_file)
 
 
-def _with_keys(model: Cell, keys: Mapping[str, str], recording: Recording) -> Cell:
-    """Return the recorded run's cell with a gate cell's load and line."""
+def _with_gate_keys(model: Cell, keys: Mapping[str, str], recording: Recording) -> Cell:
+    """Return the recorded run's cell with the load and the link settings of a cell of gate.batch,
+    and with the instrumented kernel."""
     settings = dict(model.settings)
     scenario: dict[str, object] = {"kernel": recording.kernel.name}
     parameters = {_FLOWS: keys[_FLOWS], "round_trips": "yes"}
