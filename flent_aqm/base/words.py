@@ -9,6 +9,10 @@ import re
 # What a spreadsheet takes for a formula if a cell begins with it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
+# Terminal escape sequences of ECMA-48 (a control sequence, a string up to its end, others).
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]", re.MULTILINE)
+
 _DOLLAR = re.compile(r"(?<!\\)\$")
 
 
@@ -27,6 +31,15 @@ def plain(words: object) -> str:
 def plain_lines(words: str) -> str:
     """Return plain() of a text, but keep its line ends and tabs."""
     return "".join(one if one in "\n\t" else plain(one) for one in words)
+
+
+def last_line(output: str) -> str:
+    """Return the last line of a program's output that has a letter or digit, "" if there is none.
+    Terminal escape sequences and control characters are left out."""
+    for line in reversed(_ESCAPES.sub("", output).splitlines()):
+        if re.search(r"\w", line):
+            return "".join(one for one in line if one.isprintable()).strip()
+    return ""
 
 
 def for_plot(words: str) -> str:

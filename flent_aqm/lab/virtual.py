@@ -16,6 +16,7 @@ from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.shell import find_program
+from flent_aqm.base.words import last_line
 from flent_aqm.lab.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
 from flent_aqm.lab.kernel_faults import (
     EXPLAINS,
@@ -154,9 +155,9 @@ class Lab(RunEnvironment):
             output: text that the program printed.
         """
         if status not in ("", "0"):
-            last = output.splitlines()[-1:] or ["it printed nothing"]
+            last = last_line(output) or "it printed nothing"
             raise LabError(f"router_program: it ended with status {status[:10]} before the run "
-                           f"did: {last[0][:200]}")
+                           f"did: {last[:200]}")
 
     def _fail_by_own_words(self, log: str, leaks: str = "") -> None:
         """Raise LabError if a kernel that the user built complained, hung, or kept packets or

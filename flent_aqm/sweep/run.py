@@ -20,6 +20,7 @@ from flent_aqm import __version__
 from flent_aqm.base.errors import AqmError, BadResult, LabError, StorageError
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.whole_file import written_whole
+from flent_aqm.base.words import last_line
 from flent_aqm.lab.package_copy import package_hash
 from flent_aqm.lab.place import CommandResult, RunEnvironment
 from flent_aqm.lab.protocol import Facts, FlentRun, Testbed
@@ -175,8 +176,7 @@ def first_error_of_flent(text: str) -> str:
         for line in text.splitlines():
             if mark in line:
                 return line.split("ERROR:")[-1].strip()
-    last = text.strip().splitlines()[-1:]
-    return f"Flent wrote no data file; its last words: {last[0] if last else 'none'}"
+    return f"Flent wrote no data file; its last words: {last_line(text) or 'none'}"
 
 
 def _text(path: Path) -> str:

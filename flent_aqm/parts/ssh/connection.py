@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import select
 import shutil
 import subprocess
@@ -22,6 +21,7 @@ from typing import Self
 from flent_aqm.base import environment, paths, shell
 from flent_aqm.base.errors import CommandFailed, TestbedError, ToolMissing
 from flent_aqm.base.waiting import told_if_slow
+from flent_aqm.base.words import last_line
 
 # Interval in s of the heartbeat for the host's watchdog, whose timeout is in
 # router_hooks/defaults.sh.
@@ -111,8 +111,8 @@ class Connection:
                 return shell.run(hook_command(command, self.testbed, *settings),
                                  timeout_s=timeout_s, env={**os.environ, **self.environment})
         except CommandFailed as failed:
-            output = failed.stderr.strip() or f"{command} ended with status {failed.returncode}"
-            last = output.splitlines()[-1].removeprefix(f"router hook: testbed={self.testbed}: ")
+            last = last_line(failed.stderr) or f"{command} ended with status {failed.returncode}"
+            last = last.removeprefix(f"router hook: testbed={self.testbed}: ")
             raise TestbedError(f"{self.testbed}: {last}") from None
 
     def keep_alive(self, token: str) -> None:
@@ -177,9 +177,8 @@ def _private_folder() -> Path:
 def _cause(output: Path) -> str:
     """Return the last line of ssh's error output (the file `output`), with a remedy for common
     errors."""
-    text = re.sub(r"[^\n -~]", "", output.read_text(errors="replace")[-4000:])
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    last = lines[-1] if lines else "no answer to the ssh connection"
+    last = (last_line(output.read_text(errors="replace")[-4000:])
+            or "no answer to the ssh connection")
     if "Permission denied" in last:
         return (f"{last} Nobody can type a password during a sweep; set up a key with "
                 "ssh-copy-id, and load one that has a passphrase before, with ssh-add")
