@@ -56,9 +56,15 @@ _TBF_IGNORED = frozenset({"lat", "limit"})
 class ExpectedQdisc:
     """A qdisc that the kernel has to report.
 
-    ignored: parameters that don't depend on the request, so they aren't compared.
-    external: only parameters that are both requested and reported are compared, because the qdisc
-    is of the user's own kernel.
+    Attributes:
+        kind: name of the qdisc.
+        handle: its handle, such as "10:".
+        parent: handle of the class above it, or "root".
+        parameters: values by their names in tc's JSON. A value is a set if kernels or versions of
+            tc differ.
+        ignored: names of parameters that don't depend on the request, so they aren't compared.
+        external: True if the qdisc is of a kernel that the user built. Then only parameters that
+            are both requested and reported are compared.
     """
 
     kind: str
@@ -68,17 +74,24 @@ class ExpectedQdisc:
     ignored: frozenset[str] = frozenset()
     external: bool = False
 
-    def place(self) -> str:
-        """Kind, handle and parent as one text."""
+    def position(self) -> str:
+        """Return kind, handle and parent as one text, such as "fq_codel 10: at 1:1"."""
         return f"{self.kind} {self.handle} at {self.parent}"
 
 
 @dataclass(frozen=True)
 class ExpectedClass:
-    """HTB's class. Rates in bytes/s; bursts as any of the numbers of ticks that fit.
+    """A class of HTB or HFSC that the kernel has to report.
 
-    prio: None for a class with others below it, which has none. quantum_bytes: None where no
-    parameter of the shaper says anything of it.
+    Attributes:
+        handle: handle of the class, such as "1:1".
+        parent: handle of the class above it, or "root".
+        leaf: handle of the qdisc below the class, "" for a class with other classes below it.
+        prio: priority. None if it isn't compared: for a class with others below it, and for HFSC.
+        burst_ticks: possible bursts at the rate, in ticks of the packet scheduler's clock.
+        cburst_ticks: possible bursts at the ceil, in ticks of the packet scheduler's clock.
+        quantum_bytes: quantum in bytes. None if no parameter of the shaper sets it, so it isn't
+            compared.
     """
 
     handle: str
@@ -94,15 +107,22 @@ class ExpectedClass:
     linklayer: str = "ethernet"
     mpu_bytes: int = 0
 
-    def place(self) -> str:
-        """Handle, parent and leaf as one text."""
+    def position(self) -> str:
+        """Return handle, parent and leaf as one text, such as "1:1 at root with 10:"."""
         return f"{self.handle} at {self.parent} with {self.leaf or 'no qdisc'}"
 
 
 @dataclass(frozen=True)
 class ExpectedDirection:
-    """All that one device of the router has to report. drr: handles of DRR's classes;
-    drr_quantum_bytes: any of these."""
+    """All that the kernel has to report for the device that shapes one direction.
+
+    Attributes:
+        qdiscs: all qdiscs of the device.
+        classes: all classes of HTB or HFSC.
+        drr: handles of DRR's classes. Empty for other queues.
+        drr_quantum_bytes: possible quantums of DRR's classes.
+        filters: lines as describe_filter() makes them.
+    """
 
     qdiscs: tuple[ExpectedQdisc, ...]
     classes: tuple[ExpectedClass, ...]
@@ -111,19 +131,20 @@ class ExpectedDirection:
     filters: tuple[str, ...]
 
 
-def expected_direction(scenario: Scenario, role: str, clock: Clock,
+def expected_direction(scenario: Scenario, direction: str, clock: Clock,
                        txqueuelen: int, queues: int = 1) -> ExpectedDirection:
-    """Return the qdiscs, classes and filters that a device of the router has to report.
+    """Return the qdiscs, classes and filters that the kernel has to report for a device of the
+    router. Raises ConfigError if a requested value isn't valid.
 
     Args:
         scenario: the requested settings.
-        role: "down" or "up", the direction that the device shapes.
-        clock: the packet scheduler's clock of the router.
+        direction: "down" or "up", the direction that the device shapes.
+        clock: clock of the router's packet scheduler.
         txqueuelen: length of the device's transmit queue, in packets.
         queues: number of the device's transmit queues.
     """
-    rate = rate_bit_s(scenario, role)
-    name, parameters = scenario.router.queue(role)
+    rate = rate_bit_s(scenario, direction)
+    name, parameters = scenario.router.queue(direction)
     queue = queue_of(name)
     requested = dict(parameters)
     report = queue.report(
@@ -135,7 +156,7 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
     # What says nothing by itself counts where it was requested.
     ignored = queue.ignored - report.keys() | changing
     places = leaves(scenario)
-    qdiscs = [*_shaper(scenario, rate, clock),
+    qdiscs = [*_root_qdisc(scenario, rate, clock),
               *(ExpectedQdisc(queue.kind, handle, parent, report, ignored, queue.external)
                 for handle, parent in places.items())]
     if queue.per_queue:
@@ -152,24 +173,31 @@ def expected_direction(scenario: Scenario, role: str, clock: Clock,
         drr = frozenset(f"{handle}{flow:x}" for handle in places for flow in range(1, flows + 1))
         filters += [describe_filter("all", "flow", f"{_FLOW_KEYS} in {flows}", f"{handle}1")
                     for handle in places]
-    if role == "up" and scenario.router.ingress == "ifb":
+    if direction == "up" and scenario.router.ingress == "ifb":
         qdiscs.append(ExpectedQdisc("ingress", "ffff:", "ffff:fff1", {}))
         filters.append(describe_filter("all", "u32", "00000000/00000000 at 0",
                                        f"egress redirect {IFB_DEVICE}"))
-    direction = ExpectedDirection(
-        tuple(qdiscs), tuple((_hfsc_class(each) if scenario.router.shaper == "hfsc" else
-                              _expected_class(each, clock, scenario.router.shaper_values()))
-                             for each in htb_classes(scenario, role)),
+    expected_device = ExpectedDirection(
+        tuple(qdiscs),
+        tuple((_expected_hfsc_class(htb) if scenario.router.shaper == "hfsc" else
+               _expected_htb_class(htb, clock, scenario.router.shaper_values()))
+              for htb in htb_classes(scenario, direction)),
         drr, quantum, tuple(filters))
     if not subscribers_of(scenario):
-        return direction
+        return expected_device
     from flent_aqm.router.expected_subscribers import with_subscribers
 
-    return with_subscribers(direction, role)
+    return with_subscribers(expected_device, direction)
 
 
-def _shaper(scenario: Scenario, rate_bit_s_: int, clock: Clock) -> list[ExpectedQdisc]:
-    """Return the root qdisc, if it isn't the AQM."""
+def _root_qdisc(scenario: Scenario, rate_bit_s_: int, clock: Clock) -> list[ExpectedQdisc]:
+    """Return the root qdisc in a list. Empty if the root qdisc is the AQM itself.
+
+    Args:
+        scenario: the requested settings.
+        rate_bit_s_: rate of the direction in bit/s.
+        clock: clock of the router's packet scheduler.
+    """
     default = "0x12" if scenario.router.tiers == 3 else "0x1"
     if scenario.router.shaper == "htb":
         r2q = scenario.router.shaper_values().get("r2q")
@@ -185,13 +213,13 @@ def _shaper(scenario: Scenario, rate_bit_s_: int, clock: Clock) -> list[Expected
         # tc sends TBF's burst in bytes, too, and then the kernel reckons the ticks, rounded
         # down (sch_tbf.c: tbf_change). Versions of tc show them in whole microseconds.
         of_shaper = scenario.router.shaper_values()
-        by_kernel = int(_kernel_ns(_on_link_bytes(burst, of_shaper), rate) / 1000
+        by_kernel = int(_transmission_time_ns(_on_link_bytes(burst, of_shaper), rate) / 1000
                         * clock.ticks_per_us)
         whole_us = rate * int(by_kernel / clock.ticks_per_us) // 1_000_000
         sizes = frozenset[Scalar](f"{size_text(each)}{cell}" for cell in ("/1", "")
                                   for each in {whole_us, *(
-                                      burst_bytes(one, rate, clock)
-                                      for one in ticks(burst, rate, clock) | {by_kernel})})
+                                      burst_bytes(burst_ticks, rate, clock)
+                                      for burst_ticks in ticks(burst, rate, clock) | {by_kernel})})
         return [ExpectedQdisc("tbf", ROOT_HANDLE, "root",
                               {"rate": rate, "burst": sizes, "linklayer": "ethernet", "mpu": 0,
                                **{name: value for name, value in of_shaper.items() if value}},
@@ -200,14 +228,19 @@ def _shaper(scenario: Scenario, rate_bit_s_: int, clock: Clock) -> list[Expected
 
 
 def _on_link_bytes(size_bytes: int, of_shaper: Mapping[str, Scalar]) -> int:
-    """Return the bytes that a packet of this size takes on the link, as the kernel reckons it
-    (sch_generic.h: psched_l2t_ns): with the overhead, no less than mpu, and in cells of ATM."""
+    """Return the bytes that a packet takes on the link, as the kernel computes them (sch_generic.h:
+    psched_l2t_ns): with the overhead, no less than mpu, and in cells of ATM.
+
+    Args:
+        size_bytes: size of the packet in bytes.
+        of_shaper: requested parameters of the shaper, by tc's names.
+    """
     size = max(size_bytes + int(of_shaper.get("overhead", 0)), int(of_shaper.get("mpu", 0)))
     return -(-size // 48) * 53 if of_shaper.get("linklayer") == "atm" else size
 
 
-def _kernel_ns(size_bytes: int, rate_bytes_per_s: int) -> int:
-    """Return the ns in which a rate sends so many bytes, as the kernel computes them by a
+def _transmission_time_ns(size_bytes: int, rate_bytes_per_s: int) -> int:
+    """Return the time in ns in which a rate sends `size_bytes`, as the kernel computes it by a
     multiplication (sch_generic.c: psched_ratecfg_precompute__)."""
     factor, shift = 10**9, 0
     while not (factor // rate_bytes_per_s & 1 << 31 or factor & 1 << 63):
@@ -215,17 +248,17 @@ def _kernel_ns(size_bytes: int, rate_bytes_per_s: int) -> int:
     return size_bytes * (factor // rate_bytes_per_s) >> shift
 
 
-def _expected_class(requested: HtbClass, clock: Clock,
-                    of_shaper: Mapping[str, Scalar]) -> ExpectedClass:
-    """Return the class of HTB that the kernel has to report.
+def _expected_htb_class(requested: HtbClass, clock: Clock,
+                        of_shaper: Mapping[str, Scalar]) -> ExpectedClass:
+    """Return the HTB class that the kernel has to report.
 
-    If no burst is requested, tc's default is what the rate sends between two timer interrupts, and
-    one packet.
+    If no burst is requested, tc's default is the bytes that the rate sends between two timer
+    interrupts, and one packet.
 
     Args:
-        requested: the class as the scenario asks for it.
-        clock: the packet scheduler's clock of the router.
-        of_shaper: parameters of the shaper that the user requested, by tc's names.
+        requested: the class that the scenario requests.
+        clock: clock of the router's packet scheduler.
+        of_shaper: requested parameters of the shaper, by tc's names.
     """
     rate, ceil = requested.rate_bit_s // 8, requested.ceil_bit_s // 8
     packet = int(of_shaper.get("mtu", TC_MTU_BYTES))
@@ -242,16 +275,19 @@ def _expected_class(requested: HtbClass, clock: Clock,
                          str(of_shaper.get("linklayer", "ethernet")), int(of_shaper.get("mpu", 0)))
 
 
-def _hfsc_class(requested: HtbClass) -> ExpectedClass:
-    """Return the class of HFSC that the kernel has to report. It has no priority and no bursts,
-    because its curves have one slope."""
+def _expected_hfsc_class(requested: HtbClass) -> ExpectedClass:
+    """Return the HFSC class that the kernel has to report. It has no priority and no bursts,
+    because its curves have one slope.
+
+    requested: the class that the scenario requests.
+    """
     return ExpectedClass(requested.handle, requested.parent, requested.leaf, None,
                          requested.rate_bit_s // 8, requested.ceil_bit_s // 8, frozenset({0}),
                          frozenset({0}))
 
 
 def _tier_filters() -> list[str]:
-    """Return the filters that sort packets into three tiers by DSCP.
+    """Return the filters that sort packets into three tiers by DSCP, as lines of describe_filter().
 
     u32 compares the header's first 32 bits. The DSCP's byte is the second in IPv4, and begins after
     4 bits in IPv6.
@@ -267,29 +303,44 @@ def _tier_filters() -> list[str]:
 
 
 def unit_of(kind: str, parameter: str) -> str:
-    """Return the unit of a qdisc's parameter; "" for a mere number or an unknown parameter."""
+    """Return the unit of a parameter that a shaper or queue reports. "" for a number without unit,
+    or an unknown parameter.
+
+    Args:
+        kind: name of the qdisc.
+        parameter: name of the parameter in tc's JSON.
+    """
     return _SHAPER_UNITS.get((kind, parameter)) or table.unit_of(kind, parameter)
 
 
 def ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> frozenset[int]:
-    """Return the clock ticks in which a rate sends so many bytes, by old and by new tc.
+    """Return the numbers of clock ticks in which a rate sends `size_bytes`, as old and new versions
+    of tc compute them.
 
-    tc cuts off to whole microseconds before iproute2 6.16 and rounds ticks up since.
+    tc rounds down to whole microseconds before iproute2 6.16, and rounds ticks up since.
     """
     return frozenset({old_ticks(size_bytes, rate_bytes_per_s, clock),
                       new_ticks(size_bytes, rate_bytes_per_s, clock)})
 
 
 def old_ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> int:
-    """Return the clock ticks that tc before iproute2 6.16 computes."""
+    """Return the number of clock ticks in which a rate sends `size_bytes`, as tc before iproute2
+    6.16 computes it."""
     return int(int(1_000_000 * (size_bytes / rate_bytes_per_s)) * clock.ticks_per_us)
 
 
 def new_ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> int:
-    """Return the clock ticks that tc computes since iproute2 6.16."""
+    """Return the number of clock ticks in which a rate sends `size_bytes`, as tc computes it since
+    iproute2 6.16."""
     return math.ceil(1_000_000 * (size_bytes / rate_bytes_per_s) * clock.ticks_per_us)
 
 
 def burst_bytes(ticks_: int, rate_bytes_per_s: float, clock: Clock) -> int:
-    """Return the bytes that a rate sends in so many ticks, rounded down."""
+    """Return the bytes that a rate sends in a number of clock ticks, rounded down.
+
+    Args:
+        ticks_: number of ticks of the packet scheduler's clock.
+        rate_bytes_per_s: the rate in bytes/s.
+        clock: the clock.
+    """
     return int(rate_bytes_per_s * (ticks_ / clock.ticks_per_us) / 1_000_000)

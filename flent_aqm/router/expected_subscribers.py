@@ -14,16 +14,21 @@ from flent_aqm.router.tc.read_back import describe_filter
 from flent_aqm.spec.topology.subscribers import PREFIX_XOR
 
 
-def with_subscribers(one: ExpectedDirection, role: str) -> ExpectedDirection:
-    """Return the expected device with one qdisc per subscriber, in place of the one qdisc of
-    `one`."""
-    own = [each for each in one.classes if each.leaf]
-    root = next(each for each in one.qdiscs if each.handle == ROOT_HANDLE)
-    leaf = next(each for each in one.qdiscs if each.handle != ROOT_HANDLE)
-    key = "dst" if role == "down" else "src"
+def with_subscribers(single: ExpectedDirection, direction: str) -> ExpectedDirection:
+    """Return the expected device with one qdisc per subscriber, in place of the single AQM qdisc,
+    and with the filters that find a subscriber's class.
+
+    Args:
+        single: the device as expected without subscribers' qdiscs, but with their classes.
+        direction: "down" or "up".
+    """
+    own = [each for each in single.classes if each.leaf]
+    root = next(each for each in single.qdiscs if each.handle == ROOT_HANDLE)
+    leaf = next(each for each in single.qdiscs if each.handle != ROOT_HANDLE)
+    key = "dst" if direction == "down" else "src"
     first = own[0].leaf.removesuffix(":")
     return replace(
-        one,
+        single,
         qdiscs=(replace(root, parameters={**root.parameters, "default": f"0x{first}"}),
                 *(replace(leaf, handle=each.leaf, parent=each.handle) for each in own)),
         # The class below which the filter counts is 1:1, so one is taken off.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Commands that set the router's queue and read it back, as lists of words for shell.run()."""
+"""Builds the commands that set the router's queue and read it back, as lists of words for
+shell.run()."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ ROUTER = "router"
 
 
 def routers_of(scenario: Scenario) -> tuple[str, ...]:
-    """Return the names of all routers, the nearest to the client first. All have the same
-    queues."""
+    """Return the names of all routers, the nearest to the client first: ("router",) for the
+    dumbbell. All have the same queues."""
     if scenario.path.topology == DUMBBELL:
         return (ROUTER,)
     from flent_aqm.spec.topology.topology import parse_topology
@@ -27,12 +28,20 @@ def routers_of(scenario: Scenario) -> tuple[str, ...]:
 
 
 def apply_command(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
-    """Return the command that puts the scenario's queue and rates on each router."""
-    return [*_hook("apply", scenario), *apply_words(scenario, devices)]
+    """Return the command, as a list of words, that puts the scenario's queue and rates on each
+    router.
+
+    devices: names of the router's devices.
+    """
+    return [*_hook_command("apply", scenario), *apply_words(scenario, devices)]
 
 
 def apply_words(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
-    """Return the arguments of router_hooks/router.sh: settings, "--", and the lines for tc."""
+    """Return the arguments of router_hooks/router.sh: settings as NAME=VALUE, "--", and the lines
+    for tc.
+
+    devices: names of the router's devices.
+    """
     routers = routers_of(scenario)
     words = [f"routers={','.join(routers)}"] if routers != (ROUTER,) else []
     if devices != IN_LAB:
@@ -51,13 +60,24 @@ def apply_words(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
 
 
 def read_back_command(scenario: Scenario, router: str = ROUTER) -> list[str]:
-    """Return the command that prints a router's settings, which router/tc/read_back.py parses."""
+    """Return the command, as a list of words, that prints a router's settings.
+    router/tc/read_back.py parses its output.
+
+    router: name of the router.
+    """
     words = [] if router == ROUTER else [f"routers={router}"]
     subscribers = subscribers_of(scenario)
-    return [*_hook("read-back", scenario), *words,
+    return [*_hook_command("read-back", scenario), *words,
             *([f"subscribers={subscribers}"] if subscribers else [])]
 
 
-def _hook(command: str, scenario: Scenario) -> list[str]:
+def _hook_command(command: str, scenario: Scenario) -> list[str]:
+    """Return a command that runs router_hooks/on_router.sh, as a list of words to which arguments
+    can be added.
+
+    Args:
+        command: "apply" or "read-back".
+        scenario: the scenario, whose testbed is passed on.
+    """
     script = paths.resource_dir("router_hooks") / ON_ROUTER
     return ["sh", str(script), command, f"testbed={scenario.lab.testbed}"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A read-back as it is stored in a data file: dicts of plain values, units in the keys."""
+"""Converts a read-back into metadata for a data file: dicts of plain values, with units in the
+keys."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ SHAPER_KINDS = ("htb", "hfsc", "tbf")
 
 
 def as_metadata(report: ReadBack) -> dict[str, object]:
-    """`applied` (settings), `counters` and `router` (what else describes it), JSON-ready.
+    """Return the read-back in a form that JSON can hold: "applied" (settings), "counters", and
+    "router" (versions, and properties of the devices). Each has "down" and "up" for the two
+    directions.
 
     Settings of a queue that the router lacks are left out.
     """
@@ -27,17 +30,21 @@ def as_metadata(report: ReadBack) -> dict[str, object]:
             "kernel": report.kernel,
             "psched": report.clock.text,
             "tc": report.tc,
-            **{name: _device(direction) for name, direction in directions},
+            **{name: _device_properties(direction) for name, direction in directions},
         },
     }
 
 
 def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
-    """Return the settings of shaper, AQM and HTB's class. With three tiers, the AQM once and each
-    class under `tiers`."""
+    """Return the settings of shaper, AQM and HTB class by name, with units in the names. With three
+    tiers, the AQM's are given once, and the settings of each class are under `tiers`. With
+    subscribers, the settings of their classes are given once, under `subscribers`.
+
+    clock: clock of the router's packet scheduler.
+    """
     applied: dict[str, object] = {}
     for qdisc in direction.qdiscs:
-        name = _role(qdisc)
+        name = _purpose(qdisc)
         if name == "queues":  # settings as their parent's, which was proved
             continue
         applied[name] = qdisc.kind
@@ -47,19 +54,20 @@ def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
         rate = qdisc.parameters.get("rate" if qdisc.kind == "tbf" else "bandwidth")
         if isinstance(rate, int):  # TBF's, and CAKE's when it shapes
             applied["rate_mbps"] = rate * 8 / 1e6
-    many = _subscribers(direction)
-    if many:  # all the same, which was proved
-        applied["subscribers"] = {"count": len(many), **_class(many[0], clock)}
-    for htb in direction.classes:
-        if many and htb.parent != "root":
+    subscriber_classes = _subscriber_classes(direction)
+    if subscriber_classes:  # all the same, which was proved
+        applied["subscribers"] = {"count": len(subscriber_classes),
+                                  **_class_settings(subscriber_classes[0], clock)}
+    for htb_class in direction.classes:
+        if subscriber_classes and htb_class.parent != "root":
             continue
-        settings = _class(htb, clock)
-        if htb.parent == "root":
+        settings = _class_settings(htb_class, clock)
+        if htb_class.parent == "root":
             applied |= settings
         else:
             tiers = applied.setdefault("tiers", {})
             assert isinstance(tiers, dict)
-            tiers[htb.handle] = {"prio": htb.prio, **settings}
+            tiers[htb_class.handle] = {"prio": htb_class.prio, **settings}
     if direction.drr_classes:
         applied["drr_classes"] = len(direction.drr_classes)
         applied["drr_quantum_bytes"] = direction.drr_classes[0].quantum_bytes
@@ -68,16 +76,16 @@ def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
     return applied
 
 
-def _subscribers(direction: Direction) -> tuple[HtbClass, ...]:
-    """Return the classes of subscribers, empty if the topology has none."""
-    if not any(htb.handle == _FIRST_SUBSCRIBER for htb in direction.classes):
+def _subscriber_classes(direction: Direction) -> tuple[HtbClass, ...]:
+    """Return the HTB classes of subscribers, empty if the topology has none."""
+    if not any(htb_class.handle == _FIRST_SUBSCRIBER for htb_class in direction.classes):
         return ()
-    return tuple(htb for htb in direction.classes if htb.parent != "root")
+    return tuple(htb_class for htb_class in direction.classes if htb_class.parent != "root")
 
 
-def _role(qdisc: Qdisc) -> str:
-    """Return the name of a qdisc in the data file, which is its purpose: ingress, queues, shaper or
-    qdisc."""
+def _purpose(qdisc: Qdisc) -> str:
+    """Return the purpose of a qdisc, which is its name in the data file: "ingress", "queues" (a
+    transmit queue's qdisc below another), "shaper" or "qdisc" (the AQM)."""
     if qdisc.parent == "ffff:fff1":
         return "ingress"
     if qdisc.handle == "0:" and qdisc.parent != "root":  # of one of the device's queues
@@ -85,26 +93,31 @@ def _role(qdisc: Qdisc) -> str:
     return "shaper" if qdisc.parent == "root" and qdisc.kind in SHAPER_KINDS else "qdisc"
 
 
-def _class(htb: HtbClass, clock: Clock) -> dict[str, object]:
-    rate_bit_s, ceil_bit_s = bit_per_s(htb.rate), bit_per_s(htb.ceil)
+def _class_settings(htb_class: HtbClass, clock: Clock) -> dict[str, object]:
+    """Return the settings of an HTB class, with units in their names.
+
+    clock: clock of the router's packet scheduler.
+    """
+    rate_bit_s, ceil_bit_s = bit_per_s(htb_class.rate), bit_per_s(htb_class.ceil)
     return {
         "rate_mbps": rate_bit_s / 1e6,
         "ceil_mbps": ceil_bit_s / 1e6,
-        "burst_bytes": burst_bytes(htb.burst_ticks, rate_bit_s / 8, clock),
-        "cburst_bytes": burst_bytes(htb.cburst_ticks, ceil_bit_s / 8, clock),
-        "htb_quantum_bytes": htb.quantum_bytes,
+        "burst_bytes": burst_bytes(htb_class.burst_ticks, rate_bit_s / 8, clock),
+        "cburst_bytes": burst_bytes(htb_class.cburst_ticks, ceil_bit_s / 8, clock),
+        "htb_quantum_bytes": htb_class.quantum_bytes,
     }
 
 
 def _counters(direction: Direction) -> dict[str, object]:
-    """Return the counters under `shaper`, `qdisc` and `class`. With three tiers the names end with
-    the handle. Qdiscs of the device's own queues are under `queues` and their parent."""
-    if _subscribers(direction):
+    """Return the counters of a device: dicts under "shaper", "qdisc" and "class", and for DRR
+    "drr_classes", by handle. With three tiers, the names "qdisc" and "class" end with the handle.
+    Qdiscs of the device's own transmit queues are under "queues", by the handle of their parent."""
+    if _subscriber_classes(direction):
         return subscriber_counters(direction)
     several = len(direction.classes) > 1
     counters: dict[str, object] = {}
     for qdisc in direction.qdiscs:
-        name = _role(qdisc)
+        name = _purpose(qdisc)
         if name == "queues":
             queues = counters.setdefault("queues", {})
             assert isinstance(queues, dict)
@@ -112,15 +125,17 @@ def _counters(direction: Direction) -> dict[str, object]:
             continue
         counters[f"{name} {qdisc.handle}" if several and name == "qdisc" else name] = dict(
             qdisc.counters)
-    for htb in direction.classes:
-        counters[f"class {htb.handle}" if several else "class"] = dict(htb.counters)
+    for htb_class in direction.classes:
+        counters[f"class {htb_class.handle}" if several else "class"] = dict(htb_class.counters)
     if direction.drr_classes:
-        counters["drr_classes"] = {each.handle: dict(each.counters)
-                                   for each in direction.drr_classes}
+        counters["drr_classes"] = {drr_class.handle: dict(drr_class.counters)
+                                   for drr_class in direction.drr_classes}
     return counters
 
 
-def _device(direction: Direction) -> dict[str, object]:
+def _device_properties(direction: Direction) -> dict[str, object]:
+    """Return the properties of a device, with units in their names: queue lengths, MTU and
+    offloads."""
     return {"device": direction.device, "txqueuelen_packets": direction.txqueuelen,
             **({"tx_queues": direction.queues} if direction.queues > 1 else {}),
             "mtu_bytes": direction.mtu_bytes, "bql_limit_bytes": direction.bql_bytes,

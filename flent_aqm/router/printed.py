@@ -11,8 +11,15 @@ from flent_aqm.spec.queues.units import Scalar
 
 
 def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]:
-    """Return all texts that versions of tc print for a parameter's value. unit: as unit_of()
-    returns it."""
+    """Return all texts that versions of tc print for a parameter's value. A text or a switch is
+    returned unchanged.
+
+    Args:
+        kind: name of the qdisc.
+        name: name of the parameter in tc's JSON.
+        unit: unit of the value, as unit_of() returns it.
+        value: the value as tc's JSON has it.
+    """
     if (kind, name) == ("htb", "default"):  # iproute2 before 4.20 leaves 0x out
         return frozenset({value, str(value).removeprefix("0x")})
     if isinstance(value, (bool, str)):
@@ -44,7 +51,7 @@ def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]
 
 
 def time_text(time_us: int) -> str:
-    """Return a time as tc prints it."""
+    """Return a time as tc prints it, with three digits, such as "5ms"."""
     if time_us >= 10**6:
         return f"{_three_digits(time_us / 10**6)}s"
     if time_us >= 1000:
@@ -53,7 +60,7 @@ def time_text(time_us: int) -> str:
 
 
 def time_ns_text(time_ns: int) -> str:
-    """Return a time in nanoseconds as tc prints it."""
+    """Return a time in ns as tc prints it, with three digits, such as "10us"."""
     for unit, letters in ((10**9, "s"), (10**6, "ms"), (1000, "us")):
         if time_ns >= unit:
             return f"{_three_digits(time_ns / unit)}{letters}"
@@ -61,7 +68,7 @@ def time_ns_text(time_ns: int) -> str:
 
 
 def old_time_text(time_us: int) -> str:
-    """Return a time as tc of iproute2 before 5.7 prints it."""
+    """Return a time as tc of iproute2 before 5.7 prints it, with one decimal, such as "5.0ms"."""
     if time_us >= 10**6:
         return f"{time_us / 10**6:.1f}s"
     if time_us >= 1000:
@@ -70,7 +77,8 @@ def old_time_text(time_us: int) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """Return a size as tc prints it: a multiple of a unit, if it is near one."""
+    """Return a size as tc prints it, such as "32Mb" or "1514b": as a multiple of 2^20 or 2^10 bytes
+    if it is near one, otherwise in bytes."""
     for unit, letter, near in ((2**20, "M", 1024), (2**10, "K", 16)):
         count = round(size_bytes / unit)
         if size_bytes >= unit and abs(unit * count - size_bytes) < near:
@@ -79,7 +87,8 @@ def size_text(size_bytes: int) -> str:
 
 
 def rate_text(bytes_per_s: int) -> str:
-    """Return a rate as tc prints it: from 1000 of a unit on, a remainder is dropped."""
+    """Return a rate as tc prints it, in bit/s with a decimal prefix, such as "100Mbit". From 1000
+    of a unit on, a remainder is dropped."""
     rate = bytes_per_s * 8
     for unit in ("", "K", "M", "G"):
         if rate < 1000 or (rate % 1000 and rate < 1_000_000):

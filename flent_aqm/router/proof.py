@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Proves that the router obeyed: compares the requested settings with those that its kernel
-reports."""
+"""Proves that the router obeyed: compares the requested settings with the kernel's report."""
 
 from __future__ import annotations
 
@@ -38,9 +37,13 @@ __all__ = ["as_metadata", "differences", "prove", "read_back"]
 
 
 def read_back(scenario: Scenario, router: str = ROUTER) -> ReadBack:
-    """Read the settings of a router. Raises CommandFailed or ParseError.
+    """Read the settings of a router with the read-back command, which doesn't change them.
 
     If tc's JSON is broken, as it is in some versions for some qdiscs, tc's text is read.
+
+    router: name of the router.
+
+    Raises CommandFailed if the command fails, ParseError if its output can't be parsed.
     """
     command = read_back_command(scenario, router)
     try:
@@ -50,8 +53,14 @@ def read_back(scenario: Scenario, router: str = ROUTER) -> ReadBack:
 
 
 def prove(scenario: Scenario, report: ReadBack, router: str = ROUTER) -> None:
-    """Raise RouterDisagrees if a setting differs, with each such setting as requested and as
-    reported."""
+    """Raise RouterDisagrees if a reported setting differs from the request. The message has each
+    such setting as requested and as reported.
+
+    Args:
+        scenario: the requested settings.
+        report: the router's report.
+        router: name of the router, for the message.
+    """
     mismatches = differences(scenario, report)
     if mismatches:
         name = "the router" if router == ROUTER else router
@@ -60,135 +69,182 @@ def prove(scenario: Scenario, report: ReadBack, router: str = ROUTER) -> None:
 
 
 def differences(scenario: Scenario, report: ReadBack) -> list[str]:
-    """Return one line for each setting that differs from the request, empty if none does.
+    """Return a text for each setting that differs from the request, such as "down: txqueuelen:
+    asked for 100 packets, the kernel reports 1000 packets". Empty if nothing differs.
 
-    Rates are not compared if a program runs on the router, because it may change them.
+    Parameters are only compared if the qdiscs and classes are as requested. Rates are not compared
+    if a program runs on the router, because it may change them.
     """
     mismatches = []
-    for role, direction in report.directions.items():
-        requested = expected.expected_direction(scenario, role, report.clock, direction.txqueuelen,
-                                            direction.queues)
-        lines = _device(scenario, role, direction) + _hierarchy(requested, direction)
+    for direction_name, direction in report.directions.items():
+        requested = expected.expected_direction(scenario, direction_name, report.clock,
+                                                direction.txqueuelen, direction.queues)
+        lines = (_device_differences(scenario, direction_name, direction)
+                 + _hierarchy_differences(requested, direction))
         if not lines:  # parameters of queues that aren't the ones asked for say nothing
-            lines = _settings(requested, direction, report.clock,
-                              rates=not scenario.router.router_program)
-        mismatches += [f"{role}: {line}" for line in lines]
+            lines = _parameter_differences(requested, direction, report.clock,
+                                           rates=not scenario.router.router_program)
+        mismatches += [f"{direction_name}: {line}" for line in lines]
     return mismatches
 
 
-def _device(scenario: Scenario, role: str, direction: Direction) -> list[str]:
-    lines = []
-    if role == "down":
+def _device_differences(scenario: Scenario, direction_name: str, direction: Direction) -> list[str]:
+    """Return a text for each property of a device that differs from the request: the device itself,
+    length and number of its transmit queues.
+
+    direction_name: "down" or "up".
+    """
+    texts = []
+    if direction_name == "down":
         ifb = scenario.router.ingress == "ifb"
         if ifb != (direction.device == IFB_DEVICE):
-            lines = _compare("device", IFB_DEVICE if ifb else "the LAN side's",
-                             direction.device)
+            texts = _difference("device", IFB_DEVICE if ifb else "the LAN side's",
+                                direction.device)
     if scenario.router.txqueuelen is not None:
-        lines += _compare("txqueuelen", scenario.router.txqueuelen, direction.txqueuelen, "packets")
+        texts += _difference("txqueuelen", scenario.router.txqueuelen, direction.txqueuelen,
+                             "packets")
     if not scenario.lab.testbed.startswith("ssh://") and direction.device != IFB_DEVICE:
-        lines += _compare("tx_queues", scenario.router.tx_queues or 1, direction.queues)
-    return lines
+        texts += _difference("tx_queues", scenario.router.tx_queues or 1, direction.queues)
+    return texts
 
 
-def _hierarchy(requested: ExpectedDirection, direction: Direction) -> list[str]:
-    """Compare which qdiscs, classes and filters are at which place. Both lists are sorted, because
-    kernels list them in the order of a hash."""
+def _hierarchy_differences(requested: ExpectedDirection, direction: Direction) -> list[str]:
+    """Return a text for each difference in handles and parents of qdiscs, classes and filters. Both
+    lists are sorted, because kernels list them in the order of a hash."""
     return (
-        _compare("qdiscs", _joined(q.place() for q in requested.qdiscs),
-                 _joined(f"{q.kind} {q.handle} at {q.parent}" for q in direction.qdiscs))
-        + _compare("classes", _joined(c.place() for c in requested.classes),
-                   _joined(f"{c.handle} at {c.parent} with {c.leaf or 'no qdisc'}"
-                           for c in direction.classes))
-        + _compare("drr classes", _joined(requested.drr),
-                   _joined(each.handle for each in direction.drr_classes))
-        + _compare("filters", _joined(requested.filters), _joined(direction.filters))
+        _difference("qdiscs", _sort_and_join(q.position() for q in requested.qdiscs),
+                    _sort_and_join(f"{q.kind} {q.handle} at {q.parent}" for q in direction.qdiscs))
+        + _difference("classes", _sort_and_join(htb.position() for htb in requested.classes),
+                      _sort_and_join(f"{htb.handle} at {htb.parent} with {htb.leaf or 'no qdisc'}"
+                                     for htb in direction.classes))
+        + _difference("drr classes", _sort_and_join(requested.drr),
+                      _sort_and_join(drr_class.handle for drr_class in direction.drr_classes))
+        + _difference("filters", _sort_and_join(requested.filters),
+                      _sort_and_join(direction.filters))
     )
 
 
-def _joined(places: Iterable[str]) -> str:
+def _sort_and_join(positions: Iterable[str]) -> str:
+    """Return texts as one line, with the root first and the ingress qdisc last. "none" if there is
+    none.
+
+    positions: texts with handle and parent, such as "1:1 at root".
+    """
     # the root first, what takes arriving packets last
-    order = sorted(places, key=lambda place: (" at root" not in place, " at ffff:" in place, place))
+    order = sorted(positions, key=lambda position: (
+        " at root" not in position, " at ffff:" in position, position))
     return ", ".join(order) or "none"
 
 
-def _settings(requested: ExpectedDirection, direction: Direction, clock: Clock, *,
-              rates: bool) -> list[str]:
-    lines = []
+def _parameter_differences(requested: ExpectedDirection, direction: Direction, clock: Clock, *,
+                           rates: bool) -> list[str]:
+    """Return a text for each parameter of qdiscs and classes that differs from the request. The
+    handles have to be equal.
+
+    rates: True if rates and bursts are compared.
+    """
+    texts = []
     qdiscs = {(qdisc.handle, qdisc.parent): qdisc for qdisc in direction.qdiscs}
     for qdisc in requested.qdiscs:
-        lines += _qdisc(qdisc, qdiscs[qdisc.handle, qdisc.parent],
-                        frozenset() if rates else _OF_RATES.get(qdisc.kind, frozenset()))
-    classes = {htb.handle: htb for htb in direction.classes}
-    for htb in requested.classes if rates else ():
-        lines += _class(classes[htb.handle], htb, clock, len(requested.classes) > 1)
-    for drr in direction.drr_classes:
+        texts += _qdisc_differences(qdisc, qdiscs[qdisc.handle, qdisc.parent],
+                                    frozenset() if rates else _OF_RATES.get(qdisc.kind,
+                                                                            frozenset()))
+    classes = {htb_class.handle: htb_class for htb_class in direction.classes}
+    for htb_class in requested.classes if rates else ():
+        texts += _class_differences(classes[htb_class.handle], htb_class, clock,
+                                    len(requested.classes) > 1)
+    for drr_class in direction.drr_classes:
         # tc rounds it to a unit that is near
-        if size_text(drr.quantum_bytes) not in map(size_text, requested.drr_quantum_bytes):
-            lines += _compare(f"drr class {drr.handle} quantum", min(requested.drr_quantum_bytes),
-                              drr.quantum_bytes, "bytes")
-    return lines
+        if size_text(drr_class.quantum_bytes) not in map(size_text, requested.drr_quantum_bytes):
+            texts += _difference(f"drr class {drr_class.handle} quantum",
+                                 min(requested.drr_quantum_bytes),
+                                 drr_class.quantum_bytes, "bytes")
+    return texts
 
 
-def _class(reported: HtbClass, requested: expected.ExpectedClass, clock: Clock,
-           several: bool) -> list[str]:
-    lines = (
-        _compare("rate", rate_text(requested.rate_bytes_per_s), reported.rate)
-        + _compare("ceil", rate_text(requested.ceil_bytes_per_s), reported.ceil)
-        + _compare_burst("burst", requested.burst_ticks, reported.burst_ticks,
-                         requested.rate_bytes_per_s, clock)
-        + _compare_burst("cburst", requested.cburst_ticks, reported.cburst_ticks,
-                         requested.ceil_bytes_per_s, clock)
-        + _compare("overhead", requested.overhead_bytes, reported.overhead_bytes, "bytes")
-        + _compare("linklayer", requested.linklayer, reported.linklayer)
+def _class_differences(reported: HtbClass, requested: expected.ExpectedClass, clock: Clock,
+                       several: bool) -> list[str]:
+    """Return a text for each parameter of a class that differs from the request.
+
+    several: True if there are several classes, so that the texts begin with the handle.
+    """
+    texts = (
+        _difference("rate", rate_text(requested.rate_bytes_per_s), reported.rate)
+        + _difference("ceil", rate_text(requested.ceil_bytes_per_s), reported.ceil)
+        + _burst_difference("burst", requested.burst_ticks, reported.burst_ticks,
+                            requested.rate_bytes_per_s, clock)
+        + _burst_difference("cburst", requested.cburst_ticks, reported.cburst_ticks,
+                            requested.ceil_bytes_per_s, clock)
+        + _difference("overhead", requested.overhead_bytes, reported.overhead_bytes, "bytes")
+        + _difference("linklayer", requested.linklayer, reported.linklayer)
         # tc rounds it to a unit that is near
-        + _compare("mpu", size_text(requested.mpu_bytes), size_text(reported.mpu_bytes))
+        + _difference("mpu", size_text(requested.mpu_bytes), size_text(reported.mpu_bytes))
     )
     if requested.quantum_bytes is not None:
-        lines += _compare("quantum", requested.quantum_bytes, reported.quantum_bytes, "bytes")
+        texts += _difference("quantum", requested.quantum_bytes, reported.quantum_bytes, "bytes")
     if requested.prio is not None:
-        lines += _compare("prio", requested.prio, reported.prio)
-    return [f"class {requested.handle} {line}" for line in lines] if several else lines
+        texts += _difference("prio", requested.prio, reported.prio)
+    return [f"class {requested.handle} {text}" for text in texts] if several else texts
 
 
-def _qdisc(requested: ExpectedQdisc, reported: Qdisc, but: frozenset[str]) -> list[str]:
-    lines = []
+def _qdisc_differences(requested: ExpectedQdisc, reported: Qdisc,
+                       excluded: frozenset[str]) -> list[str]:
+    """Return a text for each parameter of a qdisc that differs from the request.
+
+    excluded: names of parameters that aren't compared.
+    """
+    texts = []
     names = (requested.parameters.keys() & reported.parameters.keys() if requested.external
              else requested.parameters.keys() | reported.parameters.keys())
-    for name in sorted(names - requested.ignored - but):
+    for name in sorted(names - requested.ignored - excluded):
         unit = expected.unit_of(requested.kind, name)
-        wanted = requested.parameters.get(name, "nothing")
-        got = reported.parameters.get(name, "nothing")
-        fits = frozenset({wanted}) if not isinstance(wanted, frozenset) else wanted
+        expected_value = requested.parameters.get(name, "nothing")
+        reported_value = reported.parameters.get(name, "nothing")
+        possible = (expected_value if isinstance(expected_value, frozenset)
+                    else frozenset({expected_value}))
         if reported.printed:
             in_use = reported.counters.get(_SHOWN_IN_USE.get((requested.kind, name), ""))
-            if got == "nothing" and isinstance(in_use, int):
-                got = size_text(in_use)
-            fits = fits.union(*(printed(requested.kind, name, unit, each) for each in fits))
+            if reported_value == "nothing" and isinstance(in_use, int):
+                reported_value = size_text(in_use)
+            possible = possible.union(*(printed(requested.kind, name, unit, accepted)
+                                        for accepted in possible))
             # text leaves out what is off
-            if fits & {False, "0"} or (requested.kind, name) in _NOT_SHOWN_BY_OLD:
-                fits |= {"nothing"}
-        if not any(_same(each, got) for each in fits):
-            lines += _compare(f"{requested.kind} {name}", " or ".join(sorted(set(map(str, fits)))),
-                              got, unit)
-    return lines
+            if possible & {False, "0"} or (requested.kind, name) in _NOT_SHOWN_BY_OLD:
+                possible |= {"nothing"}
+        if not any(_equal(accepted, reported_value) for accepted in possible):
+            texts += _difference(f"{requested.kind} {name}",
+                                 " or ".join(sorted(set(map(str, possible)))),
+                                 reported_value, unit)
+    return texts
 
 
-def _same(requested: object, reported: object) -> bool:
+def _equal(requested: object, reported: object) -> bool:
+    """Return whether two values are equal and of the same kind. True is not 1 here."""
     return requested == reported and isinstance(requested, bool) == isinstance(reported, bool)
 
 
-def _compare_burst(name: str, requested: frozenset[int], reported: int,
-                   rate_bytes_per_s: int, clock: Clock) -> list[str]:
+def _burst_difference(name: str, requested: frozenset[int], reported: int,
+                      rate_bytes_per_s: int, clock: Clock) -> list[str]:
+    """Return a text in a list if a reported burst, in ticks, is not among the requested ones.
+    Otherwise return an empty list."""
     if reported in requested:
         return []
     sizes = [expected.burst_bytes(ticks, rate_bytes_per_s, clock)
              for ticks in (max(requested), reported)]
-    return _compare(name, f"{max(requested)} ticks ({sizes[0]} bytes)",
-                    f"{reported} ticks ({sizes[1]} bytes)")
+    return _difference(name, f"{max(requested)} ticks ({sizes[0]} bytes)",
+                       f"{reported} ticks ({sizes[1]} bytes)")
 
 
-def _compare(name: str, requested: object, reported: object, unit: str = "") -> list[str]:
-    if _same(requested, reported):
+def _difference(name: str, requested: object, reported: object, unit: str = "") -> list[str]:
+    """Return a text in a list if the values differ. Otherwise return an empty list.
+
+    Args:
+        name: name of the setting, for the text.
+        requested: the requested value.
+        reported: the reported value. "nothing" stands for a value that isn't reported.
+        unit: unit of the values, for the text.
+    """
+    if _equal(requested, reported):
         return []
     values = [f"{value} {unit}" if unit and value != "nothing" else f"{value}"
               for value in (requested, reported)]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rates, classes and handles of a router's shaper, computed from a scenario.
+"""Computes rates, classes and handles of a router's shaper from a scenario.
 
 The words for tc (tc/words.py) and the values that the kernel has to report (expected.py) both
-follow from these numbers."""
+follow from these numbers.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +21,37 @@ EF_CLASS, OTHER_CLASS, BACKGROUND_CLASS = "1:11", "1:12", "1:13"
 
 @dataclass(frozen=True)
 class HtbClass:
-    """A class of HTB or HFSC. HFSC's classes have no `prio` and no `sizes`."""
+    """A class of HTB or HFSC. HFSC's classes have no `prio` and no `sizes`.
+
+    Attributes:
+        handle: handle of the class, such as "1:1".
+        parent: handle of the class above it, or "root".
+        leaf: handle of the qdisc below the class, "" for a class with other classes below it.
+        prio: priority, None for a class with other classes below it.
+        rate_bit_s: guaranteed rate in bit/s.
+        ceil_bit_s: rate up to which the class may borrow, in bit/s.
+        sizes: burst and cburst in bytes, None for tc's defaults.
+    """
 
     handle: str
     parent: str
-    # Handle of the qdisc below the class; "" for a class with other classes below it.
     leaf: str
-    # None for a class with other classes below it.
     prio: int | None
     rate_bit_s: int
     ceil_bit_s: int
-    # burst and cburst in bytes; None for tc's defaults.
     sizes: tuple[int, int] | None = None
 
 
-def rate_bit_s(scenario: Scenario, role: str) -> int:
-    """Return the shaper's rate of the direction `role`, "down" or "up", in bit/s."""
-    return round(scenario.router.rate_mbps(role) * 1_000_000)
+def rate_bit_s(scenario: Scenario, direction: str) -> int:
+    """Return the rate in bit/s to which a direction is shaped.
+
+    direction: "down" or "up".
+    """
+    return round(scenario.router.rate_mbps(direction) * 1_000_000)
 
 
 def subscribers_of(scenario: Scenario) -> int:
-    """Return the number of subscribers, each of which has its own class and queue: 0 unless the
+    """Return the number of subscribers, each of which has its own class and queue. 0 unless the
     topology is subscribers:N."""
     if scenario.path.topology == DUMBBELL:
         return 0
@@ -50,7 +61,10 @@ def subscribers_of(scenario: Scenario) -> int:
 
 
 def tbf_burst_bytes(scenario: Scenario, rate: int) -> int:
-    """Return TBF's burst: the bytes that `rate` (bit/s) sends in tbf_burst_ms, at least two frames.
+    """Return TBF's burst in bytes: the bytes that `rate` sends in tbf_burst_ms, at least two
+    frames.
+
+    rate: rate in bit/s.
     """
     burst_ms = scenario.router.tbf_burst_ms
     burst_us = defaults.TBF_BURST_US if burst_ms is None else round(burst_ms * 1000)
@@ -58,7 +72,8 @@ def tbf_burst_bytes(scenario: Scenario, rate: int) -> int:
 
 
 def leaves(scenario: Scenario) -> dict[str, str]:
-    """Return handle -> parent of each AQM qdisc, for a scenario without subscribers."""
+    """Return handle -> parent of each AQM qdisc, for a scenario without subscribers. A parent is
+    the handle of a class, or "root"."""
     if scenario.router.tiers == 3:
         return {f"{parent.removeprefix(ROOT_HANDLE)}:": parent
                 for parent in (EF_CLASS, OTHER_CLASS, BACKGROUND_CLASS)}
@@ -66,12 +81,14 @@ def leaves(scenario: Scenario) -> dict[str, str]:
     return {LEAF_HANDLE: CLASS_HANDLE if shaped else "root"}
 
 
-def htb_classes(scenario: Scenario, role: str) -> tuple[HtbClass, ...]:
-    """Return the classes of HTB or HFSC for the direction `role`, parents first. Empty for other
-    shapers."""
+def htb_classes(scenario: Scenario, direction: str) -> tuple[HtbClass, ...]:
+    """Return the classes of HTB or HFSC for a direction, parents first. Empty for other shapers.
+
+    direction: "down" or "up".
+    """
     if scenario.router.shaper not in ("htb", "hfsc"):
         return ()
-    rate = rate_bit_s(scenario, role)
+    rate = rate_bit_s(scenario, direction)
     if scenario.router.burst_shaping:
         return (HtbClass(CLASS_HANDLE, "root", LEAF_HANDLE, _prio(scenario), rate,
                          rate * round(defaults.BURST_CEIL_FACTOR * 100) // 100,
@@ -87,24 +104,30 @@ def htb_classes(scenario: Scenario, role: str) -> tuple[HtbClass, ...]:
                 HtbClass(OTHER_CLASS, CLASS_HANDLE, "12:", 2, rate - ef - background, rate),
                 HtbClass(BACKGROUND_CLASS, CLASS_HANDLE, "13:", 3, background, rate))
     if subscribers_of(scenario):
-        return (top, *_subscribers(scenario, role, rate))
+        return (top, *_subscriber_classes(scenario, direction, rate))
     return (HtbClass(CLASS_HANDLE, "root", LEAF_HANDLE, _prio(scenario), rate, rate),)
 
 
 def _prio(scenario: Scenario) -> int:
-    """Return the requested priority for a class that has no classes of other priorities beside
-    it."""
+    """Return the requested priority of a class that has no classes of other priorities beside it, 0
+    if none is requested."""
     return int(scenario.router.shaper_values().get("prio", 0))
 
 
-def _subscribers(scenario: Scenario, role: str, rate: int) -> list[HtbClass]:
-    """Return a class for each subscriber: an equal share of `rate` (bit/s) when all are busy, up to
-    the plan's rate otherwise."""
+def _subscriber_classes(scenario: Scenario, direction: str, rate: int) -> list[HtbClass]:
+    """Return a class for each subscriber: an equal share of `rate` when all are busy, up to the
+    plan's rate otherwise.
+
+    Args:
+        scenario: the scenario, whose topology has subscribers.
+        direction: "down" or "up".
+        rate: rate of the direction in bit/s.
+    """
     from flent_aqm.spec.topology.subscribers import class_of
     from flent_aqm.spec.topology.topology import parse_topology
 
     topology = parse_topology("topology", scenario.path.topology)
-    plan_mbps = topology.plan_down_mbps if role == "down" else topology.plan_up_mbps
+    plan_mbps = topology.plan_down_mbps if direction == "down" else topology.plan_up_mbps
     plan = rate if plan_mbps is None else round(plan_mbps * 1_000_000)
     return [HtbClass(f"1:{minor:x}", CLASS_HANDLE, f"{minor:x}:", _prio(scenario),
                      rate // topology.subscribers, plan)

@@ -17,37 +17,46 @@ _COUNTS = ("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "ql
 
 
 def subscriber_counters(direction: Direction) -> dict[str, object]:
-    """Return counters as a data file has them: of the `shaper`, of all queues as one `qdisc`, of
-    the node's `class`, and of each subscriber through whose class something went."""
-    root = next(each for each in direction.qdiscs if each.parent == "root")
-    leaves = {each.handle: each for each in direction.qdiscs if each is not root}
-    whole = next(each for each in direction.classes if each.parent == "root")
+    """Return the counters of a device for the data file: "shaper" (root qdisc), "qdisc" (the sum of
+    all subscribers' queues), "class" (the access node's), and "subscribers", a mapping from subN to
+    that subscriber's "class" and "qdisc". Subscribers whose class sent no packets are left out."""
+    root = next(qdisc for qdisc in direction.qdiscs if qdisc.parent == "root")
+    leaves = {qdisc.handle: qdisc for qdisc in direction.qdiscs if qdisc is not root}
+    node_class = next(qdisc for qdisc in direction.classes if qdisc.parent == "root")
     tins = [tin for leaf in leaves.values() for tin in _tins(leaf.counters)]
     subscribers = {}
     for htb in direction.classes:
-        if htb is not whole and htb.counters["packets"]:
+        if htb is not node_class and htb.counters["packets"]:
             number = int(htb.handle.partition(":")[2], 16) - FIRST_CLASS
             subscribers[f"sub{number}"] = {"class": dict(htb.counters),
-                                           "qdisc": _added([leaves[htb.leaf].counters])}
+                                           "qdisc": _sum_counters([leaves[htb.leaf].counters])}
     return {
         "shaper": dict(root.counters),
-        "qdisc": {**_added(leaf.counters for leaf in leaves.values()),
-                  **({"tins": [_added(tins)]} if tins else {})},
-        "class": dict(whole.counters),
+        "qdisc": {**_sum_counters(leaf.counters for leaf in leaves.values()),
+                  **({"tins": [_sum_counters(tins)]} if tins else {})},
+        "class": dict(node_class.counters),
         "subscribers": subscribers,
     }
 
 
 def _tins(counters: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """Return the counters of CAKE's tins, empty for other qdiscs.
+
+    counters: counters of a qdisc.
+    """
     tins = counters.get("tins")
     return tins if isinstance(tins, list) else []
 
 
-def _added(counters: Iterable[Mapping[str, object]]) -> dict[str, float]:
+def _sum_counters(counters: Iterable[Mapping[str, object]]) -> dict[str, float]:
+    """Return the sum of each counter in _COUNTS, by name. Counters that no qdisc has are left out.
+
+    counters: counters of several qdiscs, by name.
+    """
     sums: dict[str, float] = {}
-    for each in counters:
+    for qdisc_counters in counters:
         for name in _COUNTS:
-            value = each.get(name)
+            value = qdisc_counters.get(name)
             if isinstance(value, int | float):
                 sums[name] = sums.get(name, 0) + value
     return sums

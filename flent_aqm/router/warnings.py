@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Warnings about conditions on the router that hide the effect of the AQM."""
+"""Warns about conditions on the router that hide the effect of the AQM."""
 
 from __future__ import annotations
 
@@ -11,16 +11,26 @@ _OFFLOADS: tuple[str, ...] = ("tso", "gso", "gro")
 
 
 def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
-    """Return one warning per condition on the router that would hide the effect of the AQM:
-    offloads, no byte queue limits. Empty if there is none."""
-    return [f"{role}: {line}" for role, direction in report.directions.items()
-            for line in _of_one(scenario, role, direction, report)]
+    """Return a warning for each condition on the router that would hide the effect of the AQM:
+    offloads, or a driver without byte queue limits. Each begins with "down: " or "up: ". Empty if
+    there is none."""
+    return [f"{direction_name}: {text}" for direction_name, direction in report.directions.items()
+            for text in _warnings_of_direction(scenario, direction_name, direction, report)]
 
 
-def _of_one(scenario: Scenario, role: str, direction: Direction, report: ReadBack) -> list[str]:
+def _warnings_of_direction(scenario: Scenario, direction_name: str, direction: Direction,
+                           report: ReadBack) -> list[str]:
+    """Return the warnings about the device of one direction.
+
+    Args:
+        scenario: the requested settings.
+        direction_name: "down" or "up".
+        direction: the device.
+        report: the router's report, for the device from which the IFB device gets its packets.
+    """
     texts = []
     # CAKE splits such packets itself unless told not to.
-    aqm, parameters = scenario.router.queue(role)
+    aqm, parameters = scenario.router.queue(direction_name)
     splits = aqm == "cake" and dict(parameters).get("split_gso") != "no"
     merging, offloads = direction, _OFFLOADS
     if direction.device == IFB_DEVICE:

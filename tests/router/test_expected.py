@@ -35,7 +35,7 @@ def test_three_tiers_have_a_class_a_queue_and_filters_each() -> None:
     """EF a third of the rate and no more, background a fifth, the rest may have all of it; two
     filters for each DSCP, as IPv6 has its byte elsewhere."""
     direction = expected("down", tiers=3)
-    assert [qdisc.place() for qdisc in direction.qdiscs] == [
+    assert [qdisc.position() for qdisc in direction.qdiscs] == [
         "htb 1: at root", "codel 11: at 1:11", "codel 12: at 1:12", "codel 13: at 1:13"]
     assert direction.qdiscs[0].parameters == {"default": "0x12"}
     # 1600 bytes take 128 us at 100 Mbit/s; 387.88, 272.34 and 640 us at 33, 47 and 20.
@@ -45,7 +45,7 @@ def test_three_tiers_have_a_class_a_queue_and_filters_each() -> None:
         ("1:11", "1:1", "11:", 1, 4_125_000, 4_125_000, {6046, 6061}, {6046, 6061}),
         ("1:12", "1:1", "12:", 2, 5_875_000, 12_500_000, {4250, 4256}, whole),
         ("1:13", "1:1", "13:", 3, 2_500_000, 12_500_000, {10_000}, whole)]
-    assert [each.place() for each in direction.classes[:2]] == [
+    assert [each.position() for each in direction.classes[:2]] == [
         "1:1 at root with no qdisc", "1:11 at 1:1 with 11:"]
     assert direction.filters == (
         "ip u32 00b80000/00fc0000 at 0 to 1:11", "ipv6 u32 0b800000/0fc00000 at 0 to 1:11",
@@ -86,7 +86,7 @@ def test_tbf_has_a_millisecond_of_burst_and_two_frames_at_least(
         rate: int, sizes: set[str]) -> None:
     """As a size with a cell behind it, which newer versions leave out."""
     root, leaf = expected(shaper="tbf", rate_up_mbps=rate).qdiscs
-    assert (root.place(), leaf.place()) == ("tbf 1: at root", "codel 10: at 1:1")
+    assert (root.position(), leaf.position()) == ("tbf 1: at root", "codel 10: at 1:1")
     assert root.parameters["rate"] == rate * 125_000
     assert root.parameters["linklayer"] == "ethernet"
     burst = root.parameters["burst"]
@@ -118,7 +118,8 @@ def test_tbfs_burst_counts_what_a_packet_takes_on_the_link(
 def test_hfsc_has_the_rates_in_bytes_and_no_burst() -> None:
     """Its curves have one slope."""
     direction = expected("up", shaper="hfsc")
-    assert [qdisc.place() for qdisc in direction.qdiscs] == ["hfsc 1: at root", "codel 10: at 1:1"]
+    assert [qdisc.position() for qdisc in direction.qdiscs] == ["hfsc 1: at root",
+                                                                "codel 10: at 1:1"]
     [only] = direction.classes
     assert astuple(only)[:8] == (
         "1:1", "root", "10:", None, 2_500_000, 2_500_000, {0}, {0})
@@ -127,7 +128,7 @@ def test_hfsc_has_the_rates_in_bytes_and_no_burst() -> None:
 def test_shaped_arrivals_have_an_ingress_and_a_redirection() -> None:
     """On the device where they arrive; the other one has neither."""
     up, down = expected("up", ingress="ifb"), expected("down", ingress="ifb")
-    assert up.qdiscs[-1].place() == "ingress ffff: at ffff:fff1"
+    assert up.qdiscs[-1].position() == "ingress ffff: at ffff:fff1"
     assert up.filters == ("all u32 00000000/00000000 at 0 to egress redirect flent-ifb",)
     assert [qdisc.kind for qdisc in down.qdiscs] == ["htb", "codel"]
     assert down.filters == ()
@@ -152,16 +153,16 @@ def test_drr_has_a_class_for_each_flow_and_a_filter_that_places_them(
 def test_queue_without_a_shaper_is_the_root() -> None:
     """No class, no handle above it."""
     direction = expected(shaper="none")
-    assert [qdisc.place() for qdisc in direction.qdiscs] == ["codel 10: at root"]
+    assert [qdisc.position() for qdisc in direction.qdiscs] == ["codel 10: at root"]
     assert direction.classes == ()
 
 
 def test_each_queue_of_a_device_has_its_cake() -> None:
     """Numbered from 1 in hexadecimal, with handles of the kernel's."""
     direction = expected(aqm="cake_mq", shaper="cake", tx_queues=11, queues=11)
-    assert [qdisc.place() for qdisc in direction.qdiscs][:3] == [
+    assert [qdisc.position() for qdisc in direction.qdiscs][:3] == [
         "cake_mq 10: at root", "cake 0: at 10:1", "cake 0: at 10:2"]
-    assert direction.qdiscs[-1].place() == "cake 0: at 10:b"
+    assert direction.qdiscs[-1].position() == "cake 0: at 10:b"
 
 
 def test_red_that_changes_its_probability_by_itself_may_have_any() -> None:
@@ -230,7 +231,7 @@ def test_each_subscriber_has_a_class_and_a_queue_of_its_share() -> None:
     """All may have the whole rate; filters take the class out of the address's last 16 bits,
     of IPv6 with the prefix's taken out. The first class gets what is no other's."""
     direction = expected("down", topology="subscribers:3")
-    assert [qdisc.place() for qdisc in direction.qdiscs] == [
+    assert [qdisc.position() for qdisc in direction.qdiscs] == [
         "htb 1: at root", "codel 1001: at 1:1001", "codel 1002: at 1:1002",
         "codel 1003: at 1:1003"]
     assert direction.qdiscs[0].parameters == {"default": "0x1001"}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Counters of qdiscs in the kernel's answers to RTM_GETQDISC.
+"""Reads counters of qdiscs from the kernel's answers to RTM_GETQDISC.
 
-Read from the kernel's own messages, without tc: a run asks ten times a second, and a
-process each time would cost more than the whole measurement. Layouts are those of
-Linux's include/uapi/linux: rtnetlink.h, gen_stats.h and pkt_sched.h.
+They are read from the kernel's own messages, without tc: a run asks ten times a second, and a
+process each time would cost more than the whole measurement. Layouts are those of Linux's
+include/uapi/linux: rtnetlink.h, gen_stats.h and pkt_sched.h.
 """
 
 from __future__ import annotations
@@ -38,8 +38,11 @@ _CAKE_TINS, _CAKE_TIN_MARKED = 10, 8
 class QueueSample:
     """Backlog of a device's queues at one moment, and their counters since they were created.
 
-    sent_bytes: bytes of the packets that left the queues.
-    marks: packets that were marked with ECN instead of dropped.
+    Attributes:
+        drops: number of dropped packets.
+        overlimits: number of times that a packet had to wait for the rate.
+        marks: number of packets that were marked with ECN instead of dropped.
+        sent_bytes: bytes of the packets that left the queues.
     """
 
     backlog_packets: int
@@ -51,7 +54,10 @@ class QueueSample:
 
 
 def request(sequence: int = 1) -> bytes:
-    """Return the message that asks for all qdiscs of a network namespace."""
+    """Return the netlink message that asks for all qdiscs of a network namespace.
+
+    sequence: sequence number, which the kernel repeats in its answer.
+    """
     length = _HEADER.size + _TCMSG.size
     return (_HEADER.pack(length, RTM_GETQDISC, NLM_F_REQUEST | NLM_F_DUMP, sequence, 0)
             + _TCMSG.pack(0, 0, 0, 0, 0))
@@ -60,29 +66,32 @@ def request(sequence: int = 1) -> bytes:
 def is_complete(answer: bytes) -> bool:
     """Return whether the answer has its end, so that nothing is left to be received.
 
-    Raises ParseError for an answer that is an error.
+    Raises ParseError if the kernel answered with an error, or if a message is cut off.
     """
-    return any(kind == NLMSG_DONE for kind, _ in _messages(answer))
+    return any(kind == NLMSG_DONE for kind, _ in _split_messages(answer))
 
 
 def parse_dump(answer: bytes) -> dict[int, QueueSample]:
-    """Return interface number -> the sum of the interface's queues.
+    """Return interface number -> the sum of the interface's queues. Interfaces without a root qdisc
+    that counts are left out.
 
-    Backlog, drops and bytes are the root qdisc's, because Linux adds there what any qdisc below
-    holds or drops. Marks are added over all qdiscs, because only the qdisc that marks counts them.
+    Backlog, drops, overlimits and bytes are the root qdisc's, because Linux adds there what any
+    qdisc below holds or drops. Marks are added over all qdiscs, because only the qdisc that marks
+    counts them.
+
     Raises ParseError if `answer` is not a dump of qdiscs.
     """
     roots: dict[int, tuple[int, ...]] = {}
     marks: dict[int, int] = {}
     try:
-        for kind, body in _messages(answer):
+        for kind, body in _split_messages(answer):
             if kind != RTM_NEWQDISC:
                 continue
             _, device, _, parent, _ = _TCMSG.unpack_from(body)
-            top = dict(_attributes(body[_TCMSG.size:]))
-            stats = dict(_attributes(top.get(_TCA_STATS2, b"")))
+            top = dict(_split_attributes(body[_TCMSG.size:]))
+            stats = dict(_split_attributes(top.get(_TCA_STATS2, b"")))
             name = top[_TCA_KIND].rstrip(b"\0").decode("ascii", "replace")
-            marks[device] = marks.get(device, 0) + _marks(name, stats.get(_STATS_APP, b""))
+            marks[device] = marks.get(device, 0) + _count_marks(name, stats.get(_STATS_APP, b""))
             if parent == TC_H_ROOT and _STATS_QUEUE in stats:
                 roots[device] = (*_QUEUE.unpack_from(stats[_STATS_QUEUE]),
                                  *_BASIC.unpack_from(stats[_STATS_BASIC]))
@@ -93,38 +102,48 @@ def parse_dump(answer: bytes) -> dict[int, QueueSample]:
             for device, (packets, size, drops, _, overlimits, sent) in roots.items()}
 
 
-def _marks(kind: str, app: bytes) -> int:
+def _count_marks(kind: str, app: bytes) -> int:
+    """Return the number of packets that a qdisc marked with ECN. 0 if the qdisc doesn't mark.
+
+    Args:
+        kind: name of the qdisc.
+        app: the qdisc's own statistics (TCA_STATS_APP), empty if it has none.
+    """
     if kind == "cake":
-        tins = dict(_attributes(app)).get(_CAKE_TINS, b"")
-        return sum(_U32.unpack_from(dict(_attributes(tin)).get(_CAKE_TIN_MARKED, bytes(4)))[0]
-                   for _, tin in _attributes(tins))
-    places = OF_KIND[kind].marks_at if kind in OF_KIND else ()
+        tins = dict(_split_attributes(app)).get(_CAKE_TINS, b"")
+        return sum(_U32.unpack_from(dict(_split_attributes(tin)).get(_CAKE_TIN_MARKED, bytes(4)))[0]
+                   for _, tin in _split_attributes(tins))
+    offsets = OF_KIND[kind].marks_at if kind in OF_KIND else ()
     # A kernel with a shorter layout counts no marks of that sort.
-    return sum(_U32.unpack_from(app, place)[0] for place in places
-               if place + _U32.size <= len(app))
+    return sum(_U32.unpack_from(app, offset)[0] for offset in offsets
+               if offset + _U32.size <= len(app))
 
 
-def _messages(answer: bytes) -> Iterator[tuple[int, bytes]]:
-    place = 0
-    while place + _HEADER.size <= len(answer):
-        length, kind, _, _, _ = _HEADER.unpack_from(answer, place)
-        body = answer[place + _HEADER.size:place + length]
-        if length < _HEADER.size or place + length > len(answer):
+def _split_messages(answer: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield type and body of each netlink message. Raises ParseError if a message is cut off, or if
+    the kernel reports an error."""
+    offset = 0
+    while offset + _HEADER.size <= len(answer):
+        length, kind, _, _, _ = _HEADER.unpack_from(answer, offset)
+        body = answer[offset + _HEADER.size:offset + length]
+        if length < _HEADER.size or offset + length > len(answer):
             raise ParseError("the kernel's list of qdiscs is cut off within a message")
         if kind == NLMSG_ERROR and body[:4] != bytes(4):
             code = -struct.unpack_from("=i", body)[0]
             raise ParseError(f"the kernel refuses to list qdiscs: {os.strerror(code)}")
         yield kind, body
-        place += (length + 3) & ~3
+        offset += (length + 3) & ~3
 
 
-def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    place = 0
-    while place + _ATTRIBUTE.size <= len(data):
-        length, kind = _ATTRIBUTE.unpack_from(data, place)
+def _split_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield type and content of each netlink attribute. Raises ParseError if a length is
+    impossible."""
+    offset = 0
+    while offset + _ATTRIBUTE.size <= len(data):
+        length, kind = _ATTRIBUTE.unpack_from(data, offset)
         if length < _ATTRIBUTE.size:
             raise ParseError(f"the kernel's list of qdiscs is damaged: an attribute of {length} "
                              "bytes; "
                              f"expected {_ATTRIBUTE.size} or more")
-        yield kind & _TYPE_MASK, data[place + _ATTRIBUTE.size:place + length]
-        place += (length + 3) & ~3
+        yield kind & _TYPE_MASK, data[offset + _ATTRIBUTE.size:offset + length]
+        offset += (length + 3) & ~3

@@ -47,12 +47,15 @@ _SENT = re.compile(r"Sent (?P<bytes>\d+) bytes (?P<packets>\d+) pkts? "
 
 @dataclass(frozen=True)
 class Qdisc:
-    """A qdisc.
+    """A qdisc of a device, as the router reports it.
 
-    parent: "root", or the handle of a class.
-    parameters: under tc's names and in tc's units.
-    counters: numbers, and for CAKE's tins a list of mappings.
-    printed: the parameters are from tc's text, which has units and fewer digits.
+    Attributes:
+        kind: name of the qdisc.
+        handle: its handle, such as "10:".
+        parent: "root", or the handle of a class.
+        parameters: values under tc's names and in tc's units.
+        counters: numbers by name, and for CAKE's tins a list of mappings.
+        printed: True if the parameters are from tc's text, which has units and fewer digits.
     """
 
     kind: str
@@ -68,10 +71,16 @@ class HtbClass:
     """A class of HTB, or of HFSC. HFSC's link-sharing and upper-limit curves are `rate` and `ceil`,
     and it has no bursts.
 
-    parent: "root", or the handle of a class.
-    leaf: handle of the qdisc below the class, "" for none.
-    rate, ceil: as tc prints them. tc leaves out the last digits of more than six.
-    prio, quantum_bytes: 0 for a class with other classes below it, which has neither.
+    Attributes:
+        handle: handle of the class, such as "1:1".
+        parent: "root", or the handle of a class.
+        leaf: handle of the qdisc below the class, "" for none.
+        prio, quantum_bytes: 0 for a class with other classes below it, and for HFSC.
+        rate, ceil: text as tc prints it, such as "100Mbit". tc leaves out the last digits of more
+            than six.
+        level: number of levels of classes below this class.
+        burst_ticks, cburst_ticks: bursts in ticks of the packet scheduler's clock, 0 for HFSC.
+        counters: numbers by name.
     """
 
     handle: str
@@ -92,7 +101,13 @@ class HtbClass:
 
 @dataclass(frozen=True)
 class DrrClass:
-    """A class of DRR, which is one flow."""
+    """A class of DRR, which is one queue for a part of the flows.
+
+    Attributes:
+        handle: handle of the class, such as "10:1".
+        quantum_bytes: bytes that the class may send per round.
+        counters: numbers by name.
+    """
 
     handle: str
     quantum_bytes: int
@@ -101,7 +116,13 @@ class DrrClass:
 
 @dataclass(frozen=True)
 class ClassesAndFilters:
-    """All classes and filters of a device. filters: lines as describe_filter() makes them."""
+    """All classes and filters of a device.
+
+    Attributes:
+        htb: classes of HTB and HFSC.
+        drr: classes of DRR.
+        filters: lines as describe_filter() makes them.
+    """
 
     htb: tuple[HtbClass, ...]
     drr: tuple[DrrClass, ...]
@@ -110,31 +131,42 @@ class ClassesAndFilters:
 
 @dataclass(frozen=True)
 class Direction:
-    """A device of the router, which shapes one direction."""
+    """A device of the router, which shapes one direction.
 
-    # Name of the device.
+    Attributes:
+        device: name of the device.
+        txqueuelen: length of its transmit queue, in packets.
+        bql_bytes: byte queue limit of the driver, None if the driver has none.
+        hardware: True for a network card, False for a virtual device.
+        offloads: "tso", "gso" and "gro" -> True if on, None if ethtool isn't there or can't tell.
+        classes: classes of HTB or HFSC.
+        filters: lines as describe_filter() makes them.
+        queues: number of transmit queues.
+    """
+
     device: str
-    # Length of its transmit queue, in packets.
     txqueuelen: int
     mtu_bytes: int
-    # Byte queue limit of the driver; None if the driver has none.
     bql_bytes: int | None
-    # True for a network card, False for a virtual device.
     hardware: bool
-    # tso, gso, gro -> on or off; None if ethtool isn't there or can't tell.
     offloads: Mapping[str, bool | None]
     qdiscs: tuple[Qdisc, ...]
     classes: tuple[HtbClass, ...]
     drr_classes: tuple[DrrClass, ...]
-    # Lines as describe_filter() makes them.
     filters: tuple[str, ...]
-    # Number of transmit queues.
     queues: int = 1
 
 
 @dataclass(frozen=True)
 class ReadBack:
-    """The router's report at one moment. directions: "down" and "up" -> device."""
+    """A router's report at one moment.
+
+    Attributes:
+        kernel: version of the kernel.
+        tc: version of tc.
+        clock: clock of the packet scheduler.
+        directions: "down" and "up" -> the device that shapes this direction.
+    """
 
     kernel: str
     tc: str
@@ -143,13 +175,14 @@ class ReadBack:
 
 
 def parse_read_back(text: str) -> ReadBack:
-    """Parse the output of `read-back`. Raises ParseError that names the place."""
+    """Parse the output of `read-back`. Raises ParseError, whose message names the line or device,
+    if it is incomplete or damaged."""
     if match := _TOO_LONG.search(text):
         raise ParseError(f"read-back: the number {match[0][:20]}… has {len(match[0])} digits; "
                          "expected 20 at most, as the kernel's counters have")
     sections: dict[str, dict[str, str]] = {"": {}, **{role: {} for role in _DIRECTIONS}}
     facts = sections[""]  # lines before the first device describe the router
-    for name, value, body in _lines(text):
+    for name, value, body in _split_at_lines(text):
         if name == "device":
             role, _, device = value.partition(" ")
             if role not in _DIRECTIONS or not device:
@@ -166,15 +199,16 @@ def parse_read_back(text: str) -> ReadBack:
             facts[name] = body if name in ("qdiscs", "classes") else value
     top = sections[""]
     return ReadBack(
-        kernel=_need(top, "kernel", "read-back"),
-        tc=_need(top, "tc", "read-back"),
-        clock=parse_psched(_need(top, "psched", "read-back")),
-        directions={role: _direction(sections[role], role) for role in _DIRECTIONS},
+        kernel=_required(top, "kernel", "read-back"),
+        tc=_required(top, "tc", "read-back"),
+        clock=parse_psched(_required(top, "psched", "read-back")),
+        directions={role: _parse_direction(sections[role], role) for role in _DIRECTIONS},
     )
 
 
-def _lines(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield name and value of each @ line, and the lines up to the next @ line."""
+def _split_at_lines(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield name and value of each @ line but the first and the last, and the text up to the next @
+    line. Raises ParseError if the first or the last line is missing."""
     blocks = re.split(r"^@", text, flags=re.MULTILINE)
     if blocks[0].strip() or len(blocks) == 1:
         raise ParseError(f"the router's read-back does not begin with @format; got "
@@ -191,45 +225,69 @@ def _lines(text: str) -> Iterator[tuple[str, str, str]]:
         yield name, value.strip(), body
 
 
-def _need(facts: Mapping[str, str], key: str, place: str) -> str:
+def _required(facts: Mapping[str, str], key: str, place: str) -> str:
+    """Return the value of an @ line. Raises ParseError if the line is missing.
+
+    Args:
+        facts: name of the line -> value.
+        key: name of the line.
+        place: part of the read-back, for the message.
+    """
     if key not in facts:
         raise ParseError(f"{place}: @{key} is missing")
     return facts[key]
 
 
-def _direction(facts: Mapping[str, str], role: str) -> Direction:
-    parsed = parse_classes(_need(facts, "classes", role))
-    qdiscs = _need(facts, "qdiscs", role).strip()
+def _parse_direction(facts: Mapping[str, str], role: str) -> Direction:
+    """Parse the lines about one device. Raises ParseError.
+
+    Args:
+        facts: name of the @ line -> value or text.
+        role: "down" or "up", for messages.
+    """
+    parsed = parse_classes(_required(facts, "classes", role))
+    qdiscs = _required(facts, "qdiscs", role).strip()
     bql = facts.get("bql", "none")
     return Direction(
-        device=_need(facts, "device", role),
-        txqueuelen=_number(_need(facts, "txqueuelen", role), f"{role}: txqueuelen"),
-        mtu_bytes=_number(_need(facts, "mtu", role), f"{role}: mtu"),
-        bql_bytes=None if bql == "none" else _number(bql, f"{role}: bql"),
+        device=_required(facts, "device", role),
+        txqueuelen=_parse_number(_required(facts, "txqueuelen", role), f"{role}: txqueuelen"),
+        mtu_bytes=_parse_number(_required(facts, "mtu", role), f"{role}: mtu"),
+        bql_bytes=None if bql == "none" else _parse_number(bql, f"{role}: bql"),
         hardware=facts.get("hardware") == "device",
-        offloads={name: _switch(_need(facts, name, role), f"{role}: {name}")
+        offloads={name: _parse_switch(_required(facts, name, role), f"{role}: {name}")
                   for name in _OFFLOADS},
         qdiscs=(parse_qdiscs_json if qdiscs.startswith("[") else parse_qdiscs_text)(qdiscs, role),
         classes=parsed.htb, drr_classes=parsed.drr, filters=parsed.filters,
-        queues=_number(facts.get("queues", "1"), f"{role}: queues"),
+        queues=_parse_number(facts.get("queues", "1"), f"{role}: queues"),
     )
 
 
 def bit_per_s(rate: str) -> int:
-    """Return a rate as tc prints it, "100Mbit", in bit/s."""
+    """Return a rate in bit/s. Raises ParseError.
+
+    rate: the rate as tc prints it, such as "100Mbit".
+    """
     match = re.fullmatch(r"(\d+)([KMGT]?)bit", rate)
     if not match:
         raise ParseError(f"tc: {rate!r} is not a rate; expected one such as 100Mbit")
     return int(match[1]) * _RATE_UNIT[match[2]]
 
 
-def _number(text: str, place: str) -> int:
+def _parse_number(text: str, place: str) -> int:
+    """Return a whole number. Raises ParseError.
+
+    place: name of the value, for the message.
+    """
     if not re.fullmatch(r"\d{1,19}", text):
         raise ParseError(f"{place}: expected a whole number, got {text[:80]!r}")
     return int(text)
 
 
-def _switch(text: str, place: str) -> bool | None:
+def _parse_switch(text: str, place: str) -> bool | None:
+    """Return True for on, False for off, None for unknown. Raises ParseError for other texts.
+
+    place: name of the value, for the message.
+    """
     if text not in _SWITCH:
         raise ParseError(f"{place}: expected on, off or unknown, got {text[:80]!r}")
     return _SWITCH[text]
@@ -245,8 +303,12 @@ _NO_COUNTERS = {"kind", "handle", "parent", "root", "refcnt", "options", "dev", 
 
 
 def parse_qdiscs_json(text: str, place: str) -> tuple[Qdisc, ...]:
-    """Parse the JSON of one device's qdiscs. `place` names the device in errors. Raises
-    ParseError."""
+    """Parse the JSON of one device's qdiscs.
+
+    place: name of the device, for messages.
+
+    Raises ParseError if the text is not JSON, or has values of wrong types.
+    """
     try:
         whole = json.loads(_HFSC_OPTIONS.sub(r'{"default":"0x\1"}', text))
     except ValueError as fault:
@@ -254,13 +316,19 @@ def parse_qdiscs_json(text: str, place: str) -> tuple[Qdisc, ...]:
                          f"{text.strip()[:80]!r}") from None
     if not isinstance(whole, list):
         raise ParseError(f"{place}: tc's qdiscs: expected a JSON list, got {text.strip()[:80]!r}")
-    return tuple(_qdisc_of_json(item, place) for item in whole)
+    return tuple(_qdisc_from_json(item, place) for item in whole)
 
 
-def _qdisc_of_json(value: object, place: str) -> Qdisc:
-    fields = _object(value, f"{place}: qdisc")
+def _qdisc_from_json(value: object, place: str) -> Qdisc:
+    """Convert a qdisc of tc's JSON. Raises ParseError.
+
+    Args:
+        value: the JSON object.
+        place: name of the device, for messages.
+    """
+    fields = _checked_object(value, f"{place}: qdisc")
     kind = _text_field(fields, "kind", f"{place}: qdisc")
-    options = _object(fields.get("options", {}), f"{kind}: options")
+    options = _checked_object(fields.get("options", {}), f"{kind}: options")
     counters = {key: item for key, item in fields.items() if key not in _NO_COUNTERS}
     counters |= {key: options[key] for key in _COUNTERS_AMONG_OPTIONS & options.keys()}
     return Qdisc(
@@ -268,49 +336,67 @@ def _qdisc_of_json(value: object, place: str) -> Qdisc:
         handle=_text_field(fields, "handle", kind),
         parent="root" if fields.get("root") is True else _text_field(fields, "parent", kind),
         # iproute2 7 writes "priomap ", with a blank.
-        parameters={key.strip(): _scalar(item, f"{kind}: {key}") for key, item in options.items()
+        parameters={key.strip(): _checked_scalar(item, f"{kind}: {key}") for key,
+                    item in options.items()
                     if key not in _COUNTERS_AMONG_OPTIONS},
-        counters={key: _counter(item, f"{kind}: {key}") for key, item in counters.items()},
+        counters={key: _checked_counter(item, f"{kind}: {key}") for key, item in counters.items()},
     )
 
 
-def _object(value: object, place: str) -> dict[str, object]:
+def _checked_object(value: object, place: str) -> dict[str, object]:
+    """Return a value of JSON if it is an object. Raises ParseError otherwise.
+
+    place: name of the value, for the message.
+    """
     if not isinstance(value, dict):
         raise ParseError(f"{place}: expected a JSON object, got {value!r:.80}")
     return value
 
 
 def _text_field(fields: Mapping[str, object], key: str, place: str) -> str:
+    """Return the value of a field if it is text. Raises ParseError otherwise.
+
+    place: name of the object, for the message.
+    """
     value = fields.get(key)
     if not isinstance(value, str):
         raise ParseError(f"{place}: {key}: expected text, got {value!r:.80}")
     return value
 
 
-def _counter(value: object, place: str) -> object:
-    """Return a number, or one for each of CAKE's tins. CoDel's state `dropping` is true or left
-    out, and counts as 1."""
+def _checked_counter(value: object, place: str) -> object:
+    """Return a counter of tc's JSON: a number, or a list of dicts for CAKE's tins. CoDel's state
+    `dropping`, which is true or left out, becomes 1. Raises ParseError for other values.
+
+    place: name of the counter, for the message.
+    """
     if value is True:
         return 1
     if isinstance(value, list):
-        return [{key: _counter(item, f"{place}: {key}")
-                 for key, item in _object(tin, place).items()} for tin in value]
-    if not isinstance(value, (int, float)) or not _is_sane(value):
+        return [{key: _checked_counter(item, f"{place}: {key}")
+                 for key, item in _checked_object(tin, place).items()} for tin in value]
+    if not isinstance(value, (int, float)) or not _fits_64_bits(value):
         raise ParseError(f"{place}: expected a number, got {value!r:.80}")
     return value
 
 
-def _is_sane(value: float | str) -> bool:
-    """Return whether a number is one that 64 bits hold: JSON has 1e999 for infinity, too."""
+def _fits_64_bits(value: float | str) -> bool:
+    """Return whether 64 bits can hold the number. JSON can also have numbers beyond, such as 1e999
+    for infinity. True for text."""
     return isinstance(value, str) or abs(value) < _TOO_LARGE
 
 
-def _scalar(value: object, place: str) -> Scalar:
+def _checked_scalar(value: object, place: str) -> Scalar:
+    """Return a parameter's value of tc's JSON: a number, text, True or False. null becomes True,
+    and a list becomes text with blanks. Raises ParseError for other values.
+
+    place: name of the parameter, for the message.
+    """
     if value is None:  # so iproute2 7 writes a switch of DualPI2's that is on
         return True
     if isinstance(value, list):  # fq's bands
-        return " ".join(str(_scalar(item, place)) for item in value)
-    if not isinstance(value, (int, float, str)) or not _is_sane(value):
+        return " ".join(str(_checked_scalar(item, place)) for item in value)
+    if not isinstance(value, (int, float, str)) or not _fits_64_bits(value):
         raise ParseError(f"{place}: expected a number, text or a flag, got {value!r:.80}")
     return value
 
@@ -330,16 +416,24 @@ _SWITCHES: Mapping[str, tuple[str, Scalar]] = {"ecn": ("ecn", True), "noecn": ("
 
 
 def parse_qdiscs_text(text: str, place: str) -> tuple[Qdisc, ...]:
-    """Parse the text of one device's qdiscs. `place` names the device in errors. Raises
-    ParseError."""
+    """Parse tc's text of one device's qdiscs.
+
+    place: name of the device, for messages.
+
+    Raises ParseError if a line is not as tc -s -d prints it.
+    """
     blocks = re.split(r"^(?=qdisc )", text, flags=re.MULTILINE)
     if blocks[0].strip():
         raise ParseError(f"{place}: tc qdisc: expected 'qdisc …', got "
                          f"{blocks[0].strip()[:80]!r}")
-    return tuple(_qdisc_of_text(block, place) for block in blocks[1:])
+    return tuple(_qdisc_from_text(block, place) for block in blocks[1:])
 
 
-def _qdisc_of_text(block: str, place: str) -> Qdisc:
+def _qdisc_from_text(block: str, place: str) -> Qdisc:
+    """Parse tc's text of one qdisc. Raises ParseError.
+
+    place: name of the device, for messages.
+    """
     head, sent = _HEAD.match(block), _SENT.search(block)
     if not head or not sent:
         raise ParseError(f"{place}: tc qdisc: unexpected line, not one of tc -s -d: "
@@ -353,7 +447,7 @@ def _qdisc_of_text(block: str, place: str) -> Qdisc:
     if memory:
         counters |= {name: int(text.rstrip("KM")) * SIZE_UNIT[text.strip("0123456789")]
                      for name, text in memory.groupdict().items()}
-    parameters = _parameters_of_text(head["kind"], _UNKNOWN.sub("", head["words"]).split())
+    parameters = _parameters_from_words(head["kind"], _UNKNOWN.sub("", head["words"]).split())
     queue = OF_KIND.get(head["kind"])
     old_form = (re.search(queue.old_text, block, re.MULTILINE)
                 if queue and queue.old_text else None)
@@ -362,8 +456,15 @@ def _qdisc_of_text(block: str, place: str) -> Qdisc:
                  printed=True)
 
 
-def _parameters_of_text(kind: str, words: list[str]) -> dict[str, Scalar]:
-    switches, names = _words_of_kind(kind)
+def _parameters_from_words(kind: str, words: list[str]) -> dict[str, Scalar]:
+    """Return the parameters in tc's text, under the names that tc's JSON has for them. Values are
+    texts with their units, switches are True or False.
+
+    Args:
+        kind: name of the qdisc.
+        words: the words of the text behind the parent.
+    """
+    switches, names = _switches_and_names(kind)
     parameters: dict[str, Scalar] = {}
     rest = iter(words)
     for word in rest:
@@ -380,8 +481,8 @@ def _parameters_of_text(kind: str, words: list[str]) -> dict[str, Scalar]:
             parameters[names.get(word, word)] = next(rest, "")
     if "ce_threshold_selector" in parameters:  # JSON has its two parts by themselves
         value, _, mask = str(parameters["ce_threshold_selector"]).partition("/")
-        parameters |= {"ce_threshold_selector": _decimal(value),
-                       "ce_threshold_mask": _decimal(mask)}
+        parameters |= {"ce_threshold_selector": _hexadecimal_to_decimal(value),
+                       "ce_threshold_mask": _hexadecimal_to_decimal(mask)}
     if kind == "dualpi2" and str(parameters.get("step-thresh-us", "")).endswith("p"):
         parameters["step-thresh-pkts"] = parameters.pop("step-thresh-us")
     if kind == "sfq" and "flows" in parameters:  # old: with the divisor behind it, twice
@@ -389,13 +490,15 @@ def _parameters_of_text(kind: str, words: list[str]) -> dict[str, Scalar]:
     return parameters
 
 
-def _decimal(text: str) -> str:
-    """Return a number that tc prints in hexadecimal with 0x as JSON has it, other text as it is."""
+def _hexadecimal_to_decimal(text: str) -> str:
+    """Return a number that tc prints in hexadecimal with 0x as decimal text, as tc's JSON has it.
+    Return other text unchanged."""
     return str(int(text, 16)) if re.fullmatch("0x[0-9a-f]{1,8}", text) else text
 
 
-def _words_of_kind(kind: str) -> tuple[Mapping[str, tuple[str, Scalar]], Mapping[str, str]]:
-    """Return the switches of a queue, and JSON's names of what its text calls otherwise."""
+def _switches_and_names(kind: str) -> tuple[Mapping[str, tuple[str, Scalar]], Mapping[str, str]]:
+    """Return how to read tc's text for a kind of qdisc: word without a value -> name and value of
+    the parameter in tc's JSON, and name in the text -> name in tc's JSON, if they differ."""
     queue = OF_KIND.get(kind)
     if queue is None:
         return _SWITCHES, {}
@@ -436,20 +539,21 @@ _REDIRECT = re.compile(r"mirred \((\w+) (\w+) to device (\S+)\)")
 
 
 def parse_classes(text: str) -> ClassesAndFilters:
-    """Parse the classes and filters of one device. Raises ParseError."""
+    """Parse tc's text of the classes and filters of one device. Raises ParseError if a line is not
+    as tc prints it."""
     blocks = re.split(r"^(?=class |filter )", text, flags=re.MULTILINE)
     if blocks[0].strip():
         raise ParseError(f"tc class: expected 'class …', got {blocks[0].strip()[:80]!r}")
     htb, drr, filters = [], [], []
     for block in blocks[1:]:
         if block.startswith("class htb "):
-            htb.append(_htb(block))
+            htb.append(_parse_htb_class(block))
         elif block.startswith("class hfsc "):
-            htb += _hfsc(block)
+            htb += _parse_hfsc_class(block)
         elif block.startswith("class drr "):
-            drr.append(_drr(block))
+            drr.append(_parse_drr_class(block))
         elif block.startswith("filter "):
-            filters += _filter(block)
+            filters += _parse_filter(block)
         else:
             raise ParseError("tc class: expected a class of HTB, HFSC or DRR, got "
                              f"{_first_line(block)!r}")
@@ -457,11 +561,19 @@ def parse_classes(text: str) -> ClassesAndFilters:
 
 
 def describe_filter(protocol: str, kind: str, rule: str, target: str) -> str:
-    """Return a filter as one line: its rule, and the class that packets go to."""
+    """Return a filter as one line, "PROTOCOL KIND RULE to TARGET".
+
+    Args:
+        protocol: such as "ip" or "all".
+        kind: name of the classifier, such as "u32".
+        rule: condition on a packet.
+        target: handle of the class that packets go to, or a redirection.
+    """
     return f"{protocol} {kind} {rule} to {target}"
 
 
-def _htb(block: str) -> HtbClass:
+def _parse_htb_class(block: str) -> HtbClass:
+    """Parse one `class htb` block. Raises ParseError."""
     match = _HTB.match(block)
     if not match:
         raise ParseError(f"tc class: unexpected line for HTB, not one of tc -s -d -r: "
@@ -474,13 +586,13 @@ def _htb(block: str) -> HtbClass:
         mpu_bytes=int(match["mpu"]) * SIZE_UNIT[match["mpu_unit"]],
         level=int(match["level"]), burst_ticks=int(match["buffer"], 16),
         cburst_ticks=int(match["cbuffer"], 16),
-        counters=_counters(block, match["handle"], _HTB_COUNTERS),
+        counters=_parse_counters(block, match["handle"], _HTB_COUNTERS),
     )
 
 
-def _hfsc(block: str) -> list[HtbClass]:
-    """Parse one `class hfsc` block. Return one HtbClass, or an empty list for the root class.
-    Raises ParseError."""
+def _parse_hfsc_class(block: str) -> list[HtbClass]:
+    """Parse one `class hfsc` block. Return one HtbClass in a list, or an empty list for the root
+    class. Raises ParseError."""
     if re.match(r"class hfsc [0-9a-f]+: root\b", block):
         return []
     match, level = _HFSC.match(block), _HFSC_LEVEL.search(block)
@@ -491,18 +603,28 @@ def _hfsc(block: str) -> list[HtbClass]:
     parent = "root" if match["parent"].endswith(":") else match["parent"]
     return [HtbClass(match["handle"], parent, match["leaf"] or "", 0, 0, match["rate"],
                      match["ceil"], 0, "ethernet", 0, int(level[1]), 0, 0,
-                     _counters(block, match["handle"], (_SENT,)))]
+                     _parse_counters(block, match["handle"], (_SENT,)))]
 
 
-def _drr(block: str) -> DrrClass:
+def _parse_drr_class(block: str) -> DrrClass:
+    """Parse one `class drr` block. Raises ParseError."""
     match = _DRR.match(block)
     if not match:
         raise ParseError(f"tc class: unexpected line for DRR: {_first_line(block)!r}")
     return DrrClass(match["handle"], int(match["quantum"]) * SIZE_UNIT[match["unit"]],
-                    _counters(block, match["handle"], (_SENT,)))
+                    _parse_counters(block, match["handle"], (_SENT,)))
 
 
-def _counters(block: str, handle: str, patterns: tuple[re.Pattern[str], ...]) -> dict[str, int]:
+def _parse_counters(block: str, handle: str, patterns: tuple[re.Pattern[str], ...]) -> dict[str,
+                                                                                            int]:
+    """Return the counters of a class by name. Raises ParseError if one of the patterns is not
+    found.
+
+    Args:
+        block: tc's text of the class.
+        handle: handle of the class, for the message.
+        patterns: regular expressions, whose named groups are counters.
+    """
     counters: dict[str, int] = {}
     for pattern in patterns:
         counts = pattern.search(block)
@@ -513,9 +635,9 @@ def _counters(block: str, handle: str, patterns: tuple[re.Pattern[str], ...]) ->
     return counters
 
 
-def _filter(block: str) -> list[str]:
-    """Parse one `filter` block. Return one line, or an empty list for a block that only announces a
-    list of filters. Raises ParseError."""
+def _parse_filter(block: str) -> list[str]:
+    """Parse one `filter` block. Return one line as describe_filter() makes it, or an empty list for
+    a block that only announces a list of filters. Raises ParseError."""
     words = _first_line(block).split()
     if "protocol" not in words[:-1] or "pref" not in words[:-2]:
         raise ParseError("tc filter: expected a line with protocol and pref, got "

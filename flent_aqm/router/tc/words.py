@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Returns the lines for tc that give a router the queue and rates of a scenario. expected.py
-computes what the kernel then reports.
+"""Writes the lines for tc that give a router the queue and rates of a scenario.
+
+expected.py computes what the kernel then reports.
 
     on each device:  htb 1: ── 1:1 rate ── AQM 10:        tbf 1: ── 1:1 ── AQM 10:
                      shaper=cake or none: AQM 10: at the root
@@ -11,8 +12,8 @@ computes what the kernel then reports.
     subscribers:     htb 1: ── 1:1 rate ─┬─ 1:1001 the client ── AQM 1001:
                                          └─ 1:1002 and on     ── AQM 1002: and on
 
-router_hooks/router.sh runs the lines, and undoes them after an error: it gives both devices
-their default queue.
+router_hooks/router.sh runs the lines, and undoes them after an error: it gives both devices their
+default queue.
 """
 
 from __future__ import annotations
@@ -40,8 +41,12 @@ from flent_aqm.spec.scenario import Scenario
 
 
 class Devices(NamedTuple):
-    """Names of a router's devices. `down` faces the client and shapes the download, `up` faces the
-    server and shapes the upload."""
+    """Names of a router's two devices.
+
+    Attributes:
+        down: device that faces the client and shapes the download.
+        up: device that faces the server and shapes the upload.
+    """
 
     down: str
     up: str
@@ -51,11 +56,15 @@ IN_LAB = Devices("down", "up")
 
 
 def tc_lines(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
-    """Return the lines of a tc batch. They work whatever qdiscs the devices have."""
+    """Return the lines of a tc batch that sets up both devices. They work whatever qdiscs the
+    devices have.
+
+    devices: names of the router's devices.
+    """
     ifb = scenario.router.ingress == "ifb"
-    lines = [_empty(devices.down)] if ifb else []
-    lines += _direction(scenario, "down", IFB_DEVICE if ifb else devices.down)
-    lines += _direction(scenario, "up", devices.up)
+    lines = [_remove_line(devices.down)] if ifb else []
+    lines += _direction_lines(scenario, "down", IFB_DEVICE if ifb else devices.down)
+    lines += _direction_lines(scenario, "up", devices.up)
     if ifb:
         # Packets that arrive at `up` go through the IFB device, where they can be shaped.
         lines += [
@@ -65,88 +74,109 @@ def tc_lines(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
     return lines
 
 
-def leaf_words(scenario: Scenario, role: str) -> str:
-    """Return the words of the AQM that shapes `down` or `up`."""
-    name, parameters = scenario.router.queue(role)
-    return queue_of(name).tc_words(dict(parameters), rate_bit_s(scenario, role),
+def leaf_words(scenario: Scenario, direction: str) -> str:
+    """Return tc's words of the AQM that shapes a direction: kind of qdisc and parameters.
+
+    direction: "down" or "up".
+    """
+    name, parameters = scenario.router.queue(direction)
+    return queue_of(name).tc_words(dict(parameters), rate_bit_s(scenario, direction),
                                    scenario.router.shaper == "cake")
 
 
-def _empty(device: str) -> str:
+def _remove_line(device: str) -> str:
     """Return the line that removes all qdiscs of a device. Kernels refuse to delete a default root
     qdisc and to change HTB's, so a pfifo replaces it."""
     return f"qdisc replace dev {device} root pfifo"
 
 
-def _direction(scenario: Scenario, role: str, device: str) -> Iterator[str]:
-    yield _empty(device)
-    name, requested = scenario.router.queue(role)
-    queue, words = queue_of(name), leaf_words(scenario, role)
-    rate = rate_bit_s(scenario, role)
+def _direction_lines(scenario: Scenario, direction: str, device: str) -> Iterator[str]:
+    """Yield the lines that set up the device of one direction: an empty root, the shaper with its
+    classes, the AQMs, the filters.
 
-    def leaf(handle: str, parent: str) -> Iterator[str]:
-        place = parent if parent == "root" else f"parent {parent}"
-        yield f"qdisc replace dev {device} {place} handle {handle} {words}"
+    Args:
+        scenario: the requested settings.
+        direction: "down" or "up".
+        device: name of the device.
+    """
+    yield _remove_line(device)
+    name, requested = scenario.router.queue(direction)
+    queue, words = queue_of(name), leaf_words(scenario, direction)
+    rate = rate_bit_s(scenario, direction)
+
+    def leaf_lines(handle: str, parent: str) -> Iterator[str]:
+        parent_words = parent if parent == "root" else f"parent {parent}"
+        yield f"qdisc replace dev {device} {parent_words} handle {handle} {words}"
         if queue.classes:
-            yield from _drr(queue, device, handle, dict(requested))
+            yield from _drr_lines(queue, device, handle, dict(requested))
 
     if scenario.router.shaper == "tbf":
         burst = tbf_burst_bytes(scenario, rate)
         yield (f"qdisc replace dev {device} root handle 1: tbf rate {rate}bit burst {burst} "
                f"limit {burst}{_shaper_words(scenario, 'mpu', 'overhead', 'linklayer')}")
-    classes = htb_classes(scenario, role)
+    classes = htb_classes(scenario, direction)
     subscribers = subscribers_of(scenario)
     if classes:
         default = 12 if scenario.router.tiers == 3 else 1001 if subscribers else 1
         shaper = scenario.router.shaper
         yield (f"qdisc replace dev {device} root handle 1: {shaper} default {default}"
                f"{_shaper_words(scenario, 'r2q')}")
-    for each in classes:
-        yield (_hfsc_class(device, each) if shaper == "hfsc" else
-               _htb_class(device, each, scenario))
-        if subscribers and each.leaf:
-            yield from leaf(each.leaf, each.handle)
+    for htb_class in classes:
+        yield (_hfsc_class_line(device, htb_class) if shaper == "hfsc" else
+               _htb_class_line(device, htb_class, scenario))
+        if subscribers and htb_class.leaf:
+            yield from leaf_lines(htb_class.leaf, htb_class.handle)
     if subscribers:
-        yield from _subscribers_filters(device, role)
+        yield from _subscriber_filter_lines(device, direction)
         return
     for handle, parent in leaves(scenario).items():
-        yield from leaf(handle, parent)
+        yield from leaf_lines(handle, parent)
     if scenario.router.tiers == 3:
-        yield from _tier_filters(device)
+        yield from _tier_filter_lines(device)
 
 
-def _htb_class(device: str, one: HtbClass, scenario: Scenario) -> str:
-    """Return the line of a class. Its quantum has no effect on a single class: without a quantum
-    the kernel derives one from the rate and `r2q`, and warns that it is big above 16 Mbit/s and
-    small below 80 kbit/s."""
-    parent = "1:" if one.parent == "root" else one.parent
-    sizes = f" burst {one.sizes[0] // 1024}KB cburst {one.sizes[1] // 1024}KB" if one.sizes else ""
-    prio = f" prio {one.prio}" if one.prio else ""
+def _htb_class_line(device: str, htb: HtbClass, scenario: Scenario) -> str:
+    """Return tc's line `class add … htb` for one class: rate, ceil, bursts, prio and the user's
+    parameters of the shaper.
+
+    The quantum is one frame, unless the user requested `quantum` or `r2q`. It has no effect on a
+    single class, but without it the kernel derives one from the rate, and warns that it is big
+    above 16 Mbit/s and small below 80 kbit/s.
+
+    Args:
+        device: name of the device.
+        htb: the class.
+        scenario: the requested settings, of which the shaper's parameters are used.
+    """
+    parent = "1:" if htb.parent == "root" else htb.parent
+    sizes = f" burst {htb.sizes[0] // 1024}KB cburst {htb.sizes[1] // 1024}KB" if htb.sizes else ""
+    prio = f" prio {htb.prio}" if htb.prio else ""
     requested = scenario.router.shaper_values()
     quantum = "" if {"quantum", "r2q"} & requested.keys() else f" quantum {FRAME_BYTES}"
     more = _shaper_words(scenario, *(name for name in requested if name not in ("r2q", "prio")))
-    return (f"class add dev {device} parent {parent} classid {one.handle} htb "
-            f"rate {one.rate_bit_s}bit ceil {one.ceil_bit_s}bit{sizes}{prio}{quantum}{more}")
+    return (f"class add dev {device} parent {parent} classid {htb.handle} htb "
+            f"rate {htb.rate_bit_s}bit ceil {htb.ceil_bit_s}bit{sizes}{prio}{quantum}{more}")
 
 
 def _shaper_words(scenario: Scenario, *names: str) -> str:
-    """Return tc's words of those of these parameters that were requested, each with a blank before
-    it."""
+    """Return tc's words for the requested parameters among `names`, each with a blank before it. ""
+    if none is requested."""
     known = SHAPER_PARAMETERS.get(scenario.router.shaper, {})
     return "".join(f" {known[name].tc_words(name, text)}"
                    for name, text in scenario.router.shaper_parameters if name in names)
 
 
-def _hfsc_class(device: str, one: HtbClass) -> str:
-    """Return the line of a class of HFSC: its share of the link (ls), and its upper limit (ul)."""
-    parent = "1:" if one.parent == "root" else one.parent
-    return (f"class add dev {device} parent {parent} classid {one.handle} hfsc "
-            f"ls m2 {one.rate_bit_s}bit ul m2 {one.ceil_bit_s}bit")
+def _hfsc_class_line(device: str, hfsc: HtbClass) -> str:
+    """Return tc's line `class add … hfsc` for one class: its share of the link (ls), and its upper
+    limit (ul)."""
+    parent = "1:" if hfsc.parent == "root" else hfsc.parent
+    return (f"class add dev {device} parent {parent} classid {hfsc.handle} hfsc "
+            f"ls m2 {hfsc.rate_bit_s}bit ul m2 {hfsc.ceil_bit_s}bit")
 
 
-def _tier_filters(device: str) -> Iterator[str]:
-    """Yield the filters that sort packets into three tiers by the DSCP in the IPv4 or IPv6
-    header."""
+def _tier_filter_lines(device: str) -> Iterator[str]:
+    """Yield the lines of the filters that sort packets into three tiers by the DSCP in the IPv4 or
+    IPv6 header."""
     for dscps, target in ((defaults.EF_DSCPS, EF_CLASS),
                           (defaults.BACKGROUND_DSCPS, BACKGROUND_CLASS)):
         for dscp in dscps:
@@ -155,25 +185,34 @@ def _tier_filters(device: str) -> Iterator[str]:
                        f"match {field} 0x{dscp:02x} 0xfc flowid {target}")
 
 
-def _subscribers_filters(device: str, role: str) -> Iterator[str]:
-    """Yield the filters that send a subscriber's packets to its class.
+def _subscriber_filter_lines(device: str, direction: str) -> Iterator[str]:
+    """Yield the lines of the filters that send a subscriber's packets to its class.
 
     The class's number follows from the last 16 bits of the address (spec/topology/subscribers.py).
     Other packets go to the first class.
+
+    direction: "down" or "up".
     """
     from flent_aqm.spec.topology.subscribers import PREFIX_XOR
 
-    key = "dst" if role == "down" else "src"
+    key = "dst" if direction == "down" else "src"
     for protocol, prio, xor in (("ip", 1, ""), ("ipv6", 2, f"xor {PREFIX_XOR:#x} ")):
         yield (f"filter add dev {device} parent 1: protocol {protocol} prio {prio} handle 1 flow "
                f"map key {key} and 0xffff {xor}addend -1 baseclass 1:1")
 
 
-def _drr(queue: Queue, device: str, handle: str, requested: Mapping[str, str]) -> Iterator[str]:
+def _drr_lines(queue: Queue, device: str, handle: str,
+               requested: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines that create DRR's classes and its filter.
 
     tc can't create them together with the qdisc. The filter is for all protocols, because DRR drops
     packets without a class.
+
+    Args:
+        queue: the table's row of DRR.
+        device: name of the device.
+        handle: handle of the DRR qdisc.
+        requested: requested parameters, name -> text.
     """
     values = queue.values(requested)
     flows, quantum = int(values["flows"]), values["quantum"]
