@@ -16,15 +16,18 @@ _FIRST = ("test", AQM)
 
 
 def cell_settings(cell: Cell) -> dict[str, Setting]:
-    """Return the settings that a run's data file has, or will have, by name."""
+    """Return a cell's settings by name, computed from its batch. No file is read.
+
+    They equal the settings of the run's data file, except that `title` and `batch` are "".
+    """
     parameters = cell.settings.get("TEST_PARAMETERS")
     return settings_of(cell.test_name, "", "", parameters if isinstance(parameters, dict) else {},
                        cell.scenario.as_dict())
 
 
 def differing_words(cells: Sequence[Cell]) -> dict[str, str]:
-    """Map the name of each run to its test, queue, rate, and each other setting in which runs
-    differ: "iperf3_upload sfq 20 Mbit/s tiers 3"."""
+    """Map each cell's name to its test, queue, rate, and each other setting in which the cells
+    differ, joined by spaces: "iperf3_upload sfq 20 Mbit/s tiers 3"."""
     settings = {cell.name: cell_settings(cell) for cell in cells}
     differing = factors(list(settings.values()))
     order = dict.fromkeys((*_FIRST, RATE, *differing))
@@ -33,8 +36,12 @@ def differing_words(cells: Sequence[Cell]) -> dict[str, str]:
 
 
 def brief(run_scores: Scores) -> str:
-    """Return throughput by direction and latency under load: "up 95.60 Mbit/s, p99 0.13 ms". Values
-    that the test doesn't measure are left out."""
+    """Return the throughput in each direction and the 99th percentile of latency under load as
+    text: "up 95.60 Mbit/s, p99 0.13 ms".
+
+    Values that the test doesn't measure are left out, so the text may be empty. LOST stands for a
+    percentile that is a lost probe.
+    """
     mbps = {"down": run_scores.download_mbps, "up": run_scores.upload_mbps}
     parts = [f"{direction} {digits(value)}" for direction, value in mbps.items()
              if not isinstance(value, Unavailable)]

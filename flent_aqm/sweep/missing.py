@@ -12,7 +12,8 @@ from flent_aqm.sweep.sweep import Stopped, Sweep
 
 
 def make_missing(cells: Iterable[Cell], keys: Mapping[str, object]) -> int:
-    """Make the runs that have no complete data file, and return how many failed.
+    """Make the runs that have no complete data file, and return how many of these failed. 0 if no
+    run is missing.
 
     A data file that is damaged or incomplete is renamed, and reported on standard error. A run that
     fails does not stop the others.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs cells side by side: how many (`jobs`), where (here, or a part's other machines), and how
-signals end them.
+"""Runs cells side by side in worker threads, on this machine or by a part on other machines.
+
+`jobs` says how many run at once. Interrupts handles the signals that end them.
 
 In virtual time each worker is bound to a processor core. A guest's kernel and process take turns,
 so they never use more than one core, and switches between them are much cheaper on one core than
@@ -35,11 +36,11 @@ def parse_jobs(value: object, *, real_time: bool = False) -> int:
     time, because runs would disturb each other.
 
     Args:
-        value: of the batch key `jobs`; None or "" for the default.
-        real_time: a testbed of the sweep runs in real time.
+        value: value of the batch key `jobs`. None or "" stands for the default.
+        real_time: True if a testbed of the sweep runs in real time.
 
-    Raises ConfigError if the value is no number from 1 to MAX_JOBS, and if it is more than 1 in
-    real time.
+    Raises ConfigError if the value is not a whole number from 1 to MAX_JOBS, or if it is more than
+    1 in real time.
     """
     if value is None or value == "":
         return 1 if real_time else len(os.sched_getaffinity(0))
@@ -58,11 +59,13 @@ class Pool:
     Args:
         run: makes the run of a cell.
         jobs: number of worker threads.
-        room: returns the number of runs that may be on at the moment, if it changes. There are
-            never more than `jobs`.
-        keep_to_core: bind each worker to a core of its own.
+        room: returns the largest number of cells that may run at the moment. There are never more
+            than `jobs`. None if the number is always `jobs`.
+        keep_to_core: bind each worker to a core of its own. If there are more jobs than cores, or
+            if it is false, workers use all cores.
         started: called in the worker's thread when a cell begins.
-        ended: called in the worker's thread with the cell, and its FinishedRun or the exception.
+        ended: called in the worker's thread with the cell, and its FinishedRun or the exception
+            that the run raised.
     """
 
     def __init__(
@@ -81,7 +84,7 @@ class Pool:
         for cores in cores_for(jobs if keep_to_core else len(own) + 1, own):
             self._cores.put(cores)
         self._jobs, self._room = jobs, room
-        self._on = 0
+        self._running_count = 0
         self._changed = threading.Condition()
         self._stopped = threading.Event()
         self._closed = False
@@ -89,33 +92,38 @@ class Pool:
         self._futures: list[Future[None]] = []
 
     def submit(self, cell: Cell) -> bool:
-        """Run the cell as soon as a worker is free, and return True when it is about to start.
-        Return False without running it if the pool takes no more cells."""
+        """Wait until a worker is free, let it run the cell, and return True. Return False without
+        running the cell if the pool takes no more cells."""
         with self._changed:
-            while not self._closed and self._on >= self._limit():
+            while not self._closed and self._running_count >= self._limit():
                 # Waits with a timeout: a signal handler closes the pool without a notification,
                 # and room() changes without one.
                 self._changed.wait(_LOOK_AGAIN_S)
             if self._closed:
                 return False
-            self._on += 1
-        self._futures.append(self._threads.submit(self._one, cell))
+            self._running_count += 1
+        self._futures.append(self._threads.submit(self._run_in_worker, cell))
         return True
 
     def take_no_more(self) -> None:
-        """Start no more cells, but let the running ones end. Called from any thread or signal
-        handler."""
+        """Start no more cells: submit() returns False from now on. Running cells continue. May be
+        called from any thread or signal handler."""
         self._closed = True
 
     def drain(self) -> None:
-        """Wait until all cells have ended."""
+        """Wait until all submitted cells have ended. Raises an exception that `started` or `ended`
+        raised."""
         for future in self._futures:
             future.result()
         self._futures.clear()
 
     def abort(self, kill: Callable[[], None]) -> None:
-        """Start no more cells, don't call `ended` any more, and kill the running ones. kill: ends
-        all runs of this process."""
+        """Start no more cells, call `ended` no more, and kill the running cells. Return when all
+        have ended.
+
+        Args:
+            kill: ends all runs of this process. It is called repeatedly.
+        """
         self._stopped.set()
         self._threads.shutdown(wait=False, cancel_futures=True)
         # wait() would never return for a future that was cancelled before a thread took it.
@@ -125,20 +133,22 @@ class Pool:
             kill()
 
     def close(self) -> None:
-        """Wait for running cells, and end the threads."""
+        """Wait until running cells have ended, and end the worker threads."""
         self._threads.shutdown()
 
     def _limit(self) -> int:
-        """Return the largest number of cells that may run now."""
+        """Return the largest number of cells that may run side by side now."""
         return min(self._jobs, self._room()) if self._room else self._jobs
 
     def _keep_to_core(self) -> None:
-        """Bind the calling worker thread to its cores."""
+        """Initialise a worker thread: bind it to the next set of cores that no other worker has
+        taken."""
         # On Linux 0 means the calling thread, whose children inherit it.
         os.sched_setaffinity(0, self._cores.get())
 
-    def _one(self, cell: Cell) -> None:
-        """Run a cell in a worker's thread, and report its result."""
+    def _run_in_worker(self, cell: Cell) -> None:
+        """Run a cell, and call `started` before and `ended` after it. Called in a worker's thread.
+        After abort() nothing is run or reported."""
         try:
             if self._stopped.is_set():
                 return
@@ -151,20 +161,24 @@ class Pool:
                 self._ended(cell, result)
         finally:
             with self._changed:
-                self._on -= 1
+                self._running_count -= 1
                 self._changed.notify_all()
 
 
 def cores_for(jobs: int, cores: Sequence[int]) -> list[set[int]]:
-    """Return the cores that each job may use: a core of its own, or all if there are more jobs than
-    cores."""
+    """Return the set of cores for each job: one core each, or all cores for each if there are more
+    jobs than cores."""
     if jobs > len(cores):
         return [set(cores)] * jobs
     return [{core} for core in cores[:jobs]]
 
 
 class Elsewhere(Protocol):
-    """Makes runs on other machines. title: names the machines in messages, after "by"."""
+    """Interface of a part that makes runs on other machines.
+
+    Attributes:
+        title: names the machines in messages, after "by".
+    """
 
     title: str
 
@@ -172,17 +186,24 @@ class Elsewhere(Protocol):
         """Raise ConfigError if the run can't be made on another machine."""
 
     def start(self, facts: SweepFacts, say: Callable[[str], None]) -> None:
-        """Get ready to make runs. facts: facts of the testbed, the same for all runs. say: shows a
-        line to the user. Raises AqmError."""
+        """Prepare the other machines for runs, such as by connecting to them.
+
+        Args:
+            facts: facts of the testbed, the same for all runs.
+            say: prints a line for the user.
+
+        Raises AqmError.
+        """
 
     def run(self, cell: Cell) -> FinishedRun:
-        """Make a run on another machine, and write the files that come back."""
+        """Make a run on another machine, and write the files that come back. Raises an AqmError
+        with the cause if the run fails."""
 
     def room(self) -> int:
-        """Return the number of runs that can be made side by side now."""
+        """Return the number of runs that may be on now, side by side."""
 
     def stop(self) -> None:
-        """End all runs at once."""
+        """End all running runs at once."""
 
     def close(self) -> None:
         """End the connections. Called after all runs have ended."""
@@ -190,7 +211,13 @@ class Elsewhere(Protocol):
 
 def elsewhere_of(section: Mapping[str, object]) -> Elsewhere | None:
     """Return the part's object that makes this batch's runs on other machines. None if the runs are
-    made on this machine. section: keys and values of the batch. Raises ConfigError."""
+    made on this machine.
+
+    Args:
+        section: keys and values of the batch.
+
+    Raises ConfigError if a part refuses the keys.
+    """
     for part in parts().values():
         requested: Elsewhere | None = load(part.elsewhere)(section) if part.elsewhere else None
         if requested is not None:
@@ -199,24 +226,29 @@ def elsewhere_of(section: Mapping[str, object]) -> Elsewhere | None:
 
 
 class Interrupts:
-    """Context manager that handles signals in the main thread.
+    """Context manager that handles SIGINT, SIGTERM and SIGHUP in the main thread. In other threads
+    it does nothing.
 
-    The first ^C calls once(). A second ^C, and SIGTERM or SIGHUP at any time, raise
+    The first ^C calls `once`. A second ^C, and SIGTERM or SIGHUP at any time, raise
     KeyboardInterrupt. It is raised only once, because further signals would interrupt the clean-up
     and leave temporary folders behind. A signal that was ignored before (nohup, a shell's
     background job) stays ignored.
+
+    Args:
+        once: called by the signal handler of the first SIGINT.
     """
 
     def __init__(self, once: Callable[[], None]) -> None:
         self._once = once
-        self._came = self._raised = False
+        self._interrupted_once = self._raised = False
         self._old: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
         # Only the main thread can set handlers.
         if threading.current_thread() is threading.main_thread():
-            for number, handler in ((signal.SIGINT, self._interrupt), (signal.SIGTERM, self._now),
-                                    (signal.SIGHUP, self._now)):
+            for number, handler in ((signal.SIGINT, self._handle_sigint),
+                                    (signal.SIGTERM, self._raise_once),
+                                    (signal.SIGHUP, self._raise_once)):
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     self._old[number] = signal.signal(number, handler)
         return self
@@ -227,17 +259,18 @@ class Interrupts:
             signal.signal(number, handler)
         self._old.clear()
 
-    def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        """Signal handler of SIGINT: call once() the first time, raise KeyboardInterrupt after
-        that."""
-        if self._came:
-            self._now(number, frame)
+    def _handle_sigint(self, number: int, frame: FrameType | None) -> None:
+        """Signal handler of SIGINT: call `once` the first time, raise KeyboardInterrupt the second
+        time."""
+        if self._interrupted_once:
+            self._raise_once(number, frame)
             return
-        self._came = True
+        self._interrupted_once = True
         self._once()
 
-    def _now(self, number: int, frame: FrameType | None) -> None:
-        """Signal handler of SIGTERM and SIGHUP: raise KeyboardInterrupt the first time."""
+    def _raise_once(self, number: int, frame: FrameType | None) -> None:
+        """Signal handler of SIGTERM and SIGHUP: raise KeyboardInterrupt, but only the first
+        time."""
         if not self._raised:
             self._raised = True
             raise KeyboardInterrupt

@@ -27,8 +27,19 @@ _DESCRIPTORS, _DESCRIPTORS_PER_JOB = 40, 12
 
 
 def check(cells: Iterable[Cell], jobs: int = 1) -> None:
-    """Raise an AqmError if a tool is missing, a results folder can't be written, or the process's
-    resource limits (ulimit) are too low. jobs: number of runs side by side."""
+    """Raise an AqmError if the runs can't begin on this machine.
+
+    Results folders are made if they don't exist.
+
+    Args:
+        cells: the planned runs.
+        jobs: number of runs side by side.
+
+    Raises:
+        ConfigError: the process's resource limits (ulimit) are too low, a results folder can't be
+            written, or a test needs servers that a testbed behind ssh doesn't start.
+        ToolMissing: a tool is not installed, or tc is too old for a queue.
+    """
     cells = list(cells)
     _check_limits(cells, jobs)
     tools = dict.fromkeys(_ALWAYS_NEEDED)
@@ -46,8 +57,8 @@ def check(cells: Iterable[Cell], jobs: int = 1) -> None:
 
 
 def _check_limits(cells: Iterable[Cell], jobs: int) -> None:
-    """Raise ConfigError if the limits of address space or open files (ulimit -v, -n) are too
-    low."""
+    """Raise ConfigError if the limits of address space (`ulimit -v`, only for the virtual lab) or
+    open files (`ulimit -n`) are too low for `jobs` runs side by side."""
     if any(cell.scenario.lab.testbed == "virtual" for cell in cells):
         needed_mib = defaults.GUEST_MEMORY_MB + _KERNEL_MIB
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -71,14 +82,19 @@ def _router_is_here(cell: Cell) -> bool:
 
 
 def _check_new_tc(aqm: str) -> None:
-    """Raise ToolMissing if no tc is installed that is new enough for the queue `aqm`."""
+    """Raise ToolMissing if no tc is installed that is new enough for the queue.
+
+    Args:
+        aqm: the queue's name, for the message.
+    """
     if not new_tc_is_there():
         raise ToolMissing(f"aqm {aqm}: it needs tc of iproute2 {OLDEST[0]}.{OLDEST[1]} or newer; "
                           "run: flent-aqm setup")
 
 
 def _check_folder(folder: Path) -> None:
-    """Make the folder and try to write a file in it. Raises ConfigError.
+    """Make the folder with its parents, and try to write a file in it. Raises ConfigError if that
+    fails.
 
     Permission bits are not checked, because root may write in spite of them.
     """

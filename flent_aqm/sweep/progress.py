@@ -33,8 +33,18 @@ from flent_aqm.sweep.time_left import TimeLeft
 
 
 class SweepProgress:
-    """Counts runs and shows them on the console. A context manager, whose methods may be called by
-    several threads."""
+    """Counts runs and shows them on the console. A context manager, which shows the bar while it is
+    open. Its methods may be called by several threads.
+
+    Attributes:
+        console: where lines and bar are printed, standard error by default.
+        done: number of runs that succeeded.
+        failed: number of runs that failed.
+
+    Args:
+        cells: the runs that will be made.
+        console: replaces standard error.
+    """
 
     def __init__(self, cells: Sequence[Cell], console: Console | None = None) -> None:
         self.console = console or Console(stderr=True, highlight=False,
@@ -43,9 +53,9 @@ class SweepProgress:
         self.done = 0
         self.failed = 0
         self._total = len(cells)
-        self._of_run = differing_words(cells)
+        self._words_by_name = differing_words(cells)
         self._virtual_s = 0.0
-        self._told: set[str] = set()  # warnings of the router that were printed
+        self._printed_warnings: set[str] = set()  # warnings of the router that were printed
         self._began_at = time.monotonic()
         self._time_left = TimeLeft(cells, self._began_at)
         # A separate lock, never held while drawing, because drawing needs the time left.
@@ -55,7 +65,7 @@ class SweepProgress:
             BarColumn(None),
             MofNCompleteColumn(),
             TextColumn("{task.fields[failed]}"),
-            _LeftColumn(self._left),
+            _LeftColumn(self._time_left_text),
             TextColumn("{task.fields[speed]}"),
             console=self.console,
             expand=True,
@@ -78,10 +88,10 @@ class SweepProgress:
         Args:
             total: number of planned runs.
             there: how many of them have a data file already.
-            jobs: runs side by side.
-            where: name of the testbed.
+            jobs: number of runs side by side.
+            where: title of the testbed.
             warnings: warnings of the testbed.
-            needs_s: expected duration of the sweep, None if it is not known.
+            needs_s: expected duration of the sweep in s, None if it is not known.
         """
         old = f", {there} of them there already" if there else ""
         side = f", {jobs} side by side" if jobs > 1 else ""
@@ -100,14 +110,15 @@ class SweepProgress:
         self._say(escape(text))
 
     def say_stopping(self) -> None:
-        """Print that the first ^C lets running cells end. Called by a signal handler, which may
-        have interrupted the thread that draws, so no lock is taken."""
+        """Print that after the first ^C no new runs start, and running ones may end. Called by a
+        signal handler, which may have interrupted the thread that draws, so no lock is taken."""
         text = ("Interrupted: no new runs start; waiting for those that are running. "
                 "Press ^C again to stop them.")
         os.write(sys.stderr.fileno(), f"\n{text}\n".encode())
 
     def say_total(self) -> None:
-        """Print the number of runs done and failed, and the time."""
+        """Print the numbers of runs done and failed, the real time since the object was made, and
+        the virtual time if there is any."""
         wall_s = time.monotonic() - self._began_at
         virtual = (f"{self._virtual_s:.0f} virtual seconds in {wall_s:.0f} s "
                    f"({self.speed:.1f} virtual s/s)" if self._virtual_s else f"{wall_s:.0f} s")
@@ -115,11 +126,11 @@ class SweepProgress:
 
     @property
     def speed(self) -> float:
-        """Virtual seconds per second of real time, summed over all runs so far."""
+        """Virtual seconds per second of real time, summed over all runs so far. 0 in real time."""
         return self._virtual_s / max(time.monotonic() - self._began_at, 1e-9)
 
     def started(self, cell: Cell) -> None:
-        """Record that a run has started, for the time left."""
+        """Record that a run has started, for the estimate of the time left."""
         with self._time_lock:
             self._time_left.started(cell, time.monotonic())
 
@@ -132,62 +143,68 @@ class SweepProgress:
             if isinstance(result, FinishedRun):
                 self.done += 1
                 self._virtual_s += result.virtual_s or 0
-                self._say(f"[green]ok[/]     {self._place(count)} {self._line_of(cell, result)}"
-                          f"{self._left_at_end_of_line()}")
+                self._say(f"[green]ok[/]     {self._position(count)} "
+                          f"{self._result_text(cell, result)}{self._time_left_suffix()}")
                 # Warnings of the router are the same for many runs, so each is printed once.
                 router_warnings = [one for one in result.scores.router_warnings
-                                   if one not in self._told]
-                self._told.update(router_warnings)
+                                   if one not in self._printed_warnings]
+                self._printed_warnings.update(router_warnings)
                 for warning in (*router_warnings, *result.scores.warnings):
                     self._say(f"[yellow]warning:[/] {escape(warning)}")
             else:
                 self.failed += 1
-                self._say(f"[red]FAILED[/] {self._place(count)} {escape(cell.name)}: "
+                self._say(f"[red]FAILED[/] {self._position(count)} {escape(cell.name)}: "
                           f"{escape(one_line(result))}")
             self._progress.update(
                 self._task, advance=1,
                 failed=f"[red]{self.failed} failed[/]" if self.failed else "0 failed",
                 speed=f"{self.speed:.1f} virtual s/s" if self._virtual_s else "")
 
-    def _place(self, count: int) -> str:
-        """Return the place of a run in the sweep, such as " 7/120"."""
+    def _position(self, count: int) -> str:
+        """Return a run's position in the sweep, such as " 7/120", padded so that all are equally
+        long."""
         return f"{count:{len(str(self._total))}}/{self._total}"
 
-    def _line_of(self, cell: Cell, result: FinishedRun) -> str:
-        """Return a run's line: on a terminal, the settings that differ between runs, and the
-        results, cut to the terminal's width. In other output, the run's name and duration."""
+    def _result_text(self, cell: Cell, result: FinishedRun) -> str:
+        """Return the text on a run that succeeded. On a terminal: the settings in which runs differ
+        and the results, cut to the terminal's width. In other output: the run's name and
+        duration."""
         if not self.console.is_terminal:
             virtual = "" if result.virtual_s is None else f"{result.virtual_s:.0f} s in "
             return f"{escape(cell.name)} ({virtual}{result.wall_s:.1f} s)"
         # The line begins with "FAILED" and the count, with a space after each.
-        room = self.console.width - len("FAILED ") - len(self._place(self._total)) - 1
+        room = self.console.width - len("FAILED ") - len(self._position(self._total)) - 1
         summary = brief(result.scores)
-        words = self._of_run.get(cell.name, cell.name)
+        words = self._words_by_name.get(cell.name, cell.name)
         room -= len(summary) + len(": ")
         if len(words) > room:
             words = words[:max(room - 1, 0)] + "…"
         return escape(f"{words}: {summary}" if summary else words)
 
-    def _left_at_end_of_line(self) -> str:
-        """Return the time left for the end of a line, or "" on a terminal, where the bar shows
-        it."""
-        left = "" if self.console.is_terminal else self._left()
+    def _time_left_suffix(self) -> str:
+        """Return ", TIME left" for the end of a line. "" on a terminal, where the bar shows the
+        time, and if the time is not known."""
+        left = "" if self.console.is_terminal else self._time_left_text()
         return f", {left} left" if left else ""
 
-    def _left(self) -> str:
-        """Return the time left as text, or "" if it is not known."""
+    def _time_left_text(self) -> str:
+        """Return the estimated time left as H:MM:SS, or "" if it is not known."""
         with self._time_lock:
             left_s = self._time_left.left_s(time.monotonic())
         return str(datetime.timedelta(seconds=round(left_s))) if left_s else ""
 
     def _say(self, text: str) -> None:
-        """Print a line above the bar. The text may have Rich's markup."""
+        """Print a line above the bar. `text` may contain Rich's markup."""
         self.console.print(text, soft_wrap=True)
 
 
 class _LeftColumn(ProgressColumn):
-    """Column of the bar with the time left. It shows this package's estimate, because runs differ
-    tenfold in length."""
+    """Column of the bar with the time left. It shows this package's estimate instead of Rich's,
+    because runs differ tenfold in length.
+
+    Args:
+        left: returns the time left as text, "" if it is not known.
+    """
 
     def __init__(self, left: Callable[[], str]) -> None:
         super().__init__()
@@ -199,6 +216,7 @@ class _LeftColumn(ProgressColumn):
 
 
 def one_line(error: Exception) -> str:
-    """Return an error's text as one line. The type is added if the error is not an AqmError."""
+    """Return an error's text as one line. The exception's type is put before it if the error is not
+    an AqmError."""
     text = " ".join(str(error).split())
     return text if isinstance(error, AqmError) else f"{type(error).__name__}: {text}"

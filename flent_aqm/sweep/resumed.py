@@ -35,14 +35,15 @@ _TIME_IN_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}")
 class Resumed:
     """The folder of --batch-resume.
 
-    time: when the batch began, in UTC without a time zone, as in Flent's settings. File names
-    contain it. None if neither data files nor names tell it.
-    uuid: the batch's, or a new one if there is no data file.
+    Attributes:
+        time: time at which the batch began, in UTC without a time zone, as in Flent's settings.
+            File names contain it. None if neither data files nor names contain it.
+        uuid: the batch's UUID, or a new one if there is no readable data file.
     """
 
     def __init__(self, folder: str) -> None:
         """Read time and UUID of the batch from the first readable data file, or the time from the
-        names of logs and folder. Raises ConfigError if the folder doesn't exist."""
+        names of logs and of the folder. Raises ConfigError if the folder doesn't exist."""
         self._folder = Path(folder)
         if not self._folder.is_dir():
             raise ConfigError(f"--batch-resume {folder}: there is no such folder")
@@ -64,7 +65,7 @@ class Resumed:
                 return
 
     def refuse_to_leave(self, planned: Iterable[Path]) -> None:
-        """Raise ConfigError if a planned data file would not be in the folder."""
+        """Raise ConfigError if a planned data file would not be written below the folder."""
         for path in planned:
             if not path.resolve().is_relative_to(self._folder.resolve()):
                 raise ConfigError(f"--batch-resume {self._folder}: this batch writes to "
@@ -72,11 +73,15 @@ class Resumed:
 
 
 def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
-    """Rename each planned data file that exists without a complete run in it, so that its run is
-    repeated. Yield a line for each.
+    """Rename each planned data file that exists but has no complete run in it, so that its run is
+    repeated. Yield a line for each renamed file.
 
     A run is complete if all of its tools succeeded, the router was read back before and after the
-    test, and the file has all samples that the run gave.
+    test, and the file has all samples that the run gave. The new name ends in SET_ASIDE. A bar on
+    the terminal shows the progress of reading.
+
+    Args:
+        planned: data file -> the cell that it should contain.
 
     Raises ConfigError if a file has another run in it than planned, or can't be renamed.
     """
@@ -98,7 +103,8 @@ def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
 
 
 def _refuse_unfinished(file: DataFile) -> None:
-    """Raise BadResult if the run in a data file failed, or the file lacks some of its samples."""
+    """Raise BadResult if the run in a data file failed, if the file's samples are not all those of
+    the run, or if its metadata have no object AQM or no hash of the samples."""
     aqm = file.metadata.get("AQM")
     if not isinstance(aqm, dict):
         raise BadResult(f"{file.path}: not written by a batch with a testbed: its metadata have no "
@@ -117,8 +123,8 @@ def _refuse_unfinished(file: DataFile) -> None:
 
 def refuse_another_run(file: DataFile, cell: Cell) -> None:
     """Raise ConfigError if a data file has another run than a cell: another test, value of a
-    setting, seed or file name."""
-    differing = list(_differing(file.metadata, cell))
+    setting, seed, kind of commands or file name."""
+    differing = list(_lines_on_differences(file.metadata, cell))
     if differing:
         more = f" (and {len(differing) - 1} more)" if len(differing) > 1 else ""
         raise ConfigError(
@@ -126,41 +132,42 @@ def refuse_another_run(file: DataFile, cell: Cell) -> None:
             "with which the file was measured, write to another folder, or remove the file")
 
 
-def _differing(metadata: Mapping[str, Any], cell: Cell) -> Iterator[str]:
-    """Yield a line for each setting in which the run of a data file differs from a cell."""
+def _lines_on_differences(metadata: Mapping[str, Any], cell: Cell) -> Iterator[str]:
+    """Yield a line for each setting in which the run of a data file differs from a cell: "NAME is
+    VALUE in the file, VALUE in this plan"."""
     aqm = metadata["AQM"]
     run = _mapping(aqm.get("run"))
     requested, planned = _mapping(aqm.get("requested")), _as_json(cell.scenario.as_dict())
     # A file of an earlier version lacks the keys that came later: the default held then.
     requested = {**_as_json(Scenario().as_dict()), **requested}
-    yield from _differing_values({"test": run.get("test")}, {"test": cell.test_name})
-    yield from _differing_values(_without_folders(requested), _without_folders(planned))
-    yield from _differing_values(_mapping(run.get("settings")), _as_json(cell.settings))
+    yield from _lines_on_values({"test": run.get("test")}, {"test": cell.test_name})
+    yield from _lines_on_values(_without_folders(requested), _without_folders(planned))
+    yield from _lines_on_values(_mapping(run.get("settings")), _as_json(cell.settings))
     commands = "commands"
-    yield from _differing_values({commands: run.get(commands)},
+    yield from _lines_on_values({commands: run.get(commands)},
                                  {commands: cell.as_metadata[commands]})
-    yield from _differing_values({"DATA_FILENAME": metadata.get("DATA_FILENAME")},
+    yield from _lines_on_values({"DATA_FILENAME": metadata.get("DATA_FILENAME")},
                                  {"DATA_FILENAME": cell.data_file.name})
 
 
-def _differing_values(recorded: Mapping[str, Any], planned: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each name whose values differ."""
+def _lines_on_values(recorded: Mapping[str, Any], planned: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each name whose values differ. A missing name counts as a value of None."""
     for name in sorted(recorded.keys() | planned.keys()):
         was, wanted = recorded.get(name), planned.get(name)
         if was != wanted:
-            yield f"{name} is {_shown(was)} in the file, {_shown(wanted)} in this plan"
+            yield f"{name} is {_value_text(was)} in the file, {_value_text(wanted)} in this plan"
 
 
-def _shown(value: object) -> str:
-    """Return a value as a short text."""
+def _value_text(value: object) -> str:
+    """Return a value as text of at most 80 characters, "not set" for None."""
     if isinstance(value, float):
         return f"{value:g}"
     return "not set" if value is None else str(value)[:80]
 
 
 def _without_folders(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with the paths in them reduced to file names, because the same file may have
-    been in another folder."""
+    """Return scenario settings with each path of a file reduced to the file's name, because the
+    same file may have been in another folder."""
     return {name: os.path.basename(str(value)) if name in KEYS and KEYS[name].is_file and value
             else value for name, value in settings.items()}
 

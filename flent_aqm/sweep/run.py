@@ -39,54 +39,65 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class SweepFacts:
-    """Facts that are the same for all runs of a sweep on one testbed and kernel."""
+    """Facts that are the same for all runs of a sweep on one testbed and kernel.
+
+    Attributes:
+        testbed: the testbed's description of its kernel and hosts.
+        tools: versions of this machine's tools, by name.
+    """
 
     testbed: Facts
-    tools: Mapping[str, str] = field(default_factory=dict)  # name -> version
+    tools: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class RunOutput:
-    """Output of a run as bytes: data file, log, capture, or the cause of its failure."""
+    """Output of a run as bytes: data file, log, capture, or the cause of its failure.
 
-    # The data file that Flent wrote, None if the run failed.
+    Attributes:
+        data: content of the data file that Flent wrote, None if the run failed.
+        command: durations and reports of the network, None if the network failed.
+        fault: cause of the failure in one line, "" if the run succeeded.
+        log: output of Flent and of the guest's kernel.
+        tools_log: output of all tools, gzipped. None if the cell doesn't request it.
+        capture: headers of captured packets as a pcap file. None if the test captures none.
+    """
+
     data: bytes | None
-    # Durations and reports of the network, None if the network failed.
     command: CommandResult | None
-    # Cause of the failure in one line, "" if the run succeeded.
     fault: str
-    # Output of Flent and of the guest's kernel.
     log: str
-    # Output of all tools, gzipped, if the cell asks for it.
     tools_log: bytes | None = None
-    # Captured headers of packets as a pcap file, if the cell asks for it.
     capture: bytes | None = None
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that succeeded and whose files are written."""
+    """A run that succeeded and whose files are written.
+
+    Attributes:
+        virtual_s: duration on the guest's clock in s, None in real time.
+        wall_s: duration in s on the clock of the machine that made the run.
+    """
 
     cell: Cell
     scores: Scores
-    # Duration on the guest's clock, None in real time.
     virtual_s: float | None
-    # Duration on the clock of the machine that made the run.
     wall_s: float
 
 
 def run_cell(cell: Cell, testbed: Testbed, facts: SweepFacts) -> FinishedRun:
-    """Run a cell, and write its data file and log.
+    """Run a cell, and write its data file, log, and other files.
 
     Raises an AqmError with the cause if the run fails. Then there is no data file, but there is a
-    log.
+    log. Raises StorageError if files can't be written.
     """
     return write_files(make_output(cell, testbed), cell, facts)
 
 
 def make_output(cell: Cell, testbed: Testbed) -> RunOutput:
-    """Run a cell on a testbed. An AqmError becomes the `fault` of the output. Other errors are
-    raised."""
+    """Run a cell on a testbed, and return its output. An AqmError that ends the run becomes the
+    `fault` of the output. Other errors are raised."""
     data, command, fault = None, None, ""
     needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
     with testbed.place(cell.scenario, FlentRun(
@@ -94,22 +105,23 @@ def make_output(cell: Cell, testbed: Testbed) -> RunOutput:
             programs=optional_of(needs.tools), browser="chromium" in needs.tools)) as place:
         try:
             command = place.run()
-            data = _only_file(place, "*.flent")
+            data = _only_result(place, "*.flent")
             if data is None:
-                raise LabError(first_error_of_flent(_text(place.stderr)))
+                raise LabError(first_error_of_flent(_read_text(place.stderr)))
         except AqmError as error:
             fault = str(error)
-        tools_log = _only_file(place, "*.debug.log") if cell.debug_log else None
-        return RunOutput(data, command, fault, _log(place),
+        tools_log = _only_result(place, "*.debug.log") if cell.debug_log else None
+        return RunOutput(data, command, fault, _log_text(place),
                          None if tools_log is None else gzip.compress(tools_log, 6, mtime=0),
-                         _only_file(place, "*.pcap"))
+                         _only_result(place, "*.pcap"))
 
 
 def write_files(output: RunOutput, cell: Cell, facts: SweepFacts) -> FinishedRun:
     """Write the files of a run. The data file is written last, so that if it exists, the run and
     all its other files are complete.
 
-    Raises an AqmError with the cause if the run failed, StorageError if files can't be written.
+    Raises an AqmError with the cause if the run failed, which is appended to the log, too. Raises
+    StorageError if files can't be written.
     """
     try:
         cell.folder.mkdir(parents=True, exist_ok=True)
@@ -130,32 +142,34 @@ def write_files(output: RunOutput, cell: Cell, facts: SweepFacts) -> FinishedRun
 
 
 def _append(path: Path, text: str) -> None:
-    """Append text to a file."""
+    """Append text to a file, which is made if necessary. Raises OSError."""
     with path.open("a", errors="replace") as file:
         file.write(text)
 
 
 def _write(path: Path, content: bytes | None) -> None:
-    """Write a file atomically. None writes nothing."""
+    """Write a file atomically, so that it is never seen incomplete. Nothing is written if `content`
+    is None. Raises OSError."""
     if content is not None:
         with written_whole(path) as file:
             file.write(content)
 
 
-def _only_file(place: RunEnvironment, pattern: str) -> bytes | None:
-    """Return the content of the one result file that matches a pattern. None if there is none or
-    several."""
+def _only_result(place: RunEnvironment, pattern: str) -> bytes | None:
+    """Return the content of the run's only result file that matches a glob pattern. None if no file
+    or several files match."""
     files = list(place.results.glob(pattern))
     return files[0].read_bytes() if len(files) == 1 else None
 
 
-def _log(place: RunEnvironment) -> str:
-    """Return the output of Flent, the guest's console and logs as one text with headings."""
+def _log_text(place: RunEnvironment) -> str:
+    """Return the output of Flent, the guest's console and the tools' logs as one text with
+    headings. Empty outputs are left out."""
     parts = [("flent", place.stdout), ("flent, errors", place.stderr),
              ("guest's console", place.folder / "console"),
              *((path.name, path) for path in sorted(place.results.glob("*.log"))
                if not path.name.endswith(".debug.log"))]
-    return "".join(f"--- {title}\n{text}\n" for title, path in parts if (text := _text(path)))
+    return "".join(f"--- {title}\n{text}\n" for title, path in parts if (text := _read_text(path)))
 
 
 # Flent's report of a failed command: the command line, and below it the command's output.
@@ -166,8 +180,8 @@ LONGEST_CAUSE = 1000
 
 
 def first_error_of_flent(text: str) -> str:
-    """Return the first error in Flent's standard error, in one line. If there is none, its last
-    line."""
+    """Return the first error in Flent's standard error, as one line. If there is none, return a
+    line with the last line of the text."""
     if match := _FAILED_COMMAND.search(text):
         output = " ".join(match[1].split()).removesuffix(".")
         if output:
@@ -179,21 +193,21 @@ def first_error_of_flent(text: str) -> str:
     return f"Flent wrote no data file; its last words: {last_line(text) or 'none'}"
 
 
-def _text(path: Path) -> str:
-    """Return the text of a file, "" if it can't be read."""
+def _read_text(path: Path) -> str:
+    """Return the text of a file without white space at its ends, "" if it can't be read."""
     try:
         return path.read_text(errors="replace").strip()
     except OSError:
         return ""
 
 
-def write_completed(flents: bytes, cell: Cell, facts: SweepFacts, command: CommandResult) -> Scores:
-    """Complete the data file that Flent wrote in the guest, and write it as cell.data_file.
-
-    Adds metadata that only the host knows.
+def write_completed(content: bytes, cell: Cell, facts: SweepFacts,
+                    command: CommandResult) -> Scores:
+    """Complete the data file that Flent wrote in the guest, and write it as cell.data_file. The
+    metadata that only the host knows are added.
 
     Args:
-        flents: content of the file that Flent wrote.
+        content: content of the file that Flent wrote.
         cell: the planned run.
         facts: facts of the testbed and this machine's tools.
         command: durations and reports of the run's network.
@@ -201,13 +215,13 @@ def write_completed(flents: bytes, cell: Cell, facts: SweepFacts, command: Comma
     Returns the run's scores. Raises BadResult if the file can't be read or the run is not complete,
     OSError if the file can't be written. In both cases no file is written.
     """
-    file = parse_data_file(flents, cell.data_file)
+    file = parse_data_file(content, cell.data_file)
     data, metadata = file.whole, file.metadata
     refuse_incomplete(data)
     metadata.update(cell.metadata)
     metadata["DATA_FILENAME"] = cell.data_file.name
     _set_length_of_speedtest(data, metadata)
-    _name_capture(metadata, cell.capture_file.name)
+    _rename_capture(metadata, cell.capture_file.name)
     from_guest = metadata.get("AQM", {})
     metadata["AQM"] = {
         "schema": SCHEMA_VERSION,
@@ -235,17 +249,17 @@ def write_completed(flents: bytes, cell: Cell, facts: SweepFacts, command: Comma
 
 
 def _set_length_of_speedtest(data: Mapping[str, Any], metadata: dict[str, Any]) -> None:
-    """Set TOTAL_LENGTH to the time of the last result if the test had a speed test, whose client
-    decides when it ends. Flent records the longest possible duration, from which plots would
+    """Set TOTAL_LENGTH to the time in s of the last result if the test had a speed test, whose
+    client decides when it ends. Flent records the longest possible duration, from which plots would
     compute the time under load."""
     if any("SPEEDTEST" in meta for meta in metadata.get("SERIES_META", {}).values()
            if isinstance(meta, dict)):
         metadata["TOTAL_LENGTH"] = min(metadata["TOTAL_LENGTH"], max(data["x_values"]))
 
 
-def _name_capture(metadata: Mapping[str, Any], name: str) -> None:
-    """Set the name of the capture file in the metadata, because the file is renamed when it leaves
-    the guest."""
+def _rename_capture(metadata: Mapping[str, Any], name: str) -> None:
+    """Replace the capture file's name in the metadata by `name`, because the file is renamed when
+    it leaves the guest."""
     for meta in metadata["SERIES_META"].values():
         capture = meta.get("CAPTURE") if isinstance(meta, dict) else None
         if isinstance(capture, dict) and "file" in capture:
@@ -254,7 +268,11 @@ def _name_capture(metadata: Mapping[str, Any], name: str) -> None:
 
 def refuse_incomplete(data: Mapping[str, Any]) -> None:
     """Raise BadResult if a tool of the run failed, the router was not read back before and after
-    the test, or the file has no samples. data: the content of a data file."""
+    the test, or the file has no samples.
+
+    Args:
+        data: content of a data file.
+    """
     metadata = data["metadata"]
     series_meta = metadata.get("SERIES_META")
     causes = [f"{name}: {line}" for name, meta in (series_meta or {}).items()
@@ -272,7 +290,7 @@ def refuse_incomplete(data: Mapping[str, Any]) -> None:
 
 
 def samples_sha256(data: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a data file's measurements: its samples, and the results that Flent
-    computed from them."""
+    """Return the SHA-256, as hexadecimal digits, of a data file's measurements: its samples, and
+    the results that Flent computed from them."""
     measured = [data.get(key) for key in ("raw_values", "x_values", "results")]
     return hashlib.sha256(json_text(measured, sort_keys=True).encode()).hexdigest()

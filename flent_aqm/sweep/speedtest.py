@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs a test speedtest_… with Flent, after a check of programs, server and ping host."""
+"""Runs a test speedtest_… with Flent, and checks its programs, server and ping host beforehand."""
 
 from __future__ import annotations
 
@@ -40,20 +40,24 @@ _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 @dataclass(frozen=True)
 class SpeedtestRequest:
-    """Settings of a speed test: test definition, netperf server, duration, number of streams per
-    direction (0 for an idle line), host to ping, and the server's passphrase."""
+    """Settings of a speed test.
 
-    # Name of the test definition.
+    Attributes:
+        test: name of the test definition.
+        host: name or address of the netperf server.
+        ip_version: 4 or 6.
+        length_s: duration of the load.
+        streams: number of TCP connections in each direction, 0 to measure an idle line.
+        ping_host: name or address of the host to ping.
+        passphrase: passphrase of the netperf server, "" if it requires none.
+    """
+
     test: str
-    # netperf server.
     host: str
-    # 4 or 6.
     ip_version: int
     length_s: int
-    # TCP connections in each direction, 0 to measure an idle line.
     streams: int
     ping_host: str
-    # Passphrase of the netperf server, "" if it requires none.
     passphrase: str
 
 
@@ -63,14 +67,14 @@ def measure(request: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFil
     Args:
         request: settings of the test.
         dots: print a dot per second to standard error.
-        keep: path to which the data file is copied; None keeps no copy.
+        keep: path to which the data file is copied. None keeps no copy.
 
-    Raises BadResult with Flent's first error if the test failed or one of its tools did,
+    Raises BadResult with Flent's first error if Flent or one of the test's tools failed,
     ConfigError if `keep` can't be written.
     """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-speedtest-") as name:
         folder = Path(name)
-        output = _run(_words(request, folder), {
+        output = _run_flent(_command_line(request, folder), {
             # Files with the tools' output are written there, so they are removed with the folder.
             "TMPDIR": name, environment.WITHOUT_PLOTS: "1",
             # The data file records test parameters, so the passphrase must not be one.
@@ -90,8 +94,13 @@ def measure(request: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFil
     return data
 
 
-def _words(request: SpeedtestRequest, folder: Path) -> list[str]:
-    """Return Flent's command line. folder: where Flent writes the data file."""
+def _command_line(request: SpeedtestRequest, folder: Path) -> list[str]:
+    """Return Flent's command line for a speed test.
+
+    Args:
+        request: settings of the test.
+        folder: folder to which Flent writes the data file.
+    """
     parameters = {"probes": "ping", "ping_host": request.ping_host}
     if request.streams:
         parameters["streams"] = str(request.streams)
@@ -103,12 +112,13 @@ def _words(request: SpeedtestRequest, folder: Path) -> list[str]:
         *(f"--test-parameter={name}={value}" for name, value in parameters.items())]
 
 
-def _run(words: list[str], settings: dict[str, str], dots: bool) -> str:
-    """Run Flent, and return its standard error. A signal kills Flent with its tools.
+def _run_flent(words: list[str], settings: dict[str, str], dots: bool) -> str:
+    """Run Flent, and return its standard error. SIGTERM or SIGHUP raise KeyboardInterrupt here. On
+    any error Flent is killed with its tools.
 
     Args:
         words: the command line.
-        settings: environment variables to add.
+        settings: environment variables to add to those of this process.
         dots: print a dot per second to standard error.
     """
     variables = {**os.environ, **settings}
@@ -118,7 +128,7 @@ def _run(words: list[str], settings: dict[str, str], dots: bool) -> str:
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=output,
             env=variables, start_new_session=True)
         # A killed test must not go on loading the line.
-        before = {number: signal.signal(number, _interrupt)
+        before = {number: signal.signal(number, _raise_interrupt)
                   for number in (signal.SIGTERM, signal.SIGHUP)}
         try:
             while True:
@@ -129,7 +139,7 @@ def _run(words: list[str], settings: dict[str, str], dots: bool) -> str:
                     if dots:
                         print(".", end="", file=sys.stderr, flush=True)
         finally:
-            _stop(flent)
+            _kill_if_running(flent)
             for number, handler in before.items():
                 signal.signal(number, handler)
             if dots:
@@ -138,13 +148,13 @@ def _run(words: list[str], settings: dict[str, str], dots: bool) -> str:
         return output.read()
 
 
-def _interrupt(number: int, frame: object) -> None:
+def _raise_interrupt(number: int, frame: object) -> None:
     """Signal handler: raise KeyboardInterrupt."""
     raise KeyboardInterrupt
 
 
-def _stop(flent: subprocess.Popen[bytes]) -> None:
-    """Kill Flent with all its tools, which are in its session, if it is still running."""
+def _kill_if_running(flent: subprocess.Popen[bytes]) -> None:
+    """Kill Flent, if it is still running, with all its tools, which are in its process group."""
     if flent.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(flent.pid, signal.SIGKILL)
@@ -160,8 +170,8 @@ def check_tools() -> None:
 
 
 def check_server(host: str, ip_version: int) -> None:
-    """Check that a netperf server answers. Raises ConfigError if the name has no address of that IP
-    version, TestbedError if no connection can be made."""
+    """Connect to a netperf server as a check. Raises ConfigError if the name has no address of that
+    IP version, TestbedError if no connection can be made."""
     address = _address(host, ip_version, "-H")
     try:
         socket.create_connection((address, defaults.NETPERF_PORT), CONNECT_LIMIT_S).close()
@@ -173,8 +183,8 @@ def check_server(host: str, ip_version: int) -> None:
 
 
 def check_ping(host: str, ip_version: int) -> None:
-    """Check that a host answers pings. Raises ConfigError if the name has no address of that IP
-    version, TestbedError if none of 4 pings is answered."""
+    """Ping a host as a check. Raises ConfigError if the name has no address of that IP version,
+    TestbedError if none of 4 pings is answered or the ping program fails."""
     address = _address(host, ip_version, "-p")
     try:
         if find_program("fping"):
@@ -191,8 +201,15 @@ def check_ping(host: str, ip_version: int) -> None:
 
 
 def _address(host: str, ip_version: int, option: str) -> str:
-    """Return an address of a host. option: the command-line option that named it, for the message.
-    Raises ConfigError if it has no address of that IP version."""
+    """Return the first address of a host, as text.
+
+    Args:
+        host: name or address.
+        ip_version: 4 or 6.
+        option: command-line option that named the host, for the message.
+
+    Raises ConfigError if the host has no address of that IP version.
+    """
     try:
         addresses = socket.getaddrinfo(host, None, _FAMILIES[ip_version], socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError) as error:

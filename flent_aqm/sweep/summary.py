@@ -47,20 +47,23 @@ NARROW = 100
 
 
 def parse_group_by(value: object) -> tuple[str, ...]:
-    """Parse the batch key `summary_by`: names of settings, separated by commas. Return an empty
-    tuple for an empty value, which groups runs by all settings in which they differ. Raises
-    ConfigError if a name is unknown."""
+    """Parse the batch key `summary_by`: names of settings, separated by commas. Return the
+    settings' own names instead of short ones and of Flent's.
+
+    An empty tuple, for None or an empty value, groups runs by all settings in which they differ.
+    Raises ConfigError if a name is unknown.
+    """
     names = parse_keys("" if value is None else str(value))
     valid = ("test", *KEYS, "rate_mbps", SHAPER_RATE)
     for name in names:
-        name = _OLD_NAMES.get(name, name)
+        name = _NAME_OF_FLENTS_KEY.get(name, name)
         if name not in valid and not name.startswith(QUEUE_PREFIXES):
             raise ConfigError(f"summary_by: unknown key {name!r}; known: {', '.join(valid)}")
-    return tuple(_OLD_NAMES.get(name, name) for name in names)
+    return tuple(_NAME_OF_FLENTS_KEY.get(name, name) for name in names)
 
 
 # Flent's name of a batch key -> this package's name of the setting.
-_OLD_NAMES = {"test_name": "test"}
+_NAME_OF_FLENTS_KEY = {"test_name": "test"}
 
 
 def show(
@@ -76,9 +79,9 @@ def show(
     Args:
         console: where to print.
         cells: all cells of the sweep.
-        scored: data file -> scores. Scores of files from before a resumed sweep are computed from
+        scored: scores by data file. Scores of files from before a resumed sweep are computed from
             the files.
-        failures: data file -> cause of the run's failure.
+        failures: cause of a run's failure, by data file.
         group_by: settings that define a line. If empty, all settings in which runs differ, so that
             the runs of a line are repetitions of each other.
     """
@@ -86,75 +89,81 @@ def show(
     differing = factors(settings)
     keys = list(group_by)
     if not keys:
-        keys = [name for name in USUAL if name in settings[0] and not _same(name, settings)]
+        keys = [name for name in USUAL if name in settings[0] and not _is_shared(name, settings)]
         keys += [name for name in differing if name not in (*keys, AQM)]
         keys += [AQM] if any(AQM in one for one in settings) else []
     failed = bool(failures)
-    ways = [way for way, (_, field) in COLUMNS.items()
-            if any(_is_available(getattr(_scores(cell, scored), field)) for cell in cells
-                   if cell.data_file.exists())]
+    directions = [direction for direction, (_, field) in COLUMNS.items()
+                  if any(_is_available(getattr(_scores(cell, scored), field)) for cell in cells
+                         if cell.data_file.exists())]
     groups = grouped(zip(settings, cells, strict=True), keys)
 
-    def table(own: bool, totals: bool) -> Table:
-        """Return the table.
+    def make_table(with_own_rtt: bool, totals: bool) -> Table:
+        """Return the table with a row for each line.
 
-        own: with a column for the round trips of the flows' own packets.
-        totals: with the throughput of all flows, if the test shares the line with cross traffic.
+        Args:
+            with_own_rtt: add a column for the RTTs of the flows' own packets.
+            totals: add the throughput of all flows, if the test shares the line with cross traffic.
         """
-        made = Table(box=None, pad_edge=False, header_style="bold",
-                     collapse_padding=console.width < NARROW)
+        table = Table(box=None, pad_edge=False, header_style="bold",
+                      collapse_padding=console.width < NARROW)
         for key in keys:
-            made.add_column("\n" + heading(key), no_wrap=True,
-                            justify="right" if key == "rate_mbps" else "left")
+            table.add_column("\n" + heading(key), no_wrap=True,
+                             justify="right" if key == "rate_mbps" else "left")
         headings = ["\nruns", *(["\nfailed"] if failed else []),
-                    *(f"{'Mbit/s' if number == 0 else ''}\n{COLUMNS[way][0]}"
-                      for number, way in enumerate(ways)), "RTT under\nmedian", "load, ms\np99",
-                    *(["flow's\nmedian"] if own else [])]
+                    *(f"{'Mbit/s' if number == 0 else ''}\n{COLUMNS[direction][0]}"
+                      for number, direction in enumerate(directions)),
+                    "RTT under\nmedian", "load, ms\np99",
+                    *(["flow's\nmedian"] if with_own_rtt else [])]
         for title in headings:
-            made.add_column(title, justify="right", no_wrap=True)
+            table.add_column(title, justify="right", no_wrap=True)
         for values, members in groups.items():
             done = [_scores(cell, scored) for cell in members if cell.data_file.exists()]
             lost = sum(cell.data_file in failures for cell in members)
-            made.add_row(
+            table.add_row(
                 *map(shown, values), str(len(done)),
                 *([f"[red]{lost}[/]" if lost else "0"] if failed else []),
-                *(_mbps(done, COLUMNS[way][1], totals) for way in ways),
-                _middle([one.latency_median_ms for one in done]),
-                _middle([one.latency_p99_ms for one in done]),
-                *([_middle([one.flow_rtt_ms for one in done])] if own else []))
-        return made
+                *(_throughput_text(done, COLUMNS[direction][1], totals)
+                  for direction in directions),
+                _median_text([run_scores.latency_median_ms for run_scores in done]),
+                _median_text([run_scores.latency_p99_ms for run_scores in done]),
+                *([_median_text([run_scores.flow_rtt_ms for run_scores in done])]
+                  if with_own_rtt else []))
+        return table
 
-    own = any(_is_available(_scores(cell, scored).flow_rtt_ms) for cell in cells
-              if cell.data_file.exists())
+    with_own_rtt = any(_is_available(_scores(cell, scored).flow_rtt_ms) for cell in cells
+                       if cell.data_file.exists())
     # If the table is too wide, the last column is left out first, then the totals.
-    shown_table, totals = table(own, True), True
+    shown_table, totals = make_table(with_own_rtt, True), True
     for parts in ((False, True), (False, False)):
         if console.measure(shown_table, options=console.options.update(width=10_000)
                            ).maximum <= console.width:
             break
-        shown_table, totals = table(*parts), parts[1]
+        shown_table, totals = make_table(*parts), parts[1]
     console.print(shown_table)
-    _say_what_lines_are(console, settings, keys, groups)
-    _say_of_throughput(console, [_scores(cell, scored) for cell in cells
-                                 if cell.data_file.exists()], groups, scored, totals)
-    _advise(console, groups)
-    _say_failures(console, failures)
-    _say_how_to_open(console, cells)
+    _print_line_notes(console, settings, keys, groups)
+    _print_throughput_notes(console, [_scores(cell, scored) for cell in cells
+                                      if cell.data_file.exists()], groups, scored, totals)
+    _print_advice(console, groups)
+    _print_failures(console, failures)
+    _print_open_commands(console, cells)
 
 
-def _say_what_lines_are(
+def _print_line_notes(
     console: Console, settings: Sequence[Mapping[str, Setting]], keys: Sequence[str],
     groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
 ) -> None:
-    """Print the settings that all runs share, and how the runs of a line were summarised.
+    """Print below the table: the settings of USUAL that all runs share, the settings that differ
+    along with those of the lines, and that values are medians over the runs of a line, with the
+    settings that were pooled.
 
     Args:
-        settings: of each cell.
+        settings: settings of each cell.
         keys: settings that define a line.
         groups: values of `keys` -> cells of the line.
     """
     same = [setting_text(name, settings[0][name]) for name in USUAL
-            if name not in keys and name in settings[0] and _same(name, settings)]
+            if name not in keys and name in settings[0] and _is_shared(name, settings)]
     if same:
         console.print(f"All runs: {', '.join(same)}.", markup=False, highlight=False,
                       soft_wrap=True)
@@ -170,50 +179,58 @@ def _say_what_lines_are(
         console.print("Medians over the runs of each line.", highlight=False)
 
 
-def _say_of_throughput(console: Console, done: Sequence[Scores],
-                       groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
-                       scored: Mapping[Path, Scores], totals: bool) -> None:
-    """Print notes on the throughput: what "430 of 860" means, or that totals are left out, and
-    lines whose runs fall into two groups.
+def _print_throughput_notes(console: Console, done: Sequence[Scores],
+                            groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
+                            scored: Mapping[Path, Scores], totals: bool) -> None:
+    """Print notes on the throughput: with cross traffic, whether it is a share of the total that
+    the table shows, and each line whose runs fall into two groups.
 
     Args:
         done: scores of finished runs.
         groups: values of the settings that define a line -> cells of the line.
-        scored: data file -> scores.
-        totals: the table shows the throughput of all flows.
+        scored: scores by data file.
+        totals: True if the table shows the throughput of all flows.
     """
-    if any(_is_available(one.total_download_mbps) or _is_available(one.total_upload_mbps)
-           for one in done):
+    if any(_is_available(total) for run_scores in done
+           for total in (run_scores.total_download_mbps, run_scores.total_upload_mbps)):
         of = ("what all flows together carried" if totals
               else "the line, and not a cost of the queue")
         console.print(f"With cross traffic, throughput is the test's share of {of}.",
                       highlight=False, soft_wrap=True)
     for values, members in groups.items():
         runs = [_scores(cell, scored) for cell in members if cell.data_file.exists()]
-        for way, (title, name) in COLUMNS.items():
-            numbers = [value for one in runs
-                       if not isinstance(value := getattr(one, name), Unavailable)]
+        for direction, (title, name) in COLUMNS.items():
+            numbers = [value for run_scores in runs
+                       if not isinstance(value := getattr(run_scores, name), Unavailable)]
             if found := two_groups(numbers):
                 low, high = ([digits(float(median(group))), counted(len(group), "run")]
                              for group in found)
                 console.print(f"Runs of {' '.join(map(shown, values))} fall into two groups in "
-                              f"{way}: {' in '.join(low)}, {' in '.join(high)}, Mbit/s {title}.",
+                              f"{direction}: {' in '.join(low)}, {' in '.join(high)}, "
+                              f"Mbit/s {title}.",
                               markup=False, highlight=False, soft_wrap=True)
 
 
-def _mbps(done: Sequence[Scores], name: str, totals: bool) -> str:
-    """Return the median throughput over runs as text. With totals and cross traffic, "430 of 860",
-    of which the second is the throughput of all flows.
+def _throughput_text(done: Sequence[Scores], name: str, totals: bool) -> str:
+    """Return the median throughput over runs in Mbit/s as text. With cross traffic "430 of 860", of
+    which the second number is the throughput of all flows, unless `totals` is false.
 
-    name: the field of Scores.
+    Args:
+        done: scores of the runs.
+        name: field of Scores: download_mbps or upload_mbps.
+        totals: whether to show the throughput of all flows.
     """
-    own = _middle([getattr(one, name) for one in done])
-    total = middle([getattr(one, f"total_{name}") for one in done])
+    own = _median_text([getattr(run_scores, name) for run_scores in done])
+    total = middle([getattr(run_scores, f"total_{name}") for run_scores in done])
     return own if isinstance(total, Unavailable) or not totals else f"{own} of {digits(total)}"
 
 
-def _advise(console: Console, groups: Mapping[tuple[Setting, ...], Sequence[Cell]]) -> None:
-    """Print advice on the line, if all runs had a modem, as a home has."""
+def _print_advice(console: Console, groups: Mapping[tuple[Setting, ...], Sequence[Cell]]) -> None:
+    """Print advice on the home's line, if there is any and if all runs had a modem, as a home has.
+
+    Args:
+        groups: values of the settings that define a line -> cells of the line.
+    """
     if not all(cell.scenario.path.modem_mbps("up") for cells in groups.values() for cell in cells):
         return
     configurations = []
@@ -228,21 +245,25 @@ def _advise(console: Console, groups: Mapping[tuple[Setting, ...], Sequence[Cell
 
 
 def _measured(path: Path) -> Measured | None:
-    """Return a run's measurements for advice, None if its file can't be read."""
+    """Return a run's measurements for advice, None if its data file can't be read."""
     try:
         return measured(load_run(path))
     except BadResult:
         return None
 
 
-def _same(name: str, settings: Sequence[Mapping[str, Setting]]) -> bool:
-    """Return whether all runs have the same value of a setting."""
-    return len({one.get(name) for one in settings}) == 1
+def _is_shared(name: str, settings: Sequence[Mapping[str, Setting]]) -> bool:
+    """Return whether all runs have the same value of the setting `name`, or all lack it."""
+    return len({run_settings.get(name) for run_settings in settings}) == 1
 
 
-def _say_failures(console: Console, failures: Mapping[Path, str]) -> None:
+def _print_failures(console: Console, failures: Mapping[Path, str]) -> None:
     """Print a line for each cause, the most frequent first. Causes that differ only in numbers,
-    such as ports and processes, count as the same."""
+    such as ports and processes, count as the same.
+
+    Args:
+        failures: cause of a run's failure, by data file.
+    """
     alike: dict[str, list[Path]] = {}
     for path, cause in failures.items():
         alike.setdefault(re.sub("[0-9]+", "#", cause), []).append(path)
@@ -252,9 +273,9 @@ def _say_failures(console: Console, failures: Mapping[Path, str]) -> None:
                       f"{escape(failures[paths[0]])}", soft_wrap=True)
 
 
-def _say_how_to_open(console: Console, cells: Sequence[Cell]) -> None:
-    """Print a command that opens all data files, and one that opens those of one AQM as an
-    example."""
+def _print_open_commands(console: Console, cells: Sequence[Cell]) -> None:
+    """Print a command that opens all data files, and if there are several queues, a command that
+    opens the files of one queue as an example. Nothing is printed if there is no data file."""
     there = [cell for cell in cells if cell.data_file.exists()]
     if not there:
         return
@@ -268,8 +289,8 @@ def _say_how_to_open(console: Console, cells: Sequence[Cell]) -> None:
 
 
 def _scores(cell: Cell, scored: Mapping[Path, Scores]) -> Scores:
-    """Return a cell's scores, from its data file if necessary. All values are unavailable if the
-    file is damaged."""
+    """Return a cell's scores, computed from its data file if `scored` has none. All values are
+    Unavailable if the file is damaged."""
     if cell.data_file in scored:
         return scored[cell.data_file]
     try:
@@ -279,8 +300,8 @@ def _scores(cell: Cell, scored: Mapping[Path, Scores]) -> Scores:
         return Scores(nothing, nothing, nothing, nothing, nothing)
 
 
-def _middle(values: Sequence[Value]) -> str:
-    """Return the median over runs as text: "-" if unavailable, LOST if too many probes were
+def _median_text(values: Sequence[Value]) -> str:
+    """Return the median over runs as text: "-" if it is unavailable, LOST if too many probes were
     lost."""
     value = middle(values)
     if isinstance(value, Unavailable):
@@ -289,5 +310,5 @@ def _middle(values: Sequence[Value]) -> str:
 
 
 def _is_available(value: Value) -> bool:
-    """Return whether a score has a value."""
+    """Return whether a score has a value, which it lacks if it is Unavailable."""
     return not isinstance(value, Unavailable)

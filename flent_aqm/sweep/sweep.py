@@ -36,8 +36,9 @@ OF_A_KERNEL = "the kernel "
 MOST_EQUAL_FAULTS = 3
 
 
-def _place_of(cell: Cell) -> tuple[str, str]:
-    """Return testbed and kernel of a cell. Runs with the same pair share their SweepFacts."""
+def _testbed_and_kernel(cell: Cell) -> tuple[str, str]:
+    """Return the names of a cell's testbed and kernel. Runs with the same pair share their
+    SweepFacts."""
     return cell.scenario.lab.testbed, cell.scenario.lab.kernel
 
 
@@ -47,22 +48,30 @@ class _GivenUp(AqmError):
 
 
 class Stopped(BaseException):
-    """Raised by Sweep.submit() if no more cells are started. All running ones have ended."""
+    """Raised by Sweep.submit() if no more cells are started, after ^C or a full disk. All running
+    cells have ended."""
 
 
 class Sweep:
     """A sweep of runs, from plan to report.
 
-    The bridge makes one for each Flent process. It does nothing unless runs are planned. Call
+    The bridge makes a Sweep for each Flent process. It does nothing unless runs are planned. Call
     plan() for every run, then start(), then submit() for each cell in any order, drain(), and
-    report() at the end. As a context manager it ends runs that are still on.
+    report() at the end. As a context manager it ends runs that are still on, and cleans up the
+    testbeds.
 
-    resumes: the command makes the missing runs when it is called again, without --batch-resume.
+    Args:
+        resumes: True if the command makes the missing runs when it is called again, without
+            --batch-resume.
+
+    Attributes:
+        batch_files: SHA-256 of each batch file that was read, by its path.
+        planned: cells by data file.
+        failed: each cell whose run failed, with the cause.
     """
 
     def __init__(self, *, resumes: bool = False) -> None:
         self._resumes = resumes
-        # Path of each batch file that was read -> SHA-256.
         self.batch_files: dict[str, str] = {}
         self.planned: dict[Path, Cell] = {}
         self.failed: list[tuple[Cell, str]] = []
@@ -82,7 +91,7 @@ class Sweep:
         self._progress: SweepProgress | None = None
         self._status: dict[Path, status.Status] = {}
         self._lock = threading.Lock()
-        self._interrupts = Interrupts(self._interrupted)
+        self._interrupts = Interrupts(self._stop_after_interrupt)
         self._was_interrupted = False
         self._storage_fault = ""
 
@@ -106,10 +115,15 @@ class Sweep:
         if self._progress:
             self._progress.__exit__(kind, value, trace)
         if self._pool and kind is KeyboardInterrupt:
-            self._say_interrupted()
+            self._print_interrupted()
 
     def plan(self, cell: Cell, section: Mapping[str, object]) -> None:
-        """Add a run to the sweep. section: keys and values of its batch section.
+        """Add a run to the sweep. Keys of the sweep (`jobs`, `scheduler`, `summary_by`) are taken
+        from the last run that is planned.
+
+        Args:
+            cell: the run.
+            section: keys and values of the run's batch section.
 
         Raises ConfigError if a key of the sweep is wrong, or if another run has the same data file.
         """
@@ -127,17 +141,25 @@ class Sweep:
         other = self.planned.setdefault(cell.data_file, cell)
         if (other.test_name, other.scenario) != (cell.test_name, cell.scenario):
             raise ConfigError(f"two different runs would be written to {cell.data_file.name}; add "
-                              f"what differs to filename_extra: {_what_differs(cell, other)}")
+                              f"what differs to filename_extra: {_differing_keys(cell, other)}")
 
     def testbeds_elsewhere(self) -> list[str]:
-        """Return the addresses of the planned runs' testbeds that are other machines."""
+        """Return the sorted addresses (ssh://…) of the planned runs' testbeds that are other
+        machines."""
         return sorted({cell.scenario.lab.testbed for cell in self.planned.values()
                        if cell.scenario.behind_ssh})
 
     def start(self, *, resume: bool = False) -> None:
-        """Check the needs of all runs, and prepare the testbeds and worker threads.
+        """Check the needs of all runs, prepare the testbeds and worker threads, and handle signals
+        from now on. Does nothing without planned runs, or if it was called before.
 
-        resume: keep complete data files of planned runs. Raises an AqmError before anything runs.
+        Files abandoned by earlier sweeps are removed. The sweep's status is written to each results
+        folder.
+
+        Args:
+            resume: keep complete data files of planned runs, and rename damaged ones.
+
+        Raises an AqmError before anything runs.
         """
         if self._pool or not self.planned:
             return
@@ -167,7 +189,7 @@ class Sweep:
         for testbed in self._testbeds.values():
             testbed.prepare()
         facts = {(name, kernel): SweepFacts(self._testbeds[name].facts(kernel), tools)
-                 for name, kernel in map(_place_of, cells)}
+                 for name, kernel in map(_testbed_and_kernel, cells)}
         if self._elsewhere:
             (one,) = facts.values()
             self._elsewhere.start(one, self._progress.say_fact)
@@ -177,7 +199,7 @@ class Sweep:
                 keep_to_core=False, started=self._progress.started, ended=self._ended)
         else:
             self._pool = Pool(
-                lambda cell: self._run_unless_given_up(cell, facts[_place_of(cell)]),
+                lambda cell: self._run_unless_given_up(cell, facts[_testbed_and_kernel(cell)]),
                 jobs, keep_to_core=not self._real_time, started=self._progress.started,
                 ended=self._ended)
         self._progress.__enter__()
@@ -185,7 +207,8 @@ class Sweep:
         self._interrupts.__enter__()
 
     def submit(self, cell: Cell) -> None:
-        """Run a cell as soon as a worker is free, and wait until then. Raises Stopped."""
+        """Wait until a worker is free, and let it run the cell. Raises Stopped if no more cells are
+        started."""
         assert self._pool is not None, "start() comes first"
         if not self._pool.submit(cell):
             self._pool.drain()
@@ -197,16 +220,16 @@ class Sweep:
             self._pool.drain()
 
     def take_count(self) -> int:
-        """Return the number of runs that have succeeded since the last call."""
+        """Return the number of runs that have succeeded since the previous call."""
         new = len(self._done) - self._counted
         self._counted += new
         return new
 
     def report(self) -> None:
-        """Print the table and totals.
+        """Print the table and totals. Does nothing if the sweep was not started.
 
-        Raises KeyboardInterrupt after an interrupt, and AqmError if runs have failed, data files
-        have disappeared, or cleaning up has failed. Does nothing if the sweep was not started.
+        Raises KeyboardInterrupt after an interrupt, StorageError if the disk was full, and AqmError
+        if runs have failed, data files have disappeared, or cleaning up has failed.
         """
         if not self._progress:
             return
@@ -217,9 +240,9 @@ class Sweep:
         self._progress.say_total()
         left = [cell for path, cell in self.planned.items() if not path.exists()]
         if self._was_interrupted and left:
-            self._say_interrupted()
+            self._print_interrupted()
             raise KeyboardInterrupt
-        again = f"run them again with {self._command(left)}" if left else ""
+        again = f"run them again with {self._resume_command(left)}" if left else ""
         if self._storage_fault:
             raise StorageError(f"{self._storage_fault}; {len(left)} of "
                                f"{counted(len(self.planned), 'run')} left: make room, then {again}")
@@ -239,13 +262,13 @@ class Sweep:
 
     @property
     def _real_time(self) -> bool:
-        """Whether a testbed of the sweep runs in real time."""
+        """True if a testbed of the sweep runs in real time."""
         return any(testbed.real_time for testbed in self._testbeds.values())
 
     def _clean_up(self) -> list[str]:
-        """Clean up all testbeds, even if one of them fails.
+        """Clean up all testbeds, even if one of them fails, and return the errors, one line each.
 
-        Returns the errors. They are printed at once, too, because report() may not be called.
+        The errors are printed at once, too, because report() may not be called.
         """
         faults = []
         for testbed in self._testbeds.values():
@@ -266,8 +289,8 @@ class Sweep:
         return run_cell(cell, self._testbeds[cell.scenario.lab.testbed], facts)
 
     def _ended(self, cell: Cell, result: FinishedRun | Exception) -> None:
-        """Record a run's result, and show it. A full disk stops the sweep. Called in a worker's
-        thread."""
+        """Record a run's result, and show it. A failed run is written to the folder's status. A
+        full disk stops the sweep. Called in a worker's thread."""
         if isinstance(result, _GivenUp):
             self._skip(cell, str(result))
             return
@@ -289,8 +312,12 @@ class Sweep:
             self._progress.ended(cell, result)
 
     def _give_up_if_same(self, cell: Cell, cause: str) -> None:
-        """Count the faults of a kernel. After MOST_EQUAL_FAULTS runs with the same fault, make no
-        more runs of it. cause: the failed run's error."""
+        """Count a failed run that is a fault of its kernel. After MOST_EQUAL_FAULTS runs with the
+        same fault, make no more runs of this kernel.
+
+        Args:
+            cause: the run's error. Causes that don't begin with OF_A_KERNEL are not counted.
+        """
         kernel = cell.scenario.lab.kernel
         if not cause.startswith(OF_A_KERNEL) or kernel in self._given_up:
             return
@@ -304,7 +331,11 @@ class Sweep:
                                          f"{cause}; no more runs of this kernel are made")
 
     def _skip(self, cell: Cell, cause: str) -> None:
-        """Record a run that is not made. cause: the fault of its kernel's earlier runs."""
+        """Record, also in the folder's status, a run that is not made.
+
+        Args:
+            cause: the fault of its kernel's earlier runs.
+        """
         with self._lock:
             self._skipped.append(cell)
             folder_status = self._status[cell.folder].with_failed(
@@ -313,8 +344,8 @@ class Sweep:
             status.write(cell.folder, folder_status)
 
     def _begin_status(self, cells: Sequence[Cell]) -> None:
-        """Write sweep.json to each results folder, from which the report and watchers read the
-        progress."""
+        """Write the sweep's status (sweep.json) to each results folder. The report and watchers
+        read the progress from it."""
         command = [os.path.basename(sys.argv[0]), *sys.argv[1:]]
         for folder in {cell.folder for cell in cells}:
             here = [cell for cell in cells if cell.folder == folder]
@@ -328,31 +359,37 @@ class Sweep:
                 batches=tuple(batches) if self.batch_files else ())
             status.write(folder, self._status[folder])
 
-    def _interrupted(self) -> None:
-        """Start no more cells after the first ^C."""
+    def _stop_after_interrupt(self) -> None:
+        """Start no more cells, and tell the user. Called by the signal handler at the first ^C."""
         assert self._pool is not None
         assert self._progress is not None
         self._was_interrupted = True
         self._pool.take_no_more()
         self._progress.say_stopping()
 
-    def _say_interrupted(self) -> None:
+    def _print_interrupted(self) -> None:
         """Print how many runs are done, and the command that makes the others."""
         assert self._progress is not None
         left = len(self.planned) - len(self._done)
         self._progress.console.print(
             f"Interrupted: {counted(len(self._done), 'run')} done, {left} left; go on with "
-            f"{self._command(self.planned.values())}", soft_wrap=True, markup=False)
+            f"{self._resume_command(self.planned.values())}", soft_wrap=True, markup=False)
 
-    def _command(self, left: Iterable[Cell]) -> str:
-        """Return the command that makes the cells that are left."""
+    def _resume_command(self, left: Iterable[Cell]) -> str:
+        """Return words that name the command to make the remaining runs: "the same command", with
+        --batch-resume FOLDER unless the command resumes by itself.
+
+        Args:
+            left: cells of the remaining runs.
+        """
         return "the same command" if self._resumes else (
             f"the same command and --batch-resume {min(str(cell.folder) for cell in left)}")
 
 
-def _what_differs(cell: Cell, other: Cell) -> str:
+def _differing_keys(cell: Cell, other: Cell) -> str:
     """Return the batch keys in which two runs differ, in the form that filename_extra takes:
-    "${aqm}"."""
+    "${aqm}, ${rate_up_mbps}". "${test_name}" alone if the tests differ, "${seed}" if nothing else
+    does."""
     if cell.test_name != other.test_name:
         return "${test_name}"
     settings, others = cell.scenario.as_dict(), other.scenario.as_dict()

@@ -24,36 +24,48 @@ _WEIGHT_OF_ALL = 1.0
 
 
 @dataclass
-class _Seen:
-    """Sums of the guessed and of the real durations of runs that have ended."""
+class _Durations:
+    """Sums of the guessed and of the real durations of runs that have ended.
 
-    # Sum of the guesses, in units of _guess().
+    Attributes:
+        guessed: sum of the guesses, in the unit of _guess().
+        took_s: sum of the real durations in s.
+    """
+
     guessed: float = 0.0
-    # Sum of the real durations.
     took_s: float = 0.0
 
 
 class TimeLeft:
     """Estimates the time left of a sweep. All times are seconds on the same clock, such as
-    time.monotonic()."""
+    time.monotonic().
+
+    Args:
+        cells: the runs that will be made.
+        now_s: time at which the sweep begins.
+    """
 
     def __init__(self, cells: Iterable[Cell], now_s: float) -> None:
         self._began_s = now_s
         self._waiting: dict[str, Cell] = {cell.name: cell for cell in cells}
         self._running: dict[str, tuple[Cell, float]] = {}
-        self._all = _Seen()
-        self._kinds: dict[Hashable, _Seen] = defaultdict(_Seen)
+        self._all = _Durations()
+        self._kinds: dict[Hashable, _Durations] = defaultdict(_Durations)
         self._busy_s = 0.0
         self._ended = 0
 
     def started(self, cell: Cell, now_s: float) -> None:
-        """Record that a run has started."""
+        """Record that a run has started at `now_s`."""
         self._waiting.pop(cell.name, None)
         self._running[cell.name] = cell, now_s
 
     def ended(self, cell: Cell, now_s: float, *, learn: bool) -> None:
-        """Record that a run has ended. learn: use its duration for the estimate, which is wrong for
-        a failed run."""
+        """Record that a run has ended at `now_s`.
+
+        Args:
+            learn: use the run's duration for the estimate. False for a failed run, whose duration
+                would mislead.
+        """
         self._waiting.pop(cell.name, None)
         _, started_s = self._running.pop(cell.name, (cell, now_s))
         took_s = now_s - started_s
@@ -65,60 +77,70 @@ class TimeLeft:
                 seen.took_s += took_s
 
     def left_s(self, now_s: float) -> float | None:
-        """Return the estimated time until the end in s, None before any run has ended
+        """Return the estimated time in s until all runs have ended. None before any run has ended
         successfully."""
         if not self._all.guessed:
             return None
         ages_s = [(cell, now_s - started_s) for cell, started_s in self._running.values()]
         busy_s = self._busy_s + sum(age_s for _, age_s in ages_s)
         side_by_side = max(busy_s / max(now_s - self._began_s, 1e-9), 0.1)
-        factors = self._factors(ages_s)
+        factors = self._factors_with_running(ages_s)
         work_s = sum(_expected_s(cell, factors) for cell in self._waiting.values())
         rests_s = [max(_expected_s(cell, factors) - age_s, 0.0) for cell, age_s in ages_s]
         return max((work_s + sum(rests_s)) / side_by_side, max(rests_s, default=0.0))
 
-    def _factors(self, ages_s: Sequence[tuple[Cell, float]]) -> dict[Hashable, float]:
-        """Return the seconds per unit of a guess, by kind, and for all kinds under None.
+    def _factors_with_running(self, ages_s: Sequence[tuple[Cell, float]]) -> dict[Hashable, float]:
+        """Return the expected seconds per unit of _guess() for each kind of run, and for all kinds
+        together under the key None.
 
         Runs that have been on for longer than expected count with their present duration, because
         among runs side by side the short ones end first.
 
-        ages_s: running cells, each with the seconds since its start.
+        Args:
+            ages_s: running cells, each with the seconds since its start.
         """
-        factors = self._factors_of({None: self._all, **self._kinds})
+        factors = self._factors_from_sums({None: self._all, **self._kinds})
         seen = {None: replace(self._all),
-                **{kind: replace(one) for kind, one in self._kinds.items()}}
+                **{kind: replace(durations) for kind, durations in self._kinds.items()}}
         for cell, age_s in ages_s:
             if age_s > _expected_s(cell, factors):
-                for one in (seen[None], seen.setdefault(_kind(cell), _Seen())):
-                    one.guessed += _guess(cell)
-                    one.took_s += age_s
-        return self._factors_of(seen)
+                for durations in (seen[None], seen.setdefault(_kind(cell), _Durations())):
+                    durations.guessed += _guess(cell)
+                    durations.took_s += age_s
+        return self._factors_from_sums(seen)
 
-    def _factors_of(self, seen: Mapping[Hashable, _Seen]) -> dict[Hashable, float]:
-        """Compute the seconds per unit of a guess from sums, by kind, and for all kinds under
-        None."""
+    def _factors_from_sums(self, seen: Mapping[Hashable, _Durations]) -> dict[Hashable, float]:
+        """Compute the expected seconds per unit of _guess() for each kind of run, and for all kinds
+        together under the key None.
+
+        Args:
+            seen: guessed and real durations, by the same keys.
+        """
         of_all = seen[None].took_s / seen[None].guessed
         weight = _WEIGHT_OF_ALL * self._all.guessed / self._ended
         return {None: of_all, **{
-            kind: (one.took_s + weight * of_all) / (one.guessed + weight)
-            for kind, one in seen.items() if kind is not None}}
+            kind: (durations.took_s + weight * of_all) / (durations.guessed + weight)
+            for kind, durations in seen.items() if kind is not None}}
 
 
 def _expected_s(cell: Cell, factors: Mapping[Hashable, float]) -> float:
-    """Return the expected duration of a run in s."""
+    """Return the expected duration of a run in s.
+
+    Args:
+        factors: seconds per unit of _guess(), by kind. None is the key for kinds without a factor.
+    """
     return _guess(cell) * factors.get(_kind(cell), factors[None])
 
 
 def _kind(cell: Cell) -> Hashable:
-    """Return the kind of a run: test and cross traffic. Runs of a kind take a similar multiple of
-    their guess."""
+    """Return the kind of a run, a hashable pair of test and cross traffic. Runs of a kind take a
+    similar multiple of their guess."""
     return cell.test_name, cell.scenario.hosts.cross_traffic
 
 
 def _guess(cell: Cell) -> float:
-    """Return a guess of how long a run takes compared with others, from its length, rate and cross
-    traffic."""
+    """Return a guess of a run's duration from its length, rate and cross traffic. Only ratios of
+    guesses have a meaning."""
     scenario = cell.scenario
     rate_mbps = max(scenario.router.rate_up_mbps, scenario.router.rate_down_mbps)
     return (cell.length_s * (_CROSS_FACTOR if scenario.hosts.cross_traffic else 1.0)

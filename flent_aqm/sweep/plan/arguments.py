@@ -34,8 +34,8 @@ _MODEL = re.compile(r"(?:^|(?<=;))\s*((?:router|client|server)_model)\s*=([^;]*)
 
 
 def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[str, str]:
-    """Parse the text of --batch-override as Flent does, but for two keys: the value of
-    test_parameters is all text after it, and a model may have = in it.
+    """Parse the text of --batch-override as Flent does, except for two kinds of keys: the value of
+    test_parameters is all text after it, and a model may have = in it. Return the values by key.
 
     Args:
         stock: Flent's parser, which splits at each ; and = outside of two pairs of quotes.
@@ -49,7 +49,7 @@ def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[s
 
 
 def _unquoted(value: str) -> str:
-    """Remove pairs of quotes around a value."""
+    """Return a value without the white space and pairs of quotes around it."""
     value = value.strip()
     while len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
         value = value[1:-1]  # Flent itself would need two pairs
@@ -57,7 +57,7 @@ def _unquoted(value: str) -> str:
 
 
 def restore_zeros(overrides: MutableMapping[str, object]) -> None:
-    """Replace False with "0" in overrides of numbers: Flent makes False of 0."""
+    """Replace False with "0" in the overrides of numeric keys, in place: Flent makes False of 0."""
     for key in _NUMBERS:
         if overrides.get(key) is False:
             overrides[key] = "0"
@@ -80,14 +80,14 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
     """
     args = runner.args
     batch = {**batch, **_values_as_arguments(batch, args)}
-    _refuse_unknown(batch, args)
+    _refuse_unknown_arguments(batch, args)
     *lists, repetitions = runner.get_argsets(batch)
     overrides = dict(runner.settings.BATCH_OVERRIDE)
     several = {key: list(dict.fromkeys(values)) for key in ("aqm", "kernel") if len(
         values := [name.strip() for name in str(batch.get(key, "")).split(",")]) > 1}
     for key in several:
         overrides.pop(key, None)
-    lists = [_restrict_one(list(names), args, overrides) for names in lists]
+    lists = [_apply_overrides(list(names), args, overrides) for names in lists]
     for key, values in several.items():
         # The values replace the batch's own list of arguments with this key only.
         lists = [names for names in lists if not names or any(
@@ -99,13 +99,15 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
 
 def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, Any]
                          ) -> dict[str, str]:
-    """Return the `for_KEY` lists that contain values, such as `for_rate_mbps = 20, 100` or
-    `for_shaper = htb, tbf`, with the values replaced by names of arguments.
+    """Return the `for_…` lists of settings, such as `for_rate_mbps = 20, 100` or `for_shaper = htb,
+    tbf`, with each value replaced by the name of an argument that has it. Other keys are left out.
 
     Words that are names of sections stay as they are. A rate may have a unit, and its list may be
     called `for_rate`.
 
-    args: the sections of arguments, to which an argument is added for each value.
+    Args:
+        batch: keys and values of the batch.
+        args: the sections [Arg::NAME], to which an argument is added for each value.
     """
     # Imported late: every command of Flent imports this module, also if numpy is switched off, and
     # parts import numpy.
@@ -131,19 +133,20 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
 
 
 def _rate_mbps(text: str) -> str:
-    """Return a rate such as 20, 2.5mbit or 1gbit as the text of a number of Mbit/s. Return "" for
-    any other text."""
+    """Return a rate such as 20, 2.5mbit or 1gbit as the text of a number of Mbit/s: "20", "2.5",
+    "1000". Return "" for any other text."""
     match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)\s*(?:([kmg])bit)?", text.lower())
     factor = {None: 1, "k": 0.001, "m": 1, "g": 1000}
     return f"{float(match[1]) * factor[match[2]]:g}" if match else ""
 
 
 def _words(value: object) -> list[str]:
-    """Split a list as Flent does, at commas and semicolons."""
+    """Split a list as Flent does, at commas and semicolons. White space and quotes around the
+    words, and empty words, are left out."""
     return [word for part in re.split("[,;]", str(value)) if (word := part.strip("\t\n \"'"))]
 
 
-def _refuse_unknown(batch: Mapping[str, object], args: Collection[str]) -> None:
+def _refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]) -> None:
     """Raise ConfigError if a word of a `for_…` list is not the name of a section [Arg::…]."""
     for key, value in batch.items():
         if not key.startswith("for_"):
@@ -157,30 +160,36 @@ def _refuse_unknown(batch: Mapping[str, object], args: Collection[str]) -> None:
                     f"of sections, such as one [Arg::{word}] with the line {setting} = {word}", key)
 
 
-def _restrict_one(
+def _apply_overrides(
     names: list[str],
     args: MutableMapping[str, Any],
     overrides: Mapping[str, object],
 ) -> list[str]:
     """Return the names of a list whose arguments have the values of the overrides.
 
-    An override applies if all arguments of the list have its key. If none has its value, a new
-    argument with that value is added to `args`.
+    An override applies if all arguments of the list have its key. If no argument has its value, a
+    new argument with that value is added to `args`, and is the only one that is returned.
+
+    Args:
+        names: names of a list's arguments.
+        args: keys and values of all arguments, by name.
+        overrides: values of --batch-override, by key.
     """
     for key, value in overrides.items():
         if not names or not all(key in args[name] for name in names):
             continue
-        wanted = _text(value)
-        matching = [name for name in names if _text(args[name][key]) == wanted]
+        wanted = _normalised(value)
+        matching = [name for name in names if _normalised(args[name][key]) == wanted]
         if not matching:
-            made = f"{key}_{wanted}".lower()
-            args[made] = {**args[names[0]], key: wanted}
-            matching = [made]
+            new_name = f"{key}_{wanted}".lower()
+            args[new_name] = {**args[names[0]], key: wanted}
+            matching = [new_name]
         names = matching
     return names
 
 
-def _text(value: object) -> str:
-    """Return a value as text, with the words for yes and no as "1" and "0"."""
+def _normalised(value: object) -> str:
+    """Return a value as text, with "1" and "0" for yes and no in all their spellings (true, on,
+    …)."""
     text = str(value).strip()
     return _SWITCH.get(text.lower(), text)

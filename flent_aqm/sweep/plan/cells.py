@@ -40,12 +40,14 @@ def make_cell(
 
     Args:
         section: the batch section with all arguments in it, expanded.
-        settings: Flent's, after it took the section's keys.
+        settings: Flent's settings, after they took the section's keys and the test's definition was
+            loaded.
         commands: commands of the section, expanded.
-        folder: where the data file is written.
+        folder: folder in which the data file will be written.
         parser: Flent's argument parser.
 
-    Raises ConfigError.
+    Raises ConfigError if a value is wrong, contains an unknown ${name}, or doesn't fit the test or
+    the testbed.
     """
     where = f"batch {settings.BATCH_NAME}"
     scenario = Scenario.from_settings(section)
@@ -66,8 +68,8 @@ def make_cell(
         folder=folder,
         test_name=settings.NAME,
         scenario=scenario,
-        settings=_settings(settings, parser),
-        commands=_commands(where, commands),
+        settings=_non_default_settings(settings, parser),
+        commands=_cell_commands(where, commands),
         metadata={
             "BATCH_NAME": settings.BATCH_NAME,
             "BATCH_TIME": settings.BATCH_TIME.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),  # as Flent does
@@ -81,9 +83,17 @@ def make_cell(
     )
 
 
-def _commands(where: str, sections: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, str]]:
-    """Return the batch's commands in the form of Cell.commands. The command that sets the router
-    comes first if the batch doesn't name it."""
+def _cell_commands(where: str, sections: Iterable[Mapping[str, Any]]
+                   ) -> dict[str, Mapping[str, str]]:
+    """Return the batch's commands in the form of Cell.commands, by the name of the hook. The
+    command that sets the router comes first, unless it is among the batch's commands.
+
+    Args:
+        where: names the batch in messages.
+        sections: keys and values of each command, in the batch's order.
+
+    Raises ConfigError if a value contains an unknown ${name}.
+    """
     commands: dict[str, Mapping[str, str]] = {}
     for number, command in enumerate(sections, 1):
         # Flent gives a command all keys of its batch section, but not the command's name.
@@ -96,8 +106,9 @@ def _commands(where: str, sections: Iterable[Mapping[str, Any]]) -> dict[str, Ma
     return commands if ROUTER_HOOK in commands else {**ROUTER_COMMAND, **commands}
 
 
-def give_cross_traffic(section: MutableMapping[str, Any]) -> None:
-    """Pass the key cross_traffic as a test parameter, if the test is one of this package."""
+def add_cross_traffic_parameter(section: MutableMapping[str, Any]) -> None:
+    """Put the key cross_traffic into the section's test parameters, if the section has it and the
+    test is one of this package."""
     if "cross_traffic" in section and section["test_name"] in our_tests():
         others = str(section.get("test_parameters", ""))
         section["test_parameters"] = (
@@ -105,8 +116,13 @@ def give_cross_traffic(section: MutableMapping[str, Any]) -> None:
 
 
 def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, Any]) -> None:
-    """Raise ConfigError if the test can't run cross traffic, or if cross_traffic is both a key and
-    a test parameter."""
+    """Raise ConfigError if the test can't run the cross traffic that the scenario requests, or if
+    cross_traffic is both a key and a test parameter.
+
+    Args:
+        where: names the batch in messages.
+        section: the batch section, expanded.
+    """
     if scenario.hosts.cross_traffic and section["test_name"] not in our_tests():
         raise ConfigError(f"{where}: test {section['test_name']} can't run cross traffic; "
                           "leave cross_traffic off")
@@ -116,8 +132,13 @@ def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, A
 
 
 def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
-    """Raise ConfigError for values that the test's definition would refuse only when the run has
-    begun."""
+    """Raise ConfigError for test parameters that the test's definition would refuse only when the
+    run has begun.
+
+    Args:
+        where: names the batch in messages.
+        settings: Flent's settings of the run.
+    """
     def refuse(fault: object) -> None:
         raise ConfigError(f"{where}: test_parameters: {fault}")
 
@@ -130,7 +151,12 @@ def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
 
 def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
     """Raise ConfigError if a test uses a host that the testbed doesn't have. Only testbeds that
-    this package builds are checked."""
+    this package builds (virtual, netns) are checked.
+
+    Args:
+        where: names the batch in messages.
+        settings: Flent's settings of the run.
+    """
     if scenario.lab.testbed not in ("virtual", "netns"):
         return
     try:
@@ -151,7 +177,13 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
 
 def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) -> None:
     """Raise ConfigError if a host of the test is not behind a router of the topology: no servers
-    run elsewhere, and probes that don't pass a router measure nothing."""
+    run elsewhere, and probes that don't pass a router measure nothing. IP addresses are not
+    checked.
+
+    Args:
+        where: names the batch in messages.
+        hosts: names or addresses of the test's hosts.
+    """
     from flent_aqm.spec.topology.topology import parse_topology
 
     topology = scenario.path.topology
@@ -174,7 +206,12 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _settings(settings: Any, parser: Any) -> dict[str, object]:
-    """Return the settings that differ from Flent's defaults."""
+def _non_default_settings(settings: Any, parser: Any) -> dict[str, object]:
+    """Return the settings of SETTINGS that differ from Flent's defaults, by name.
+
+    Args:
+        settings: Flent's settings of the run.
+        parser: Flent's argument parser, which has the defaults.
+    """
     return {key: value for key in SETTINGS
             if (value := getattr(settings, key)) != parser.get_default(key)}

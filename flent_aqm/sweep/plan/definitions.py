@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Loads each test definition once for all runs of a batch that have the same settings.
 
-Computing the duration of each run takes most of the time of planning.
+Otherwise loading the definitions, which compute the duration of each run, would take most of the
+time of planning.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ _OF_THE_BATCH = "BATCH_"
 
 
 class Definitions:
-    """Caches the effects of test definitions: settings before, as text -> settings that the
-    definition changed."""
+    """Caches the effects of test definitions on Flent's settings."""
 
     def __init__(self) -> None:
-        self._made: dict[str, dict[str, Any]] = {}
+        # Settings before, as text -> settings that the definition changed.
+        self._changes_by_settings: dict[str, dict[str, Any]] = {}
 
     def load(self, settings: Any) -> None:
-        """Load the definition of the settings' test into the settings, as Flent's load_test()
-        does."""
+        """Change Flent's settings as the definition of their test does, like Flent's load_test().
+        Raises the exceptions of the definition."""
         before = _relevant(settings)
         key = repr(before)
-        if key in self._made:
-            settings.__dict__.update(self._made[key])
+        if key in self._changes_by_settings:
+            settings.__dict__.update(self._changes_by_settings[key])
             return
         settings.load_test(informational=True)
-        self._made[key] = {name: value for name, value in _relevant(settings).items()
-                           if name not in before or before[name] is not value}
+        self._changes_by_settings[key] = {name: value for name, value in _relevant(settings).items()
+                                          if name not in before or before[name] is not value}
 
 
 def _relevant(settings: Any) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Adds the place of a refused value in a batch file to the error message: FILE:LINE:COLUMN.
+"""Adds the position of a refused value in a batch file to the error message: FILE:LINE:COLUMN.
 
-Values of --batch-override have this option's name as place. A value keeps its place when sections
-inherit it. A value that is only another key's, ${name}, has that key's place. Yes and no, which
-Flent turns into True and False, have no place.
+Values of --batch-override have this option's name as position. A value keeps its position when
+sections inherit it. A value that is only another key's, ${name}, has that key's position. Yes and
+no, which Flent turns into True and False, have no position.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WITHIN = re.compile(r"(\w+): column (\d+): ")
 
 
 class Place(NamedTuple):
-    """Place at which a value begins. Lines and columns are counted from 1."""
+    """Position at which a value begins. Lines and columns are counted from 1."""
 
     file: str
     line: int
@@ -31,21 +31,26 @@ class Place(NamedTuple):
 
 
 class Placed(str):
-    """A value of a batch file, with its place; None if the place is not known."""
+    """Text of a value in a batch file, with its position.
+
+    Attributes:
+        place: position in the file, None if it is not known.
+    """
 
     place: Place | None
 
 
 def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield name, and keys with values, of each section of a batch file. Raises ConfigError if the
-    file can't be read."""
+    """Yield the name, and the keys with their values, of each section of a batch file. Each value
+    is a Placed. Raises ConfigError if the file can't be read, configparser.Error or
+    UnicodeDecodeError if it can't be parsed."""
     parser = RawConfigParser()
     try:
         with open(file) as opened:
             parser.read_file(opened, file)
     except OSError as error:
         raise ConfigError(f"batch file {file}: can't be read: {error.strerror}") from None
-    places = _places(parser, file)
+    places = _find_positions(parser, file)
     for section in parser.sections():
         values = {}
         for key, text in parser.items(section):
@@ -54,11 +59,15 @@ def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
         yield section, values
 
 
-def _places(parser: RawConfigParser, file: str) -> dict[tuple[str, str], Place]:
-    """Find the place of each value: (section, key) -> place.
+def _find_positions(parser: RawConfigParser, file: str) -> dict[tuple[str, str], Place]:
+    """Find the position of each value in a file: (section, key) -> position.
 
     Lines are read as configparser reads them: a line further to the right than its key continues
     the key's value.
+
+    Args:
+        parser: has the regular expressions of section and key lines.
+        file: path of the batch file.
     """
     places: dict[tuple[str, str], Place] = {}
     section, indent, in_value = "", 0, False
@@ -81,10 +90,14 @@ def _places(parser: RawConfigParser, file: str) -> dict[tuple[str, str], Place]:
 
 @contextmanager
 def placed(values: Mapping[str, object], overrides: Mapping[str, object]) -> Iterator[None]:
-    """Context manager: put the place of a key's value before the message of a ConfigError about it.
+    """Context manager: put the position of a key's value before the message of a ConfigError that
+    the block raises about that key.
+
+    Errors about a key of --batch-override begin with this option. Errors about no key, or about a
+    value of unknown position, stay as they are.
 
     Args:
-        values: by key, not expanded.
+        values: values by key, not expanded.
         overrides: values of --batch-override, by key.
     """
     try:
@@ -95,7 +108,8 @@ def placed(values: Mapping[str, object], overrides: Mapping[str, object]) -> Ite
             raise
         value = values[key]
         if isinstance(value, Placed) and value.place:
-            raise ConfigError(_with_place(str(fault), value, value.place), key) from fault
+            raise ConfigError(
+                _message_with_position(str(fault), value, value.place), key) from fault
         if key in overrides:
             raise ConfigError(f"--batch-override: {fault}", key) from fault
         raise
@@ -103,7 +117,7 @@ def placed(values: Mapping[str, object], overrides: Mapping[str, object]) -> Ite
 
 def _key_of_value(key: str, values: Mapping[str, object]) -> str | None:
     """Return the key under which the value of `key` is written: itself, the key for both
-    directions, or another key that it refers to as ${name}. Return None if there is none."""
+    directions, or another key that it refers to as ${name}. None if `values` has none of these."""
     if key not in values:
         key = KEYS[key].both if key in KEYS else ""
     for _ in values:  # keys may refer to each other in a circle
@@ -114,16 +128,13 @@ def _key_of_value(key: str, values: Mapping[str, object]) -> str | None:
     return key if key in values else None
 
 
-def _with_place(output: str, value: str, place: Place) -> str:
-    """Return a message with the place of its value before it. If it names a column of the value,
-    that column is added to the place.
-
-    output: the message.
-    """
+def _message_with_position(message: str, value: str, place: Place) -> str:
+    """Return a message with the position of the value before it: FILE:LINE:COLUMN. If the message
+    names a column of the value, that column is added to the position."""
     file, line, column = place
-    within = _WITHIN.match(output)
+    within = _WITHIN.match(message)
     if within and "\n" not in value and "${" not in value:
         # The value was checked as it is written, so its columns are those of the file.
         column += int(within[2]) - 1
-        output = f"{within[1]}: {output[within.end():]}"
-    return f"{file}:{line}:{column}: {output}"
+        message = f"{within[1]}: {message[within.end():]}"
+    return f"{file}:{line}:{column}: {message}"

@@ -28,7 +28,7 @@ from flent_aqm.spec.cell import ROUTER_COMMAND, ROUTER_HOOK, Cell
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.sweep.plan.arguments import argument_lists, restore_zeros
-from flent_aqm.sweep.plan.cells import give_cross_traffic, make_cell
+from flent_aqm.sweep.plan.cells import add_cross_traffic_parameter, make_cell
 from flent_aqm.sweep.plan.definitions import Definitions
 from flent_aqm.sweep.plan.places import placed, placed_sections
 from flent_aqm.sweep.plan.unread_keys import refuse_unread_keys
@@ -41,33 +41,38 @@ _logger = get_logger(__name__)
 
 
 class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
-    """Runs the batches of files. Batches without the key `testbed` are left to Flent."""
+    """Flent's batch runner, with sweeps: reads batch files, and runs their batches. Batches without
+    the key `testbed` are left to Flent.
+
+    Raises ConfigError if a batch file is wrong.
+    """
 
     def __init__(self, settings: Any) -> None:
-        self._base: Path | None = None
+        self._base_file: Path | None = None
         self._definitions = Definitions()
         self._sweep = Sweep()
-        with _mistakes():
+        with _as_config_errors():
             super().__init__(settings)
 
     def read(self, filename: str) -> None:
         """Read a batch file, after the base.batch beside it, from which its batches inherit.
 
-        Arguments for each queue, and the command that sets the router, are predefined.
+        If there is a base.batch, an argument for each queue is predefined. The command that sets
+        the router always is. Raises ConfigError if a file is wrong or can't be read.
         """
         self.commands.setdefault(ROUTER_HOOK, dict(ROUTER_COMMAND[ROUTER_HOOK]))
         base = Path(filename).with_name("base.batch")
         # Read once: a second reading would undo changes of a file before this one.
-        if base.is_file() and base not in (Path(filename), self._base):
-            self._base = base
+        if base.is_file() and base not in (Path(filename), self._base_file):
+            self._base_file = base
             for name in QUEUES:
                 self.args.setdefault(name, {"aqm": name})
-            self._read(str(base))
-        self._read(filename)
+            self._read_sections(str(base))
+        self._read_sections(filename)
 
-    def _read(self, filename: str) -> None:
+    def _read_sections(self, filename: str) -> None:
         """Read the sections of a file into batches, arguments and commands, and record the file's
-        SHA-256. Raises ConfigError for an unknown section."""
+        SHA-256. Raises ConfigError for an unknown section, or if the file can't be read."""
         path = Path(filename).absolute()
         if path.is_file():
             self._sweep.batch_files[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -83,15 +88,19 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         self.expand_groups()
 
     def run(self) -> bool:
-        """Plan and run the batches that -b names. Without -b, run those that have the name of a
-        batch file, or else all that can be run. Raises AqmError."""
-        with _mistakes():
-            names = self._named()
+        """Plan and run the batches that -b names, and return True. Without -b, run those that have
+        the name of a batch file, or else all that can be run.
+
+        A dry run only plans and prints. Raises an AqmError if a batch is wrong or a run has failed,
+        KeyboardInterrupt after an interrupt.
+        """
+        with _as_config_errors():
+            names = self._batches_to_run()
             restore_zeros(self.settings.BATCH_OVERRIDE)
-            resumed = self._resumed()
+            resumed = self._open_resumed()
             self.settings.BATCH_UUID = resumed.uuid if resumed else str(uuid.uuid4())
             self.settings.LOG_FILE = None
-            planned = {name: list(self._plan(name)) for name in names if self._is_ours(name)}
+            planned = {name: list(self._plan_batch(name)) for name in names if self._is_sweep(name)}
             if resumed:
                 resumed.refuse_to_leave(self._sweep.planned)
             with self._sweep:
@@ -100,7 +109,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                         # Printed before the progress bar is, because both use the same line.
                         for name in planned:
                             _logger.info("Running batch '%s'.", name)
-                        with self._placed(*map(self._keys, planned)):
+                        with self._with_positions(*map(self._keys_of_batch, planned)):
                             self._sweep.start(resume=resumed is not None)
                     for name in names:
                         if name not in planned or self.settings.BATCH_DRY:
@@ -121,9 +130,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                                  testbed, testbed)
             return True
 
-    def _named(self) -> Sequence[str]:
+    def _batches_to_run(self) -> Sequence[str]:
         """Return the names of the batches to run. Raises ConfigError if -b names an unknown batch,
-        or if no batch can be run."""
+        or if there is no -b and no batch can be run."""
         settings = self.settings
         files = ", ".join(settings.BATCH_FILES)
         names = ", ".join(self.batches) or "none"
@@ -133,7 +142,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             if unknown := [name for name in settings.BATCH_NAMES if name not in self.batches]:
                 raise ConfigError(f"{files}: unknown batch {', '.join(unknown)}; batches: {names}")
             return list(settings.BATCH_NAMES)
-        runnable = [name for name in self.batches if not _why_not(self._keys(name))]
+        runnable = [name for name in self.batches if not _must_not_run(self._keys_of_batch(name))]
         if not runnable:
             raise ConfigError(f"{files}: no batch to run: all are abstract or disabled; batches: "
                               f"{names}")
@@ -143,28 +152,29 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         _logger.info("No -b given, running: %s.", ", ".join(selected))
         return selected
 
-    def _keys(self, name: str) -> dict[str, Any]:
-        """Return the keys of a batch, with overrides applied."""
+    def _keys_of_batch(self, name: str) -> dict[str, Any]:
+        """Return the keys and values of a batch, with overrides applied."""
         return {**self.batches[name], **self.settings.BATCH_OVERRIDE}
 
-    def _is_ours(self, name: str) -> bool:
-        """Return whether a batch has the key `testbed` and may run."""
-        keys = self._keys(name)
-        return "testbed" in keys and not _why_not(keys)
+    def _is_sweep(self, name: str) -> bool:
+        """Return whether a batch has the key `testbed` and is neither abstract nor disabled."""
+        keys = self._keys_of_batch(name)
+        return "testbed" in keys and not _must_not_run(keys)
 
-    def _resumed(self) -> Resumed | None:
-        """Return the folder of --batch-resume and take its batch's time, or None without the
-        option."""
+    def _open_resumed(self) -> Resumed | None:
+        """Return the folder of --batch-resume, and set Flent's TIME to its batch's time. None
+        without the option. Raises ConfigError if the folder doesn't exist."""
         if self.settings.BATCH_RESUME is None:
             return None
         resumed = Resumed(self.settings.BATCH_RESUME)
         self.settings.TIME = resumed.time or self.settings.TIME
         return resumed
 
-    def _plan(self, name: str) -> Iterator[Cell]:
-        """Check and yield the batch's runs, in the order of its lists."""
-        batch = self._keys(name)
-        with self._placed(batch):
+    def _plan_batch(self, name: str) -> Iterator[Cell]:
+        """Check the batch's runs, add them to the sweep, and yield their cells in the order of the
+        batch's lists. Raises ConfigError."""
+        batch = self._keys_of_batch(name)
+        with self._with_positions(batch):
             lists = argument_lists(self, batch)
         for *arguments, repetition in itertools.product(*lists):
             settings = self.settings.copy()
@@ -172,12 +182,12 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             settings.TIME = utcnow()
             values = {**batch, "repetition": f"{repetition:02d}", "batch_time": format_date(
                 settings.BATCH_TIME, fmt="%Y-%m-%dT%H%M%S")}
-            for one in arguments:
-                values |= self.args[one]
+            for argument in arguments:
+                values |= self.args[argument]
             section = self.apply_args(values, {}, settings)
             if "test_name" not in section:
                 raise ConfigError("the batch has no test; give test_name, such as test_name = ndt7")
-            give_cross_traffic(section)
+            add_cross_traffic_parameter(section)
             settings.load_rcvalues(section.items(), override=True)
             settings.NAME = section["test_name"]
             self._definitions.load(settings)
@@ -185,16 +195,16 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                 settings, section, values, arguments, repetition)
             folder = (clean_path(section["output_path"], allow_dirs=True)
                       if "output_path" in section else settings.DATA_DIR)
-            with self._placed(*self.commands.values(), values):
+            with self._with_positions(*self.commands.values(), values):
                 refuse_unread_keys(self, section, f"batch {name}", settings_parser)
                 cell = make_cell(section, settings, self.commands_for(section, settings),
                                  Path(folder), settings_parser)
                 self._sweep.plan(cell, section)
             yield cell
 
-    def _placed(self, *sections: Mapping[str, object]) -> Any:
-        """Return the context that puts the place of a value of these sections before a
-        ConfigError."""
+    def _with_positions(self, *sections: Mapping[str, object]) -> Any:
+        """Return the context manager that puts the position of a value of these sections before a
+        ConfigError. Later sections win over earlier ones."""
         merged: dict[str, object] = {}
         for values in sections:
             merged |= values
@@ -206,6 +216,13 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
         The name of the user's own kernel is appended, unless the batch's filename_extra has it
         already, so that batches needn't know of kernels.
+
+        Args:
+            settings: Flent's settings of the run.
+            section: the batch section, expanded.
+            values: the batch section before it was expanded.
+            arguments: names of the run's arguments.
+            repetition: number of the repetition.
         """
         name: str = self.gen_filename(settings, section, tuple(arguments), repetition)
         kernel = str(section.get("kernel") or STOCK)
@@ -215,8 +232,12 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
     def _run_cells(self, name: str, cells: list[Cell], *, resume: bool) -> None:
         """Run the cells of a batch, and wait until all have ended. A dry run prints their names.
+        Raises Stopped if no more cells are started.
 
-        resume: leave out cells whose data file exists.
+        Args:
+            name: the batch's name.
+            cells: the batch's runs. They are shuffled in place if the user requests it.
+            resume: leave out cells whose data file exists.
         """
         if self.settings.BATCH_DRY:
             for cell in cells:
@@ -225,7 +246,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             return
         if self.settings.BATCH_SHUFFLE:
             random.shuffle(cells)
-        pause_s = int(self._keys(name).get("pause", 0))
+        pause_s = int(self._keys_of_batch(name).get("pause", 0))
         for cell in cells:
             if not (resume and cell.data_file.exists()):
                 self._sweep.submit(cell)
@@ -234,15 +255,15 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         self.tests_run += self._sweep.take_count()
 
 
-def _why_not(keys: Mapping[str, object]) -> bool:
+def _must_not_run(keys: Mapping[str, object]) -> bool:
     """Return whether a batch must not run, because it is abstract or disabled."""
     return bool(keys.get("abstract") or keys.get("disabled") or not keys.get("enabled", True))
 
 
 @contextmanager
-def _mistakes() -> Iterator[None]:
-    """Context manager: raise ConfigError instead of errors of Flent and configparser about a
-    batch."""
+def _as_config_errors() -> Iterator[None]:
+    """Context manager: raise ConfigError instead of the RuntimeErrors of Flent, and of errors of
+    configparser and of decoding, that the block raises."""
     try:
         yield
     except (RuntimeError, configparser.Error, UnicodeDecodeError) as error:

@@ -29,7 +29,7 @@ _OURS = SCENARIO_KEYS | SWEEP_KEYS.keys() | BATCH_KEYS
 def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,
                        parser: Any) -> None:
     """Raise ConfigError for a key that nothing reads, in a batch section with its arguments or in a
-    command.
+    command. Raise it, too, if a batch gives a key that Flent sets for each run.
 
     Args:
         runner: Flent's batch runner, which has read the files.
@@ -37,20 +37,20 @@ def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,
         where: names the section in the message.
         parser: Flent's argument parser.
     """
-    used = set(_used(runner))
+    used = set(_used_names(runner))
     settings = {action.dest.lower() for action in parser._actions}
     for values in (*runner.batches.values(), *runner.args.values(), runner.settings.BATCH_OVERRIDE):
         for key in SET_BY_FLENT & values.keys():
             raise ConfigError(f"{where}: {key} is set by Flent for each run"
                               f"{did_you_mean(key, _OURS)}", key)
-    _refuse(where, section.keys() - SET_BY_FLENT, used, _OURS, settings)
+    _refuse_unknown_key(where, section.keys() - SET_BY_FLENT, used, _OURS, settings)
     for name, command in runner.commands.items():
-        _refuse(f"command {name}", command, used, COMMAND_KEYS, _OURS | settings)
+        _refuse_unknown_key(f"command {name}", command, used, COMMAND_KEYS, _OURS | settings)
 
 
-def _refuse(where: str, keys: Iterable[str], used: Collection[str], valid: Collection[str],
-            settings: Collection[str]) -> None:
-    """Raise ConfigError for the first key that is unknown.
+def _refuse_unknown_key(where: str, keys: Iterable[str], used: Collection[str],
+                        valid: Collection[str], settings: Collection[str]) -> None:
+    """Raise ConfigError for the first key, in alphabetical order, that is unknown.
 
     Args:
         where: names the section in the message.
@@ -68,8 +68,8 @@ def _refuse(where: str, keys: Iterable[str], used: Collection[str], valid: Colle
                           f"as ${{{key}}} in some value)", key)
 
 
-def _used(runner: Any) -> Iterator[str]:
-    """Yield the names that values use as ${name}."""
+def _used_names(runner: Any) -> Iterator[str]:
+    """Yield the names that values of batches, arguments, commands and overrides use as ${name}."""
     for sections in (runner.batches, runner.args, runner.commands):
         for values in sections.values():
             for value in values.values():

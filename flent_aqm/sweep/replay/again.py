@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Repeats a recorded run."""
+"""Repeats a recorded run in its testbed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flent_aqm.sweep.run import SweepFacts, run_cell
 def again(cell: Cell) -> dict[str, Any]:
     """Run a cell that recorded.read() returned, and return the content of its new data file.
 
-    The file stays in the cell's folder. Raises AqmError.
+    The file stays in the cell's folder. Raises an AqmError if the run can't be made or fails.
     """
     testbed = open_testbed(cell.scenario.lab.testbed)
     testbed.check([cell])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks that an archive is enough to repeat its runs: repeats some of them from it."""
+"""Checks that an archive is enough to repeat its runs, by repeating some of them from it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from flent_aqm.sweep.replay.compare import differences
 
 
 def repeat_some(target: Path, packed: Sequence[Packed], most: int, traces: Sequence[Path]
-          ) -> ReplayedRuns:
+                ) -> ReplayedRuns:
     """Repeat some of the archive's runs, and compare the results.
 
-    The sample has each test on each testbed at least once if `most` allows it.
+    The sample has each test on each testbed at least once if `most` allows it. Each repetition is
+    reported on standard error.
 
     Args:
         target: folder of the archive.
-        packed: its data files.
+        packed: the archive's data files.
         most: largest number of runs to repeat.
         traces: files and folders in which the traces of links may be.
 
-    Returns the names of the files whose runs were repeated, and of those whose runs can't be.
-    Raises BadResult for the first run that gives another result.
+    Returns the names of the files whose runs were repeated, and of those whose runs can't be
+    repeated, with the reasons. Raises BadResult for the first run that gives another result.
     """
     identical: list[str] = []
     not_again: dict[str, str] = {}
@@ -53,8 +54,9 @@ def repeat_some(target: Path, packed: Sequence[Packed], most: int, traces: Seque
 def _sample(packed: Sequence[Packed], most: int) -> list[Packed]:
     """Choose up to `most` files: first one of each test and testbed, then others, evenly spread
     over the rest."""
-    first = list({(one.test, one.testbed): one for one in reversed(packed)}.values())[::-1]
-    rest = [one for one in packed if one not in first]
+    first = list({(data_file.test, data_file.testbed): data_file
+                  for data_file in reversed(packed)}.values())[::-1]
+    rest = [data_file for data_file in packed if data_file not in first]
     missing = max(0, min(most - len(first), len(rest)))
     spread = [rest[index * len(rest) // missing] for index in range(missing)]
     return [*first, *spread][:most]

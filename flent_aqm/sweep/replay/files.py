@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the files that a recorded run read, such as traces of links, by their content.
+"""Finds the files that a recorded run read, such as traces of links, by size and SHA-256.
 
 A path in a data file is never opened, because it could be any file of this machine. Files are
-looked for beside the data file, and where the user says, by their size and SHA-256.
+looked for beside the data file, and in the places that the user names.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def without_paths(requested: Mapping[str, Any], aqm: Mapping[str, Any], places: 
         aqm: the data file's object AQM.
         places: files, and folders with files, in which to look.
 
-    Raises ConfigError if there is no such file, and if another setting has a path.
+    Raises ConfigError if there is no such file, if its size or hash is not recorded, or if another
+    setting has a path.
     """
     topology = str(requested.get("topology", "")).strip()
     if topology.endswith(SUFFIX):
@@ -52,7 +53,7 @@ def without_paths(requested: Mapping[str, Any], aqm: Mapping[str, Any], places: 
 
 
 def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Path:
-    """Return the path of the file with the content of a trace.
+    """Return the path of the first file in `places` with the content of a trace.
 
     Args:
         key: the setting, for messages.
@@ -66,8 +67,8 @@ def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Pa
         raise ConfigError(f"{key}: the file does not record size and SHA-256 of the trace that "
                           "the run "
                           "played")
-    for path in _files(places):
-        if _is(path, size_bytes, sha256):
+    for path in _files_at(places):
+        if _has_content(path, size_bytes, sha256):
             return path
     name = plain(str(link.get("trace"))[:60])
     raise ConfigError(f"{key}: the run played the trace {name!r} ({size_bytes} bytes, SHA-256 "
@@ -75,8 +76,9 @@ def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Pa
                       "--trace; give --trace FOLDER, the folder of your copy")
 
 
-def _files(places: Sequence[Path]) -> Iterator[Path]:
-    """Yield files, and the files in folders. Folders that can't be read are left out."""
+def _files_at(places: Sequence[Path]) -> Iterator[Path]:
+    """Yield the paths that are not folders, and in place of each folder the sorted paths of its
+    entries. Folders that can't be read are left out."""
     for place in places:
         if os.path.isdir(place):
             try:
@@ -87,8 +89,9 @@ def _files(places: Sequence[Path]) -> Iterator[Path]:
             yield place
 
 
-def _is(path: Path, size_bytes: int, sha256: str) -> bool:
-    """Return whether a path is a regular file with that size and SHA-256.
+def _has_content(path: Path, size_bytes: int, sha256: str) -> bool:
+    """Return whether a path is a regular file with that size and SHA-256. False if it can't be
+    read, or is larger than _MOST_BYTES.
 
     Symbolic links are not followed: in an archive of data files from someone else, one could point
     anywhere.

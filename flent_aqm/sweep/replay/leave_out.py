@@ -32,17 +32,21 @@ LEFT_OUT: dict[str, str] = {
 
 
 def _without_folder(value: object) -> object:
-    """Return a command line with the folder of its program removed."""
+    """Return a command line with the folder of its program removed. A value that is not text is
+    returned unchanged."""
     return re.sub(r"^\S*/", "", value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """A value that is compared only in part: a function that returns this part, and the reason."""
+    """A metadata value of which only a part is compared.
 
-    # Returns the part of the value that is compared.
+    Attributes:
+        by: returns the part of the value that is compared.
+        why: the reason why the rest is not compared.
+    """
+
     by: Callable[[object], object]
-    # The reason.
     why: str
 
 
@@ -53,8 +57,8 @@ REDUCED: dict[str, Reduced] = {
 
 
 def matches(path: tuple[str, ...], pattern: str) -> bool:
-    """Return whether a key path matches a pattern. Keys may have dots in them, but patterns' keys
-    may not."""
+    """Return whether a key path matches a pattern: keys joined by dots, of which `*` stands for any
+    one key. Keys of the path may have dots in them, but patterns' keys may not."""
     parts = pattern.split(".")
     return len(parts) == len(path) and all(
         part in ("*", key) for part, key in zip(parts, path, strict=True))

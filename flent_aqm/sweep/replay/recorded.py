@@ -27,7 +27,12 @@ from flent_aqm.sweep.run import SCHEMA_VERSION
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """The content of a data file, and the cell that repeats its run."""
+    """A data file's run.
+
+    Attributes:
+        data: content of the data file.
+        cell: the cell that repeats the run.
+    """
 
     data: Mapping[str, Any]
     cell: Cell
@@ -68,21 +73,21 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = ()) -> RecordedRun:
     try:
         _refuse_odd_form(file.whole)
         requested = without_paths(requested, aqm, [*traces, path.parent])
-        return RecordedRun(file.whole, _cell(run, requested, metadata, path, folder))
+        return RecordedRun(file.whole, _make_cell(run, requested, metadata, path, folder))
     except (BadResult, ConfigError) as error:
         raise BadResult(f"{path}: {error}") from None
 
 
-def _cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mapping[str, Any],
-          path: Path, folder: Path) -> Cell:
-    """Make the cell from checked metadata.
+def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mapping[str, Any],
+               path: Path, folder: Path) -> Cell:
+    """Make the cell that repeats a run from metadata. Its values are checked here.
 
     Args:
         run: the file's AQM.run: test, settings, commands.
         requested: the requested settings, with paths of this machine's traces.
         metadata: all of the file's metadata.
         path: the data file, whose name the new file gets.
-        folder: where the new file is written.
+        folder: folder in which the new file is written.
 
     Raises ConfigError if the run can't be repeated, or if something is unknown.
     """
@@ -131,8 +136,12 @@ def _test_names() -> set[str]:
 
 
 def _refuse_odd_form(data: Mapping[str, Any]) -> None:
-    """Raise BadResult if x_values or results are missing or have another form, so that they can't
-    be compared."""
+    """Raise BadResult if x_values or results are missing or have another form than Flent's format
+    version 4, so that they can't be compared.
+
+    Args:
+        data: content of a data file.
+    """
     results = data.get("results")
     if (data.get("version") != 4 or not isinstance(data.get("x_values"), list)
             or not isinstance(results, dict)
