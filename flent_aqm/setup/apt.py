@@ -50,7 +50,12 @@ Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled "false";
 
 @dataclass(frozen=True)
 class Package:
-    """One version of a package in the archive."""
+    """A package of Debian's archive in one version.
+
+    Attributes:
+        name: name of the binary package.
+        version: Debian's version, such as "7.3.4-1".
+    """
 
     name: str
     version: str
@@ -61,13 +66,13 @@ class DebianArchive:
 
     def __init__(self, cache: Path, folder: str = "apt",
                  more_suites: Sequence[str] = (), *, sources: bool = False) -> None:
-        """Set up access to the archive.
+        """Set up access to the archive. Nothing is read or written before the first query.
 
         Args:
             cache: the cache folder.
-            folder: name of apt's folder in it.
-            more_suites: suites besides SUITES.
-            sources: also read source packages.
+            folder: name of apt's folder in the cache.
+            more_suites: names of suites in addition to SUITES.
+            sources: True to read the index of source packages, too.
         """
         self._kinds = ("deb", "deb-src") if sources else ("deb",)
         self._folder = cache / folder
@@ -76,15 +81,20 @@ class DebianArchive:
         self._updated = False
 
     def newest(self, name_pattern: str) -> Package:
-        """Return the newest package whose whole name matches the pattern. Raises SetupError if
-        there is none."""
+        """Return the newest package whose name matches. Raises SetupError if there is none, or if
+        the archive can't be read.
+
+        name_pattern: regular expression for the whole name.
+        """
         return self.versions(name_pattern)[0]
 
     def versions(self, name_pattern: str) -> list[Package]:
-        """Return all packages whose whole name matches the pattern, the newest first.
+        """Return all versions of all packages whose name matches, the newest first.
 
-        The archive's index is read before the first query. Raises SetupError if no package matches,
-        or if the archive can't be read.
+        The archive's index is downloaded before the first query. Raises SetupError if no package
+        matches, or if the archive can't be read.
+
+        name_pattern: regular expression for the whole name.
         """
         self._update()
         prefix = re.split(r"[\\\[(.+*?]", name_pattern)[0]
@@ -98,11 +108,14 @@ class DebianArchive:
         if not packages:
             name = name_pattern.replace("\\", "")  # without what makes it a pattern
             raise SetupError(f"no package {name} in Debian's {', '.join(self._suites)}")
-        return sorted(set(packages), key=cmp_to_key(_compare), reverse=True)
+        return sorted(set(packages), key=cmp_to_key(_compare_versions), reverse=True)
 
     def download(self, package: Package, folder: Path) -> Path:
-        """Download and verify a package into a new folder. Return the path of its file. Raises
-        SetupError."""
+        """Download and verify a package into a new folder. Return the path of the package's file.
+        Raises SetupError if it can't be downloaded.
+
+        folder: the folder to create.
+        """
         self._update()
         folder.mkdir()
         if os.geteuid() == 0:
@@ -122,7 +135,13 @@ class DebianArchive:
         """Download and verify the original tarball of a source package into a new folder. Return
         the folder.
 
-        Only for an archive that was opened with sources=True. Raises SetupError.
+        It works only for an archive that was opened with sources=True. Raises SetupError if the
+        tarball can't be downloaded.
+
+        Args:
+            name: name of the source package.
+            version: Debian's version.
+            folder: the folder to create.
         """
         self._update()
         folder.mkdir()
@@ -138,7 +157,8 @@ class DebianArchive:
         return folder
 
     def _update(self) -> None:
-        """Read the archive's index, once. Raises SetupError."""
+        """Download the archive's index, on the first call only. Raises SetupError if the keyring is
+        missing, or if the archive can't be read."""
         if self._updated:
             return
         for part in ("lists/partial", "state", "cache/archives/partial"):
@@ -160,18 +180,26 @@ class DebianArchive:
         self._updated = True
 
     def _query(self, *words: str) -> str:
-        """Return the output of apt-cache."""
+        """Run apt-cache and return its standard output. Raises CommandFailed or ToolMissing.
+
+        words: arguments of apt-cache.
+        """
         return run([*self._apt("apt-cache"), *words])
 
     def _apt(self, program: str) -> list[str]:
-        """Return the words of a command of apt with this archive's settings."""
+        """Return the first words of a command of apt, with this archive's settings. Arguments can
+        be added.
+
+        program: "apt-get" or "apt-cache".
+        """
         return [program, "-c", str(self._config)]
 
 
 def archive_uri() -> str:
-    """Return the address of the Debian archive that this machine's apt uses.
+    """Return the URI of the Debian archive that this machine's apt uses.
 
-    FLENT_AQM_DEBIAN_URI takes precedence. Raises SetupError if neither is set.
+    FLENT_AQM_DEBIAN_URI takes precedence. Raises SetupError if it isn't set, and apt has no Debian
+    source.
     """
     uri_setting = os.environ.get(URI_VARIABLE)
     if uri_setting:
@@ -187,13 +215,13 @@ def archive_uri() -> str:
                      "and install debian-archive-keyring")
 
 
-def _compare(one: Package, other: Package) -> int:
-    """Return -1, 0 or 1 if `one` is older than, as old as or newer than `other`, by dpkg's
+def _compare_versions(first: Package, second: Package) -> int:
+    """Return -1, 0 or 1 if `first` is older than, as old as or newer than `second`, by dpkg's
     rules."""
-    if one.version == other.version:
+    if first.version == second.version:
         return 0
     try:
-        run(["dpkg", "--compare-versions", one.version, "lt", other.version])
+        run(["dpkg", "--compare-versions", first.version, "lt", second.version])
     except CommandFailed:
         return 1
     return -1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs one part of set-up in parallel to others.
+"""Runs a part of set-up in a second process beside the others.
 
 Downloads and linking leave processors idle.
 """
@@ -18,15 +18,18 @@ from flent_aqm.base.errors import AqmError, SetupError
 
 @contextmanager
 def beside(do: Callable[[], None]) -> Iterator[None]:
-    """Call `do` in a forked process while the block runs, and wait for it at the block's end. An
-    exception in the block ends the process.
+    """Context manager: call `do` in a forked process while the block runs, and wait for the process
+    at the block's end. An exception in the block ends the process.
 
-    Raises SetupError with the message of an AqmError in the process, OSError as it was raised
-    there, and RuntimeError with the traceback of any other exception there.
+    Raises SetupError with the message of an AqmError in the process, or if the process was killed.
+    Raises OSError as it was raised there, and RuntimeError with the traceback of any other
+    exception there.
+
+    do: function without arguments and result.
     """
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_tell, args=(do, sender))
+    process = context.Process(target=_run_in_process, args=(do, sender))
     process.start()
     sender.close()
     try:
@@ -44,11 +47,17 @@ def beside(do: Callable[[], None]) -> Iterator[None]:
         raise fault
 
 
-def _tell(do: Callable[[], None], sender: Connection) -> None:
-    """In the forked process: call `do` and send its exception, or None. Programs that `do` has
-    started end with it."""
+def _run_in_process(do: Callable[[], None], sender: Connection) -> None:
+    """Run in the forked process: call `do`, and send its exception, or None, to the parent. SIGINT
+    and SIGTERM raise KeyboardInterrupt in it, so that programs which `do` has started end with the
+    process.
+
+    Args:
+        do: the function to call.
+        sender: the end of a pipe.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _end)
+        signal.signal(number, _interrupt)
     try:
         do()
         fault: Exception | None = None
@@ -63,8 +72,8 @@ def _tell(do: Callable[[], None], sender: Connection) -> None:
     sender.send(fault)
 
 
-def _end(*_: object) -> None:
-    """Signal handler: raise KeyboardInterrupt and ignore further signals."""
+def _interrupt(*_: object) -> None:
+    """Handle SIGINT or SIGTERM: ignore further signals, and raise KeyboardInterrupt."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # a second signal would interrupt the cleaning up
     raise KeyboardInterrupt

@@ -22,18 +22,30 @@ LICENCES = "licences"
 
 @dataclass(frozen=True)
 class Deb:
-    """A binary package and its source."""
+    """A binary package and its source.
+
+    Attributes:
+        package: name of the binary package.
+        version: version of the binary package.
+        source: name of the source package.
+        source_version: version of the source package.
+        built_using: sources that were linked into the package, as the control file has them. "" for
+            none.
+    """
 
     package: str
     version: str
     source: str
     source_version: str
-    # Sources that were linked into it.
     built_using: str
 
 
 def read_deb(path: Path) -> Deb:
-    """Return the information in a package file. Raises CommandFailed."""
+    """Return the package's name, version and sources from the control file in a package file.
+    Raises CommandFailed if dpkg-deb can't read it.
+
+    path: the package file.
+    """
     control = run(["dpkg-deb", "-f", path])
     fields: dict[str, str] = dict(re.findall(r"^([\w-]+): (.*)$", control, re.MULTILINE))
     # The field Source is omitted if it is the package's name, and its version if that is the same.
@@ -44,8 +56,14 @@ def read_deb(path: Path) -> Deb:
 
 
 def unpack(debs: Sequence[Path], tree: Path, *, papers: Path) -> None:
-    """Unpack package files into the folder `tree`, and write PACKAGES and LICENCES to the folder
-    `papers`."""
+    """Unpack package files, and write PACKAGES and LICENCES. Raises CommandFailed if dpkg-deb can't
+    unpack one.
+
+    Args:
+        debs: the package files.
+        tree: folder for the packages' content.
+        papers: existing folder to which PACKAGES and LICENCES are written.
+    """
     facts = []
     (papers / LICENCES).mkdir()
     for path in debs:

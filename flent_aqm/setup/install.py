@@ -37,7 +37,8 @@ _TO_DO = {**dict.fromkeys(_FULL, "make room"),
 
 @contextmanager
 def locked(cache: Path) -> Iterator[None]:
-    """Hold the lock of the cache folder for building, and remove what a killed set-up left there.
+    """Context manager: hold the lock of the cache folder while the block builds. The folder is
+    created if it doesn't exist, and staging folders that a killed set-up left are removed.
 
     If another set-up holds the lock, print a line and wait. Raises SetupError if the folder or a
     file in it can't be written.
@@ -70,8 +71,8 @@ def locked(cache: Path) -> Iterator[None]:
 
 @contextmanager
 def released(cache: Path) -> Iterator[None]:
-    """Release the cache's lock for a time, if this process holds it. Nothing may be left in
-    staging() meanwhile, because another set-up removes it."""
+    """Context manager: release the cache's lock while the block runs, if this process holds it.
+    Nothing may be left in staging() meanwhile, because another set-up removes it."""
     handle = _handles.get(cache)
     if handle is not None:
         fcntl.flock(handle, fcntl.LOCK_UN)
@@ -84,8 +85,9 @@ def released(cache: Path) -> Iterator[None]:
 
 @contextmanager
 def held(cache: Path, folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder in the cache, FOLDER.lock. If another build holds it, print a line
-    and wait, without the cache's lock, which that build needs to end."""
+    """Context manager: hold the lock of a folder in the cache, FOLDER.lock, while the block runs.
+    If another build holds the lock, print a line and wait. The cache's lock is released meanwhile,
+    because the other build needs it to end."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     handle = _open_lock(folder.with_name(f"{folder.name}.lock"))
     try:
@@ -101,7 +103,8 @@ def held(cache: Path, folder: Path) -> Iterator[None]:
 
 
 def is_held(folder: Path) -> bool:
-    """Return whether another process holds the lock of a folder, FOLDER.lock."""
+    """Return whether another process holds the lock of a folder, FOLDER.lock. False if the lock
+    file can't be opened."""
     try:
         handle = os.open(folder.with_name(f"{folder.name}.lock"), os.O_RDWR | os.O_NOFOLLOW)
     except OSError:
@@ -116,15 +119,21 @@ def is_held(folder: Path) -> bool:
 
 
 def _unwritable(error: OSError, cache: Path) -> SetupError:
-    """Return the SetupError for a file or folder that can't be written."""
+    """Return the SetupError for a file or folder that can't be written, with what the user can do.
+
+    Args:
+        error: the error of the system call.
+        cache: the cache folder, named if the error has no file name.
+    """
     return SetupError(f"{os.fsdecode(error.filename or cache)}: {error.strerror}; "
                       f"{_TO_DO.get(error.errno or 0, 'make it writable')}, or set XDG_CACHE_HOME "
                       "to another folder")
 
 
 def _open_lock(path: Path) -> int:
-    """Open the lock file, and ensure that no other user can open it: a user who can open a file,
-    even for reading, can hold its lock for ever."""
+    """Create or open a lock file, and return its descriptor. No other user can open the file: a
+    user who can open it, even for reading, can hold its lock for ever. A file that others can open
+    is replaced. Raises OSError."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         about = os.fstat(handle)
@@ -139,8 +148,8 @@ def _open_lock(path: Path) -> int:
 
 @contextmanager
 def staging(cache: Path) -> Iterator[Path]:
-    """Yield a temporary folder for unfinished work, on the file system of the cache. It is removed
-    at the end. Use it only within locked()."""
+    """Context manager: yield a new folder for unfinished work, on the file system of the cache. It
+    is removed at the block's end. Use it only within locked()."""
     folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=cache))
     # apt downloads as a user of its own, and programs that root builds are for all users.
     folder.chmod(0o755)
@@ -151,11 +160,15 @@ def staging(cache: Path) -> Iterator[Path]:
 
 
 def publish(finished: Path, target: Path, is_fit: Callable[[Path], bool] = os.path.isdir) -> None:
-    """Move a finished folder to its place. An existing target stays if it is fit, otherwise it is
-    replaced.
+    """Move a finished folder to its final path. An existing target stays if it is fit, otherwise it
+    is replaced.
 
-    Use it only within staging(), which removes the replaced folder. is_fit: returns whether an
-    existing target can be used.
+    Use it only within staging(), which removes the replaced folder. Raises OSError.
+
+    Args:
+        finished: the folder to move.
+        target: its final path.
+        is_fit: function (folder) -> True if an existing target can be used.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.is_dir() and not is_fit(target):
@@ -168,7 +181,11 @@ def publish(finished: Path, target: Path, is_fit: Callable[[Path], bool] = os.pa
 
 
 def link(target: Path, name: Path) -> None:
-    """Make the symbolic link `name` point to `target`, by a relative path, in one atomic step."""
+    """Make a symbolic link to `target`, by a relative path, in one atomic step. An existing link is
+    replaced. Raises OSError.
+
+    name: path of the link.
+    """
     name.parent.mkdir(parents=True, exist_ok=True)
     fresh = name.with_name(f".{name.name}.{os.getpid()}")
     fresh.unlink(missing_ok=True)
@@ -176,19 +193,21 @@ def link(target: Path, name: Path) -> None:
     fresh.replace(name)
 
 
-def require_space(folder: Path, bytes_needed: int, what: str) -> None:
-    """Raise SetupError unless the folder's file system has so many free bytes. what: the work that
-    needs them, for the message."""
+def require_space(folder: Path, bytes_needed: int, work: str) -> None:
+    """Raise SetupError unless a folder's file system has `bytes_needed` free bytes.
+
+    work: the work that needs them, for the message.
+    """
     free = shutil.disk_usage(folder).free
     if free < bytes_needed:
-        raise SetupError(f"{what} needs {bytes_needed / 1e9:.1f} GB in {folder}, where "
+        raise SetupError(f"{work} needs {bytes_needed / 1e9:.1f} GB in {folder}, where "
                          f"{free / 1e9:.1f} GB are free; make room, or set XDG_CACHE_HOME to a "
                          "folder with more")
 
 
 def find_tool_link(name: str) -> Path | None:
-    """Return the program to which CACHE/bin/NAME points, in the first cache that has it. None if
-    there is none."""
+    """Return the real path of the program NAME that set-up has put into a cache, in the first cache
+    that has it. None if no cache has it."""
     for cache in caches():
         for folder in program_dirs(cache):
             if os.path.exists(folder / name):

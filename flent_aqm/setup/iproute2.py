@@ -34,8 +34,13 @@ exec "$folder/lib/{_LOADER}" --library-path "$folder/lib" "$folder/lib/tc" "$@"
 
 
 def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) -> None:
-    """Install tc from iproute2 6.18 or newer in the cache, unless a suitable one exists and
-    `update` is false. The caller holds the cache's lock. Raises SetupError."""
+    """Install tc from iproute2 6.18 or newer in the cache, unless a suitable tc exists and `update`
+    is false. Print the progress. The caller holds the cache's lock.
+
+    update: True to install the newest version in any case.
+
+    Raises SetupError if it can't be downloaded, doesn't run on this machine or is too old.
+    """
     if new_tc_is_there() and not update:
         return
     progress = Progress("tc")
@@ -60,32 +65,35 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
                      else "prints no version of iproute2 by tc -V; expected 6.18 or newer")
             raise SetupError(f"tc of package version {packages[0].version} {fault}")
         target = cache / "tools" / f"iproute2-{packages[0].version}"
-        install.publish(result, target, lambda folder: _is_whole(folder / "tc"))
+        install.publish(result, target, lambda folder: _is_whole_tc(folder / "tc"))
     install.link(target / "tc", cache / "new-tc" / "tc")
     progress.finish(f"version {packages[0].version}, fetched")
 
 
 def new_tc_is_there() -> bool:
-    """Return whether a suitable tc exists."""
+    """Return whether a cache or the system has a suitable tc."""
     return find_new_tc() is not None
 
 
 def find_new_tc() -> Path | None:
-    """Return the tc for runs with DualPI2: that of a cache, else the system's. None if it isn't
-    suitable."""
+    """Return the path of the tc for runs with DualPI2: that of the first cache that has one,
+    otherwise the system's. None if that tc is damaged or too old, or if there is none."""
     cached = find_cached("new-tc", "tc")
     if cached is not None:
-        return cached if _is_whole(cached.resolve()) else None
+        return cached if _is_whole_tc(cached.resolve()) else None
     system = find_program("tc")
     return system if system is not None and tc_version(system) >= OLDEST else None
 
 
-def _is_whole(wrapper: Path) -> bool:
-    """Return whether the files of a tc in the cache are complete. wrapper: the script that starts
-    it."""
+def _is_whole_tc(wrapper: Path) -> bool:
+    """Return whether both files of a tc in the cache are complete: the script and the program that
+    it starts.
+
+    wrapper: the script.
+    """
     return is_whole(wrapper) and is_whole(wrapper.parent / "lib" / "tc")
 
 
 def tc_version(program: Path) -> tuple[int, int]:
-    """Return the major and minor version of iproute2, (0, 0) if unknown."""
+    """Return the major and minor version of iproute2 that a tc prints, (0, 0) if unknown."""
     return version_of([program, "-V"], r"iproute2-(\d+)\.(\d+)")

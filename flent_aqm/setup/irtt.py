@@ -21,8 +21,14 @@ OLDEST_GO = (1, 22)
 
 
 def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) -> None:
-    """Install Debian forky's irtt in the cache, unless a suitable one exists and `update` is false.
-    The caller holds the cache's lock. Raises SetupError."""
+    """Install Debian forky's irtt in the cache, unless a suitable irtt exists and `update` is
+    false. Print the progress. The caller holds the cache's lock.
+
+    update: True to install the newest version in any case.
+
+    Raises SetupError if it can't be downloaded, doesn't run on this machine or was built with an
+    old Go.
+    """
     if irtt_is_there() and not update:
         return
     progress = Progress("irtt")
@@ -46,13 +52,15 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
 
 
 def irtt_is_there() -> bool:
-    """Return whether the irtt that runs use, of a cache or else the system's, is suitable."""
+    """Return whether the irtt that runs use is suitable: that of the first cache that has one,
+    otherwise the system's."""
     path = install.find_tool_link("irtt") or find_program("irtt")
     return path is not None and is_fit(path)
 
 
 def is_fit(program: Path) -> bool:
-    """Return whether an irtt can be started and was built with a Go by which runs repeat."""
+    """Return whether an irtt can be started and was built with Go 1.22 or newer, with which runs
+    repeat."""
     return go_version(program) >= OLDEST_GO
 
 

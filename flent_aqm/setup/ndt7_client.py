@@ -40,8 +40,12 @@ _OPT_LEVELS = {'"*"': 0, **dict.fromkeys((
 
 
 def set_up_ndt7_client(cache: Path) -> None:
-    """Build the pinned client in the cache, unless it exists. The caller holds the cache's lock.
-    Raises SetupError or ToolMissing."""
+    """Build the pinned client in the cache, unless it exists. Print the progress, and write cargo's
+    output to CACHE/ndt7-client-build.log. The caller holds the cache's lock.
+
+    Raises SetupError if the source can't be downloaded or doesn't compile, ToolMissing without a
+    suitable cargo.
+    """
     if ndt7_client_is_there():
         return
     progress = Progress("ndt7-client")
@@ -75,17 +79,25 @@ def set_up_ndt7_client(cache: Path) -> None:
 
 
 def ndt7_client_is_there() -> bool:
-    """Return whether the client that runs use has the pinned version and is complete."""
+    """Return whether the client in the first cache that has one is of the pinned version and
+    complete. False if no cache has it."""
     path = install.find_tool_link("ndt7-client")
     return path is not None and path.parent.name == FOLDER and is_whole(path)
 
 
 def fetch_source(cargo: Path, folder: Path) -> None:
-    """Write the client's source to a new folder, with the patch and the list of versions of its
-    crates (Cargo.lock). Raises SetupError, also if cargo can't reach its registry."""
+    """Write the client's patched source to a new folder, with the list of versions of its crates
+    (Cargo.lock).
+
+    Args:
+        cargo: path of cargo.
+        folder: the folder to create.
+
+    Raises SetupError if cargo can't reach its registry, or if the patch doesn't fit.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     # cargo has no command that only downloads. `cargo info` downloads and unpacks a crate.
-    _ask(cargo, folder.parent, "info", f"ndt7-client@{VERSION}")
+    _run_cargo(cargo, folder.parent, "info", f"ndt7-client@{VERSION}")
     home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
     unpacked = next(home.glob(f"registry/src/*/ndt7-client-{VERSION}"), None)
     if unpacked is None:
@@ -94,11 +106,17 @@ def fetch_source(cargo: Path, folder: Path) -> None:
     shutil.copytree(unpacked, folder)
     apply_own(folder, PATCH.name, PATCH.read_bytes(), keep=lambda _names: None)
     # Crates that the patched manifest doesn't need are removed from the list. The others stay.
-    _ask(cargo, folder, "update", "--workspace")
+    _run_cargo(cargo, folder, "update", "--workspace")
 
 
-def _ask(cargo: Path, folder: Path, *words: str) -> None:
-    """Run a command of cargo that uses its registry. Raises SetupError."""
+def _run_cargo(cargo: Path, folder: Path, *words: str) -> None:
+    """Run a command of cargo that uses its registry. Raises SetupError if it fails.
+
+    Args:
+        cargo: path of cargo.
+        folder: working folder.
+        words: arguments of cargo.
+    """
     try:
         run([cargo, *words, "--quiet"], cwd=folder, env=environment(cargo), timeout_s=300)
     except CommandFailed as error:
@@ -108,9 +126,9 @@ def _ask(cargo: Path, folder: Path, *words: str) -> None:
 
 
 def find_cargo() -> Path:
-    """Return the path of a cargo that is new enough: `cargo`, or Ubuntu's cargo-1.NN. Raises
-    ToolMissing."""
-    seen = []
+    """Return the path of a cargo of version 1.88 or newer: `cargo` on PATH, or Ubuntu's cargo-1.NN.
+    Raises ToolMissing if there is none."""
+    rejected = []
     numbered = sorted(Path("/usr/bin").glob("cargo-1.*"), reverse=True)
     for candidate in (shutil.which("cargo"), *numbered):
         if candidate is None:
@@ -118,14 +136,15 @@ def find_cargo() -> Path:
         version = version_of([candidate, "--version"], r"^cargo (\d+)\.(\d+)")
         if version >= OLDEST_RUST:
             return Path(candidate)
-        seen.append(f"{candidate} is {version[0]}.{version[1]}")
+        rejected.append(f"{candidate} is {version[0]}.{version[1]}")
     raise ToolMissing(f"building ndt7-client {VERSION} needs cargo >= 1.88 "
-                      f"({'; '.join(seen) or 'none found'}); run: make packages")
+                      f"({'; '.join(rejected) or 'none found'}); run: make packages")
 
 
 def environment(cargo: Path) -> dict[str, str]:
     """Return the environment variables for this cargo: the caller's, without those by which an
-    outer make passes its jobs, because cargo would obey them."""
+    outer make passes its jobs, because cargo would obey them. For Ubuntu's cargo-1.NN, RUSTC names
+    the matching compiler."""
     env = {key: value for key, value in os.environ.items()
            if key not in ("MAKEFLAGS", "MFLAGS", "CARGO_MAKEFLAGS", "MAKELEVEL")}
     if (numbered := re.fullmatch(r"cargo-(1\.\d+)", cargo.name)) is not None:
@@ -134,7 +153,8 @@ def environment(cargo: Path) -> dict[str, str]:
 
 
 def profile() -> list[str]:
-    """Return options of cargo with the optimization levels."""
+    """Return options of cargo that set the optimization levels of the crates, as words of a command
+    line."""
     # One code-generation unit per crate. More would use more processors for one crate, but these
     # are busy with other crates and the kernel.
     settings = {"opt-level": _OPT_LEVEL, "strip": '"symbols"', "codegen-units": 1,

@@ -18,7 +18,7 @@ from flent_aqm.tools.tool import PYPI, Program
 
 
 def find(program: Program) -> Path | None:
-    """Return the path of a program. None if it isn't installed.
+    """Return the path of a program, script or Python package. None if it isn't installed.
 
     For a Python package, that is the folder that contains it. For a script, it is the file: on the
     lab's PATH, in the folder that the user's variable names, or in set-up's cache.
@@ -37,8 +37,8 @@ def find(program: Program) -> Path | None:
 
 
 def is_python(program: Program) -> bool:
-    """Return whether the program is a Python package, which a run imports from where it is
-    installed."""
+    """Return whether the program is a Python package, which a run imports from the folder in which
+    it is installed."""
     return program.source == PYPI
 
 
@@ -48,8 +48,10 @@ def folder_of(program: Program) -> str:
 
 
 def check_tools(names: Iterable[str]) -> None:
-    """Raise ToolMissing for the first of these tools that isn't installed. They may be in PROGRAMS
-    or not."""
+    """Raise ToolMissing for the first of these tools that isn't installed.
+
+    names: names of programs, in PROGRAMS or not.
+    """
     for name in names:
         if name in PROGRAMS:
             optional_path(name)
@@ -58,7 +60,10 @@ def check_tools(names: Iterable[str]) -> None:
 
 
 def optional_path(name: str) -> Path:
-    """Return the path of one of PROGRAMS. Raises ToolMissing if it isn't installed."""
+    """Return the path of a program in PROGRAMS. Raises ToolMissing if it isn't installed.
+
+    name: key in PROGRAMS.
+    """
     program = PROGRAMS[name]
     path = find(program)
     if path is not None:
@@ -72,23 +77,32 @@ def optional_path(name: str) -> Path:
 
 
 def optional_of(names: Iterable[str]) -> dict[str, Path]:
-    """Return name inside -> path of those of a run's tools that need a link inside the run.
+    """Return the programs of a run that need a link inside the run: name inside the run -> path on
+    this machine.
 
-    These are the tools in PROGRAMS whose files have another name on this machine, or aren't in the
-    system's folders. Raises ToolMissing if a tool isn't installed.
+    These are the programs in PROGRAMS whose files have another name on this machine, or aren't in
+    the system's folders.
+
+    names: names of all programs that the run needs.
+
+    Raises ToolMissing if a program in PROGRAMS isn't installed.
     """
-    return _elsewhere({name: optional_path(name) for name in names if name in PROGRAMS})
+    return _needing_links({name: optional_path(name) for name in names if name in PROGRAMS})
 
 
 def optional_there() -> dict[str, Path]:
-    """Return all of PROGRAMS that are installed and need a link inside a run: name inside ->
-    path."""
+    """Return all installed programs in PROGRAMS that need a link inside a run: name inside the run
+    -> path on this machine."""
     paths = {name: find(program) for name, program in PROGRAMS.items()}
-    return _elsewhere({name: path for name, path in paths.items() if path is not None})
+    return _needing_links({name: path for name, path in paths.items() if path is not None})
 
 
-def _elsewhere(paths: Mapping[str, Path]) -> dict[str, Path]:
-    """Return the programs whose files have another name, or aren't in the system's folders."""
+def _needing_links(paths: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the programs whose files have another name, or aren't in the system's folders. Python
+    packages are left out.
+
+    paths: name in PROGRAMS -> path.
+    """
     # Others get no link: Chromium's script finds its other files by its own path.
     return {name: path for name, path in paths.items()
             if not is_python(PROGRAMS[name])
@@ -96,28 +110,31 @@ def _elsewhere(paths: Mapping[str, Path]) -> dict[str, Path]:
 
 
 def maker_of_client(help_text: str) -> str | None:
-    """Return the maker of an ndt7-client by the output of its --help: "crate", "mlab", or None if
-    unknown."""
+    """Return the maker of an ndt7-client: "crate", "mlab", or None if unknown.
+
+    help_text: output of the client's --help.
+    """
     if "--no-locate" in help_text:
         return "crate"
     return "mlab" if "-service-url" in help_text else None
 
 
 def find_mlab_client() -> Path | None:
-    """Return the path of M-Lab's client: that of set-up, else the first ndt7-client on PATH that is
-    M-Lab's. None if there is none."""
+    """Return the path of M-Lab's client: that of set-up, otherwise the first ndt7-client on PATH
+    that is M-Lab's. Clients on PATH are started with --help. None if there is none."""
     kept = find_tool(defaults.MLAB_NDT7_CLIENT)
     if kept is not None:
         return kept
     for folder in os.get_exec_path():
         program = Path(folder) / "ndt7-client"
-        if os.access(program, os.X_OK) and _maker_of(program) == "mlab":
+        if os.access(program, os.X_OK) and _ask_maker(program) == "mlab":
             return program
     return None
 
 
-def _maker_of(program: Path) -> str | None:
-    """Return the maker of an ndt7-client, None if unknown."""
+def _ask_maker(program: Path) -> str | None:
+    """Start an ndt7-client with --help, and return its maker: "crate", "mlab", or None if
+    unknown."""
     try:
         # M-Lab's client prints its help on standard error.
         return maker_of_client(run(["sh", "-c", 'exec "$0" --help 2>&1', program], timeout_s=10))

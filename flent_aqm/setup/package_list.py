@@ -11,20 +11,23 @@ LIST = Path(__file__).with_name("packages.txt")
 
 @dataclass(frozen=True)
 class SystemPackage:
-    """A line of the list."""
+    """A system package of packages.txt.
 
-    # Alternative names of the package.
+    Attributes:
+        names: alternative names of the package, the preferred first.
+        group: who needs it, one of parts.GROUPS.
+        programs: names of its programs, empty for a library.
+        purpose: what it is needed for, as text for people.
+    """
+
     names: tuple[str, ...]
-    # Who needs it, one of parts.GROUPS.
     group: str
-    # Names of its programs, empty for a library.
     programs: tuple[str, ...]
-    # What it is needed for, in words.
     purpose: str
 
 
 def read_packages() -> list[SystemPackage]:
-    """Return all lines, in the file's order."""
+    """Return all packages of the list, in the file's order."""
     packages = []
     for line in LIST.read_text(encoding="utf-8").splitlines():
         if not line.strip() or line.startswith("#"):

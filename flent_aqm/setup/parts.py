@@ -54,24 +54,32 @@ DAMAGED = "damaged"
 
 @dataclass(frozen=True)
 class Part:
-    """One part."""
+    """A program, kernel, library or Python package that flent-aqm needs.
+
+    Attributes:
+        name: name of the part for the user.
+        group: who needs it, one of GROUPS.
+        found: True if it is installed and can be used.
+        version: its version. "" if it isn't installed, or unknown. DAMAGED if its file is
+            incomplete.
+        where: path of the program or folder, "" if it isn't installed or has none.
+        how_to_get: command line that installs it.
+    """
 
     name: str
-    # Who needs it, one of GROUPS.
     group: str
     found: bool
-    # "" if it isn't installed, or unknown.
     version: str
-    # Path of the program, "" if it isn't installed or has none.
     where: str
-    # Command that installs it.
     how_to_get: str
 
 
 def missing(parts: list[Part]) -> list[Part]:
-    """Return the required parts that aren't installed.
+    """Return the required parts that aren't installed or can't be used.
 
     Parts that only set-up uses are required until the lab kernel and the NDT7 client are built.
+
+    parts: all parts.
     """
     built = all(part.found for part in parts
                 if part.how_to_get == GET_BUILT and part.group == "run")
@@ -80,28 +88,27 @@ def missing(parts: list[Part]) -> list[Part]:
 
 
 def all_parts() -> Iterator[Part]:
-    """Yield all parts, after looking for each of them."""
-    yield _kernel()
-    yield from _named_kernels()
-    yield _irtt()
-    yield _program("ndt7-client", "run", GET_BUILT)
-    yield _new_tc()
+    """Yield all parts, installed or not. Programs are started to get their version."""
+    yield _find_lab_kernel()
+    yield from _find_named_kernels()
+    yield _find_irtt()
+    yield _find_program("ndt7-client", "run", GET_BUILT)
+    yield _find_tc_for_dualpi2()
     installed = _installed_packages()
     for package in read_packages():
         if package.programs:
             for program in package.programs:
-                yield _program(program, package.group, GET_SYSTEM)
+                yield _find_program(program, package.group, GET_SYSTEM)
         else:
-            yield _library(package, installed)
+            yield _find_library(package, installed)
     for name in OPTIONAL:
-        yield _speedtest(name)
+        yield _find_speedtest(name)
     for name, group in PYTHON_PACKAGES.items():
-        yield _python_package(name, group)
+        yield _find_python_package(name, group)
 
 
-def _kernel() -> Part:
-    """Look for the lab's kernel, and return it as a Part. Patches that it lacks are part of the
-    version."""
+def _find_lab_kernel() -> Part:
+    """Return the lab's kernel as a Part. Patches that it lacks are part of the version."""
     try:
         kernel = find_kernel()
     except ToolMissing:
@@ -113,7 +120,7 @@ def _kernel() -> Part:
     return Part("lab kernel", "run", True, version, str(kernel.path), GET_BUILT)
 
 
-def _named_kernels() -> Iterator[Part]:
+def _find_named_kernels() -> Iterator[Part]:
     """Yield each kernel that the user has built as a Part."""
     for kernel in all_named():
         path = kernel.program
@@ -123,26 +130,28 @@ def _named_kernels() -> Iterator[Part]:
                    version if there or path is None else DAMAGED, str(path or ""), kernel.command)
 
 
-def _irtt() -> Part:
-    """Look for irtt, and return it as a Part. An irtt with which runs don't repeat counts as
-    missing."""
-    part = _program("irtt", "run", GET_BUILT)
+def _find_irtt() -> Part:
+    """Return irtt as a Part. An irtt with which runs don't repeat counts as missing."""
+    part = _find_program("irtt", "run", GET_BUILT)
     if part.found and not irtt_is_fit(Path(part.where)):
         # It works, but runs with it wouldn't repeat.
         return Part("irtt", "run", False, f"{part.version}, by an old Go", part.where, GET_BUILT)
     return part
 
 
-def _new_tc() -> Part:
-    """Look for a tc that knows DualPI2, and return it as a Part."""
+def _find_tc_for_dualpi2() -> Part:
+    """Return the tc that knows DualPI2 as a Part."""
     path = find_new_tc()
     if path is None:
         return Part("tc for dualpi2", "dualpi2", False, "", "", GET_BUILT)
-    return Part("tc for dualpi2", "dualpi2", True, _version(path, "tc"), str(path), GET_BUILT)
+    return Part("tc for dualpi2", "dualpi2", True, _ask_version(path, "tc"), str(path), GET_BUILT)
 
 
-def _speedtest(name: str) -> Part:
-    """Look for one of OPTIONAL, a program of a speed test, and return it as a Part."""
+def _find_speedtest(name: str) -> Part:
+    """Return a program of a speed test as a Part. Its version is "" if set-up didn't install it.
+
+    name: key in OPTIONAL.
+    """
     program = OPTIONAL[name]
     path = find(program)
     version = ""
@@ -155,8 +164,8 @@ def _speedtest(name: str) -> Part:
                 f"{GET_BUILT} --speedtests {name}")
 
 
-def _program(name: str, group: str, how_to_get: str) -> Part:
-    """Look for a program, and return it as a Part.
+def _find_program(name: str, group: str, how_to_get: str) -> Part:
+    """Look for a program, and return it as a Part, found or not.
 
     Args:
         name: name of the program.
@@ -169,12 +178,17 @@ def _program(name: str, group: str, how_to_get: str) -> Part:
         return Part(name, group, False, "", "", how_to_get)
     if how_to_get == GET_BUILT and not is_whole(path):
         return Part(name, group, False, DAMAGED, str(path), how_to_get)
-    version = _version(path, name) or _version_of_folder(path.resolve().parent, name)
+    version = _ask_version(path, name) or _version_of_folder(path.resolve().parent, name)
     return Part(name, group, True, version, str(path), how_to_get)
 
 
-def _version(path: Path, name: str) -> str:
-    """Return the version that a program prints, "" if unknown."""
+def _ask_version(path: Path, name: str) -> str:
+    """Start a program and return the version that it prints, "" if unknown.
+
+    Args:
+        path: path of the program.
+        name: its name, by which its option is known.
+    """
     if name in NO_VERSION:
         return ""
     try:
@@ -202,10 +216,12 @@ def _installed_packages() -> dict[str, str]:
     return {words[1]: words[2] for words in lines if words[0] == "installed"}
 
 
-def _library(package: SystemPackage, installed: dict[str, str]) -> Part:
+def _find_library(package: SystemPackage, installed: dict[str, str]) -> Part:
     """Return a system package without programs as a Part.
 
-    installed: name -> version of the installed system packages.
+    Args:
+        package: the package.
+        installed: name -> version of the installed system packages.
     """
     for name in package.names:
         if name in installed:
@@ -213,19 +229,30 @@ def _library(package: SystemPackage, installed: dict[str, str]) -> Part:
     return Part(package.names[0], package.group, False, "", "", GET_SYSTEM)
 
 
-def _python_package(name: str, group: str) -> Part:
-    """Look for a Python package, and return it as a Part."""
+def _find_python_package(name: str, group: str) -> Part:
+    """Return a Python package as a Part.
+
+    Args:
+        name: name of the package.
+        group: what needs it, one of GROUPS.
+    """
     how_to_get = GET_TEST_PYTHON if group == "test" else GET_PYTHON
     try:
         package = metadata.distribution(name)
     except metadata.PackageNotFoundError:
-        return _without_metadata(name, group, how_to_get)
+        return _find_package_without_metadata(name, group, how_to_get)
     return Part(name, group, True, package.version, str(package.locate_file("")), how_to_get)
 
 
-def _without_metadata(name: str, group: str, how_to_get: str) -> Part:
-    """Look for a Python package that has no metadata, such as Debian's Flent, and return it as a
-    Part."""
+def _find_package_without_metadata(name: str, group: str, how_to_get: str) -> Part:
+    """Return a Python package that has no metadata, such as Debian's Flent, as a Part. Packages
+    other than Flent count as missing.
+
+    Args:
+        name: name of the package.
+        group: what needs it, one of GROUPS.
+        how_to_get: command that installs it.
+    """
     spec = find_spec(name) if name == "flent" else None
     if spec is None or spec.origin is None:
         return Part(name, group, False, "", "", how_to_get)
@@ -234,6 +261,6 @@ def _without_metadata(name: str, group: str, how_to_get: str) -> Part:
 
 
 def tool_versions() -> dict[str, str]:
-    """Return name -> version of each installed part that measuring needs, as it is recorded with
+    """Return name -> version of each installed part that measuring needs, which is recorded with
     each run. "" if a version is unknown."""
     return {part.name: part.version for part in all_parts() if part.group == "run" and part.found}

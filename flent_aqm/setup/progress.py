@@ -15,7 +15,8 @@ LOG_INTERVAL_S = 15
 
 
 class Progress:
-    """Reports the progress of setting up one part.
+    """Reports the progress of setting up one part. On a terminal, a line changes, otherwise lines
+    are added.
 
     step() prints a line at once. count() may be called as often as wanted.
 
@@ -32,13 +33,19 @@ class Progress:
         self._begun_s = time.monotonic()
 
     def step(self, text: str) -> None:
-        """Print that a new step begins."""
+        """Print a line that says which step begins."""
         self._write_line(f"{self.part}: {text}")
         self._last_log_s = time.monotonic()
 
     def count(self, text: str, done: int, expected: int) -> None:
-        """Show how much of a step's work is done. `expected` may be an estimate, so less than 100 %
-        is shown."""
+        """Show how much of a step's work is done. If the stream isn't a terminal, a line is printed
+        at most every LOG_INTERVAL_S.
+
+        Args:
+            text: the work, such as "compiling".
+            done: number of finished pieces.
+            expected: number of all pieces. It may be an estimate, so less than 100 % is shown.
+        """
         percent = min(99, 100 * done // max(expected, 1))
         line = (f"{self.part}: {text} {percent:3d} % ({done} of about {expected})"
                 if done < expected else f"{self.part}: {text}, nearly done ({done})")
@@ -50,11 +57,14 @@ class Progress:
             self._write(line, end="\n")
 
     def finish(self, text: str) -> None:
-        """Print that the part is installed, with the time that it took."""
+        """Print a line with the result and the time in s since the object was created.
+
+        text: the result, such as "version 7.3 built".
+        """
         self._write_line(f"{self.part}: {text} ({time.monotonic() - self._begun_s:.0f} s)")
 
     def _write_line(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a line that stays, in place of a changing line."""
         # It replaces a changing line, which may be that of a part made in parallel (beside.py).
         self._write(f"\r{text}\x1b[K" if self._moving else text, end="\n")
 

@@ -25,10 +25,14 @@ from flent_aqm.tools.tool import DEBIAN, GO, NPM, PYPI, Program
 
 
 def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
-    """Install the programs of these names that are missing, or of all if there are no names. Return
-    the names of those that could not be installed; the reason of each was printed.
+    """Install programs of speed tests that are missing. Return the names of those that could not be
+    installed, whose reasons were printed. The caller holds the cache's lock.
 
-    The caller holds the cache's lock. Raises ConfigError for an unknown name.
+    Args:
+        names: names of OPTIONAL, empty for all.
+        cache: the cache folder.
+
+    Raises ConfigError for an unknown name.
     """
     programs = check_names(names)
     without: list[str] = []
@@ -51,8 +55,8 @@ def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
 
 
 def check_names(names: Iterable[str]) -> list[str]:
-    """Return the names without repeats, all known names if there are none. Raises ConfigError for
-    an unknown name."""
+    """Return names of OPTIONAL without repeats, all of them if `names` is empty. Raises ConfigError
+    for an unknown name."""
     programs = list(dict.fromkeys(names)) or list(OPTIONAL)
     for name in programs:
         if name not in OPTIONAL:
@@ -61,13 +65,13 @@ def check_names(names: Iterable[str]) -> list[str]:
     return programs
 
 
-def _go(program: Program, cache: Path, progress: Progress) -> None:
-    """Build a Go program in the cache. Raises SetupError."""
-    go = _client("go", "Go 1.22 or newer")
+def _build_with_go(program: Program, cache: Path, progress: Progress) -> None:
+    """Build a Go program and put it into the cache. Raises SetupError if go is missing or fails."""
+    go = _find_client("go", "Go 1.22 or newer")
     progress.step(f"building {program.version}")
     with install.staging(cache) as work:
-        _run(program, [go, "install", f"{program.package}@{program.version}"], cache,
-             env={**os.environ, "GOBIN": str(work / "bin")})
+        _run_client(program, [go, "install", f"{program.package}@{program.version}"], cache,
+                    env={**os.environ, "GOBIN": str(work / "bin")})
         built = [path for path in (work / "bin").iterdir() if path.is_file()]
         if len(built) != 1:
             raise SetupError(f"{program.package} was built into {len(built)} programs; expected "
@@ -78,57 +82,73 @@ def _go(program: Program, cache: Path, progress: Progress) -> None:
     install.link(target / program.name, cache / "bin" / program.name)
 
 
-def _npm(program: Program, cache: Path, progress: Progress) -> None:
-    """Install an npm package in the cache. Raises SetupError."""
-    npm = _client("npm", "npm")
+def _install_with_npm(program: Program, cache: Path, progress: Progress) -> None:
+    """Install an npm package in the cache. Raises SetupError if npm is missing or fails."""
+    npm = _find_client("npm", "npm")
     progress.step(f"fetching {program.version}")
     with install.staging(cache) as work:
         (work / "there").mkdir()
         # Scripts of packages aren't run, and the user's own npm folder is neither read nor changed.
-        _run(program, [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix",
-                       work / "there", f"{program.package}@{program.version}"], cache,
-             cwd=work / "there")
+        _run_client(program, [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund",
+                              "--prefix",
+                              work / "there", f"{program.package}@{program.version}"], cache,
+                    cwd=work / "there")
         install.publish(work / "there", cache / "tools" / folder_of(program))
 
 
-def _pip(program: Program, cache: Path, progress: Progress) -> None:
-    """Install a Python package in this virtual environment. Raises SetupError."""
+def _install_with_pip(program: Program, cache: Path, progress: Progress) -> None:
+    """Install a Python package in this virtual environment. Raises SetupError outside of a virtual
+    environment, or if pip fails."""
     if sys.prefix == sys.base_prefix:
         raise SetupError("this Python is the system's; use one of a virtual environment (make "
                          "setup)")
     progress.step(f"fetching {program.version}")
-    _run(program, [Path(sys.executable), "-m", "pip", "install", "--quiet",
-                "--disable-pip-version-check", f"{program.package}=={program.version}"], cache)
+    _run_client(program, [Path(sys.executable), "-m", "pip", "install", "--quiet",
+                       "--disable-pip-version-check", f"{program.package}=={program.version}"],
+                       cache)
 
 
-def _apt(program: Program, cache: Path, progress: Progress) -> None:
-    """Install a Debian package on this machine, as root. Raises SetupError."""
+def _install_with_apt(program: Program, cache: Path, progress: Progress) -> None:
+    """Install a Debian package on this machine. Raises SetupError if the user isn't root, or if apt
+    fails."""
     words = ["apt-get", "install", "--yes", "--no-install-recommends", program.package]
     if os.geteuid() != 0:
         raise SetupError(f"needs root; run: sudo {' '.join(words)}")
     progress.step("installing")
-    _run(program, [_client("apt-get", "apt"), *words[1:]], cache,
-         env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+    _run_client(program, [_find_client("apt-get", "apt"), *words[1:]], cache,
+                env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
 
 
 # Source of a program -> function that installs it.
 FETCHERS: dict[str, Callable[[Program, Path, Progress], None]] = {
-    DEBIAN: _apt, GO: _go, NPM: _npm, PYPI: _pip}
+    DEBIAN: _install_with_apt, GO: _build_with_go, NPM: _install_with_npm, PYPI: _install_with_pip}
 
 
-def _client(program: str, what: str) -> Path:
-    """Return the path of a registry's client. Raises SetupError if it isn't installed. what: its
-    name for the message."""
+def _find_client(program: str, requirement: str) -> Path:
+    """Return the path of a registry's client. Raises SetupError if it isn't on PATH.
+
+    Args:
+        program: name of the program.
+        requirement: its name and version for the message, such as "Go 1.22 or newer".
+    """
     path = find_program(program)
     if path is None:
-        raise SetupError(f"needs {what}, but {program} is not on PATH; install it")
+        raise SetupError(f"needs {requirement}, but {program} is not on PATH; install it")
     return path
 
 
-def _run(program: Program, words: list[str | Path], cache: Path, *, cwd: Path | None = None,
-         env: dict[str, str] | None = None) -> None:
-    """Run a registry's client, with its output in a log file. Raises SetupError with the last line
-    of the output."""
+def _run_client(program: Program, words: list[str | Path], cache: Path, *, cwd: Path | None = None,
+                env: dict[str, str] | None = None) -> None:
+    """Run a registry's client, with its output in the log file CACHE/NAME-build.log. Raises
+    SetupError, with the last line of the output, if it fails.
+
+    Args:
+        program: the program to install, for the log's name.
+        words: the command.
+        cache: the cache folder.
+        cwd: working folder, by default the current one.
+        env: all environment variables, by default the caller's.
+    """
     log = cache / f"{program.setup_name}-build.log"
     try:
         run_watched(words, lambda line: None, cwd=cwd, env=env, log=log)

@@ -34,8 +34,11 @@ _HEADERS = "iproute2-headers"
 
 
 def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
-    """Return name of the queue and content of each file given with --tc. Raises ConfigError if a
-    file isn't a queue's options for tc."""
+    """Read the files given with the option --tc. Return name of the queue and content of each.
+
+    Raises ConfigError if a file isn't called q_NAME.c, doesn't define the queue's options, or can't
+    be read.
+    """
     queues = []
     for path in files:
         named = re.fullmatch(rf"q_({REGISTERED})\.c", path.name)
@@ -51,10 +54,15 @@ def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
 
 
 def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
-    """Build the libraries of these queues (name, content). Return the name of the folder below
-    CACHE/tc. The caller holds the cache's lock.
+    """Build a tc that knows the options of these queues, unless it exists. Return the name of its
+    folder below CACHE/tc. The caller holds the cache's lock.
 
-    Raises SetupError with the compiler's first error, ToolMissing if there is no suitable tc.
+    Args:
+        cache: the cache folder.
+        files: name of the queue and content of its C file.
+
+    Raises SetupError with the compiler's first error, or if tc can't load a library or its headers
+    can't be downloaded. Raises ToolMissing if there is no suitable tc.
     """
     tc = find_new_tc()
     if tc is None:
@@ -90,8 +98,14 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
 
 
 def _refuse_unloadable(tc: Path, folder: Path, name: str) -> None:
-    """Let tc load a queue's library once, and raise SetupError if it can't, with the missing
-    functions. tc itself would only report that the queue is unknown."""
+    """Let tc load a queue's library once. Raises SetupError, with the missing functions, if it
+    can't. tc itself would only report that the queue is unknown.
+
+    Args:
+        tc: path of tc.
+        folder: folder of the library.
+        name: name of the queue.
+    """
     try:
         run([tc, "qdisc", "add", "dev", "lo", "root", name, "help"], env={
             **environment(), "TC_LIB_DIR": str(folder), "LD_BIND_NOW": "1", "LD_DEBUG": "symbols"})
@@ -105,8 +119,10 @@ def _refuse_unloadable(tc: Path, folder: Path, name: str) -> None:
 
 
 def find_tc(folder: str) -> Path:
-    """Return the tc that build_tc() made in this folder below CACHE/tc. Raises ToolMissing if it is
-    gone."""
+    """Return the path of the tc that build_tc() made. Raises ToolMissing if it is gone.
+
+    folder: name of its folder below CACHE/tc.
+    """
     path = find_cached("tc", folder, "tc")
     if path is None:
         raise ToolMissing("kernel: the tc that was built with this kernel is gone from the cache; "
@@ -115,8 +131,14 @@ def find_tc(folder: str) -> Path:
 
 
 def tc_headers(cache: Path, tc: Path) -> Path:
-    """Return the folder with the headers of this tc's version, or of the newest version if tc is
-    the system's. They are downloaded once. The caller holds the cache's lock. Raises SetupError."""
+    """Return the folder with the headers of a tc's version, or of the newest version if tc is the
+    system's. They are downloaded once, to the cache. The caller holds the cache's lock. Raises
+    SetupError if they can't be downloaded.
+
+    Args:
+        cache: the cache folder.
+        tc: real path of tc.
+    """
     version = tc.parent.name.removeprefix("iproute2-")
     archive = DebianArchive(cache, "apt-sources", sources=True)
     series = version if version != tc.parent.name else archive.newest("iproute2").version

@@ -18,12 +18,12 @@ SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/s
 
 
 def tool_dirs() -> list[Path]:
-    """Return the existing folders of set-up's programs, in the order of PATH."""
+    """Return the existing folders of set-up's programs, in the order in which they are searched."""
     return [folder for cache in caches() for folder in program_dirs(cache)]
 
 
 def find_tool(name: str) -> Path | None:
-    """Return the path of a program in a cache or on PATH, None if there is none."""
+    """Return the path of a program in a cache, otherwise on PATH. None if there is none."""
     for folder in tool_dirs():
         path = folder / name
         if os.path.exists(path):
@@ -41,7 +41,8 @@ def put_tools_on_path() -> None:
         return
     path = os.environ.get("PATH", os.defpath).split(os.pathsep)
     tools = [str(folder) for folder in tool_dirs()]
-    os.environ["PATH"] = os.pathsep.join([*tools, *(one for one in path if one not in tools)])
+    os.environ["PATH"] = os.pathsep.join([*tools,
+                                          *(folder for folder in path if folder not in tools)])
 
 
 def can_start(server: Server) -> bool:
@@ -51,7 +52,8 @@ def can_start(server: Server) -> bool:
 
 
 def tool_path(name: str) -> Path:
-    """Return the path of a program in a cache or on PATH. Raises ToolMissing if there is none."""
+    """Return the path of a program in a cache, otherwise on PATH. Raises ToolMissing if there is
+    none."""
     path = find_tool(name)
     if path is None:
         raise ToolMissing(f"{name} is not installed; run: flent-aqm setup")

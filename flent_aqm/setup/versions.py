@@ -12,10 +12,12 @@ from flent_aqm.base.shell import run
 
 
 def version_of(argv: Sequence[str | Path], pattern: str) -> tuple[int, int]:
-    """Run a command and return the major and minor version from its output. (0, 0) if it fails or
-    prints no version.
+    """Run a command and return the major and minor version from its standard output. (0, 0) if the
+    command fails or prints no version.
 
-    pattern: regular expression with a group for each of the two numbers.
+    Args:
+        argv: the command.
+        pattern: regular expression with a group for each of the two numbers.
     """
     try:
         match = re.search(pattern, run(argv))

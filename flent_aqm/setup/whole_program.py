@@ -21,8 +21,8 @@ _HEADER_BYTES = 64
 
 
 def is_whole(program: Path) -> bool:
-    """Return whether a program can be started: an executable script, or an executable ELF file with
-    all its segments."""
+    """Return whether a program's file is executable and complete: a script, or an ELF file for
+    x86-64 with all its segments."""
     if not os.path.isfile(program) or not os.access(program, os.X_OK):
         return False
     try:
@@ -32,17 +32,24 @@ def is_whole(program: Path) -> bool:
                 return True
             if not head.startswith(_ELF_64):
                 return False
-            start, = _at(head, *_SEGMENTS)
-            size, number = _at(head, *_SIZE_AND_NUMBER)
+            start, = _unpack_fields(head, *_SEGMENTS)
+            size, number = _unpack_fields(head, *_SIZE_AND_NUMBER)
             file.seek(start)
             headers = file.read(size * number)
-            places = [_at(headers, size * index + _PLACE[0], _PLACE[1]) for index in range(number)]
-            end = max(offset + length for offset, _, _, length in places)
+            segments = [_unpack_fields(headers, size * index + _PLACE[0],
+                                       _PLACE[1]) for index in range(number)]
+            end = max(offset + length for offset, _, _, length in segments)
             return end <= os.fstat(file.fileno()).st_size
     except (OSError, OverflowError, ValueError, struct.error):
         return False
 
 
-def _at(data: bytes, offset: int, form: str) -> tuple[int, ...]:
-    """Return the fields at an offset. form: their format for `struct`."""
+def _unpack_fields(data: bytes, offset: int, form: str) -> tuple[int, ...]:
+    """Return the fields at an offset. Raises struct.error if the data ends before.
+
+    Args:
+        data: content of the file or header.
+        offset: position of the fields in `data`.
+        form: format of the fields for `struct`.
+    """
     return struct.unpack_from(form, data, offset)

@@ -19,7 +19,7 @@ def test_newest_version_is_by_the_rules_of_dpkg() -> None:
     """A backport is older than what it was made of, and 10 newer than 9."""
     versions = ["7.2.12-1", "7.2.9-1", "7.2.12-1~bpo13+1", "7.3.4-1~bpo13+1"]
     packages = [apt.Package("linux-source", version) for version in versions]
-    ordered = sorted(packages, key=cmp_to_key(apt._compare))
+    ordered = sorted(packages, key=cmp_to_key(apt._compare_versions))
     assert [package.version for package in ordered] == [
         "7.2.9-1", "7.2.12-1~bpo13+1", "7.2.12-1", "7.3.4-1~bpo13+1"]
 

@@ -45,7 +45,7 @@ def build(tree: Tree, content: str | None) -> bool:
     tree.take_back()
     if content is not None:
         tree.write("in", content.encode())
-    tree.settle()
+    tree.set_times()
     return make(tree)
 
 
@@ -65,7 +65,7 @@ def test_a_build_that_stopped_before_make_is_caught_up_with(tree: Tree) -> None:
     assert build(tree, "mine\n")
     tree.take_back()
     tree.write("in", b"other\n")
-    tree.settle()  # and here it was killed
+    tree.set_times()  # and here it was killed
     assert build(tree, "mine\n")
     tree.take_back()
     tree.write("in", b"third\n")  # or even here
@@ -131,7 +131,7 @@ def test_a_folder_of_another_source_takes_this_ones_place_and_goes_again(
         assert content() == before
         tree.backport("arch/um", donor)
         assert content() == {"both.c": "new", "sub/more.S": "new", "Kconfig": "new", "a.o": "1"}
-        tree.settle()
+        tree.set_times()
     tree.take_back()
     assert content() == before
 

@@ -56,7 +56,7 @@ def fill(origin: GitOrigin, tree: Path) -> None:
     kept.take_back()
     origin.fill(tree, tree, Progress("kernel"))
     kept.append("Kconfig", "config B\n")
-    kept.settle()
+    kept.set_times()
 
 
 @pytest.mark.parametrize(("makefile", "series"), [

@@ -115,7 +115,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     (tmp_path / "flent-aqm").mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("flent_aqm.base.paths.SYSTEM_CACHE", tmp_path / "nobody-was-here")
-    monkeypatch.setattr(build, "_build", stand_in)
+    monkeypatch.setattr(build, "_build_lab_kernel", stand_in)
     return versions
 
 

@@ -21,48 +21,57 @@ _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]+"([A-Za-z0-9_-]+\.h)"', re.
 
 
 @dataclass(frozen=True)
-class Place:
-    """The place of files of one kind in the kernel's source."""
+class FileKind:
+    """A kind of C files that users can add to a kernel.
 
-    # Beginning of their file names.
+    Attributes:
+        prefix: beginning of their file names, "sch_" or "tcp_".
+        folder: their folder in the kernel's source.
+        option: beginning of the names of their options, without CONFIG_.
+        depends: option on which their options depend.
+        field: field with the name in the structure by which such a file registers itself.
+    """
+
     prefix: str
     folder: str
-    # Beginning of their options.
     option: str
-    # Option on which theirs depend.
     depends: str
-    # Field with the name in the structure by which such a file registers itself.
     field: str
 
 
-QUEUE = Place("sch_", "net/sched", "NET_SCH_", "NET_SCHED", ".id")
-CONTROL = Place("tcp_", "net/ipv4", "TCP_CONG_", "TCP_CONG_ADVANCED", ".name")
+QUEUE = FileKind("sch_", "net/sched", "NET_SCH_", "NET_SCHED", ".id")
+CONTROL = FileKind("tcp_", "net/ipv4", "TCP_CONG_", "TCP_CONG_ADVANCED", ".name")
 
 
 @dataclass(frozen=True)
 class Addition:
-    """A file to add to the kernel."""
+    """A C file to add to the kernel.
 
-    place: Place
-    # Name of the queue or congestion control.
+    Attributes:
+        place: kind of the file.
+        name: name of the queue or congestion control.
+        content: content of the C file.
+        headers: name and content of the headers in the same folder that the file includes.
+    """
+
+    place: FileKind
     name: str
     content: bytes
-    # Name and content of the headers beside the file that it includes.
     headers: tuple[tuple[str, bytes], ...] = ()
 
     @property
     def path(self) -> str:
-        """Path in the kernel's source."""
+        """Path of the file in the kernel's source, such as "net/sched/sch_mine.c"."""
         return f"{self.place.folder}/{self.place.prefix}{self.name}.c"
 
     @property
     def option(self) -> str:
-        """Option that compiles the file, without CONFIG_."""
+        """Name of the option that compiles the file, without CONFIG_."""
         return f"{self.place.option}{self.name.upper()}"
 
     @property
     def kconfig(self) -> str:
-        """Lines of Kconfig that declare the option."""
+        """Lines of Kconfig that declare the file's option."""
         return (f'\nconfig {self.option}\n\ttristate "{self.name}"\n'
                 f"\tdepends on {self.place.depends}\n")
 
@@ -73,48 +82,62 @@ class Addition:
 
     @property
     def own_flags(self) -> str:
-        """Lines of the Makefile with the compiler's flags for a user's own file."""
+        """Lines of the Makefile with the compiler's flags for the file."""
         return own_flags(f"{self.place.prefix}{self.name}")
 
 
 def own_flags(stem: str) -> str:
-    """Return lines of a Makefile for a user's own file, STEM.c. The file is compiled with line
-    numbers, to locate a crash, and only with the headers that it includes, as in other builds
-    (patch 0015)."""
+    """Return lines of a Makefile with the compiler's flags for a user's own file, STEM.c. It is
+    compiled with line numbers, to locate a crash, and only with the headers that it includes, as in
+    other builds (patch 0015).
+
+    stem: name of the file without its suffix.
+    """
     return f"\nCFLAGS_{stem}.o += -g\nPCH_{stem}.o := n\n"
 
 
-def read_additions(place: Place, option: str, files: Iterable[Path]) -> list[Addition]:
-    """Return the files given with a command's option. Raises ConfigError for a file that isn't of
-    this kind.
+def read_additions(kind: FileKind, option: str, files: Iterable[Path]) -> list[Addition]:
+    """Read the files given with a command's option. If several have the same name, the last one
+    counts.
 
     Args:
-        place: the kind of files.
+        kind: the kind of files.
         option: the option, for messages.
         files: paths of the files.
+
+    Raises ConfigError for a file that isn't of this kind, doesn't register its name, can't be read,
+    or is too large.
     """
     additions: dict[str, Addition] = {}
     for path in files:
-        named = re.fullmatch(rf"{place.prefix}({REGISTERED})\.c", path.name)
+        named = re.fullmatch(rf"{kind.prefix}({REGISTERED})\.c", path.name)
         if named is None:
-            raise ConfigError(f"{option}: {path.name!r} is not called {place.prefix}NAME.c; "
+            raise ConfigError(f"{option}: {path.name!r} is not called {kind.prefix}NAME.c; "
                               "expected at most 15 small letters, digits and _ as NAME")
         content = read_bytes(option, path)
-        registered = re.findall(rf'{re.escape(place.field)}\s*=\s*"([^"]*)"',
+        registered = re.findall(rf'{re.escape(kind.field)}\s*=\s*"([^"]*)"',
                                 content.decode("utf-8", "replace"))
         if named[1] not in registered:
-            raise ConfigError(f"{option}: {path} has {place.field} = "
+            raise ConfigError(f"{option}: {path} has {kind.field} = "
                               f"{', '.join(map(repr, registered)) or 'nothing'}; expected a file "
                               "of "
                               f"this name to register {named[1]!r}")
-        additions[named[1]] = Addition(place, named[1], content,
-                                       tuple(_headers(option, path.parent, content).items()))
+        additions[named[1]] = Addition(kind, named[1], content,
+                                       tuple(_read_own_headers(option, path.parent,
+                                                               content).items()))
     return list(additions.values())
 
 
-def _headers(option: str, folder: Path, content: bytes) -> dict[str, bytes]:
-    """Return name and content of the headers that a file includes, also indirectly, from its own
-    folder."""
+def _read_own_headers(option: str, folder: Path, content: bytes) -> dict[str, bytes]:
+    """Return name -> content of the headers in `folder` that a file includes, directly or through
+    other headers. Headers that aren't in the folder are left out. Raises ConfigError if one can't
+    be read.
+
+    Args:
+        option: the command's option, for messages.
+        folder: the file's folder.
+        content: the file's content.
+    """
     headers: dict[str, bytes] = {}
     texts = [content]
     while texts:
@@ -126,8 +149,13 @@ def _headers(option: str, folder: Path, content: bytes) -> dict[str, bytes]:
 
 
 def read_bytes(option: str, path: Path) -> bytes:
-    """Return a file's content. Raises ConfigError if it can't be read or is too large. option: the
-    option with the file, for messages."""
+    """Return a file's content. Raises ConfigError if there is no such file, or if it can't be read
+    or is larger than LONGEST_BYTES.
+
+    Args:
+        option: the command's option with the file, for messages.
+        path: path of the file.
+    """
     try:
         if not path.is_file():
             raise ConfigError(f"{option}: there is no file {path}")

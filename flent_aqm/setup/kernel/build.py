@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Builds the lab's kernel from Debian's source package, and kernels of the user.
 
-Each kernel is built once per recipe.
+Each kernel is built once per recipe (recipe.py), into CACHE/kernels/HASH.
 """
 
 from __future__ import annotations
@@ -47,29 +47,36 @@ BYTES_NEEDED = 2_000_000_000
 
 
 def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) -> None:
-    """Build the lab's kernel for the current recipe, unless it exists. The caller holds the cache's
-    lock.
+    """Build the lab's kernel for the current recipe, unless it exists, and record its source
+    version as the one in use. Packages and kept trees of other versions are removed if nothing uses
+    them. The caller holds the cache's lock.
 
-    update: use a newer source version than that in use, if there is one. Raises SetupError,
-    CommandFailed or ToolMissing.
+    update: True to use a newer source version than the one in use, if there is one.
+
+    Raises SetupError, CommandFailed or ToolMissing if the source can't be downloaded or the kernel
+    can't be built.
     """
     choices = [] if update else recipe.read_choices()
     if any(is_built(recipe.current_recipe(source)) for source in choices):
         return
     if choices and (unfit := locate.unfit_ready_made()):
         Progress("lab kernel").step(f"{unfit}; compiling one")
-    source = next((source for source in choices if _built_of(cache, archive, source)), None)
+    source = next((source for source in choices if _build_from_cached(cache, archive, source)),
+                  None)
     if source is None:
-        source = _newest_that_fits(cache, archive)
+        source = _build_newest_that_fits(cache, archive)
     choice = cache / recipe.CHOICE
     choice.parent.mkdir(exist_ok=True)  # the kernel itself may lie in the machine's cache
     write_text(choice, json_text(asdict(source)) + "\n")
-    _remove_older(cache, source)
+    _remove_unused_sources(cache, source)
 
 
-def _remove_older(cache: Path, source: Source) -> None:
+def _remove_unused_sources(cache: Path, source: Source) -> None:
     """Remove packages and kept trees of source versions that neither the lab's kernel nor a kernel
-    of the user is made of."""
+    of the user is made of.
+
+    source: the source version of the lab's kernel.
+    """
     kept = {DebianOrigin.folder_of(source), *(each.tree for each in all_named())}
     for tree in (cache / "trees").glob("linux-source-*"):
         if tree.is_dir() and tree.name not in kept and not install.is_held(tree):
@@ -79,21 +86,21 @@ def _remove_older(cache: Path, source: Source) -> None:
             deb.unlink()
 
 
-def _built_of(cache: Path, archive: DebianArchive, source: Source) -> bool:
-    """Build the kernel from a source version in the cache. Return False if the source isn't in the
-    cache, or if a required patch doesn't fit."""
+def _build_from_cached(cache: Path, archive: DebianArchive, source: Source) -> bool:
+    """Build the kernel from a source version whose package is in the cache. Return False if the
+    package isn't there, or if a required patch doesn't fit. Otherwise return True."""
     if cached_archive(cache, source) is None:
         return False
     try:
-        _build(cache, archive, recipe.current_recipe(source))
+        _build_lab_kernel(cache, archive, recipe.current_recipe(source))
     except PatchDoesntFit:
         return False
     return True
 
 
-def _newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
+def _build_newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
     """Build the kernel from the newest source version that takes all required patches, unless it
-    exists. Return the source. Raises SetupError if there is none."""
+    exists. Return that source version. Raises SetupError if no version takes them."""
     faults = []
     for package in archive.versions(SOURCE_PATTERN):
         source = Source(package.name, package.version)
@@ -101,7 +108,7 @@ def _newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
         if is_built(wanted):
             return source
         try:
-            _build(cache, archive, wanted)
+            _build_lab_kernel(cache, archive, wanted)
         except PatchDoesntFit as fault:
             faults.append(f"{package.name} {package.version}: {fault}")
             Progress("lab kernel").step(f"{faults[-1]}; trying the version before it")
@@ -111,18 +118,19 @@ def _newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
 
 
 def kernel_is_there() -> bool:
-    """Return whether the lab's kernel for the current recipe exists."""
+    """Return whether the lab's kernel for the current recipe exists and is complete."""
     return any(is_built(recipe.current_recipe(source)) for source in recipe.read_choices())
 
 
 def is_built(wanted: Recipe) -> bool:
-    """Return whether a cache has the kernel of a recipe, and whether it is complete."""
+    """Return whether a cache has the kernel of a recipe, and whether its program is complete."""
     path = find_cached("kernels", wanted.hash, "linux")
     return path is not None and is_whole(path)
 
 
-def _build(cache: Path, archive: DebianArchive, wanted: Recipe) -> None:
-    """Build the lab's kernel by a recipe."""
+def _build_lab_kernel(cache: Path, archive: DebianArchive, wanted: Recipe) -> None:
+    """Build the lab's kernel by a recipe, and print the progress. Raises SetupError,
+    PatchDoesntFit, CommandFailed or ToolMissing."""
     progress = Progress("lab kernel")
     progress.finish(build_kernel(cache, DebianOrigin(cache, archive, wanted.source), wanted,
                                  progress))
@@ -132,15 +140,16 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
                  name: str = "") -> str:
     """Build a kernel into CACHE/kernels/HASH. Return a sentence about it for the user.
 
-    The source stays in CACHE/trees with its objects, for the next build. The caller holds the
-    cache's lock, which is released while a user's kernel is compiled.
+    The source stays in CACHE/trees with its objects, for the next build. The output of make is in
+    CACHE/kernel-build.log, or kernel-build-NAME.log. The caller holds the cache's lock, which is
+    released while a user's kernel is compiled.
 
     Args:
         cache: the cache folder.
         origin: where the source comes from.
         wanted: the recipe.
-        progress: for the steps.
-        name: name of a kernel of the user.
+        progress: prints the steps.
+        name: name of a kernel of the user, "" for the lab's own.
 
     Raises:
         SetupError: if the kernel doesn't compile or there is no room.
@@ -196,8 +205,9 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
 
 
 def _compile(cache: Path, tree: Tree, wanted: Recipe, log: Path, progress: Progress) -> None:
-    """Compile the tree. For a kernel of the user, other set-ups and builds can use the cache
-    meanwhile: with other options of its own it takes minutes."""
+    """Compile the tree. While a user's kernel is compiled, the cache's lock is released, so that
+    other set-ups and builds can use the cache: with other options of its own, a kernel takes
+    minutes. Raises SetupError."""
     if wanted.is_users:
         with install.released(cache):
             compile_tree(tree, log, progress)
@@ -207,15 +217,19 @@ def _compile(cache: Path, tree: Tree, wanted: Recipe, log: Path, progress: Progr
 
 def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
                progress: Progress) -> Tree:
-    """Return the tree of the source, with the objects of an earlier build if there was one.
-    Otherwise copy or unpack the source. Raises SetupError if there is no room."""
+    """Return the kept tree for a recipe, with the objects of an earlier build if there was one. If
+    there is no such tree, copy that of the same source, or else unpack the source. Raises
+    SetupError if there is no room, or if the source can't be downloaded or unpacked.
+
+    work: folder for unfinished work.
+    """
     path = cache / "trees" / tree_name(origin, wanted)
     if not (path / NOTES).is_dir():
         install.require_space(cache, BYTES_NEEDED, "building the lab kernel")
         path.parent.mkdir(exist_ok=True)
         shutil.rmtree(path, ignore_errors=True)
         fresh = work / "tree"
-        like = _first_kept(_others(cache, origin, path))
+        like = _first_kept(_trees_to_copy(cache, origin, path))
         if like is not None:
             progress.step(f"copying the source from {like}")
             # Of a tree in the machine's cache a user can't open the lock.
@@ -230,26 +244,31 @@ def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
 
 
 def tree_name(origin: Origin, wanted: Recipe) -> str:
-    """Return the name of a tree's folder. A recipe with options of its own has its own tree,
-    because all its objects differ."""
+    """Return the name of the folder in CACHE/trees for a recipe. A recipe with options of the user
+    has its own tree, because all its objects differ."""
     return f"{origin.folder}-{wanted.options_hash}" if wanted.own_options else origin.folder
 
 
-def _others(cache: Path, origin: Origin, path: Path) -> list[Path]:
-    """Return the paths at which trees of the same source may exist, to copy them."""
+def _trees_to_copy(cache: Path, origin: Origin, path: Path) -> list[Path]:
+    """Return the paths at which trees of the same source may exist, from which `path` can be
+    copied."""
     return [place for place in (SYSTEM_CACHE / "trees" / path.name, cache / "trees" / origin.folder,
                                 SYSTEM_CACHE / "trees" / origin.folder) if place != path]
 
 
 def _first_kept(folders: Iterable[Path]) -> Path | None:
-    """Return the first of these folders that has a kept tree, None if none has."""
+    """Return the first of these folders that is a kept tree, None if none is."""
     return next((folder for folder in folders if (folder / NOTES).is_dir()), None)
 
 
 def _add_backport(cache: Path, tree: Tree, backport: Backport, work: Path, progress: Progress
                   ) -> None:
     """Replace the architecture `um` of an old kernel's source by that of a newer one, and apply the
-    backport's patch."""
+    backport's patch. Raises PatchDoesntFit if it doesn't fit, SetupError if the newer source can't
+    be unpacked.
+
+    work: folder for unfinished work.
+    """
     origin = DebianOrigin(cache, DebianArchive(cache), backport.donor)
     # The kept tree is only read, because it may be in the machine's cache.
     kept = _first_kept(base / "trees" / origin.folder for base in (cache, SYSTEM_CACHE))
@@ -261,8 +280,9 @@ def _add_backport(cache: Path, tree: Tree, backport: Backport, work: Path, progr
     patching.apply_own(tree.path, name, content, keep=tree.keep)
 
 
-def _as_own(tree: Tree, patch: bytes) -> None:
-    """Make the C files that a patch changes be compiled as a user's own files."""
+def _add_own_flags(tree: Tree, patch: bytes) -> None:
+    """Add compiler flags for the C files that a patch changes, so that they are compiled as a
+    user's own files (additions.own_flags())."""
     for name in files_of(patch):
         folder, _, file = name.rpartition("/")
         if file.endswith(".c") and (tree.path / name).is_file() and (
@@ -273,13 +293,21 @@ def _as_own(tree: Tree, patch: bytes) -> None:
 def _make_changes(cache: Path, tree: Tree, origin: Origin, wanted: Recipe, work: Path,
                   progress: Progress, *, optional: bool = True
                   ) -> tuple[list[patching.Patch], list[str]]:
-    """Unpack or update the source and make all changes of the recipe.
+    """Unpack or update the source, make all changes of the recipe, and configure the kernel. Raises
+    SetupError, and PatchDoesntFit for a patch.
 
-    optional: also apply the lab's optional patches.
+    Args:
+        cache: the cache folder.
+        tree: the kept tree.
+        origin: where the source comes from.
+        wanted: the recipe.
+        work: folder for unfinished work.
+        progress: prints the steps.
+        optional: True to apply the lab's optional patches, too.
 
     Returns:
         The lab's patches that were applied, and the files changed by the user's patches that set-up
-        doesn't unpack.
+            doesn't unpack.
     """
     tree.take_back()
     origin.fill(tree.path, work, progress)
@@ -294,22 +322,22 @@ def _make_changes(cache: Path, tree: Tree, origin: Origin, wanted: Recipe, work:
             progress.step(f"{name}: without its changes to {', '.join(absent)}, which set-up "
                           "doesn't unpack")
             left_packed += absent
-        _as_own(tree, content)
-    for one in wanted.additions:
-        folder = one.place.folder
-        if not (tree.path / one.path).exists():
-            tree.append(f"{folder}/Kconfig", one.kconfig)
-            tree.append(f"{folder}/Makefile", one.makefile)
-        tree.append(f"{folder}/Makefile", one.own_flags)
-        tree.write(one.path, one.content)
-        for name, content in one.headers:
+        _add_own_flags(tree, content)
+    for addition in wanted.additions:
+        folder = addition.place.folder
+        if not (tree.path / addition.path).exists():
+            tree.append(f"{folder}/Kconfig", addition.kconfig)
+            tree.append(f"{folder}/Makefile", addition.makefile)
+        tree.append(f"{folder}/Makefile", addition.own_flags)
+        tree.write(addition.path, addition.content)
+        for name, content in addition.headers:
             tree.write(f"{folder}/{name}", content)
     if wanted.coverage is not None:
         for name, content in wanted.coverage.files:
             (tree.path / name).parent.mkdir(parents=True, exist_ok=True)
             tree.write(name, content)
         coverage.instrument(tree, wanted.coverage.instrumented)
-    tree.settle()
+    tree.set_times()
     progress.step("choosing its options")
     configure(tree.path, wanted.whole_fragment)
     progress.step("compiling (about 2 minutes on 2 cores; less where objects are there)")

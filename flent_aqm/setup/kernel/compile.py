@@ -51,39 +51,51 @@ _FAULTS = (re.compile(r"^\S+:\d+(:\d+)?: (fatal )?error: "),
 
 
 def configure(tree: Path, fragment: str) -> None:
-    """Generate the kernel's configuration: allnoconfig with the options of the fragment. Raises
-    SetupError if the result differs from the fragment.
+    """Generate the kernel's configuration, .config: allnoconfig with the options of the fragment.
+    Raises SetupError if the result differs from the fragment, CommandFailed if make fails.
 
     With the same fragment and Kconfig files, existing files aren't touched.
+
+    Args:
+        tree: folder of the source.
+        fragment: lines CONFIG_NAME=value.
     """
-    fragment = _without_later(tree, fragment) + _older_names(tree)
+    fragment = _without_newer_options(tree, fragment) + _older_options(tree)
     write_text(tree / "lab.config", fragment)
     make(tree, "KCONFIG_ALLCONFIG=lab.config", "allnoconfig")
     check_config(fragment, (tree / ".config").read_text(encoding="utf-8"))
 
 
-def _older_names(tree: Path) -> str:
-    """Return further options that an older source needs for those of the fragment."""
+def _older_options(tree: Path) -> str:
+    """Return lines CONFIG_NAME=y for options that only older sources have, and need for options of
+    the fragment. "" for newer sources."""
     return "".join(
         f"CONFIG_{name}=y\n" for name, file in OLDER_NAMES.items()
         if _declares(tree / file, name))
 
 
-def _without_later(tree: Path, fragment: str) -> str:
-    """Return the fragment without options that the source doesn't have yet."""
+def _without_newer_options(tree: Path, fragment: str) -> str:
+    """Return the fragment without lines for options that the source doesn't have yet."""
     absent = {name for name, file in LATER_NAMES.items() if not _declares(tree / file, name)}
     return "".join(line for line in fragment.splitlines(keepends=True)
                    if line.partition("=")[0].removeprefix("CONFIG_") not in absent)
 
 
 def _declares(kconfig: Path, option: str) -> bool:
-    """Return whether a Kconfig file declares an option."""
+    """Return whether a Kconfig file declares an option. False if there is no such file.
+
+    option: name without CONFIG_.
+    """
     return kconfig.is_file() and re.search(
         rf"^config {option}$", kconfig.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:
-    """Compile the kernel. Raises SetupError with the compiler's errors and the path of the log."""
+    """Compile the kernel, with a job per processor. Raises SetupError with the compiler's errors
+    and the path of the log.
+
+    log: file for make's whole output.
+    """
     lines, expected = 0, expected_lines(tree.path)
 
     def count(_line: str) -> None:
@@ -104,10 +116,13 @@ def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:
 
 
 def expected_lines(tree: Path) -> int:
-    """Return about how many lines make will print, which is the number of objects to compile.
+    """Return about how many lines make will print, for the progress display: the number of objects
+    to compile, and lines about linking.
 
-    An object is to be compiled if it is older than the files it is made of, by kbuild's notes.
-    Changes of options aren't considered.
+    An object is to be compiled if it is older than one of the files it is made of, by kbuild's
+    notes. Changes of options aren't considered.
+
+    tree: folder of the source.
     """
     # Programs in the folder scripts have been built when the options were chosen.
     notes = [note for folder in tree.iterdir() if folder.is_dir() and folder.name != "scripts"
@@ -135,8 +150,11 @@ def expected_lines(tree: Path) -> int:
 
 
 def all_faults(output: str) -> str:
-    """Return the compiler's errors, each once. If there are fewer than two, return the most
-    informative line instead."""
+    """Return the compiler's error messages, each once and at most five, with "; " between them. If
+    there are fewer than two, return the most informative line instead.
+
+    output: make's whole output.
+    """
     lines = list(dict.fromkeys(line.strip() for line in output.splitlines()
                                if _FAULTS[0].search(line)))
     if len(lines) < 2:
@@ -146,21 +164,24 @@ def all_faults(output: str) -> str:
 
 
 def warnings_in(output: str, names: Sequence[str]) -> list[str]:
-    """Return the compiler's warnings about these files, each once, in the order of make's output.
+    """Return the compiler's warnings about some files, each once, in the order of make's output.
 
-    names: paths in the kernel's source.
+    Args:
+        output: make's whole output.
+        names: paths of the files in the kernel's source.
     """
     found = (_WARNING.match(line) for line in output.splitlines())
     return list(dict.fromkeys(match[0] for match in found if match and match[1] in names))
 
 
 def refuse_not_compiled(tree: Path, names: Sequence[str], left_packed: Sequence[str]) -> list[str]:
-    """Return the changed files that are not part of the kernel: those that no object is made of.
+    """Return the changed C files and headers that are not part of the kernel, because no object is
+    made of them.
 
     Args:
-        tree: the compiled source.
-        names: files that the user has changed.
-        left_packed: changed files that set-up doesn't unpack.
+        tree: folder of the compiled source.
+        names: paths of all files that the user has changed.
+        left_packed: paths of changed files that set-up doesn't unpack. They are returned, too.
 
     Raises:
         SetupError: if no changed file is part of the kernel, because then the kernel is the one
@@ -181,7 +202,8 @@ def refuse_not_compiled(tree: Path, names: Sequence[str], left_packed: Sequence[
 
 
 def _files_in_objects(tree: Path) -> Iterator[str]:
-    """Yield the files of which the kernel's objects and the compiled headers are made."""
+    """Yield the paths of the files of which the kernel's objects and the compiled headers are made,
+    with repeats."""
     notes = [tree / name for name in COMMON_HEADERS if (tree / name).is_file()]
     for folder, _, names in os.walk(tree):
         notes += [Path(folder, name) for name in names
@@ -192,7 +214,8 @@ def _files_in_objects(tree: Path) -> Iterator[str]:
 
 
 def first_fault(output: str) -> str:
-    """Return the line of make's output that is most informative about the error."""
+    """Return the line of make's output that is most informative about the error, "see the log" if
+    no line has an error."""
     lines = output.splitlines()
     for pattern in _FAULTS:
         for line in lines:
@@ -202,11 +225,17 @@ def first_fault(output: str) -> str:
 
 
 def make(tree: Path, *words: str) -> str:
-    """Run make for these goals. Return its output. Raises CommandFailed."""
+    """Run make of the kernel, for User-Mode Linux, and return its output. Raises CommandFailed if
+    it fails or takes more than 10 minutes.
+
+    Args:
+        tree: folder of the source.
+        words: goals and settings of make.
+    """
     return run(["make", "ARCH=um", *words], cwd=tree, env=environment(), timeout_s=600)
 
 
 def environment() -> dict[str, str]:
-    """Return the environment variables of a build. None are the caller's: flags of an outer make,
-    other compilers or a locale would change the build."""
+    """Return all environment variables of a build. None of the caller's is among them: flags of an
+    outer make, other compilers or a locale would change the build."""
     return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", **BUILD_IDENTITY}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares a generated .config with the requested fragment.
+"""Compares a generated .config with the requested options.
 
 kconfig silently drops an option whose dependencies aren't met.
 """
@@ -14,7 +14,8 @@ _SET = re.compile(r"CONFIG_(\w+)=(.*)")
 
 
 def parse_config(text: str) -> dict[str, str]:
-    """Return the options by name without CONFIG_. An option that is off may be missing or "n".
+    """Parse lines CONFIG_NAME=value. Return NAME -> value. An option that is off is missing, or has
+    the value "n".
 
     Raises SetupError for a line that is neither a setting nor a comment.
     """
@@ -31,8 +32,13 @@ def parse_config(text: str) -> dict[str, str]:
 
 
 def check_config(fragment: str, generated: str) -> None:
-    """Raise SetupError if an option of the generated configuration differs from the fragment. The
-    message has all such options."""
+    """Raise SetupError if an option of the generated configuration differs from the requested one.
+    The message has all such options.
+
+    Args:
+        fragment: the requested options, lines CONFIG_NAME=value.
+        generated: text of the generated .config.
+    """
     wanted, got = parse_config(fragment), parse_config(generated)
     differing = [f"{name}={got.get(name, 'n')} (wanted {value})"
                  for name, value in wanted.items() if got.get(name, "n") != value]

@@ -73,25 +73,32 @@ _FUNCTION = re.compile(r"^([0-9a-f]+) [tTwW] \S+$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Change:
-    """The change of one file between two kernels."""
+    """The change of one file between two kernels.
 
-    # Path in the kernel's source.
+    Attributes:
+        path: path in the kernel's source.
+        lines: numbers of new lines, and of the nearest lines of code around removed lines, from 1.
+        text: text of the whole file after the change.
+    """
+
     path: str
-    # Numbers of new lines, and of the nearest lines of code around removed lines.
     lines: tuple[int, ...]
-    # Text of the whole file.
     text: str
 
 
 @dataclass(frozen=True)
 class Instrumented:
-    """Blocks and lines of an instrumented kernel."""
+    """Blocks and lines of an instrumented kernel.
 
-    # For each basic block: address after its call of the callback (0 without a call), numbers of
-    # the blocks that may follow, whether a function begins with it, whether a function ends with
-    # it.
+    Attributes:
+        blocks: for each basic block the address after its call of the callback (0 without a call),
+            the numbers of the blocks that may follow, True if a function begins with the block, and
+            True if a function ends with it.
+        lines: path in the kernel's source -> line number -> numbers of the blocks that have code of
+            this line.
+    """
+
     blocks: Sequence[tuple[int, Sequence[int], bool, bool]]
-    # Path -> line -> numbers of the blocks that have code of this line.
     lines: Mapping[str, Mapping[int, Sequence[int]]]
 
 
@@ -99,7 +106,10 @@ def keep_own(folder: Path, before: Mapping[str, bytes | None], tree: Tree) -> No
     """Write each file that the user changed to a finished kernel's folder, before and after the
     change.
 
-    before: path -> content before the change, None for a new file.
+    Args:
+        folder: folder of the finished kernel.
+        before: path in the source tree -> content before the change, None for a new file.
+        tree: the source tree after the change.
     """
     for path, content in before.items():
         after = tree.path / path
@@ -112,8 +122,14 @@ def keep_own(folder: Path, before: Mapping[str, bytes | None], tree: Tree) -> No
 
 
 def own_files(kernel: Path, state: str) -> dict[str, bytes]:
-    """Return path -> content of the files that a kernel's user changed. state: BEFORE or AFTER the
-    change. kernel: the kernel's folder."""
+    """Return the files that the user changed in a kernel: path in the source tree -> content. They
+    are read from the copies in the kernel's folder. A new file is missing from BEFORE, a deleted
+    file from AFTER. Empty for a kernel without changes.
+
+    Args:
+        kernel: the kernel's folder.
+        state: BEFORE or AFTER the change.
+    """
     folder = kernel / OWN / state
     return {str(path.relative_to(folder)): path.read_bytes()
             for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -121,10 +137,12 @@ def own_files(kernel: Path, state: str) -> dict[str, bytes]:
 
 def changes_between(base: Path, test: Path, of_source: Mapping[str, tuple[bytes, bytes]]
                     ) -> list[Change]:
-    """Return the changes of C files and headers from kernel `base` to kernel `test`.
+    """Return the changes of C files and headers from one kernel to another, sorted by path. Deleted
+    files are left out.
 
     Args:
-        base, test: the kernels' folders.
+        base: folder of the kernel before the change.
+        test: folder of the kernel after the change.
         of_source: path -> (content in base, content in test) of files in which their sources
             differ.
     """
@@ -137,13 +155,13 @@ def changes_between(base: Path, test: Path, of_source: Mapping[str, tuple[bytes,
                                     else plain.get(path))
                         for number, of_side in enumerate((of_base, of_test)))
             if new is not None and new != old:
-                changes.append(Change(path, changed_lines(_text(old or b""), _text(new)),
-                                      _text(new)))
+                changes.append(Change(path, changed_lines(_decode(old or b""), _decode(new)),
+                                      _decode(new)))
     return changes
 
 
-def _text(content: bytes) -> str:
-    """Return a file's text. Bytes that aren't UTF-8 are replaced."""
+def _decode(content: bytes) -> str:
+    """Return a file's content as text. Bytes that aren't UTF-8 are replaced."""
     return content.decode("utf-8", "replace")
 
 
@@ -165,23 +183,25 @@ def changed_lines(old: str, new: str) -> tuple[int, ...]:
 
 
 def _may_be_code(line: str) -> bool:
-    """Return whether a line of C may have code: it isn't blank, only a brace, or part of a
+    """Return whether a line of C may have code: it isn't blank, only braces, or part of a
     comment."""
     text = line.strip(" \t{}")
     return bool(text) and not text.startswith(("/*", "*", "//"))
 
 
 def files_to_instrument(tree: Path, paths: Iterable[str]) -> list[str]:
-    """Return the C files to instrument: those of `paths` that are compiled, and those that include
-    a header of `paths`. At most MOST_FILES.
+    """Return the paths of the C files to instrument: those of `paths` that are compiled, and those
+    that include a header of `paths`. These are at most MOST_FILES. Files of `paths` come first.
 
-    tree: the compiled source.
+    Args:
+        tree: folder of the compiled source.
+        paths: paths in the kernel's source.
     """
     wanted = set(paths)
     headers = {path for path in wanted if path.endswith(".h")}
     found = {path for path in wanted if path.endswith(".c") and object_of(tree, path).is_file()}
     if headers:
-        for source, made_of in _objects(tree):
+        for source, made_of in _object_dependencies(tree):
             if source.endswith(".c") and headers & made_of:
                 found.add(source)
     rank = {path: (path not in wanted, next(at for at, start in enumerate(_FOLDERS)
@@ -190,36 +210,54 @@ def files_to_instrument(tree: Path, paths: Iterable[str]) -> list[str]:
 
 
 def object_of(tree: Path, path: str) -> Path:
-    """Return the path of a C file's object."""
+    """Return the path of the object that is compiled from a C file. It need not exist.
+
+    Args:
+        tree: folder of the source.
+        path: path of the C file in the source.
+    """
     return (tree / path).with_suffix(".o")
 
 
-def _objects(tree: Path) -> Iterator[tuple[str, set[str]]]:
-    """Yield the source of each object in net/, and all files of which the object is made."""
+def _object_dependencies(tree: Path) -> Iterator[tuple[str, set[str]]]:
+    """Yield the path of the source of each object in net/, and the paths of all files of which the
+    object is made.
+
+    tree: folder of the compiled source.
+    """
     common: set[str] = set()
     for folder in ("linux", "net"):
         note = tree / f"include/{folder}/.common_headers.h.gch.cmd"
         if note.is_file():
-            common |= _made_of(note)
+            common |= _files_in_note(note)
     for folder, _, names in os.walk(tree / "net"):
         for name in names:
             if name.startswith(".") and name.endswith(".o.cmd"):
                 note = Path(folder, name)
-                made_of = _made_of(note)
+                made_of = _files_in_note(note)
                 # An object that is compiled with the common headers has this file (patch 0015).
                 with_common = note.with_suffix(".names.h").is_file()
                 source = (Path(folder) / name[1:].removesuffix(".o.cmd")).with_suffix(".c")
                 yield (str(source.relative_to(tree)), made_of | (common if with_common else set()))
 
 
-def _made_of(note: Path) -> set[str]:
-    """Return the files that kbuild's note names."""
+def _files_in_note(note: Path) -> set[str]:
+    """Return the paths of the files that a note of kbuild names.
+
+    note: path of the note, .NAME.o.cmd.
+    """
     text = note.read_text(encoding="utf-8", errors="replace")
     return {os.path.normpath(name) for name in _DEPENDS.findall(text)}
 
 
 def instrument(tree: Tree, files: Iterable[str]) -> None:
-    """Instrument these C files, and add coverage.c to the kernel."""
+    """Make these C files be compiled with calls of the recorder, and add coverage.c to the kernel.
+    Makefiles of the tree are changed. Raises SetupError if one is missing.
+
+    Args:
+        tree: the source tree.
+        files: paths of the C files in the source.
+    """
     for path in files:
         folder, _, name = path.rpartition("/")
         stem = name.removesuffix(".c")
@@ -235,15 +273,21 @@ def write_note(folder: Path, program: Path) -> None:
     """Write NOTE to a finished kernel's folder: the blocks of instrumented code, and the blocks of
     each line.
 
-    program: the kernel with debug information. Raises SetupError if it has no instrumented code.
+    Args:
+        folder: folder of the finished kernel.
+        program: the kernel with debug information.
+
+    Raises SetupError if it has no instrumented code or no line numbers, CommandFailed or
+    ToolMissing if objdump or nm can't read it.
     """
-    rows = _rows(run(["objdump", "--wide", "--dwarf=decodedline", program], timeout_s=300),
-                 program.parent)
+    rows = _parse_line_table(run(["objdump", "--wide", "--dwarf=decodedline", program],
+                                 timeout_s=300),
+                             program.parent)
     if not rows:
         raise SetupError("the instrumented kernel has no line numbers")
     starts = sorted(int(start, 16) for start in _FUNCTION.findall(run(["nm", program])))
     graph = _Graph()
-    for first, last in _ranges(sorted({address for _, _, address, _ in rows}), starts):
+    for first, last in _function_ranges(sorted({address for _, _, address, _ in rows}), starts):
         graph.read(run(["objdump", "-d", "--no-show-raw-insn", f"--start-address={first:#x}",
                         f"--stop-address={last:#x}", program], timeout_s=300))
     if not any(block.call for block in graph.blocks):
@@ -266,37 +310,47 @@ def write_note(folder: Path, program: Path) -> None:
 
 @dataclass
 class _Block:
-    """Instructions that are all executed or none: a basic block."""
+    """A basic block: instructions that are all executed or none.
 
-    # Addresses of the first and the last instruction.
+    Attributes:
+        first, last: addresses of the first and the last instruction.
+        call: address after the call of the callback, 0 without a call.
+        next: numbers of the blocks that may follow.
+        enters: True if a function begins with the block.
+        leaves: True if a function ends with the block.
+    """
+
     first: int
     last: int
-    # Address after the call of the callback, 0 without a call.
     call: int
-    # Numbers of the blocks that may follow.
     next: list[int]
-    # Whether a function begins with the block, and whether a function ends with it.
     enters: bool
     leaves: bool
 
 
 class _Graph:
-    """Blocks of disassembled functions, in the order of addresses.
+    """Basic blocks of disassembled functions, in the order of addresses.
 
     A block begins at each call of the callback, at the target of each jump, and after each jump.
+
+    Attributes:
+        blocks: the blocks so far. A block's number is its index.
     """
 
     def __init__(self) -> None:
         self.blocks: list[_Block] = []
 
     def read(self, listing: str) -> None:
-        """Add the blocks of all functions in a listing by objdump -d."""
-        for text in _FUNCTION_LISTING.split(listing)[1:]:
-            self._add([(int(at, 16), name, operands) for at, name, operands
-                       in _INSTRUCTION.findall(text)])
+        """Add the basic blocks of all functions in a listing.
 
-    def _add(self, code: Sequence[tuple[int, str, str]]) -> None:
-        """Split one disassembled function into basic blocks, and append them to `blocks`.
+        listing: output of objdump -d.
+        """
+        for text in _FUNCTION_LISTING.split(listing)[1:]:
+            self._add_function([(int(at, 16), name, operands) for at, name, operands
+                                in _INSTRUCTION.findall(text)])
+
+    def _add_function(self, code: Sequence[tuple[int, str, str]]) -> None:
+        """Split a disassembled function into basic blocks, and append them to `blocks`.
 
         code: address, name and operands of each instruction.
         """
@@ -326,9 +380,14 @@ class _Graph:
                                       sorted(set(follows)), at == first, leaves))
 
 
-def _rows(listing: str, top: Path) -> list[tuple[str, int, int, bool]]:
-    """Return the rows of the line table that objdump has decoded: path, line, address, and whether
-    a statement begins there. top: folder of the source, to which paths are relative."""
+def _parse_line_table(listing: str, top: Path) -> list[tuple[str, int, int, bool]]:
+    """Return the rows of a line table: path, line number, address, and True if a statement begins
+    there.
+
+    Args:
+        listing: output of objdump --dwarf=decodedline.
+        top: folder of the source, to which paths are relative.
+    """
     rows, path = [], ""
     for text in listing.splitlines():
         if unit := _UNIT.match(text.strip()):
@@ -338,11 +397,13 @@ def _rows(listing: str, top: Path) -> list[tuple[str, int, int, bool]]:
     return rows
 
 
-def _ranges(addresses: Sequence[int], starts: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the ranges of addresses of the functions that contain these addresses. Adjacent
-    functions are merged.
+def _function_ranges(addresses: Sequence[int], starts: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the ranges of addresses, (first, end), of the functions that contain `addresses`.
+    Adjacent functions are merged into one range.
 
-    starts: start addresses of all functions.
+    Args:
+        addresses: addresses in ascending order.
+        starts: start addresses of all functions, in ascending order.
     """
     ranges: list[tuple[int, int]] = []
     for address in addresses:
@@ -357,8 +418,11 @@ def _ranges(addresses: Sequence[int], starts: Sequence[int]) -> list[tuple[int, 
 
 
 def read_instrumented(kernel: Path) -> Instrumented:
-    """Return blocks and lines of the kernel in this folder. Raises OSError or ValueError if the
-    note is missing or damaged."""
+    """Return blocks and lines of an instrumented kernel, from its NOTE. Raises OSError if the note
+    is missing, and ValueError, KeyError or TypeError if it is damaged.
+
+    kernel: the kernel's folder.
+    """
     note = read_note(kernel / NOTE)
     return Instrumented(
         [(call, tuple(following), enters, leaves)
@@ -368,13 +432,15 @@ def read_instrumented(kernel: Path) -> Instrumented:
 
 
 def counts_of_blocks(code: Instrumented, recorded: Mapping[int, int]) -> list[int]:
-    """Return how often each block was executed.
+    """Return how often each block was executed, by the block's number.
 
     The compiler leaves blocks without a call if they only select a value. Their counts are derived
     from those of their neighbours, because executions that enter a block also leave it. A count
     that can't be derived is 0.
 
-    recorded: address after a call of the callback -> count.
+    Args:
+        code: blocks of the kernel.
+        recorded: address after a call of the callback -> number of executions.
     """
     counts = [recorded.get(call, 0) if call else None for call, _, _, _ in code.blocks]
     into: dict[int, list[tuple[int, int]]] = {}

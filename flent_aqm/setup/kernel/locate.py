@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the lab's kernel that set-up has built."""
+"""Finds a kernel for the lab that set-up or the user has built."""
 
 from __future__ import annotations
 
@@ -22,22 +22,27 @@ VARIABLE = environment.KERNEL
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel for the lab."""
+    """A kernel for the lab.
 
-    # The program.
+    Attributes:
+        path: path of the program.
+        version: version such as "7.3.4", "unknown" if its note is missing.
+        hash: hash of its recipe. For the program of FLENT_AQM_KERNEL, the beginning of its file's
+            hash.
+        left_out: names of the patches that it was built without.
+        name: value of the batch key `kernel` for it.
+    """
+
     path: Path
-    # Version such as 7.3.4.
     version: str
-    # Hash of its recipe.
     hash: str
-    # Patches that it was built without.
     left_out: tuple[str, ...] = ()
-    # Value of the batch key `kernel` for it.
     name: str = STOCK
 
     @property
     def has_kasan(self) -> bool:
-        """True if the kernel checks all its memory accesses (CONFIG_KASAN)."""
+        """True if the kernel checks all its memory accesses (CONFIG_KASAN). False if its
+        configuration isn't known."""
         try:
             return "\nCONFIG_KASAN=y\n" in self.path.with_name("config").read_text()
         except OSError:
@@ -47,17 +52,18 @@ class Kernel:
 def find_kernel() -> Kernel:
     """Return the lab's kernel for the current options and patches.
 
-    FLENT_AQM_KERNEL takes precedence. Raises ToolMissing if there is none.
+    FLENT_AQM_KERNEL takes precedence. Raises ToolMissing if there is no such kernel, or if
+    FLENT_AQM_KERNEL isn't a program.
     """
     kernel_path = os.environ.get(VARIABLE)
     if kernel_path:
-        return _kernel_at(Path(kernel_path))
+        return _kernel_of_user(Path(kernel_path))
     choices = read_choices()
     for source in choices:
         name = current_recipe(source).hash
         path = find_cached("kernels", name, "linux")
         if path is not None:
-            return _kernel(path, name)
+            return _kernel_with_note(path, name)
     if not choices:
         raise ToolMissing("the lab kernel is not built; run: flent-aqm setup")
     why = unfit_ready_made() or "the lab kernel is not built for these options and patches"
@@ -65,8 +71,8 @@ def find_kernel() -> Kernel:
 
 
 def unfit_ready_made() -> str:
-    """Return a clause on why the kernel of the wheel flent-aqm-lab isn't used, "" if that wheel
-    isn't installed. Call it only if no kernel was found."""
+    """Return a clause that says why the kernel of the wheel flent-aqm-lab isn't used. "" if that
+    wheel isn't installed. Call it only if no kernel was found."""
     if ready_made() is None:
         return ""
     return ("the lab kernel of the installed flent-aqm-lab has other options or patches than this "
@@ -74,17 +80,20 @@ def unfit_ready_made() -> str:
 
 
 def kernel_called(name: str) -> Kernel:
-    """Return the kernel for a value of the batch key `kernel`. Raises ToolMissing if there is
-    none."""
+    """Return the kernel for a value of the batch key `kernel`. Raises ToolMissing if there is none,
+    or if it was built by another version of the lab."""
     if name == STOCK:
         return find_kernel()
     named = find_named(name)
-    return replace(_kernel(named.path, named.hash), name=name)
+    return replace(_kernel_with_note(named.path, named.hash), name=name)
 
 
 def kernel_of(wanted: str) -> Kernel | None:
-    """Return the kernel with this hash, None if this machine doesn't have it. If FLENT_AQM_KERNEL
-    is set, only that kernel is considered."""
+    """Return the kernel with a hash, None if this machine doesn't have it. If FLENT_AQM_KERNEL is
+    set, only that kernel is considered.
+
+    wanted: hash of the recipe.
+    """
     if os.environ.get(VARIABLE):
         kernel = find_kernel()
         return kernel if kernel.hash == wanted else None
@@ -92,26 +101,33 @@ def kernel_of(wanted: str) -> Kernel | None:
 
 
 def built_kernel(wanted: str) -> Kernel | None:
-    """Return the kernel with this hash from a cache, None if no cache has it."""
+    """Return the kernel with a hash from a cache, None if no cache has it.
+
+    wanted: hash of the recipe.
+    """
     path = find_cached("kernels", wanted, "linux")
-    return None if path is None else _kernel(path, wanted)
+    return None if path is None else _kernel_with_note(path, wanted)
 
 
-def _kernel(path: Path, name: str) -> Kernel:
+def _kernel_with_note(path: Path, recipe_hash: str) -> Kernel:
     """Return the kernel at this path, with the version from the note that set-up wrote beside it.
-    name: hash of its recipe."""
+    The version is "unknown" if the note is missing or damaged.
+
+    recipe_hash: hash of its recipe.
+    """
     try:
         facts = read_note(path.with_name("kernel.json"))
-        return Kernel(path, str(facts["kernel_version"]), name,
+        return Kernel(path, str(facts["kernel_version"]), recipe_hash,
                       tuple(map(str, facts.get("left_out", ()))))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return Kernel(path, "unknown", name)
+        return Kernel(path, "unknown", recipe_hash)
 
 
-def _kernel_at(path: Path) -> Kernel:
-    """Return the kernel of FLENT_AQM_KERNEL. Raises ToolMissing if it isn't a program."""
+def _kernel_of_user(path: Path) -> Kernel:
+    """Return the kernel of FLENT_AQM_KERNEL, with the beginning of its file's hash. Raises
+    ToolMissing if the file isn't a program."""
     if not os.access(path, os.X_OK) or not path.is_file():
         raise ToolMissing(f"{VARIABLE}: {path} is not a program; unset it, or give the path of a "
                           "User-Mode Linux kernel")
     # Its recipe is unknown, so the hash is that of the file.
-    return _kernel(path, hashlib.sha256(path.read_bytes()).hexdigest()[:16])
+    return _kernel_with_note(path, hashlib.sha256(path.read_bytes()).hexdigest()[:16])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernels that the user has built, by the names that the user gave them.
+"""Describes kernels that the user has built, by the names that the user gave them.
 
     CACHE/named/NAME.json      description, with the hash of the kernel below CACHE/kernels
 """
@@ -30,36 +30,42 @@ _QUEUE_OPTION = re.compile(r"^CONFIG_NET_SCH_(\w+)=y$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class NamedKernel:
-    """Description of a kernel that the user has built."""
+    """Description of a kernel that the user has built.
+
+    Attributes:
+        name: name that the user gave, a value of the batch key `kernel`.
+        hash: hash of the kernel's recipe.
+        lab_hash: hash of the lab's own options and patches with which it was built.
+        version: version such as 7.3.4.
+        source: where the source came from, as text for the user.
+        command: command line that built the kernel.
+        tree: name of the folder of its kept source in CACHE/trees, "" if none is kept.
+        tc: name of the folder below CACHE/tc of a tc that knows its queues' options, "" if there is
+            none.
+        made_of: names of the user's files and patches.
+        records: for an instrumented kernel, name of the kernel whose changes it records. "" for
+            others.
+    """
 
     name: str
-    # Hash of the kernel's recipe.
     hash: str
-    # Hash of the lab's own options and patches with which it was built.
     lab_hash: str
-    # Version such as 7.3.4.
     version: str
-    # The source, in words.
     source: str
-    # Command that built it.
     command: str
-    # Folder of its kept source.
     tree: str = ""
-    # Folder below CACHE/tc of a tc that knows its queues' options, "" if there is none.
     tc: str = ""
-    # The user's files and patches.
     made_of: list[str] = field(default_factory=list)
-    # Of an instrumented kernel: name of the kernel whose changes it records.
     records: str = ""
 
     @property
     def program(self) -> Path | None:
-        """Path of the program, None if it is gone from the cache."""
+        """Path of the kernel's program, None if it is gone from the cache."""
         return find_cached("kernels", self.hash, "linux")
 
     @property
     def path(self) -> Path:
-        """Path of the program. Raises ToolMissing if it is gone from the cache."""
+        """Path of the kernel's program. Raises ToolMissing if it is gone from the cache."""
         program = self.program
         if program is None:
             raise ToolMissing(f"kernel: the program of {self.name} is gone from the cache; build "
@@ -68,22 +74,26 @@ class NamedKernel:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Kinds of queues that the kernel has, by its configuration."""
+        """Names of the qdiscs that the kernel has, without sch_, by its configuration. Raises
+        ToolMissing if the kernel is gone from the cache."""
         return frozenset(map(str.lower, _QUEUE_OPTION.findall(self._config())))
 
     @property
     def absent_kinds(self) -> frozenset[str]:
-        """Kinds of queues that the lab's own kernel has and this kernel hasn't."""
+        """Names of the qdiscs that the lab's own kernel has and this kernel hasn't. Raises
+        ToolMissing if the kernel is gone from the cache."""
         lab = recipe.FRAGMENT.read_text(encoding="utf-8")
         return frozenset(map(str.lower, _QUEUE_OPTION.findall(lab))) - self.kinds
 
     @property
     def can_nat(self) -> bool:
-        """True if its router can translate addresses (masquerade): nat.config."""
+        """True if a router with this kernel can translate addresses (masquerade, nat.config).
+        Raises ToolMissing if the kernel is gone from the cache."""
         return "CONFIG_NETFILTER_XT_TARGET_MASQUERADE=y\n" in self._config()
 
     def _config(self) -> str:
-        """Return the text of its configuration."""
+        """Return the text of the kernel's configuration. Raises ToolMissing if the kernel is gone
+        from the cache."""
         return self.path.with_name("config").read_text(encoding="utf-8")
 
 
@@ -91,8 +101,8 @@ def find_named(name: str) -> NamedKernel:
     """Return the kernel of this name. Raises ToolMissing if there is none, or if it was built with
     other patches or options of the lab."""
     path = find_cached(FOLDER, f"{name}.json")
-    if path is None or (kernel := _read(path)) is None:
-        names = [each.name for each in all_named()]
+    if path is None or (kernel := _read_description(path)) is None:
+        names = [kernel_of_user.name for kernel_of_user in all_named()]
         there = f"known: {', '.join(['stock', *names])}"
         raise ToolMissing(f"kernel: no kernel is called {name!r}"
                           f"{did_you_mean(name, ['stock', *names]) or '; ' + there}; make one with "
@@ -105,50 +115,51 @@ def find_named(name: str) -> NamedKernel:
 
 
 def all_named() -> list[NamedKernel]:
-    """Return all kernels that users have built, sorted by name. For equal names, this user's kernel
-    replaces the machine's."""
+    """Return all kernels that users have built, sorted by name. If several caches have a kernel of
+    the same name, this user's counts. Damaged descriptions are left out."""
     by_name: dict[str, NamedKernel] = {}
-    for path in _files():
-        kernel = _read(path)
+    for path in _description_files():
+        kernel = _read_description(path)
         if kernel is not None:
             by_name.setdefault(kernel.name, kernel)
     return [by_name[name] for name in sorted(by_name)]
 
 
 def save(cache: Path, kernel: NamedKernel) -> None:
-    """Write the description of a kernel to the cache, in place of an earlier one of this name."""
+    """Write the description of a kernel to the cache. An earlier description of the same name is
+    replaced."""
     folder = cache / FOLDER
     folder.mkdir(exist_ok=True)
     write_text(folder / f"{kernel.name}.json", json_text(asdict(kernel), indent=1) + "\n")
 
 
 def remove(cache: Path, name: str) -> None:
-    """Remove a name from the cache, with its kernel and kept source if nothing else uses them.
-    Instrumented kernels that record its changes are removed, too. Raises ConfigError if the cache
-    has no such name."""
+    """Remove a kernel's name from the cache. Its program and kept source are removed, too, if
+    nothing else uses them, and so are instrumented kernels that record its changes. Raises
+    ConfigError if the cache has no such name."""
     path = cache / FOLDER / f"{name}.json"
-    kernel = _read(path)
+    kernel = _read_description(path)
     if kernel is None:
         raise ConfigError(f"kernel remove: there is no kernel {name!r} in {cache}"
-                          f"{did_you_mean(name, [each.name for each in all_named()])}")
+                          f"{did_you_mean(name, [other.name for other in all_named()])}")
     path.unlink()
-    for each in all_named():
-        if each.records == name and (cache / FOLDER / f"{each.name}.json").is_file():
-            remove(cache, each.name)
+    for other in all_named():
+        if other.records == name and (cache / FOLDER / f"{other.name}.json").is_file():
+            remove(cache, other.name)
     source = recipe.stock_source()
     stock = recipe.current_recipe(source).hash if source else ""
     others = all_named()
-    if kernel.hash not in (stock, *(each.hash for each in others)):
+    if kernel.hash not in (stock, *(other.hash for other in others)):
         shutil.rmtree(cache / "kernels" / kernel.hash, ignore_errors=True)
     stock_tree = f"{source.package}_{source.version}" if source else ""
-    trees = (stock_tree, *(each.tree for each in others))
+    trees = (stock_tree, *(other.tree for other in others))
     if kernel.tree and kernel.tree not in trees and not is_held(cache / "trees" / kernel.tree):
         shutil.rmtree(cache / "trees" / kernel.tree, ignore_errors=True)
         shutil.rmtree(cache / "trees" / f"{kernel.tree}.git", ignore_errors=True)
 
 
-def _files() -> Iterator[Path]:
-    """Yield the descriptions in all caches."""
+def _description_files() -> Iterator[Path]:
+    """Yield the paths of the description files in all caches, this user's first."""
     for base in caches():
         folder = base / FOLDER
         try:
@@ -158,7 +169,7 @@ def _files() -> Iterator[Path]:
         yield from (folder / name for name in names if name.endswith(".json"))
 
 
-def _read(path: Path) -> NamedKernel | None:
+def _read_description(path: Path) -> NamedKernel | None:
     """Return the kernel that a description file describes, None if the file is missing or
     damaged."""
     try:

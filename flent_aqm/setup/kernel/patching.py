@@ -20,11 +20,14 @@ from flent_aqm.setup.kernel.tree import files_of
 
 @dataclass(frozen=True)
 class Optional:
-    """An optional patch."""
+    """An optional patch.
 
-    # What its absence costs, in words.
+    Attributes:
+        cost: what a kernel lacks without the patch, as text for the user.
+        needs: names of earlier patches without which it doesn't fit, doesn't compile, or does harm.
+    """
+
     cost: str
-    # Earlier patches without which it doesn't fit, doesn't compile, or does harm.
     needs: tuple[str, ...] = ()
 
 
@@ -72,10 +75,10 @@ def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
     changes nothing. Raises PatchDoesntFit if a required patch doesn't fit.
 
     Args:
-        tree: the kernel's source.
-        patches: the patches.
+        tree: folder of the kernel's source.
+        patches: name and content of each patch.
         keep: called with the names of files before they are changed.
-        optional: also apply optional patches.
+        optional: True to apply optional patches, too.
     """
     applied: dict[str, bytes] = {}
     for name, content in patches:
@@ -93,22 +96,33 @@ def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
 
 
 def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
-    """Apply one patch, completely or not at all. Raises PatchDoesntFit with the parts that don't
-    fit."""
+    """Apply one patch, completely or not at all. Raises PatchDoesntFit, with the parts that don't
+    fit, or if the content isn't a patch.
+
+    Args:
+        tree: folder of the kernel's source.
+        name: name of the patch, for messages.
+        content: content of the patch.
+        keep: called with the names of files before they are changed.
+    """
     names = files_of(content)
     if not names:
         raise PatchDoesntFit(f"{name} is not a patch: no line begins with --- or +++")
     keep(names)
     try:
-        _patch(tree, content, "--dry-run")
+        _run_patch(tree, content, "--dry-run")
     except CommandFailed as error:
         raise PatchDoesntFit(f"{name} doesn't fit this kernel's source: "
-                             f"{_what_failed(error.stdout or error.stderr)}") from None
-    _patch(tree, content)
+                             f"{_failed_hunks(error.stdout or error.stderr)}") from None
+    _run_patch(tree, content)
 
 
-def _what_failed(output: str) -> str:
-    """Return each file with its failed hunks, from the output of the program patch."""
+def _failed_hunks(output: str) -> str:
+    """Return each file with its failed hunks, with "; " between them. If no line names a hunk,
+    return the beginning of the output.
+
+    output: output of the program patch.
+    """
     failures, file = [], ""
     for line in output.splitlines():
         if line.startswith(("checking file ", "patching file ")):
@@ -120,13 +134,21 @@ def _what_failed(output: str) -> str:
 
 
 def left_out(patches: Sequence[Patch], applied: Sequence[Patch]) -> list[str]:
-    """Return the names of the patches that were not applied."""
+    """Return the names of the patches that were not applied.
+
+    Args:
+        patches: all patches of a recipe.
+        applied: those of them that were applied.
+    """
     there = {name for name, _content in applied}
     return [name for name, _content in patches if name not in there]
 
 
 def cost_of(names: Sequence[str]) -> str:
-    """Return a sentence on what a kernel without these patches lacks, "" if there are none."""
+    """Return a sentence on what a kernel without these patches lacks, "" if there are none.
+
+    names: file names of the patches.
+    """
     if not names:
         return ""
     unknown = Optional("not known here")
@@ -134,7 +156,14 @@ def cost_of(names: Sequence[str]) -> str:
         f"{name.removesuffix('.patch')}: {OPTIONAL.get(name, unknown).cost}" for name in names)
 
 
-def _patch(tree: Path, content: bytes, *options: str) -> None:
-    """Run the program patch. Raises CommandFailed."""
+def _run_patch(tree: Path, content: bytes, *options: str) -> None:
+    """Run the program patch, which changes files of the tree. Raises CommandFailed if the patch
+    doesn't fit.
+
+    Args:
+        tree: folder of the kernel's source.
+        content: content of the patch.
+        options: further options of the program, such as "--dry-run".
+    """
     run(["patch", "-p1", "--fuzz=0", "--batch", "--forward", "--no-backup-if-mismatch", *options],
         cwd=tree, stdin=content.decode("utf-8", "surrogateescape"))

@@ -25,15 +25,23 @@ _PLAIN_FILE = re.compile(rb"^(?=--- \S.*\n\+\+\+ \S)", re.MULTILINE)
 
 
 def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
-    """Apply all patches of a file in their order. Return the changed files that were left out,
-    because set-up doesn't unpack them. Raises PatchDoesntFit for the first patch that doesn't
-    fit."""
+    """Apply all patches of a file in their order. Return the paths of changed files that were left
+    out, because set-up doesn't unpack them.
+
+    Args:
+        tree: folder of the kernel's source.
+        name: name of the file, for messages.
+        content: content of the file, a patch or a mailbox.
+        keep: called with the names of files before they are changed.
+
+    Raises PatchDoesntFit for the first patch that doesn't fit. The patches before it stay applied.
+    """
     left_out: list[str] = []
-    for subject, patch in _patches(content):
+    for subject, patch in _split_mailbox(content):
         kept = b""
-        for part in _parts(patch):
+        for part in _split_by_file(patch):
             names = files_of(part)
-            absent = [one for one in names if _is_absent(tree, one)]
+            absent = [path for path in names if _is_absent(tree, path)]
             if names and len(absent) == len(names):
                 left_out.append(min(absent, key=len))
             else:
@@ -43,9 +51,9 @@ def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
     return left_out
 
 
-def _patches(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield subject and text of each mail with a patch. If the file isn't a mailbox, yield "" and
-    its whole content."""
+def _split_mailbox(content: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield subject and text of each mail with a patch. The subject is " (SUBJECT)", for messages.
+    If the file isn't a mailbox, yield "" and its whole content."""
     mails = [mail for mail in _MAIL.split(content) if _MAIL.match(mail)]
     if not mails:
         yield "", content
@@ -58,7 +66,7 @@ def _patches(content: bytes) -> Iterator[tuple[str, bytes]]:
             yield f" ({' '.join(subject.split())[:80]})", text
 
 
-def _parts(patch: bytes) -> list[bytes]:
+def _split_by_file(patch: bytes) -> list[bytes]:
     """Split a patch by the files that it changes. Text before the first file belongs to the first
     part."""
     pattern = _FILE if _FILE.search(patch) else _PLAIN_FILE
@@ -67,9 +75,13 @@ def _parts(patch: bytes) -> list[bytes]:
 
 
 def _is_absent(tree: Path, name: str) -> bool:
-    """Return whether set-up doesn't unpack this file. Names in patches may have a folder before the
-    path, such as a/."""
-    places = {name, name.partition("/")[2]}
-    return any(fnmatch(f"linux/{place}", pattern) for place in places
-               for pattern in NOT_UNPACKED) and not any((tree / place).exists()
-                                                        for place in places if place)
+    """Return whether a file of a patch is one that set-up doesn't unpack.
+
+    Args:
+        tree: folder of the kernel's source.
+        name: path in the patch, which may have a folder before the real path, such as a/.
+    """
+    paths = {name, name.partition("/")[2]}
+    return any(fnmatch(f"linux/{path}", pattern) for path in paths
+               for pattern in NOT_UNPACKED) and not any((tree / path).exists()
+                                                        for path in paths if path)

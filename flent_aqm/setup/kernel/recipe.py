@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The inputs of a kernel build, and the hash that identifies its result."""
+"""Describes the inputs of a kernel build, and computes the hash that identifies its result."""
 
 from __future__ import annotations
 
@@ -39,8 +39,12 @@ _REMARKS = re.compile(rb"^index .*\n|^(@@ -[\d,]+ \+[\d,]+ @@).*$", re.MULTILINE
 
 @dataclass(frozen=True)
 class Source:
-    """A Debian source package of the kernel, such as linux-source-7.3 and 7.3.4-1. For a git tree,
-    "git" and the tree's name."""
+    """A version of a Debian source package of the kernel, or a tree of git.
+
+    Attributes:
+        package: name such as "linux-source-7.3", "git" for a tree of git.
+        version: Debian's version such as "7.3.4-1", or git's name of the tree object.
+    """
 
     package: str
     version: str
@@ -48,64 +52,74 @@ class Source:
 
 @dataclass(frozen=True)
 class Backport:
-    """The architecture `um` of a newer source, for a kernel that is too old for the lab."""
+    """The architecture `um` of a newer source, for a kernel that is too old for the lab.
 
-    # The newer source.
+    Attributes:
+        donor: the newer source.
+        patch: file name and content of the patch that makes the architecture fit the older kernel.
+    """
+
     donor: Source
-    # File name and content of the patch that makes it fit the older kernel.
     patch: tuple[str, bytes]
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Replaces the user's patches and files in the recipe of a kernel with coverage."""
+    """Inputs of an instrumented kernel, in place of the user's patches and files.
 
-    # Hash of the user's kernel.
+    Attributes:
+        kernel: hash of the user's kernel.
+        files: path and content of all files that the user changed.
+        switches: options, without CONFIG_, that compile the user's files.
+        instrumented: paths of the C files whose executed blocks are recorded.
+        flags: flags of the compiler for these files.
+    """
+
     kernel: str
-    # Path and content of all files that the user changed.
     files: tuple[tuple[str, bytes], ...]
-    # Options, without CONFIG_, that compile the user's files.
     switches: tuple[str, ...]
-    # C files whose executed blocks are recorded.
     instrumented: tuple[str, ...]
-    # Flags of the compiler for these files.
     flags: str
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """All inputs of a build, read at one moment, because files may change during the minutes it
-    takes."""
+    """All inputs of a kernel build. They are read at one moment, because files may change during
+    the minutes that a build takes.
+
+    Attributes:
+        source: source version or tree.
+        fragment: the lab's options, lines CONFIG_NAME=value.
+        patches: file name and content of the lab's patches, in the order of application.
+        own_options: the user's options, lines CONFIG_NAME=value, which override the lab's.
+        own_patches: file name and content of the user's patches.
+        additions: C files that the user adds.
+        backport: set if the source is too old for the lab, otherwise None.
+        coverage: set for an instrumented kernel, otherwise None.
+    """
 
     source: Source
-    # The lab's options.
     fragment: str
-    # The lab's patches: file name and content, in the order of application.
     patches: tuple[tuple[str, bytes], ...]
-    # The user's options, which override the lab's.
     own_options: str = ""
-    # The user's patches: file name and content.
     own_patches: tuple[tuple[str, bytes], ...] = ()
-    # The user's own files.
     additions: tuple[Addition, ...] = ()
-    # Set if the source is too old for the lab.
     backport: Backport | None = None
-    # Set for an instrumented kernel.
     coverage: Coverage | None = None
 
     @property
     def is_users(self) -> bool:
-        """True if the recipe has any input of the user."""
+        """True if the recipe has any input of the user: options, patches or files."""
         return bool(self.own_options or self.own_patches or self.additions or self.coverage)
 
     @property
     def hash(self) -> str:
         """16 hex digits that identify all inputs."""
         parts = [self.source.package.encode(), self.source.version.encode(),
-                 self.fragment.encode(), *_changes(self.patches)]
+                 self.fragment.encode(), *_effective_parts(self.patches)]
         if self.is_users:
             parts += [b"own", self.own_options.encode(),
-                      *(b"patch " + change for change in _changes(self.own_patches)),
+                      *(b"patch " + change for change in _effective_parts(self.own_patches)),
                       *(part for each in self.additions
                         for part in (f"file {each.path}".encode(), each.content,
                                      *(text for header in each.headers
@@ -117,29 +131,30 @@ class Recipe:
         if self.backport is not None:
             donor = self.backport.donor
             parts += [b"backport", donor.package.encode(), donor.version.encode(),
-                      *_changes([self.backport.patch])]
+                      *_effective_parts([self.backport.patch])]
         return _digest(parts)
 
     @property
     def lab_hash(self) -> str:
         """16 hex digits that identify the lab's own inputs: options and patches."""
         changes = [self.backport.patch] if self.backport else []
-        return _digest([self.fragment.encode(), *_changes(self.patches), *_changes(changes)])
+        return _digest([self.fragment.encode(), *_effective_parts(self.patches),
+                        *_effective_parts(changes)])
 
     @property
     def switches(self) -> tuple[str, ...]:
-        """Options, without CONFIG_, that compile the user's files."""
+        """Names of the options, without CONFIG_, that compile the user's files."""
         return self.coverage.switches if self.coverage is not None else tuple(
             each.option for each in self.additions)
 
     @property
     def options_hash(self) -> str:
-        """8 hex digits that identify the user's options."""
+        """8 hex digits that identify the user's options, for the name of a kept tree."""
         return _digest([self.own_options.encode()])[:8]
 
     @property
     def whole_fragment(self) -> str:
-        """Text of all options. The user's override the lab's."""
+        """Lines CONFIG_NAME=value of all options. The user's override the lab's."""
         if not self.is_users:
             return self.fragment
         options = {**parse_config(self.fragment), **parse_config(self.own_options),
@@ -147,9 +162,12 @@ class Recipe:
         return "".join(f"CONFIG_{name}={value}\n" for name, value in options.items())
 
 
-def _changes(patches: Sequence[tuple[str, bytes]]) -> list[bytes]:
+def _effective_parts(patches: Sequence[tuple[str, bytes]]) -> list[bytes]:
     """Return the effective part of each patch, without explanations, so that a changed explanation
-    doesn't cause a new build."""
+    doesn't cause a new build.
+
+    patches: file name and content of each patch.
+    """
     changes = []
     for _name, content in patches:
         first = _FIRST_LINE.search(content)
@@ -158,7 +176,7 @@ def _changes(patches: Sequence[tuple[str, bytes]]) -> list[bytes]:
 
 
 def _digest(parts: Sequence[bytes]) -> str:
-    """Return 16 hex digits of a hash of these parts."""
+    """Return the first 16 hex digits of a SHA-256 hash of these parts."""
     digest = hashlib.sha256()
     for part in parts:
         # With its length before each part, different lists of parts differ when joined.
@@ -168,11 +186,16 @@ def _digest(parts: Sequence[bytes]) -> str:
 
 
 def current_recipe(source: Source, series: str = "") -> Recipe:
-    """Return the recipe of this source with the lab's current options and patches.
+    """Return the recipe of a source with the lab's current options and patches, without inputs of
+    the user.
 
-    series: series of the source, such as 6.12, by which an old source gets its backport. "" for no
-    backport. Raises SetupError if the source is too old and there is no backport, ToolMissing if
-    the backport needs set-up's kernel and that isn't built.
+    Args:
+        source: source version or tree.
+        series: series of the source, such as "6.12", by which an old source gets its backport. ""
+            for no backport.
+
+    Raises SetupError if the source is too old and there is no backport, ToolMissing if the backport
+    needs set-up's kernel and that isn't built.
     """
     patches = sorted(PATCHES.glob("*.patch"))
     return Recipe(source, FRAGMENT.read_text(encoding="utf-8"),
@@ -181,7 +204,11 @@ def current_recipe(source: Source, series: str = "") -> Recipe:
 
 
 def _backport_for(series: str) -> Backport | None:
-    """Return the backport for a series, None if it needs none. Raises SetupError or ToolMissing."""
+    """Return the backport for a series such as "6.12", None if the series needs none.
+
+    Raises SetupError if the series is too old and has no backport, ToolMissing if set-up's kernel
+    isn't built.
+    """
     path = BACKPORTS / f"{series}.patch"
     if not path.is_file():
         numbers = re.fullmatch(r"(\d+)\.(\d+)", series)
@@ -205,8 +232,8 @@ def series_of(version: str) -> str:
 
 
 def read_choices() -> list[Source]:
-    """Return the source versions in use, without repeats: this user's choice, that of the
-    ready-made kernel, and root's."""
+    """Return the source versions in use, without repeats: this user's choice, the ready-made
+    kernel's, and root's. Choices that are missing or damaged are left out."""
     sources: list[Source] = []
     for cache in caches():
         try:
@@ -219,7 +246,8 @@ def read_choices() -> list[Source]:
 
 
 def stock_source() -> Source | None:
-    """Return the source version of the lab's kernel, None if set-up has never run."""
+    """Return the source version of the lab's kernel: the first in use whose kernel is built,
+    otherwise the first in use. None if set-up has never run."""
     choices = read_choices()
     built = (source for source in choices
              if find_cached("kernels", current_recipe(source).hash, "linux"))
@@ -228,6 +256,6 @@ def stock_source() -> Source | None:
 
 def read_choice(cache: Path) -> Source:
     """Return the source version in use by one cache. Raises OSError, ValueError, KeyError or
-    TypeError if the cache has none."""
+    TypeError if the choice is missing or damaged."""
     fields = read_note(cache / CHOICE)
     return Source(str(fields["package"]), str(fields["version"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sources of a kernel: a Debian package, or a tree or git commit of the user.
+"""Unpacks the sources of a kernel: a Debian package, or a tree or git commit of the user.
 
 Each source fills a kept tree (tree.py). When it fills the tree again, files that haven't changed
 are not touched.
@@ -40,17 +40,28 @@ INSTALLED = Path("/usr/src")
 
 
 class Origin(Protocol):
-    """A source of the kernel."""
+    """Protocol of the classes that provide a kernel's source.
+
+    Attributes:
+        source: what a recipe has of the source.
+        series: series of the kernel, such as "6.12". "" if unknown.
+        folder: name of the folder in CACHE/trees in which the tree is kept.
+    """
 
     source: Source
-    # Series of the kernel, such as 6.12.
     series: str
-    # Name of the folder in which its tree is kept.
     folder: str
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
-        """Write the source to a tree, new or kept. scratch: folder for unfinished work. Raises
-        SetupError."""
+        """Write the source to a tree, which is new and empty, or kept from an earlier build.
+
+        Args:
+            tree: folder of the tree.
+            scratch: folder for unfinished work.
+            progress: prints the steps.
+
+        Raises SetupError if the source can't be downloaded or unpacked.
+        """
         ...
 
 
@@ -64,12 +75,16 @@ class DebianOrigin:
 
     @staticmethod
     def folder_of(source: Source) -> str:
-        """Return the name of the source's kept tree."""
+        """Return the name of the folder in which the source's tree is kept."""
         return f"{source.package}_{source.version}".replace(":", "-")
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
-        """Unpack the package into a new tree. A kept tree stays as it is, because a version never
-        changes. Raises SetupError."""
+        """Unpack the package into a new tree, after downloading it if the cache doesn't have it. A
+        kept tree stays as it is, because a version never changes.
+
+        Raises SetupError if the package can't be downloaded or unpacked. A damaged package is
+        removed from the cache.
+        """
         if (tree / NOTES).is_dir():
             return
         source = self.source
@@ -89,12 +104,18 @@ class DebianOrigin:
 
 
 class InstalledOrigin:
-    """A source package that dpkg has installed. Used when a Debian package of flent-aqm is
+    """A source package that dpkg has installed. It is used when a Debian package of flent-aqm is
     built."""
 
     def __init__(self, package: str, folder: Path = INSTALLED) -> None:
-        """Find the installed package. folder: folder of its tarball. Raises SetupError if it isn't
-        installed."""
+        """Find the installed package.
+
+        Args:
+            package: name such as "linux-source-7.3".
+            folder: folder of its tarball.
+
+        Raises SetupError if it isn't installed.
+        """
         self._tarball = folder / f"{package}.tar.xz"
         try:
             version = run(["dpkg-query", "-W", "-f", "${Version}", package]).strip()
@@ -107,7 +128,8 @@ class InstalledOrigin:
         self.folder = DebianOrigin.folder_of(self.source)
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
-        """Unpack the package into a new tree. A kept tree stays as it is. Raises SetupError."""
+        """Unpack the package into a new tree. A kept tree stays as it is. Raises SetupError if the
+        tarball can't be unpacked."""
         if (tree / NOTES).is_dir():
             return
         progress.step(f"unpacking {self._tarball}")
@@ -118,8 +140,8 @@ class InstalledOrigin:
 
 
 class GitTree:
-    """The files of a commit or working tree from which a kernel was built before, in the git
-    repository that set-up keeps beside its kept tree."""
+    """The files of a commit or working tree from which a kernel was built before. They are in the
+    git repository that set-up keeps beside the kept tree."""
 
     def __init__(self, trees: Path, folder: str, tree_id: str, series: str = "") -> None:
         """Refer to a tree.
@@ -137,7 +159,7 @@ class GitTree:
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
         """Make the files of a tree those of the commit. Files that are the same aren't touched.
-        Raises SetupError."""
+        Raises SetupError if git fails."""
         fresh = not (tree / NOTES).is_dir()
         progress.step(f"{'copying' if fresh else 'updating'} the source")
         (tree / NOTES).mkdir(exist_ok=True)
@@ -147,22 +169,37 @@ class GitTree:
         self._git("read-tree", "--reset", "-u", self.tree_id, env=env)
 
     def changed_since(self, older: str) -> dict[str, tuple[bytes, bytes]]:
-        """Return path -> (content then, content now) of each C file and header that differs from
-        another tree of this repository. older: git's name of that tree. Raises SetupError if it is
-        gone."""
+        """Return path -> (content then, content now) of each C file and header that differs from an
+        older tree of this repository. A new file has the content b"" then. Deleted files are left
+        out.
+
+        older: git's name of the older tree.
+
+        Raises SetupError if the older tree is gone.
+        """
         names = self._git("diff", "--name-only", "--no-renames", "--diff-filter=AM", older,
                           self.tree_id, "--", "*.c", "*.h").splitlines()
         return {name: (self._content(older, name), self._content(self.tree_id, name))
                 for name in names}
 
     def _content(self, tree_id: str, name: str) -> bytes:
-        """Return the content of a file in a tree, empty if the tree doesn't have it."""
+        """Return the content of a file in a tree, b"" if the tree doesn't have the file.
+
+        Args:
+            tree_id: git's name of the tree.
+            name: path of the file.
+        """
         return self._git("show", f"{tree_id}:{name}", status_matters=False).encode()
 
     def _git(self, *words: str, env: dict[str, str] | None = None,
              status_matters: bool = True) -> str:
-        """Run git on set-up's repository. Return its output. Raises SetupError if git fails, unless
-        status_matters is false: then "" is returned."""
+        """Run git on set-up's repository and return its output. Raises SetupError if git fails.
+
+        Args:
+            words: arguments of git.
+            env: further environment variables.
+            status_matters: False to return "" if git fails.
+        """
         clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         try:
             return run(["git", *words], env={**clean, "GIT_DIR": str(self._own), **(env or {})},
@@ -180,26 +217,28 @@ class GitOrigin(GitTree):
     The user's repository isn't changed. All that git has to write is in set-up's own repository.
     """
 
-    def __init__(self, trees: Path, place: Path, ref: str | None) -> None:
-        """Read the commit or the working tree. Raises ConfigError if the folder has no kernel's
-        source, or if there is no such commit.
+    def __init__(self, trees: Path, top: Path, ref: str | None) -> None:
+        """Read the commit or the working tree. Its objects are written to set-up's own repository.
 
         Args:
             trees: folder of the kept trees.
-            place: the folder or repository.
+            top: the folder or repository.
             ref: name of the commit, None for the working tree.
+
+        Raises ConfigError if git is missing, the folder has no kernel's source, or there is no such
+        commit.
         """
-        self._top = place.resolve()
+        self._top = top.resolve()
         if not find_program("git"):
             raise ConfigError("--source: a folder or repository needs git, which is not installed")
         if not (self._top / "Kconfig").is_file() and ref is None:
-            raise ConfigError(f"--source: {place} has no Kconfig; expected the top folder of a "
+            raise ConfigError(f"--source: {top} has no Kconfig; expected the top folder of a "
                               "kernel's source")
         self.folder = "git-" + hashlib.sha256(os.fsencode(self._top)).hexdigest()[:12]
         self._own = trees / f"{self.folder}.git"
         repository = self._repository()
         if ref is not None and repository is None:
-            raise ConfigError(f"--source: {place} is not a git repository, so it has no commit "
+            raise ConfigError(f"--source: {top} is not a git repository, so it has no commit "
                               f"{ref!r}")
         if not self._own.is_dir():
             self._own.parent.mkdir(parents=True, exist_ok=True)
@@ -208,14 +247,14 @@ class GitOrigin(GitTree):
             # git reads objects from the user's repository, and writes new ones to this one.
             (self._own / "objects" / "info" / "alternates").write_text(
                 f"{repository / 'objects'}\n")
-        self.commit = "" if ref is None else commit_of("--source", place, ref)
-        self.tree_id = self._tree_of(repository)
+        self.commit = "" if ref is None else commit_of("--source", top, ref)
+        self.tree_id = self._find_tree_id(repository)
         self.source = Source("git", self.tree_id)
-        self.series = self._series()
+        self.series = self._read_series()
 
     def _repository(self) -> Path | None:
-        """Return the folder of the user's git repository, None if the folder isn't the top of a
-        repository."""
+        """Return the path of the user's git repository (its .git folder). None if the folder isn't
+        the top of a repository."""
         try:
             folders = run(["git", "-C", self._top, "rev-parse", "--show-toplevel",
                            "--git-common-dir"]).splitlines()
@@ -228,8 +267,12 @@ class GitOrigin(GitTree):
         # A folder inside another project's repository doesn't count as that repository.
         return (self._top / folders[1]).resolve() if Path(folders[0]) == self._top else None
 
-    def _tree_of(self, repository: Path | None) -> str:
-        """Return git's name of the tree object: that of the commit, or of the current files."""
+    def _find_tree_id(self, repository: Path | None) -> str:
+        """Return git's name of the tree object: the commit's, or that of the current files, which
+        are added to set-up's repository.
+
+        repository: path of the user's git repository, None if there is none.
+        """
         if self.commit:
             return self._git("rev-parse", f"{self.commit}^{{tree}}").strip()
         env = {"GIT_INDEX_FILE": str(self._own / "worktree-index"),
@@ -240,8 +283,9 @@ class GitOrigin(GitTree):
             self._git("add", "--all", "--force", ".", *_NO_OBJECTS, env=env)
         return self._git("write-tree", env=env).strip()
 
-    def _series(self) -> str:
-        """Return the series by the top Makefile, "" if it isn't Linux's."""
+    def _read_series(self) -> str:
+        """Return the series by the top Makefile, such as "6.12". "" if the Makefile isn't
+        Linux's."""
         try:
             makefile = self._git("show", f"{self.tree_id}:Makefile")
         except SetupError:
@@ -251,8 +295,13 @@ class GitOrigin(GitTree):
 
 
 def commit_of(option: str, repository: Path, ref: str) -> str:
-    """Return the full name of a commit. Raises ConfigError if there is no such commit. option: the
-    command's option, for the message."""
+    """Return the full name of a commit. Raises ConfigError if there is no such commit.
+
+    Args:
+        option: the command's option, for the message.
+        repository: path of the repository.
+        ref: any name of the commit.
+    """
     try:
         return run(["git", "-C", repository, "rev-parse", "--verify", "--quiet",
                     "--end-of-options", f"{ref}^{{commit}}"]).strip()
@@ -261,35 +310,44 @@ def commit_of(option: str, repository: Path, ref: str) -> str:
 
 
 def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
-    """Return the source for a value of --source: linux-source-X.Y for Debian's newest version,
-    linux-source-X.Y=VERSION, a folder, or REPOSITORY@REF.
+    """Return the source for a value of the option --source.
 
-    Raises ConfigError for any other value, or for a version that Debian doesn't have.
+    Args:
+        text: linux-source-X.Y for Debian's newest version, linux-source-X.Y=VERSION, a folder, or
+            REPOSITORY@REF.
+        cache: the cache folder.
+        archive: Debian's archive.
+
+    Raises ConfigError for any other value, or for a version that Debian doesn't have, and
+    SetupError if the archive can't be read.
     """
     package, _, version = text.partition("=")
     if re.fullmatch(r"linux-source-\d+\.\d+", package):
-        versions = [each.version for each in archive.versions(re.escape(package))]
+        versions = [found.version for found in archive.versions(re.escape(package))]
         if version and version not in versions:
             raise ConfigError(f"--source: Debian's suites have no {package} {version}; they have "
                               f"{', '.join(versions)}")
         return DebianOrigin(cache, archive, Source(package, version or versions[0]))
-    place, at, ref = text.rpartition("@")
+    folder, at, ref = text.rpartition("@")
     if Path(text).is_dir() or not at:
-        place, ref = text, ""
-    if not Path(place).is_dir():
+        folder, ref = text, ""
+    if not Path(folder).is_dir():
         raise ConfigError(f"--source: {text!r} is neither a package such as linux-source-6.18 nor "
                           "a folder with a kernel's source, nor REPOSITORY@REF")
-    return GitOrigin(cache / "trees", Path(place), ref or None)
+    return GitOrigin(cache / "trees", Path(folder), ref or None)
 
 
 def cached_archive(cache: Path, source: Source) -> Path | None:
-    """Return the downloaded file of a package, None if it isn't in the cache."""
+    """Return the path of a source's downloaded package, None if it isn't in the cache."""
     return next((cache / "debs").glob(f"{source.package}_{source.version}_*.deb"), None)
 
 
 def _download(cache: Path, archive: DebianArchive, source: Source, folder: Path) -> Path:
-    """Download a package to the cache, in place of earlier versions. Return its file. Raises
-    SetupError."""
+    """Download a package to the cache, in place of earlier versions. Return the path of its file.
+    Raises SetupError if it can't be downloaded.
+
+    folder: folder to create for the download, on the cache's file system.
+    """
     fresh = archive.download(Package(source.package, source.version), folder)
     deb = cache / "debs" / fresh.name
     deb.parent.mkdir(exist_ok=True)
@@ -299,10 +357,12 @@ def _download(cache: Path, archive: DebianArchive, source: Source, folder: Path)
 
 
 def _unpack(stages: Sequence[list[str]], tree: Path) -> bool:
-    """Unpack the tar archive that a pipe of programs writes into the folder `tree`. Return whether
-    all programs succeeded.
+    """Unpack a tar archive into a folder, without the files of NOT_UNPACKED. Return whether all
+    programs succeeded.
 
-    stages: the commands of the pipe.
+    Args:
+        stages: commands of a pipe, whose last writes the archive.
+        tree: the existing folder.
     """
     exclude = [f"--exclude={pattern}" for pattern in NOT_UNPACKED]
     last = ["tar", "-x", "--strip-components=1", *exclude, "-C", str(tree)]

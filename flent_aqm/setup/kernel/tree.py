@@ -40,7 +40,8 @@ _PATCHED = re.compile(rb"^(?:--- |\+\+\+ |rename (?:from|to) |copy to )([^\t\n]+
 
 
 def files_of(patch: bytes) -> list[str]:
-    """Return the files that a patch changes, as patch -p1 names them."""
+    """Return the paths of the files that a patch changes, creates or deletes, each as it stands and
+    without its first folder (a/ or b/)."""
     names: dict[str, None] = {}
     for name in _PATCHED.findall(patch):
         text = name.decode("utf-8", "replace").strip()
@@ -52,8 +53,14 @@ def files_of(patch: bytes) -> list[str]:
 
 
 class Tree:
-    """One kept source, whose files can be changed and restored. Use it only while holding the
-    tree's lock (install.held())."""
+    """A kept source, whose files can be changed and restored. Use it only while holding the tree's
+    lock (install.held()).
+
+    Attributes:
+        path: folder of the source.
+        changed: path -> content before its first change since watch(), None for a new file. Empty
+            before watch().
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -61,7 +68,6 @@ class Tree:
         self._absent = path / NOTES / "absent"
         self._times = path / NOTES / "times.json"
         self._compiling = path / NOTES / "compiling"
-        # Path -> content before its first change since watch(), None for a new file.
         self.changed: dict[str, bytes | None] = {}
         self._watches = False
 
@@ -70,8 +76,11 @@ class Tree:
         self.changed, self._watches = {}, True
 
     def keep(self, names: Iterable[str]) -> None:
-        """Save files that are going to be changed or created. Raises SetupError for a path that
-        leads out of the tree."""
+        """Save files that are going to be changed or created, unless they are saved already. Raises
+        SetupError for a path that leads out of the tree.
+
+        names: paths relative to the tree.
+        """
         for name in names:
             if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
                 raise SetupError(f"a patch changes {name!r}, which is outside the kernel's source "
@@ -93,37 +102,53 @@ class Tree:
                 absent.touch()
 
     def write(self, name: str, content: bytes) -> None:
-        """Create or replace a file."""
+        """Create or replace a file. Its original is saved first, so that take_back() restores it.
+        Raises SetupError if `name` leads out of the tree.
+
+        name: path relative to the tree.
+        """
         self.keep([name])
         (self.path / name).write_bytes(content)
 
     def backport(self, folder: str, donor: Tree) -> None:
-        """Replace the sources below a folder by those of another tree. Products of a build stay
-        where they are."""
-        theirs = {name: content for name in donor.sources_below(folder)
-                  if (content := donor.original(name)) is not None}
+        """Replace the sources below a folder by those of another tree, which is only read. Products
+        of a build stay where they are.
+
+        Args:
+            folder: path relative to both trees.
+            donor: the other tree.
+        """
+        donated = {name: content for name in donor.sources_below(folder)
+                   if (content := donor.original(name)) is not None}
         for name in self.sources_below(folder):
-            if name not in theirs:
+            if name not in donated:
                 self.keep([name])
                 (self.path / name).unlink()
-        for name, content in theirs.items():
+        for name, content in donated.items():
             (self.path / name).parent.mkdir(parents=True, exist_ok=True)
             self.write(name, content)
 
     def sources_below(self, folder: str) -> list[str]:
-        """Return the source files below a folder, without products of a build."""
+        """Return the paths of the source files below a folder, relative to the tree, without
+        products of a build."""
         return [f"{folder}/{name}" for name in _files_below(self.path / folder)
                 if _SOURCE.search(name) and not name.startswith(_GENERATED)]
 
     def original(self, name: str) -> bytes | None:
-        """Return the original content of a file, None for a file that the source doesn't have."""
+        """Return the content that a file has in the unchanged source. None for a file that the
+        source doesn't have but that was created. Raises OSError if there is no such file at all.
+
+        name: path relative to the tree.
+        """
         if (self._absent / name).exists():
             return None
         saved = self._before / name
         return (saved if saved.exists() else self.path / name).read_bytes()
 
     def append(self, name: str, text: str) -> None:
-        """Append lines to a file. Raises SetupError if there is no such file."""
+        """Append `text` unchanged to a file of the tree. Its original is saved first, so that
+        take_back() restores it. Raises SetupError if the file doesn't exist, or if `name` leads out
+        of the tree."""
         self.keep([name])
         try:
             with (self.path / name).open("r+b") as file:
@@ -148,9 +173,9 @@ class Tree:
         shutil.rmtree(self._absent, ignore_errors=True)
         shutil.rmtree(self._before, ignore_errors=True)
 
-    def settle(self) -> None:
+    def set_times(self) -> None:
         """Set the times of changed files so that make sees which of them differ from the last
-        build. Call it after all changes."""
+        build, and record the times. Call it after all changes."""
         times = self._read_times()
         names = {*times, *_files_below(self._before), *_files_below(self._absent)}
         for name in sorted(names):
@@ -168,8 +193,8 @@ class Tree:
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """Context in which make runs. If an earlier make was killed, or the machine went down,
-        files that it wrote may be incomplete, so they are removed first."""
+        """Context manager in which make runs. If an earlier make was killed, or the machine went
+        down, files that it wrote may be incomplete, so they are removed first."""
         if self._compiling.exists():
             since = self._compiling.stat().st_mtime_ns
             for folder, _folders, names in os.walk(self.path):
@@ -185,7 +210,8 @@ class Tree:
         self._compiling.unlink()
 
     def _read_times(self) -> dict[str, tuple[str, int]]:
-        """Return path -> hash and time (ns) at the last build. Empty if unknown."""
+        """Return path -> (hash of the content, modification time in ns) at the last build. Empty if
+        unknown."""
         try:
             note = read_note(self._times)
             return {str(name): (str(digest), int(time)) for name, (digest, time) in note.items()}
@@ -194,7 +220,7 @@ class Tree:
 
 
 def _files_below(folder: Path) -> list[str]:
-    """Return the relative paths of all files below a folder, sorted. Empty if there is no
-    folder."""
+    """Return the relative paths of all files below a folder, sorted. Empty if the folder doesn't
+    exist."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")
                   if path.is_file()) if folder.is_dir() else []
