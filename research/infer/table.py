@@ -19,7 +19,7 @@ import pyarrow.parquet
 from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.parts.infer.classes import CANT_TELL, DROP_TAIL, FLOW_QUEUEING
 from flent_aqm.parts.infer.features import features
-from flent_aqm.parts.infer.reading import of_data_file
+from flent_aqm.parts.infer.reading import downloads_of_data_file
 from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.many_files import each_file, find_files
 from flent_aqm.results.metrics.queue_samples import queues
@@ -33,7 +33,7 @@ _ALIKE = 0.05
 
 def row(data: DataFile) -> dict[str, Any] | None:
     """Return a run's row; None where it is no run of the recipe or has no download."""
-    download = next(of_data_file(data), None)
+    download = next(downloads_of_data_file(data), None)
     number = data.path.name.split("-")[0]
     if download is None or not number.isdigit():
         return None

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part that sends a sweep's runs to other machines, with Dask's package distributed:
-docs/cluster.md."""
+"""Part that sends a sweep's runs to other machines, with Dask's package distributed.
+
+docs/cluster.md explains it.
+"""
 
 from flent_aqm.base.part import Command, Part
 from flent_aqm.spec.key import Key

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parses the batch key `scheduler`."""
+"""Parse the batch key `scheduler`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decides whether a worker can be used: its package, kernel and tools have to be the same as on the
-sweep's machine, so that a run gives the same result on both."""
+"""Decide whether a worker can be used: its package, kernel and tools have to be the sweep's.
+
+A run then gives the same result on both machines.
+"""
 
 from __future__ import annotations
 
@@ -10,44 +12,63 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RequiredVersions:
-    """Versions on the sweep's machine, which a worker has to have."""
+    """Versions on the sweep's machine, which a worker has to have.
+
+    Attributes:
+        package_hash: hash of the package's sources.
+        kernel_hash: hash of the lab's kernel.
+        kernel_version: its version.
+        tool_versions: tool -> version.
+    """
 
     # Hash of the package's sources.
-    package: str
+    package_hash: str
     # Hash of the lab's kernel.
-    kernel: str
+    kernel_hash: str
     kernel_version: str
     # Tool -> version.
-    tools: Mapping[str, str]
+    tool_versions: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class WorkerFacts:
-    """Facts that a worker reports about itself."""
+    """Facts that a worker reports about itself.
+
+    Attributes:
+        host_name: name of its machine.
+        package_hash: hash of the package's sources.
+        forced_kernel_hash: hash of the kernel that FLENT_AQM_KERNEL names there, "" if it is not
+            set.
+        has_required_kernel: True if the required kernel is in its cache.
+        tool_versions: tool -> version.
+    """
 
     # Name of its machine.
-    name: str
+    host_name: str
     # Hash of the package's sources.
-    package: str
+    package_hash: str
     # Hash of the kernel that FLENT_AQM_KERNEL names there, "" if it is not set.
-    kernel: str
+    forced_kernel_hash: str
     # True if the required kernel is in its cache.
-    has_kernel: bool
+    has_required_kernel: bool
     # Tool -> version.
-    tools: Mapping[str, str]
+    tool_versions: Mapping[str, str]
 
 
 def refusal(wanted: RequiredVersions, worker: WorkerFacts) -> str:
     """Return the reason why a worker can't be used, with a remedy. "" if it can be used."""
-    if worker.package != wanted.package:
-        return (f"its flent-aqm has other sources (hash {worker.package}, here {wanted.package}); "
+    if worker.package_hash != wanted.package_hash:
+        return (f"its flent-aqm has other sources (hash {worker.package_hash}, here "
+                f"{wanted.package_hash}); "
                 "install the same version on both")
-    if worker.kernel and worker.kernel != wanted.kernel:
-        return (f"it was told to use another kernel (hash {worker.kernel}, here {wanted.kernel}); "
+    if worker.forced_kernel_hash and worker.forced_kernel_hash != wanted.kernel_hash:
+        return (f"it was told to use another kernel (hash {worker.forced_kernel_hash}, here "
+                f"{wanted.kernel_hash}); "
                 "unset FLENT_AQM_KERNEL there")
     # The lab's kernel isn't compared here: it is sent to the worker if it is missing.
-    for name in sorted((worker.tools.keys() | wanted.tools.keys()) - {"lab kernel"}):
-        there, here = worker.tools.get(name), wanted.tools.get(name)
+    for name in sorted((worker.tool_versions.keys() | wanted.tool_versions.keys())
+                       - {"lab kernel"}):
+        there, here = worker.tool_versions.get(name), wanted.tool_versions.get(name)
         if there != here:
             return (f"{name} is {there or 'missing'} there and {here or 'missing'} here; "
                     "install the same version on both")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sweep's side of a cluster: finds workers, checks them, and distributes runs to them.
+"""The sweep's side of a cluster: find workers, check them, and distribute runs to them.
 
 If a worker disappears, its run is given to another one. Dask transfers the data and lists the
 workers. Which run goes to which worker is decided here, because a worker gets runs only after a
@@ -37,13 +37,16 @@ _CONNECT_S = 10.0
 
 @dataclass
 class _Worker:
-    """A worker in use."""
+    """A worker in use.
 
-    # Name of its machine, for messages.
+    Attributes:
+        name: name of its machine, for messages.
+        slots: number of runs that it takes at once.
+        taken: number of runs that it has now.
+    """
+
     name: str
-    # Number of runs that it takes at once.
     slots: int
-    # Number of runs that it has now.
     taken: int = 0
 
 
@@ -74,7 +77,8 @@ class Cluster:
         self._refused: dict[str, str] = {}
         self._changed = threading.Condition()
         self._ended = threading.Event()
-        self._watcher = threading.Thread(target=self._watch, name="flent-aqm cluster", daemon=True)
+        self._watcher = threading.Thread(target=self._watch_workers, name="flent-aqm cluster",
+                                         daemon=True)
         self._absent_since: float | None = None
 
     def start(self) -> None:
@@ -84,7 +88,7 @@ class Cluster:
         """
         try:
             self._connect()
-            self._look()
+            self._update_workers()
         except (OSError, self._distributed.TimeoutError, RuntimeError) as error:
             self.close()
             raise TestbedError(f"scheduler {self._address}: {error or 'no answer'}; start one "
@@ -106,21 +110,21 @@ class Cluster:
     def make(self, cell: Cell) -> RunOutput:
         """Make a run on a worker and return its output. Wait for a free worker.
 
-        Raises TestbedError if too many workers disappear with the run, LabError if the cluster is
-        stopped.
+        Raises TestbedError if MOST_LOSSES workers disappear with the run, LabError if the cluster
+        is stopped, or the error of the run itself.
         """
         for _ in range(MOST_LOSSES):
-            address = self._take()
+            address = self._reserve_worker()
             try:
                 made = self._make_there(cell, address)
             finally:
-                self._give_back(address)
+                self._release_worker(address)
             if made is not None:
                 return made
         raise TestbedError(f"{MOST_LOSSES} workers ended or lost their connection during this run")
 
     def stop(self) -> None:
-        """End all runs at once, also those that are under way on workers."""
+        """End all runs at once, also those that are under way on workers. Further runs fail."""
         self._ended.set()
         with self._changed:
             self._changed.notify_all()
@@ -141,7 +145,8 @@ class Cluster:
             self._client.close(timeout=_CONNECT_S)
 
     def _connect(self) -> None:
-        """Connect a new client to the scheduler."""
+        """Connect a new client to the scheduler. Raises an error of Dask or OSError if it doesn't
+        answer."""
         self._client = self._distributed.Client(
             self._address, timeout=_CONNECT_S, set_as_default=False, name="flent-aqm",
             security=self._security)
@@ -150,7 +155,7 @@ class Cluster:
         """Make a run on the worker at this address. Return None if the worker or the scheduler
         disappeared.
 
-        Raises LabError if the cluster is stopped.
+        Raises LabError if the cluster is stopped, or the error of the run itself.
         """
         try:
             future = self._client.submit(
@@ -170,7 +175,7 @@ class Cluster:
                 self._distributed.client.FutureCancelledError):
             return None
 
-    def _take(self) -> str:
+    def _reserve_worker(self) -> str:
         """Reserve room for a run on the least loaded worker, and return its address. Wait until
         there is room.
 
@@ -188,24 +193,24 @@ class Cluster:
                 self._changed.wait(_LOOK_S)
         raise LabError("stopped, because the sweep ended")
 
-    def _give_back(self, address: str) -> None:
+    def _release_worker(self, address: str) -> None:
         """Release the room that _take() reserved."""
         with self._changed:
             if address in self._workers:
                 self._workers[address].taken -= 1
             self._changed.notify_all()
 
-    def _watch(self) -> None:
+    def _watch_workers(self) -> None:
         """Look for workers until the end, and reconnect if the scheduler is gone."""
         while not self._ended.wait(_LOOK_S):
             try:
-                self._look()
+                self._update_workers()
                 self._absent_since = None
             except Exception as error:
                 if not self._ended.is_set():
-                    self._scheduler_is_gone(error)
+                    self._handle_lost_scheduler(error)
 
-    def _scheduler_is_gone(self, error: Exception) -> None:
+    def _handle_lost_scheduler(self, error: Exception) -> None:
         """Forget the workers, so that their runs wait for others, and try to reconnect once.
 
         After PATIENCE_S without a scheduler, the cluster is stopped.
@@ -228,7 +233,7 @@ class Cluster:
         else:
             old.close(timeout=1)
 
-    def _look(self) -> None:
+    def _update_workers(self) -> None:
         """Update the list of workers: forget those that are gone, and check new ones."""
         there = self._client.scheduler_info(n_workers=-1)["workers"]
         with self._changed:
@@ -239,27 +244,33 @@ class Cluster:
             self._changed.notify_all()
         for address in new:
             with contextlib.suppress(OSError):  # it is gone again; the next look reports that
-                self._meet(address, int(there[address]["nthreads"]))
+                self._check_worker(address, int(there[address]["nthreads"]))
 
-    def _meet(self, address: str, slots: int) -> None:
+    def _check_worker(self, address: str, slots: int) -> None:
         """Check a worker, and use or refuse it. A worker without the lab's kernel is sent it.
 
-        slots: number of runs that it takes at once.
+        Args:
+            address: the worker's address.
+            slots: number of runs that it takes at once.
+
+        Raises OSError if the worker is gone.
         """
-        worker: WorkerFacts = self._on(address, worker_side.describe, self._wanted.kernel)
+        worker: WorkerFacts = self._call_on_worker(address, worker_side.describe,
+                                                   self._wanted.kernel_hash)
         why = refusal(self._wanted, worker)
         if why:
             self._refused[address] = why
-            self._say(f"worker {worker.name} at {address} is refused: {why}")
+            self._say(f"worker {worker.host_name} at {address} is refused: {why}")
             return
-        if not worker.has_kernel:
-            self._on(address, worker_side.take_kernel, self._wanted.kernel,
-                     self._wanted.kernel_version, self._kernel.read_bytes())
-            self._say(f"worker {worker.name} at {address} was sent the lab kernel")
+        if not worker.has_required_kernel:
+            self._call_on_worker(address, worker_side.take_kernel, self._wanted.kernel_hash,
+                                 self._wanted.kernel_version, self._kernel.read_bytes())
+            self._say(f"worker {worker.host_name} at {address} was sent the lab kernel")
         with self._changed:
-            self._workers[address] = _Worker(worker.name, slots)
+            self._workers[address] = _Worker(worker.host_name, slots)
             self._changed.notify_all()
 
-    def _on(self, address: str, function: Callable[..., Any], *arguments: object) -> Any:
+    def _call_on_worker(self, address: str, function: Callable[..., Any],
+                        *arguments: object) -> Any:
         """Call a function on the worker at this address and return its result."""
         return self._client.run(function, *arguments, workers=[address])[address]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm worker`: makes runs of sweeps that it gets from a Dask scheduler."""
+"""`flent-aqm worker`: make runs of sweeps that it gets from a Dask scheduler."""
 
 from __future__ import annotations
 
@@ -36,17 +36,20 @@ _NOT_JOINED_S = 30.0
 
 @dataclass(frozen=True)
 class _WorkerOptions:
-    """The command's options, checked."""
+    """The command's options, checked.
 
-    # Address of the scheduler.
+    Attributes:
+        scheduler: address of the scheduler.
+        jobs: number of parallel runs.
+        host: address to listen on. None: this machine's address towards the scheduler.
+        dashboard: port of Dask's page. None: no page.
+        security: Dask's Security, with the certificates.
+    """
+
     scheduler: str
-    # Number of parallel runs.
     jobs: int
-    # Address to listen on. None: this machine's address towards the scheduler.
     host: str | None
-    # Port of Dask's page. None: no page.
     dashboard: int | None
-    # Dask's Security, with the certificates.
     security: Any
 
 
@@ -74,10 +77,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run a worker until a signal ends it. Return the exit status."""
-    requested = _options(args)
+    """Run a worker until a signal ends it, and then end this process with status 0. This function
+    doesn't return.
+
+    Raises ConfigError if an option is wrong, ToolMissing without the package distributed.
+    """
+    requested = _check_options(args)
     try:
-        asyncio.run(_work(requested))
+        asyncio.run(_keep_serving(requested))
     except KeyboardInterrupt:
         pass
     finally:
@@ -87,7 +94,7 @@ def main(args: argparse.Namespace) -> int:
     os._exit(0)
 
 
-def _options(args: argparse.Namespace) -> _WorkerOptions:
+def _check_options(args: argparse.Namespace) -> _WorkerOptions:
     """Check the command's options. Raises ConfigError if one is wrong, ToolMissing without the
     package distributed."""
     address, jobs = parse_scheduler(args.scheduler), parse_jobs(args.jobs)
@@ -107,8 +114,9 @@ class _NotJoinedError(Exception):
     """The scheduler answers, but doesn't take this worker. The text is the reason."""
 
 
-async def _work(requested: _WorkerOptions) -> None:
-    """Serve the scheduler until a signal comes. Reconnect whenever the scheduler is gone."""
+async def _keep_serving(requested: _WorkerOptions) -> None:
+    """Serve the scheduler until a signal comes. Reconnect whenever the scheduler is gone. Raises
+    AqmError if that can't help."""
     loop, end = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, end.set)
@@ -132,7 +140,8 @@ async def _work(requested: _WorkerOptions) -> None:
                 words = f"not joined {requested.scheduler}: {error}; trying again"
             except Exception as error:  # Dask's errors when no scheduler answers
                 why = "nobody"
-                words = f"no scheduler at {requested.scheduler} ({_cause(error)}); waiting for it"
+                words = (f"no scheduler at {requested.scheduler} ({_first_error(error)}); "
+                         "waiting for it")
         if why and why != last:
             print(f"flent-aqm: {words}", file=sys.stderr, flush=True)
         last = why
@@ -143,7 +152,7 @@ async def _work(requested: _WorkerOptions) -> None:
 
 async def _serve(requested: _WorkerOptions) -> None:
     """Run a Dask worker until the scheduler is gone. Raises _NotJoinedError if the scheduler
-    refuses it."""
+    refuses it, OSError if nobody listens at its address."""
     from flent_aqm.parts.cluster.worker import worker_class
 
     context = requested.security.get_connection_args("worker").get("ssl_context")
@@ -167,8 +176,8 @@ async def _serve(requested: _WorkerOptions) -> None:
             await worker.finished()
 
 
-def _cause(error: BaseException) -> str:
-    """Return the first error of a chain of exceptions as text."""
+def _first_error(error: BaseException) -> str:
+    """Return the first error of a chain of exceptions as text, with its type."""
     while error.__cause__ is not None or error.__context__ is not None:
         error = error.__cause__ or error.__context__ or error
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Imports Dask's package distributed, which is an optional dependency."""
+"""Import Dask's package distributed, which is an optional dependency."""
 
 from __future__ import annotations
 

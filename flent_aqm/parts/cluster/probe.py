@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds out why a worker can't join a scheduler: TLS on one side only, or unknown certificates.
+"""Find out why a worker can't join a scheduler: TLS on one side only, or unknown certificates.
 
 Dask itself tries again for ever without a message. A Dask scheduler sends the first bytes of a
 connection, so their presence shows whether it uses TLS.
@@ -29,13 +29,13 @@ def why_not(address: str, context: ssl.SSLContext | None) -> str:
 
     Raises OSError if nobody listens at the address.
     """
-    place = address.partition("://")[2]
-    with _connected(place) as plain:
+    endpoint = address.partition("://")[2]
+    with _connect(endpoint) as plain:
         if context is None:
-            return "" if _speaks(plain, ANSWERS_S) or not _takes_tls(place) else (
-                f"it speaks TLS: give it as tls://{place}, with certificates; {WHERE_TO_READ}")
+            return "" if _speaks(plain, ANSWERS_S) or not _takes_tls(endpoint) else (
+                f"it speaks TLS: give it as tls://{endpoint}, with certificates; {WHERE_TO_READ}")
         if _speaks(plain, FIRST_WORD_S):
-            return f"it speaks without TLS: give it as tcp://{place}"
+            return f"it speaks without TLS: give it as tcp://{endpoint}"
         plain.settimeout(ANSWERS_S)
         try:
             with context.wrap_socket(plain) as encrypted:
@@ -45,21 +45,21 @@ def why_not(address: str, context: ssl.SSLContext | None) -> str:
             return (f"its certificate isn't one of the authority in --tls-ca-file "
                     f"({error.verify_message}); {WHERE_TO_READ}")
         except ssl.SSLError as error:
-            return (f"it refuses this worker's certificate ({_words(error)}): expected one of the "
+            return (f"it refuses this worker's certificate ({_reason(error)}): expected one of the "
                     f"scheduler's own authority; {WHERE_TO_READ}")
         except TimeoutError:
             return ""
     return ""
 
 
-def _connected(place: str) -> socket.socket:
+def _connect(endpoint: str) -> socket.socket:
     """Return a TCP connection to HOST:PORT. Raises OSError."""
-    host, _, port = place.rpartition(":")
+    host, _, port = endpoint.rpartition(":")
     return socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWERS_S)
 
 
 def _speaks(plain: socket.socket, within_s: float) -> bool:
-    """Return whether the other side sends anything within this time."""
+    """Return whether the other side sends anything on the connection within this time."""
     plain.settimeout(within_s)
     try:
         return plain.recv(1) != b""
@@ -67,12 +67,12 @@ def _speaks(plain: socket.socket, within_s: float) -> bool:
         return False
 
 
-def _takes_tls(place: str) -> bool:
+def _takes_tls(endpoint: str) -> bool:
     """Return whether a TLS server listens at HOST:PORT, whatever certificate it has or requires."""
     anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
     try:
-        with _connected(place) as plain, anybody.wrap_socket(plain):
+        with _connect(endpoint) as plain, anybody.wrap_socket(plain):
             return True
     except ssl.SSLError as error:
         # An alert shows that it understood TLS, for example that it requires a certificate.
@@ -81,6 +81,6 @@ def _takes_tls(place: str) -> bool:
         return False
 
 
-def _words(error: Any) -> str:
+def _reason(error: Any) -> str:
     """Return the reason of an SSLError in words."""
     return str(error.reason or error).lower().replace("_", " ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes a sweep's runs on a scheduler's workers. Implements the protocol of sweep/pool.py."""
+"""Make a sweep's runs on a scheduler's workers. Implements the protocol of sweep/pool.py."""
 
 from __future__ import annotations
 
@@ -43,8 +43,16 @@ class RunsOfCluster:
                               f"{lab.kernel}; leave scheduler or kernel out")
 
     def start(self, facts: SweepFacts, say: Callable[[str], None]) -> None:
-        """Connect to the scheduler and check its workers. `say` prints a message for the user.
-        Raises TestbedError."""
+        """Connect to the scheduler and check its workers.
+
+        Args:
+            facts: facts about the sweep, for data files.
+            say: prints a message for the user.
+
+        Raises ToolMissing without a lab kernel or the package distributed, ConfigError if
+        certificates are missing, TestbedError if the scheduler doesn't answer or all workers are
+        refused.
+        """
         kernel = find_kernel()
         cluster = Cluster(
             self._address,
@@ -54,7 +62,9 @@ class RunsOfCluster:
         self._cluster, self._facts = cluster, facts
 
     def run(self, cell: Cell) -> FinishedRun:
-        """Make a run on a worker, and write its result here. Raises TestbedError, LabError."""
+        """Make a run on a worker, and write its result on this machine. Raises TestbedError if too
+        many workers disappear with the run, LabError if the runs are stopped, or the error of the
+        run itself."""
         assert self._cluster is not None, "start() comes first"
         assert self._facts is not None, "start() comes first"
         return write_files(self._cluster.make(cell), cell, self._facts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Restricts who can connect to a worker: the address on which it listens, and TLS certificates.
+"""Restrict who can connect to a worker: the address on which it listens, and TLS certificates.
 
 Anybody who reaches one of Dask's ports can run programs there. With TLS, a certificate of the
 cluster's own authority is needed.
@@ -20,14 +20,13 @@ WHERE_TO_READ = "see docs/cluster.md"
 
 
 def security_for(address: str, role: str, paths: Mapping[str, str | None]) -> Any:
-    """Return Dask's Security for a scheduler's address.
+    """Return Dask's Security for a scheduler's address. Without TLS it is empty.
 
     Args:
         address: the scheduler's address.
         role: "worker" or "client".
         paths: paths for `ca_file`, `cert` and `key`, from the options --tls-…. Missing ones are
-            taken
-          from Dask's configuration (distributed.comm.tls).
+            taken from Dask's configuration (distributed.comm.tls).
 
     Raises ConfigError if certificates are missing, can't be read, or are given without TLS. Raises
     ToolMissing without the package distributed.
@@ -62,7 +61,8 @@ def own_address(scheduler: str) -> str:
     """Return this machine's source address for packets to a scheduler. It is a loopback address if
     the scheduler is on this machine.
 
-    scheduler: its address, such as tcp://HOST:PORT.
+    Args:
+        scheduler: its address, such as tcp://HOST:PORT.
 
     Raises OSError if the name can't be resolved or there is no route.
     """
@@ -72,24 +72,30 @@ def own_address(scheduler: str) -> str:
                        key=lambda one: one[0] != socket.AF_INET)
     for family, kind, protocol, _, name in addresses[:-1]:
         try:
-            return _source(family, kind, protocol, name)
+            return _source_address(family, kind, protocol, name)
         except OSError:
             continue
     family, kind, protocol, _, name = addresses[-1]
-    return _source(family, kind, protocol, name)
+    return _source_address(family, kind, protocol, name)
 
 
-def _source(family: int, kind: int, protocol: int, name: Any) -> str:
-    """Return the source address for packets to this address. Raises OSError if there is no
-    route."""
+def _source_address(family: int, kind: int, protocol: int, name: Any) -> str:
+    """Return the source address for packets to an address. Raises OSError if there is no route.
+
+    Args:
+        family: address family.
+        kind: SOCK_DGRAM, so that nothing is sent.
+        protocol: protocol number of the socket.
+        name: the address, as socket.getaddrinfo() returns it.
+    """
     with socket.socket(family, kind, protocol) as sock:
         sock.connect(name)  # sends nothing, as it is UDP
         return str(sock.getsockname()[0])
 
 
 def require_own(host: str) -> str:
-    """Return the numeric address of --host. Raises ConfigError if it isn't an address of this
-    machine."""
+    """Return the numeric address of a host name or address from --host. Raises ConfigError if it
+    isn't an address of this machine."""
     try:
         family, kind, protocol, _, name = socket.getaddrinfo(
             host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -102,7 +108,7 @@ def require_own(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether this is a loopback address, which only this machine can reach."""
+    """Return whether a numeric address is a loopback address, which only this machine can reach."""
     return ipaddress.ip_address(host).is_loopback
 
 

@@ -31,8 +31,13 @@ _thread = threading.local()
 _counter = itertools.count()
 
 
-class _Watched(VirtualTestbed):
-    """Virtual testbed that records the labs of each sweep, so that stop() can kill them."""
+class _RecordingTestbed(VirtualTestbed):
+    """Virtual testbed that records the labs of each sweep, so that stop() can kill them.
+
+    Args:
+        kernel: the lab's kernel.
+        sweep: identifier of the sweep.
+    """
 
     def __init__(self, kernel: locate.Kernel, sweep: str) -> None:
         super().__init__(kernel)
@@ -47,7 +52,11 @@ class _Watched(VirtualTestbed):
 
 
 def describe(kernel: str) -> WorkerFacts:
-    """Return the facts about this worker. `kernel`: hash of the required kernel."""
+    """Return the facts about this worker.
+
+    Args:
+        kernel: hash of the required kernel.
+    """
     own_kernel = locate.find_kernel().hash if os.environ.get(locate.VARIABLE) else ""
     return WorkerFacts(socket.gethostname(), package_hash(), own_kernel,
                  locate.kernel_of(kernel) is not None, tool_versions())
@@ -59,7 +68,9 @@ def take_kernel(kernel: str, version: str, program: bytes) -> None:
     Args:
         kernel: hash of the kernel.
         version: its version.
-        program: the kernel's program file.
+        program: content of the kernel's program file.
+
+    Raises OSError if it can't be written.
     """
     folder = paths.cache_to_write() / "kernels"
     folder.mkdir(parents=True, exist_ok=True)
@@ -87,17 +98,19 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
         wanted: names the kernel to use.
         sweep: identifier of the sweep, for stop().
 
-    Raises LabError if the kernel is missing or the sweep was stopped.
+    Raises LabError if the kernel is missing or the sweep was stopped, other AqmErrors if the run
+    fails.
     """
-    _keep_to_core()
-    lab_kernel = locate.kernel_of(wanted.kernel)
+    _bind_to_core()
+    lab_kernel = locate.kernel_of(wanted.kernel_hash)
     if lab_kernel is None:
-        raise LabError(f"the lab kernel {wanted.kernel} is gone from {socket.gethostname()}; run "
+        raise LabError(f"the lab kernel {wanted.kernel_hash} is gone from {socket.gethostname()}; "
+                       f"run "
                        "flent-aqm setup there")
     if sweep in _stopped:
         raise LabError("stopped, because the sweep ended")
     try:
-        return make_output(cell, _Watched(lab_kernel, sweep))
+        return make_output(cell, _RecordingTestbed(lab_kernel, sweep))
     finally:
         with _lock:
             _labs[sweep] = {lab for lab in _labs.get(sweep, ()) if lab.is_open}
@@ -112,8 +125,9 @@ def stop(sweep: str) -> None:
         lab.kill()
 
 
-def _keep_to_core() -> None:
-    """Bind this thread to one core, because a lab never uses more than one."""
+def _bind_to_core() -> None:
+    """Bind this thread to one of this process's cores, because a lab never uses more than one.
+    Successive threads get successive cores."""
     if not hasattr(_thread, "cores"):
         own = sorted(os.sched_getaffinity(os.getpid()))
         _thread.cores = {own[next(_counter) % len(own)]}

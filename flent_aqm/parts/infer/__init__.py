@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part that infers the kind of queue that an NDT7 download went through: docs/infer.md."""
+"""Part that infers the kind of queue that an NDT7 download went through: docs/infer.md."""
 
 from flent_aqm.base.part import Command, Part
 

@@ -15,8 +15,12 @@ LEAST_PROBABILITY = 0.7
 
 
 def answer_of(probabilities: dict[str, float]) -> str:
-    """Return the narrowest answer whose classes together have at least LEAST_PROBABILITY, otherwise
-    CANT_TELL."""
+    """Return the first answer of ANSWERS, which begin with the narrowest, whose classes together
+    have at least LEAST_PROBABILITY, otherwise CANT_TELL.
+
+    Args:
+        probabilities: class -> probability, for all CLASSES.
+    """
     for answer, classes in ANSWERS.items():
         if sum(probabilities[name] for name in classes) >= LEAST_PROBABILITY:
             return answer

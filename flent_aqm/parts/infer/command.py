@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm infer`: prints the kind of queue that NDT7 downloads went through, and its
+"""`flent-aqm infer`: print the kind of queue that NDT7 downloads went through, and its
 probability."""
 
 from __future__ import annotations
@@ -38,19 +38,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print a line for each download. Return the exit status, 1 if a file could not be used.
+    """Print a line for each download, and messages on skipped files to standard error. Return the
+    exit status, 1 if a file could not be used.
 
     Raises ConfigError if a path doesn't exist or a folder has no files.
     """
     damaged = uploads = 0
-    files = _files(args.files)
+    files = _find_files(args.files)
     for path in files:
         try:
             downloads = read_downloads(path)
             for begin in range(0, len(downloads), _TOGETHER):
                 some = downloads[begin:begin + _TOGETHER]
                 for one, verdict in zip(some, judge_all(some), strict=True):
-                    print((_json if args.format == "json" else _text)(path, one, verdict))
+                    print((_format_json if args.format == "json" else _format_text)(path, one,
+                                                                                    verdict))
         except UploadsOnly as fault:
             uploads += fault.count
             if path in args.files:  # in a folder of an archive, half of all files are uploads
@@ -65,9 +67,12 @@ def main(args: argparse.Namespace) -> int:
     return 1 if damaged else 0
 
 
-def _files(paths: list[Path]) -> list[Path]:
+def _find_files(paths: list[Path]) -> list[Path]:
     """Return the paths, with folders replaced by the data files and files of M-Lab's archive in
-    them. Symbolic links and a sweep's status file are left out. Raises ConfigError."""
+    them, subfolders included. Symbolic links and a sweep's status file are left out.
+
+    Raises ConfigError if a path doesn't exist or a folder has no such files.
+    """
     files: dict[Path, None] = {}
     for path in paths:
         archived = sorted(
@@ -83,9 +88,10 @@ def _files(paths: list[Path]) -> list[Path]:
     return list(files)
 
 
-def _text(path: Path, one: Download, verdict: Verdict) -> str:
-    """Return the line for a person: answer, depth, probability, and the most important feature."""
-    name = plain(f"{path}: {one.name[:80]}: " if one.name else f"{path}: ")
+def _format_text(path: Path, download: Download, verdict: Verdict) -> str:
+    """Return the line for a person: answer, depth, probability, and the most important feature. If
+    the answer is CANT_TELL, the reason or the likeliest classes."""
+    name = plain(f"{path}: {download.name[:80]}: " if download.name else f"{path}: ")
     if verdict.likeliest == CANT_TELL and verdict.answer == CANT_TELL:
         return (f"{name}can't tell ({verdict.probability:.0%}): nothing happened by which queues "
                 "differ")
@@ -101,13 +107,14 @@ def _text(path: Path, one: Download, verdict: Verdict) -> str:
             f"{deciding.words}: {deciding.shown(verdict.features[verdict.deciding])}")
 
 
-def _json(path: Path, one: Download, verdict: Verdict) -> str:
-    """Return the line as JSON: answer, probabilities and features."""
+def _format_json(path: Path, download: Download, verdict: Verdict) -> str:
+    """Return the line as JSON: names of file and test, answer, probabilities, depth and
+    features."""
     return json_text({
-        "file": str(path), "test": one.name, "answer": verdict.answer,
+        "file": str(path), "test": download.name, "answer": verdict.answer,
         "probability": round(verdict.probability, 3),
         "probabilities": {name: round(share, 3) for name, share in verdict.probabilities.items()},
         "depth_ms": verdict.depth_ms and round(verdict.depth_ms, 1),
         "depth_at_least": verdict.at_least, "deciding": verdict.deciding,
-        "throughput_mbps": round(one.throughput_mbps, 3),
+        "throughput_mbps": round(download.throughput_mbps, 3),
         "features": {name: round(value, 6) for name, value in verdict.features.items()}})

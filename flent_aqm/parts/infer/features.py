@@ -28,49 +28,57 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature of a download."""
+    """A feature of a download.
 
-    # Name of the feature for people.
+    Attributes:
+        words: name of the feature for people.
+        of: function that computes the value.
+        unit: unit for people. With "%" the value is a share from 0 to 1.
+    """
+
     words: str
-    # Function that computes the value.
-    of: Callable[[_Seen], float]
-    # Unit for people. With "%" the value is a share from 0 to 1.
+    of: Callable[[_Quantities], float]
     unit: str = ""
 
     def shown(self, value: float) -> str:
-        """Return a value of the feature as text for people."""
+        """Return a value of the feature as text for people, with its unit."""
         if self.unit == "%":
             return f"{100 * value:.0f} %" if abs(value) >= 0.1 else f"{100 * value:.2g} %"
         return f"{value:.3g} {self.unit}".rstrip()
 
 
-class _Seen:
-    """Quantities of one download that several features need.
+class _Quantities:
+    """Quantities of one download that several features need. Arrays have an element per sample.
 
-    base_ms: least round-trip time.
-    rise_ms: rise of each sample.
-    late: samples after the sender's search for the rate, or the second half if there are too few.
-    length_s, rate_bytes_s, lost_bytes, lost: duration, acknowledged rate, retransmitted bytes and
-    their presence in the interval before each sample.
-    typical_bytes_s: median rate of late samples.
-    in_flight_ms: bytes in flight divided by typical_bytes_s, in ms.
+    Attributes:
+        download: the download.
+        base_ms: least round-trip time.
+        rise_ms: rise of each sample.
+        late: True for samples after the sender's search for the rate, or in the second half if
+            there are too few.
+        length_s: time since the previous sample.
+        rate_bytes_s: rate of acknowledged bytes since the previous sample.
+        lost_bytes: bytes retransmitted since the previous sample.
+        lost: True if there are any.
+        typical_bytes_s: median rate of late samples.
+        in_flight_ms: bytes in flight divided by typical_bytes_s, in ms.
     """
 
-    def __init__(self, one: Download) -> None:
-        self.one = one
-        self.base_ms = max(float(one.min_rtt_ms[-1]), _LEAST_RTT_MS)
-        self.rise_ms = numpy.maximum(one.rtt_ms - self.base_ms, 0)
-        self.late = one.at_s >= _STARTUP_S
+    def __init__(self, download: Download) -> None:
+        self.download = download
+        self.base_ms = max(float(download.min_rtt_ms[-1]), _LEAST_RTT_MS)
+        self.rise_ms = numpy.maximum(download.rtt_ms - self.base_ms, 0)
+        self.late = download.at_s >= _STARTUP_S
         if self.late.sum() < 4:
-            self.late = numpy.arange(one.at_s.size) >= one.at_s.size // 2
-        edges = numpy.concatenate(([0.0], one.at_s))
+            self.late = numpy.arange(download.at_s.size) >= download.at_s.size // 2
+        edges = numpy.concatenate(([0.0], download.at_s))
         self.length_s = numpy.diff(edges)
-        acked = numpy.diff(one.acked_bytes, prepend=0.0)
+        acked = numpy.diff(download.acked_bytes, prepend=0.0)
         self.rate_bytes_s = acked / numpy.maximum(self.length_s, _NOTHING)
-        self.lost_bytes = numpy.diff(one.retransmitted_bytes, prepend=0.0)
+        self.lost_bytes = numpy.diff(download.retransmitted_bytes, prepend=0.0)
         self.lost = self.lost_bytes > 0
         self.typical_bytes_s = max(float(numpy.median(self.rate_bytes_s[self.late])), 1.0)
-        in_flight = one.sent_bytes - one.retransmitted_bytes - one.acked_bytes
+        in_flight = download.sent_bytes - download.retransmitted_bytes - download.acked_bytes
         self.in_flight_ms = numpy.maximum(in_flight, 0) / self.typical_bytes_s * 1000
 
     def first_loss(self) -> int:
@@ -84,102 +92,106 @@ def _share(part: float, whole: float) -> float:
     return float(part / whole) if whole > _NOTHING else 0.0
 
 
-def _quantile(share: float) -> Callable[[_Seen], float]:
-    """Return a function for this quantile of the late rises, in ms."""
+def _quantile(share: float) -> Callable[[_Quantities], float]:
+    """Return a function that computes this quantile (0 to 1) of the late rises, in ms."""
     return lambda seen: float(numpy.quantile(seen.rise_ms[seen.late], share))
 
 
-def _relative(share: float) -> Callable[[_Seen], float]:
-    """Return a function for this quantile of the late rises, relative to the least round-trip
-    time."""
+def _relative_quantile(share: float) -> Callable[[_Quantities], float]:
+    """Return a function that computes this quantile (0 to 1) of the late rises, relative to the
+    least round-trip time."""
     return lambda seen: float(numpy.quantile(seen.rise_ms[seen.late], share) / seen.base_ms)
 
 
-def _start_peak(seen: _Seen) -> float:
-    """Return the highest rise of the sender's search for the rate, in ms."""
+def _start_peak(seen: _Quantities) -> float:
+    """Return the highest rise of the sender's search for the rate, in ms. 0 without samples."""
     return float(seen.rise_ms[~seen.late].max(initial=0.0))
 
 
 def _variation(values: Numbers) -> float:
-    """Return the coefficient of variation: standard deviation / mean."""
+    """Return the coefficient of variation: standard deviation / mean. 0 if the mean is 0."""
     return _share(float(values.std()), float(values.mean()))
 
 
-def _loss_late(seen: _Seen) -> float:
-    """Return the share of bytes that were retransmitted after the search for the rate."""
-    sent = numpy.diff(seen.one.sent_bytes, prepend=0.0)
+def _loss_late(seen: _Quantities) -> float:
+    """Return the share of sent bytes that were retransmitted after the search for the rate. 0 if
+    nothing was sent."""
+    sent = numpy.diff(seen.download.sent_bytes, prepend=0.0)
     return _share(seen.lost_bytes[seen.late].sum(), sent[seen.late].sum())
 
 
-def _loss_start(seen: _Seen) -> float:
-    """Return the share of bytes that were retransmitted during the search for the rate."""
-    sent = numpy.diff(seen.one.sent_bytes, prepend=0.0)
+def _loss_start(seen: _Quantities) -> float:
+    """Return the share of sent bytes that were retransmitted during the search for the rate. 0 if
+    nothing was sent."""
+    sent = numpy.diff(seen.download.sent_bytes, prepend=0.0)
     return _share(seen.lost_bytes[~seen.late].sum(), sent[~seen.late].sum())
 
 
-def _rise_at_loss(seen: _Seen) -> float:
-    """Return the median rise at losses relative to the highest rise, -1 without losses."""
+def _rise_at_loss(seen: _Quantities) -> float:
+    """Return the median rise at late losses relative to the highest rise, -1 without such
+    losses."""
     # Lost packets met the queue of the interval's beginning.
     before = numpy.concatenate((seen.rise_ms[:1], seen.rise_ms[:-1]))
     at = numpy.maximum(before, seen.rise_ms)[seen.late & seen.lost]
     return _share(float(numpy.median(at)), float(seen.rise_ms.max())) if at.size else -1.0
 
 
-def _spread_at_loss(seen: _Seen) -> float:
-    """Return the coefficient of variation of the rises at losses, -1 for fewer than three. It is
-    small if a full queue causes the losses."""
+def _spread_at_loss(seen: _Quantities) -> float:
+    """Return the coefficient of variation of the rises at late losses, -1 for fewer than three. It
+    is small if a full queue causes the losses."""
     before = numpy.concatenate((seen.rise_ms[:1], seen.rise_ms[:-1]))
     at = numpy.maximum(before, seen.rise_ms)[seen.late & seen.lost]
     return _variation(at) if at.size > 2 else -1.0
 
 
-def _loss_burst(seen: _Seen) -> float:
-    """Return the median number of full segments lost in an interval with losses, 0 without
+def _loss_burst(seen: _Quantities) -> float:
+    """Return the median number of full segments lost between two late samples, 0 without late
     losses."""
     lost = seen.lost_bytes[seen.late & seen.lost]
     return float(numpy.median(lost)) / _SEGMENT_BYTES if lost.size else 0.0
 
 
-def _near_top(seen: _Seen) -> float:
+def _near_top(seen: _Quantities) -> float:
     """Return the share of late samples whose rise is above 80 % of the highest. It is large for a
     full queue, small for an AQM."""
     rise = seen.rise_ms[seen.late]
     return float((rise > 0.8 * seen.rise_ms.max()).mean())
 
 
-def _first_fall(seen: _Seen) -> float:
+def _first_fall(seen: _Quantities) -> float:
     """Return the median rise shortly after the first loss relative to the rise at that loss, -1 if
-    there are no samples."""
+    there are no samples after it."""
     at = seen.first_loss()
     after = seen.rise_ms[at + 3:at + 9]
     top = float(seen.rise_ms[max(at - 1, 0):at + 2].max())
     return _share(float(numpy.median(after)), top) if after.size else -1.0
 
 
-def _follows_in_flight(seen: _Seen) -> float:
-    """Return the correlation between the rise and the bytes in flight. It is 1 if the queue holds
-    only this flow."""
+def _follows_in_flight(seen: _Quantities) -> float:
+    """Return the correlation between the late rises and the bytes in flight. It is 1 if the queue
+    holds only this flow. 0 if either is constant."""
     rise, flight = seen.rise_ms[seen.late], seen.in_flight_ms[seen.late]
     if rise.std() < 1e-6 or flight.std() < 1e-6:
         return 0.0
     return float(numpy.corrcoef(rise, flight)[0, 1])
 
 
-def _excess_in_flight(seen: _Seen) -> float:
-    """Return the median of the bytes in flight relative to the path's bandwidth-delay product."""
+def _excess_in_flight(seen: _Quantities) -> float:
+    """Return the median of the bytes in flight relative to the path's bandwidth-delay product, for
+    late samples."""
     return float(numpy.median(seen.in_flight_ms[seen.late]) / seen.base_ms)
 
 
-def _early_rate(seen: _Seen) -> float:
+def _early_rate(seen: _Quantities) -> float:
     """Return the highest rate of the start relative to the typical rate. It is above 1 behind a
-    token bucket."""
+    token bucket. 0 without samples of the start."""
     long_enough = ~seen.late & (seen.length_s > 0.05)
     return float(seen.rate_bytes_s[long_enough].max(initial=0.0) / seen.typical_bytes_s)
 
 
-def _autocorrelation(seen: _Seen) -> float:
-    """Return the correlation of the rise with itself one sample later. Slow waves give a large
-    value, noise a small one."""
+def _autocorrelation(seen: _Quantities) -> float:
+    """Return the correlation of the late rises with themselves one sample later. Slow waves give a
+    large value, noise a small one. 0 if the rise is constant, or for fewer than four samples."""
     rise = seen.rise_ms[seen.late]
     first, second = rise[:-1], rise[1:]
     if first.size < 3 or first.std() < 1e-6 or second.std() < 1e-6:
@@ -187,33 +199,33 @@ def _autocorrelation(seen: _Seen) -> float:
     return float(numpy.corrcoef(first, second)[0, 1])
 
 
-def _slow_start(seen: _Seen) -> Numbers:
+def _slow_start(seen: _Quantities) -> Numbers:
     """Return the round-trip times until the first loss, in ms."""
-    return seen.one.rtt_ms[:seen.first_loss() + 1]
+    return seen.download.rtt_ms[:seen.first_loss() + 1]
 
 
-def _imc_difference(seen: _Seen) -> float:
+def _imc_difference(seen: _Quantities) -> float:
     """Return (highest - least) / highest round-trip time in slow start."""
     rtt = _slow_start(seen)
     return _share(float(rtt.max() - rtt.min()), float(rtt.max()))
 
 
-def _imc_variation(seen: _Seen) -> float:
+def _imc_variation(seen: _Quantities) -> float:
     """Return the coefficient of variation of the round-trip times in slow start."""
     return _variation(_slow_start(seen))
 
 
 FEATURES: dict[str, Feature] = {
-    "bbr": Feature("whether BBR sends", lambda seen: float(seen.one.bbr)),
+    "bbr": Feature("whether BBR sends", lambda seen: float(seen.download.bbr)),
     "base_rtt_ms": Feature("the least round trip", lambda seen: seen.base_ms, "ms"),
     "rate_mbps": Feature("the rate", lambda seen: seen.typical_bytes_s * 8e-6, "Mbit/s"),
     "rise_q10_ms": Feature("the lowest rise of the round trip", _quantile(0.1), "ms"),
     "rise_q50_ms": Feature("the typical rise of the round trip", _quantile(0.5), "ms"),
     "rise_q90_ms": Feature("the highest rise of the round trip", _quantile(0.9), "ms"),
     "rise_q50_relative": Feature(
-        "the typical rise, by the least round trip", _relative(0.5), "%"),
+        "the typical rise, by the least round trip", _relative_quantile(0.5), "%"),
     "rise_q90_relative": Feature(
-        "the highest rise, by the least round trip", _relative(0.9), "%"),
+        "the highest rise, by the least round trip", _relative_quantile(0.9), "%"),
     "start_peak_ms": Feature("the rise while the sender looked for the rate", _start_peak, "ms"),
     "start_peak_by_late": Feature(
         "the rise of the start, by the later one",
@@ -247,8 +259,8 @@ BASELINE: dict[str, Feature] = {
 }
 
 
-def features(one: Download) -> dict[str, float]:
+def features(download: Download) -> dict[str, float]:
     """Return name -> value of all features, including the baseline's. All values are finite."""
-    seen = _Seen(one)
+    seen = _Quantities(download)
     return {name: float(numpy.clip(feature.of(seen), -1e9, 1e9))
             for name, feature in {**FEATURES, **BASELINE}.items()}

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Judges downloads with a random forest whose shares of votes are calibrated to probabilities.
+"""Judge downloads with a random forest whose shares of votes are calibrated to probabilities.
 
 research/infer/train.py wrote the model. The file contains only numbers, nothing is unpickled.
-
 Source: L. Breiman, "Random Forests", Machine Learning 45, 2001. The calibration is a logistic
 regression on the logarithms of the forest's shares, fitted on runs that the trees had not seen.
 """
@@ -31,51 +30,64 @@ _LEAST_SHARE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A decision tree. Each array has an element (or row) per node."""
+    """A decision tree. Each array has an element (or row) per node.
 
-    # Index of the feature that the node compares, -1 for a leaf.
+    Attributes:
+        feature: index of the feature that the node compares, -1 for a leaf.
+        threshold: value that the feature is compared with.
+        left: next node if the feature's value is not above the threshold.
+        right: next node if the value is above the threshold.
+        shares: shares of the classes among the training runs that reached the node, a column per
+            class.
+    """
+
     feature: numpy.typing.NDArray[numpy.int64]
     threshold: Numbers
-    # Next node if the feature's value is not above the threshold.
     left: numpy.typing.NDArray[numpy.int64]
-    # Next node if the value is above the threshold.
     right: numpy.typing.NDArray[numpy.int64]
-    # Shares of the classes among the training runs that reached the node.
     shares: Numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The forest and its calibration."""
+    """The forest and its calibration.
 
-    # Names of the features, in the order of the trees' indices.
+    Attributes:
+        names: names of the features, in the order of the trees' indices.
+        trees: the trees.
+        weights: coefficients of the logistic regression, a row per class.
+        bias: constant terms of the logistic regression, one per class.
+    """
+
     names: tuple[str, ...]
     trees: tuple[Tree, ...]
-    # Coefficients of the logistic regression.
     weights: Numbers
     bias: Numbers
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement about one download."""
+    """The judgement about one download.
 
-    # One of classes.ANSWERS.
+    Attributes:
+        answer: one of classes.ANSWERS.
+        probabilities: class -> probability.
+        features: feature -> value.
+        deciding: the feature that contributed most to the likeliest class.
+        depth_ms: depth of a drop-tail queue, None for other answers.
+        at_least: True if nothing was lost, so that the drop-tail queue may be deeper.
+    """
+
     answer: str
-    # Class -> probability.
     probabilities: Mapping[str, float]
-    # Feature -> value.
     features: Mapping[str, float]
-    # The feature that contributed most to the likeliest class.
     deciding: str
-    # Depth of a drop-tail queue, None for other answers.
     depth_ms: float | None
-    # True if nothing was lost, so that the drop-tail queue may be deeper.
     at_least: bool
 
     @property
     def probability(self) -> float:
-        """Probability that the answer is right."""
+        """Probability that the answer is right: the sum over the classes that it covers."""
         return sum(self.probabilities[name] for name in ANSWERS[self.answer])
 
     @property
@@ -85,8 +97,8 @@ class Verdict:
 
 
 @cache
-def the_model() -> Model:
-    """Return the model that is part of this package."""
+def load_model() -> Model:
+    """Return the model that is part of this package. The file is read once."""
     return from_json(orjson.loads(gzip.decompress(FILE.read_bytes())))
 
 
@@ -100,9 +112,9 @@ def from_json(whole: Mapping[str, Any]) -> Model:
                  numpy.array(whole["bias"]))
 
 
-def judge(one: Download) -> Verdict:
+def judge(download: Download) -> Verdict:
     """Return the verdict on one download."""
-    return judge_all([one])[0]
+    return judge_all([download])[0]
 
 
 def judge_all(downloads: Sequence[Download]) -> list[Verdict]:
@@ -113,26 +125,34 @@ def judge_all(downloads: Sequence[Download]) -> list[Verdict]:
     """
     if not downloads:
         return []
-    model = the_model()
+    model = load_model()
     values = [features(one) for one in downloads]
     shares, spoke = votes(model, numpy.array(
         [[one[name] for name in model.names] for one in values]))
     # Calibrate row by row, because numpy rounds the product of a matrix and that of a row
     # differently.
-    return [_verdict(model, one, seen, calibrated(model, row[numpy.newaxis])[0], said)
+    return [_make_verdict(model, one, seen, calibrated(model, row[numpy.newaxis])[0], said)
             for one, seen, row, said in zip(downloads, values, shares, spoke, strict=True)]
 
 
-def _verdict(model: Model, one: Download, values: Mapping[str, float], probabilities: Numbers,
-             spoke: Numbers) -> Verdict:
-    """Return the verdict from the classes' probabilities and the features' contributions
-    (`spoke`)."""
+def _make_verdict(model: Model, download: Download, values: Mapping[str, float],
+                  probabilities: Numbers,
+                  contributions: Numbers) -> Verdict:
+    """Return the verdict on a download.
+
+    Args:
+        model: the model.
+        download: the download.
+        values: feature -> value.
+        probabilities: probability of each class, in the order of CLASSES.
+        contributions: contribution of each feature (row) to each class (column).
+    """
     by_class = dict(zip(CLASSES, map(float, probabilities), strict=True))
-    deciding = model.names[int(spoke[:, probabilities.argmax()].argmax())]
+    deciding = model.names[int(contributions[:, probabilities.argmax()].argmax())]
     answer = answer_of(by_class)
     deep = answer == DROP_TAIL
     return Verdict(answer, by_class, values, deciding, values["rise_max_ms"] if deep else None,
-                   deep and not one.loses)
+                   deep and not download.loses)
 
 
 def votes(model: Model, rows: Numbers) -> tuple[Numbers, Numbers]:
@@ -142,6 +162,13 @@ def votes(model: Model, rows: Numbers) -> tuple[Numbers, Numbers]:
     Shares are the mean over all trees. A contribution is the change of the shares at the nodes that
     compare the feature, on the path from root to leaf (A. Saabas, "Interpreting random forests",
     2014).
+
+    Args:
+        model: the model.
+        rows: a row of feature values per download, in the order of the model's names.
+
+    Returns:
+        Arrays [download, class] and [download, feature, class].
     """
     numbers = numpy.arange(len(rows))
     spoke = numpy.zeros((*rows.shape, len(CLASSES)))
@@ -159,13 +186,14 @@ def votes(model: Model, rows: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def log_shares(shares: Numbers) -> Numbers:
-    """Return the logarithms of the shares, the calibration's input."""
+    """Return the logarithms of the shares, the calibration's input. Shares below 0.001 count as
+    0.001."""
     logarithms: Numbers = numpy.log(numpy.maximum(shares, _LEAST_SHARE))
     return logarithms
 
 
 def calibrated(model: Model, shares: Numbers) -> Numbers:
-    """Return the classes' probabilities for rows of shares."""
+    """Return the classes' probabilities for each row of shares, in rows as well."""
     logits = log_shares(shares) @ model.weights.T + model.bias
     grown = numpy.exp(logits - logits.max(axis=1, keepdims=True))
     result: Numbers = grown / grown.sum(axis=1, keepdims=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads NDT7 downloads from Flent's data files, or from JSON of M-Lab's archive.
+"""Read NDT7 downloads from Flent's data files, or from JSON of M-Lab's archive.
 
 M-Lab's JSON has an object per test (github.com/m-lab/ndt-server, data/result.go: NDT7Result),
 either alone in a file or one per line. Its archives are tar files of such files. BigQuery's exports
@@ -38,7 +38,11 @@ _ARCHIVED = (".json", ".json.gz")
 
 
 class UploadsOnly(BadResult):
-    """A file contains only uploads, which aren't judged. `count` is their number."""
+    """A file contains only uploads, which aren't judged.
+
+    Attributes:
+        count: number of uploads.
+    """
 
     def __init__(self, message: str, count: int) -> None:
         super().__init__(message)
@@ -51,19 +55,24 @@ class _NotUsable(BadResult):
 
 @dataclass(frozen=True, eq=False)
 class Download:
-    """The sender's TCP statistics during a download. Each array has an element per sample."""
+    """The sender's TCP statistics during a download. Each array has an element per sample.
 
-    # Name of the test, in a file with several tests.
+    Attributes:
+        name: name of the test, "" in a file with a single unnamed test or a data file.
+        bbr: True if BBR controlled the rate.
+        at_s: time since the download began, ascending.
+        rtt_ms: smoothed round-trip time.
+        min_rtt_ms: least round-trip time so far.
+        acked_bytes: acknowledged bytes since the download began.
+        sent_bytes: sent bytes since the download began, with retransmissions.
+        retransmitted_bytes: retransmitted bytes since the download began.
+    """
+
     name: str
-    # True if BBR controlled the rate.
     bbr: bool
-    # Time since the download began, ascending.
     at_s: Numbers
-    # Smoothed round-trip time.
     rtt_ms: Numbers
-    # Least round-trip time so far.
     min_rtt_ms: Numbers
-    # Bytes since the download began.
     acked_bytes: Numbers
     sent_bytes: Numbers
     retransmitted_bytes: Numbers
@@ -75,13 +84,13 @@ class Download:
 
     @property
     def loses(self) -> bool:
-        """True if anything was retransmitted."""
+        """Whether anything was retransmitted."""
         return bool(self.retransmitted_bytes[-1] > 0)
 
 
 def read_downloads(path: Path) -> list[Download]:
     """Return the NDT7 downloads in a file: a data file, M-Lab's JSON, or a tar file of M-Lab's
-    archive.
+    archive. At most MOST_TESTS. Unusable downloads are left out if there is a usable one.
 
     Raises UploadsOnly if it has uploads only. Raises BadResult with the path if the file can't be
     read or has no usable download. The reason is then that of the first download.
@@ -89,7 +98,7 @@ def read_downloads(path: Path) -> list[Download]:
     found = _Found()
     try:
         whole = unpack_file(path, limits())
-        for download in itertools.islice(_downloads(whole, path, found), MOST_TESTS):
+        for download in itertools.islice(_read_content(whole, path, found), MOST_TESTS):
             found.downloads.append(download)
     except OSError as error:
         raise BadResult(f"{path}: {error.strerror or error}") from None
@@ -109,31 +118,42 @@ def read_downloads(path: Path) -> list[Download]:
 
 @dataclass
 class _Found:
-    """Contents of a file that was read."""
+    """Contents of a file, as far as it was read.
+
+    Attributes:
+        downloads: the usable downloads.
+        reasons: why downloads are unusable, a text for each.
+        uploads: number of uploads.
+    """
 
     downloads: list[Download] = field(default_factory=list)
-    # Why downloads are unusable.
     reasons: list[str] = field(default_factory=list)
-    # Number of uploads.
     uploads: int = 0
 
 
-def _downloads(text: bytearray, path: Path, found: _Found) -> Iterator[Download]:
-    """Yield the usable downloads of a file's content. Record uploads and unusable downloads in
-    `found`."""
+def _read_content(text: bytearray, path: Path, found: _Found) -> Iterator[Download]:
+    """Yield the usable downloads of a file's content.
+
+    Args:
+        text: the content, unpacked.
+        path: path of the file.
+        found: gets the number of uploads and the reasons of unusable downloads.
+
+    Raises BadResult if the content is damaged.
+    """
     if text[_TAR_WORD_AT:_TAR_WORD_AT + len(_TAR_WORD)] == _TAR_WORD:
-        for name, inner in _in_archive(text):
-            yield from _of_tests(_tests(inner), name, found)
+        for name, inner in _json_in_archive(text):
+            yield from _downloads_of_tests(_parse_tests(inner), name, found)
     elif b"raw_values" in text:  # no word of M-Lab's
         try:
-            yield from of_data_file(as_data_file(parse(text), path))
+            yield from downloads_of_data_file(as_data_file(parse(text), path))
         except _NotUsable as fault:
             found.reasons.append(str(fault))
     else:
-        yield from _of_tests(_tests(text), "", found)
+        yield from _downloads_of_tests(_parse_tests(text), "", found)
 
 
-def _in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
+def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
     """Yield name and content of each JSON file in a tar file. Nothing is written to disk.
 
     Raises BadResult if the tar file is damaged, or the contents together exceed the limits.
@@ -154,25 +174,27 @@ def _in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
         raise BadResult(f"damaged ({error})") from None
 
 
-def _tests(text: bytearray) -> list[Any]:
-    """Parse a file with one test per line, or with a single object of several lines. Raises
-    BadResult."""
+def _parse_tests(text: bytearray) -> list[Any]:
+    """Parse a file with one test per line, or with a single object of several lines. Return the
+    objects. Raises BadResult if it is neither."""
     try:
         return [parse(line) for line in text.splitlines() if line.strip()]
     except BadResult:
         return [parse(text)]
 
 
-def _of_tests(tests: Sequence[Any], name: str, found: _Found) -> Iterator[Download]:
-    """Yield the usable downloads of M-Lab's tests. Record uploads and unusable downloads in
-    `found`.
+def _downloads_of_tests(tests: Sequence[Any], name: str, found: _Found) -> Iterator[Download]:
+    """Yield the usable downloads of M-Lab's tests.
 
-    name: name of the file in an archive, "" otherwise.
+    Args:
+        tests: the JSON objects of the tests.
+        name: name of the file in an archive, "" otherwise.
+        found: gets the number of uploads and the reasons of unusable downloads.
     """
     for number, test in enumerate(tests, 1):
         called = name or _uuid(test) or (f"test {number}" if len(tests) > 1 else "")
         try:
-            download = _of_mlab(test, called)
+            download = _download_of_test(test, called)
         except _NotUsable as fault:
             found.reasons.append(f"{called}: {fault}" if called else str(fault))
             continue
@@ -182,8 +204,9 @@ def _of_tests(tests: Sequence[Any], name: str, found: _Found) -> Iterator[Downlo
             found.uploads += 1
 
 
-def of_data_file(data: DataFile) -> Iterator[Download]:
-    """Yield the NDT7 downloads of a data file. Raises BadResult."""
+def downloads_of_data_file(data: DataFile) -> Iterator[Download]:
+    """Yield the NDT7 downloads of a data file. Other series are ignored. Raises BadResult if a
+    download can't be judged."""
     requested = data.metadata.get("AQM", {})
     requested = requested.get("requested", {}) if isinstance(requested, dict) else {}
     cc = requested.get("ndt7_cc", "bbr") if isinstance(requested, dict) else "bbr"
@@ -195,7 +218,7 @@ def of_data_file(data: DataFile) -> Iterator[Download]:
         rows = [(at_s - begun_s, *values) for sample in data.raw_values.get(name, [])
                 if (at_s := a_number(sample.get("t"))) is not None
                 and (values := _numbers(sample, _OURS)) is not None]
-        yield _download("", cc == "bbr", rows, ms=1.0)
+        yield _make_download("", cc == "bbr", rows, ms=1.0)
 
 
 # Fields of a sample in a data file, and the same fields in M-Lab's TCP_INFO.
@@ -205,23 +228,33 @@ _SINCE_4_19 = ("BytesSent", "BytesRetrans")
 
 
 def _numbers(sample: Mapping[str, Any], names: Sequence[str]) -> tuple[float, ...] | None:
-    """Return the numbers under these names, None if one is missing."""
+    """Return the numbers under these names, None if one is missing or no number."""
     values = tuple(a_number(sample.get(name)) for name in names)
     return None if None in values else values  # type: ignore[return-value]
 
 
 def _part(test: Any, name: str) -> Any:
-    """Return a part of M-Lab's test, None if the test lacks it. Looks inside "raw" if that
-    exists."""
+    """Return a part of M-Lab's test, None if the test lacks it. Looks inside "raw" if that exists.
+
+    Args:
+        test: the JSON object.
+        name: "Download" or "Upload".
+    """
     if not isinstance(test, dict):
         return None
     inner = test.get("raw")
     return (inner if isinstance(inner, dict) else test).get(name)
 
 
-def _of_mlab(test: Any, name: str) -> Download | None:
-    """Return the download of M-Lab's test, None if it has none. Raises _NotUsable with the reason,
-    BadResult beyond the limits."""
+def _download_of_test(test: Any, name: str) -> Download | None:
+    """Return the download of M-Lab's test, None if it has none.
+
+    Args:
+        test: the JSON object of the test.
+        name: name for the download.
+
+    Raises _NotUsable with the reason, BadResult beyond the limits.
+    """
     part = _part(test, "Download")
     measured = part.get("ServerMeasurements") if isinstance(part, dict) else None
     if not isinstance(measured, list):
@@ -243,7 +276,7 @@ def _of_mlab(test: Any, name: str) -> Download | None:
         key = max(absent, key=lambda each: absent[each])
         raise _NotUsable(f"its TCP_INFO has no {key}"
                          + (", which Linux has since 4.19" if key in _SINCE_4_19 else ""))
-    return _download(name, bbr, rows, ms=1e-3)
+    return _make_download(name, bbr, rows, ms=1e-3)
 
 
 def _uuid(test: Any) -> str:
@@ -253,11 +286,17 @@ def _uuid(test: Any) -> str:
     return uuid if isinstance(uuid, str) else ""
 
 
-def _download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]], ms: float) -> Download:
-    """Return a download from rows of samples: time in s, smoothed and least round-trip time,
-    acknowledged, sent and retransmitted bytes.
+def _make_download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]],
+                   ms: float) -> Download:
+    """Return a download from rows of samples. Rows without acknowledged data, with a time that
+    another row has, or with impossible values are left out.
 
-    ms: ms per unit of the round-trip times.
+    Args:
+        name: name of the test.
+        bbr: True if BBR controlled the rate.
+        rows: time in s, smoothed and least round-trip time, acknowledged, sent and retransmitted
+            bytes.
+        ms: ms per unit of the round-trip times.
 
     Raises _NotUsable if there are too few samples, BadResult beyond the limits.
     """

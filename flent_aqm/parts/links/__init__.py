@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part for links whose rate, delay and loss follow a schedule: docs/links.md."""
+"""Part for links whose rate, delay and loss follow a schedule: docs/links.md."""
 
 from flent_aqm.base.part import Part
 from flent_aqm.parts.links.keys import Link

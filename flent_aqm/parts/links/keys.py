@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys of a link that plays a schedule, with the records and parsers of their values: medium
-access, loss, outages, seeded traces.
+"""Batch keys of a link that plays a schedule: medium access, loss, outages, seeded traces.
 
-Only the texts are checked here: trace files aren't read, because the guest checks the keys too and
-has no trace files. The named models of medium access are examples with the numbers of their
-sources. They are no statement about a product.
+The module has their records and the parsers of their values. Only the texts are checked here: trace
+files aren't read, because the guest checks the keys too and has no trace files. The named models of
+medium access are examples with the numbers of their sources. They are no statement about a product.
 """
 
 from __future__ import annotations
@@ -38,15 +37,18 @@ ENDS = ("repeat", "hold")
 class Loss:
     """A model of loss: the Markov chain of E. N. Gilbert (1960) and E. O. Elliott (1963), with one
     step per packet. All values are from 0 to 1. Loss without states has `p` 0, and its share is
-    `good`."""
+    `good`.
 
-    # Probability to change from the good to the bad state.
+    Attributes:
+        p: probability to change from the good to the bad state.
+        r: probability to change from the bad to the good state.
+        bad: share of packets that is lost in the bad state.
+        good: share of packets that is lost in the good state.
+    """
+
     p: float = 0.0
-    # Probability to change from the bad to the good state.
     r: float = 1.0
-    # Share of packets that is lost in the bad state.
     bad: float = 1.0
-    # Share of packets that is lost in the good state.
     good: float = 0.0
 
     @property
@@ -58,10 +60,18 @@ class Loss:
 
 
 def parse_loss(key: str, text: str) -> Loss | None:
-    """Parse a share such as `1%`, or `gemodel P [R [1-H [1-K]]]`. Return None for an empty text.
+    """Parse the value of a loss key.
 
-    Omitted values of gemodel are those of netem: r = 1 - p, 1-h = 100%, 1-k = 0%. `key` names the
-    key in messages. Raises ConfigError if the text has another form or all packets would be lost.
+    Omitted values of gemodel are those of netem: r = 1 - p, 1-h = 100%, 1-k = 0%.
+
+    Args:
+        key: the batch key, for messages.
+        text: a share such as `1%`, or `gemodel P [R [1-H [1-K]]]`.
+
+    Returns:
+        The model, None for an empty text.
+
+    Raises ConfigError if the text has another form or all packets would be lost.
     """
     words = " ".join(text.split())
     if not words:
@@ -81,10 +91,16 @@ def parse_loss(key: str, text: str) -> Loss | None:
 
 
 def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
-    """Parse outages such as `10-12, 30-30.5`, in seconds since the link began.
+    """Parse a list of outages.
 
-    Return begin and end of each in ns. `key` names the key in messages. Raises ConfigError if one
-    has another form, or if they overlap or don't ascend.
+    Args:
+        key: the batch key, for messages.
+        text: such as `10-12, 30-30.5`, in seconds since the link began.
+
+    Returns:
+        (begin, end) of each outage, in ns. Empty for an empty text.
+
+    Raises ConfigError if one has another form, or if they overlap or don't ascend.
     """
     outages: list[Outage] = []
     for word in filter(None, (word.strip() for word in text.split(","))):
@@ -104,23 +120,27 @@ def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
 
 @dataclass(frozen=True)
 class Access:
-    """A model of a link's medium access. 0 switches a feature off."""
+    """A model of a link's medium access. 0 switches a feature off.
 
-    # Capacity is granted in cycles of this length, in ms: at the end of a cycle the link sends at
-    # once what it could have carried in that cycle. 0: it sends continuously.
+    Attributes:
+        cycle_ms: length of a cycle. At the end of a cycle the link sends at once what it could have
+            carried in that cycle. 0: it sends continuously.
+        request_ms: shortest time from a packet's arrival to its departure, because the sender
+            requests capacity first.
+        period_s: interval at which the link is reallocated: its rate and delay are drawn anew. 0:
+            never.
+        offset_s: time of the first reallocation after the link began.
+        rate_spread_pct: greatest deviation of the rate, up or down. Evenly distributed.
+        delay_spread_ms: greatest extra one-way delay. Evenly distributed.
+        gap_ms: time without transmission at each reallocation.
+    """
+
     cycle_ms: float = 0.0
-    # Shortest time in ms from a packet's arrival to its departure, because the sender requests
-    # capacity first.
     request_ms: float = 0.0
-    # Interval in s at which the link is reallocated: its rate and delay are drawn anew. 0: never.
     period_s: float = 0.0
-    # Time of the first reallocation, in s after the link began.
     offset_s: float = 0.0
-    # Greatest deviation of the rate, up or down, in percent. Evenly distributed.
     rate_spread_pct: float = 0.0
-    # Greatest extra one-way delay, in ms. Evenly distributed.
     delay_spread_ms: float = 0.0
-    # Time without transmission at each reallocation, in ms.
     gap_ms: float = 0.0
 
 
@@ -144,7 +164,7 @@ def parse_access(key: str, text: str, way: str) -> Access:
     """Parse `NAME+PARAMETER=VALUE+…` into an access model.
 
     Args:
-        key: the key of the batch, for messages.
+        key: the batch key, for messages.
         text: the value of the key.
         way: "down" or "up", the direction, which has named models of its own.
 
@@ -158,16 +178,19 @@ SEEDED = "seeded"
 
 @dataclass(frozen=True)
 class Seeded:
-    """Parameters of a seeded trace."""
+    """Parameters of a seeded trace.
 
-    # Mean rate over the whole trace.
+    Attributes:
+        mean_mbps: mean rate over the whole trace.
+        sigma_mbps: standard deviation of the rate's change within one second. The default is
+            Sprout's value: 200 packets of 1500 bytes.
+        outage_s: mean length of an outage. The default is Sprout's value.
+        length_s: length of the trace, after which it repeats.
+    """
+
     mean_mbps: float = 10.0
-    # Standard deviation of the rate's change within one second. Sprout's value: 200 packets of 1500
-    # bytes.
     sigma_mbps: float = 2.4
-    # Mean length of an outage. Sprout's value.
     outage_s: float = 1.0
-    # Length of the trace, after which it repeats.
     length_s: float = 120.0
 
 
@@ -176,18 +199,25 @@ _SEEDED_BOUNDS = {"mean_mbps": (0.1, 1000.0), "sigma_mbps": (0.0, 1000.0),
 
 
 def parse_seeded(key: str, text: str) -> Seeded | None:
-    """Parse `seeded+NAME=VALUE+…`. Return None for any other text, which is a file's path.
+    """Parse `seeded+NAME=VALUE+…`.
 
-    `key` names the key in messages. Raises ConfigError if a parameter is unknown or out of range.
+    Args:
+        key: the batch key, for messages.
+        text: the value of the key.
+
+    Returns:
+        The parameters, None for any other text, which is a file's path.
+
+    Raises ConfigError if a parameter is unknown or out of range.
     """
     if text.split("+")[0] != SEEDED:
         return None
     return parse_words(key, text, {SEEDED: Seeded()}, _SEEDED_BOUNDS)
 
 
-def _trace(key: str, value: object) -> str:
+def _check_trace(key: str, value: object) -> str:
     """Return the value of a trace's key as text. Raises ConfigError if it is neither a possible
-    path nor valid words `seeded+…`."""
+    path nor a valid `seeded+…`."""
     text = str(value)
     if len(text) > _MOST_PATH:
         raise ConfigError(f"{key}: the path {text[:60]!r}… is longer than {_MOST_PATH} characters")
@@ -197,27 +227,27 @@ def _trace(key: str, value: object) -> str:
     return text
 
 
-def _loss(key: str, value: object) -> str:
+def _check_loss(key: str, value: object) -> str:
     """Return the value of a loss's key as text. Raises ConfigError if parse_loss() refuses it."""
     parse_loss(key, str(value))
     return str(value)
 
 
-def _access(key: str, value: object) -> str:
+def _check_access(key: str, value: object) -> str:
     """Return the value of an access's key as text. Raises ConfigError if parse_access() refuses
     it."""
     parse_access(key, str(value), "down" if "_down_" in key else "up")
     return str(value)
 
 
-def _outages(key: str, value: object) -> str:
+def _check_outages(key: str, value: object) -> str:
     """Return the value of the outages' key as text. Raises ConfigError if parse_outages() refuses
     it."""
     parse_outages(key, str(value))
     return str(value)
 
 
-def _jitter(key: str, value: object) -> float:
+def _read_jitter_ms(key: str, value: object) -> float:
     """Return the jitter in ms. Raises ConfigError if the value is no number from 0 to
     MAX_JITTER_MS."""
     try:
@@ -234,19 +264,19 @@ def _jitter(key: str, value: object) -> float:
 
 _each_trace: Any = partial(
     key, "", "file, `seeded+NAME=VALUE…`", "how the link's rate changes over time: "
-                                           "[links](../links.md)", _trace,
+                                           "[links](../links.md)", _check_trace,
     both="link_trace", usual="none", is_file=True)
 _each_access: Any = partial(
     key, "", "`docsis`, `lte`, `starlink`, `+NAME=VALUE`", "how the link grants its capacity to "
-                                                           "senders", _access,
+                                                           "senders", _check_access,
     both="link_access", usual="none")
 _each_loss: Any = partial(
     key, "", "`1%`, `gemodel P [R [1-H [1-K]]]`", "random loss behind the modem's buffer, in the "
-                                                  "words of tc-netem(8)", _loss,
+                                                  "words of tc-netem(8)", _check_loss,
     both="link_loss", usual="none")
 _each_jitter: Any = partial(
     key, 0.0, "0 to 4000", "random delay of each packet, up to this, without "
-                           "reordering", _jitter, both="link_jitter_ms",
+                           "reordering", _read_jitter_ms, both="link_jitter_ms",
     unit="ms")
 _each_buffer: Any = partial(
     key, None, "1 to 9999999", "the modem's buffer in packets", partial(
@@ -256,7 +286,7 @@ _each_buffer: Any = partial(
 @dataclass(frozen=True)
 class Link(Record):
     """Settings of a link that plays a schedule in place of the modem's TBF. Traces are paths of
-    files."""
+    files, or `seeded+…`. docs/links.md explains the keys."""
 
     heading = "A link that changes"
 
@@ -272,32 +302,43 @@ class Link(Record):
     link_down_jitter_ms: float = _each_jitter()
     link_up_jitter_ms: float = _each_jitter()
     link_outages_s: str = key("", "`10-12, 30-30.5`", "times in which the link carries nothing, "
-                                                      "in seconds of the run", _outages,
+                                                      "in seconds of the run", _check_outages,
                               usual="none")
     modem_down_buffer_packets: int | None = _each_buffer()
     modem_up_buffer_packets: int | None = _each_buffer()
 
     @property
     def replaces_modem(self) -> bool:
-        """True if any key of this record is given."""
+        """Whether any key of this record is given."""
         return self.is_there
 
     @property
     def only_in_lab(self) -> str:
-        """Error for a testbed in real time if any key is given, otherwise "": only the lab's kernel
-        plays schedules."""
+        """Error message for a testbed in real time if any key is given, otherwise "": only the
+        lab's kernel plays schedules."""
         return ("link_…, modem_…_buffer_packets: a link that plays a schedule needs the virtual "
                 "lab's kernel; on testbed {testbed} leave these keys out" if self.is_there else "")
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError if both a trace and a modem's rate are given for the same direction."""
+        """Check the record together with the other settings.
+
+        Args:
+            scenario: settings of the whole run.
+
+        Raises ConfigError if a direction has both link_..._trace and modem_..._mbps.
+        """
         for way in ("down", "up"):
             if self.of(way, "link_trace") and scenario.path.modem_mbps(way):
                 raise ConfigError(f"link_{way}_trace: the trace gives the rate; leave "
                                   f"modem_{way}_mbps out", f"link_{way}_trace")
 
     def of(self, role: str, name: str) -> Any:
-        """Return a setting of the direction `role` (`down` or `up`): of("up", "link_loss") returns
-        link_up_loss."""
+        """Return the value of a setting in one direction. Example: `of("up", "link_loss")` returns
+        link_up_loss.
+
+        Args:
+            role: the direction, "down" or "up".
+            name: name of the key without the direction.
+        """
         group, _, rest = name.partition("_")
         return getattr(self, f"{group}_{role}_{rest}")

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes the plan of one direction of a link from the scenario: schedule (from a trace, a model
-or a rate, with access and outages applied), loss, jitter and buffer."""
+"""Compute the plan of one direction of a link from the scenario.
+
+The plan has the schedule (from a trace, a model or a rate, with access and outages applied), loss,
+jitter and buffer.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +39,14 @@ _FRAME_BYTES = 1514
 
 @functools.lru_cache(maxsize=8)
 def lay_out(scenario: Scenario, way: str) -> LinkPlan:
-    """Return the plan of one direction, `way`: "down" or "up".
+    """Return the plan of one direction of the link.
 
     Reads the trace file, if the scenario has one. The buffer's size in bytes is its time at the
-    mean rate, unless a size in packets is given.
+    mean rate, unless a size in packets is given. Without a rate it is not limited.
+
+    Args:
+        scenario: settings of the run.
+        way: "down" or "up".
 
     Raises ConfigError if the direction has access or outages but no rate, if TCP would starve on
     the link, or if the trace is wrong.
@@ -49,7 +56,7 @@ def lay_out(scenario: Scenario, way: str) -> LinkPlan:
     link: Link = scenario.record("link")
     access_text: str = link.of(way, "link_access")
     access = parse_access(f"link_{way}_access", access_text, way) if access_text else Access()
-    schedule, about = _source(scenario, way, seed, mbps)
+    schedule, about = _schedule_before_access(scenario, way, seed, mbps)
     outages = parse_outages("link_outages_s", link.link_outages_s)
     if schedule is None and (access_text or outages):
         key = f"link_{way}_access" if access_text else "link_outages_s"
@@ -61,7 +68,7 @@ def lay_out(scenario: Scenario, way: str) -> LinkPlan:
         # refuse_link_that_ends().
         fault = "" if schedule.dead_from_ns() is not None else unplayable(schedule)
         if fault:
-            key = _whose(way, outages, schedule)
+            key = _key_to_blame(way, outages, schedule)
             raise ConfigError(f"{key}: {fault}", key)
         about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.table),
                   "period_s": schedule.period_ns / NS or None}
@@ -80,21 +87,35 @@ def lay_out(scenario: Scenario, way: str) -> LinkPlan:
         {**about, "buffer_bytes": limit_bytes or None, "buffer_packets": packets})
 
 
-def _whose(way: str, outages: tuple[Outage, ...], schedule: Schedule) -> str:
+def _key_to_blame(way: str, outages: tuple[Outage, ...], schedule: Schedule) -> str:
     """Return the key to blame in the message about an unplayable schedule: the outages' if one is
-    too long, the access's if the schedule repeats, otherwise the trace's."""
+    too long, the access's if the schedule repeats, otherwise the trace's.
+
+    Args:
+        way: "down" or "up".
+        outages: the outages.
+        schedule: the schedule.
+    """
     gap = any(end - begin > TCP_GIVES_UP_S * NS for begin, end in outages)
     return "link_outages_s" if gap else f"link_{way}_access" if schedule.period_ns else (
         f"link_{way}_trace")
 
 
-def _source(scenario: Scenario, way: str, seed: int,
-            mbps: float | None) -> tuple[Schedule | None, dict[str, object]]:
+def _schedule_before_access(scenario: Scenario, way: str, seed: int,
+                            mbps: float | None) -> tuple[Schedule | None, dict[str, object]]:
     """Return the direction's schedule before access and outages, and a description of its trace for
     the data file.
 
-    The schedule is that of the trace file, or of the seeded model, or the constant rate `mbps`.
-    None without any of them. Raises ConfigError if the trace is wrong.
+    The schedule is that of the trace file, or of the seeded model, or the constant rate `mbps`. It
+    is None without any of them. Without a trace the description is empty.
+
+    Args:
+        scenario: settings of the run.
+        way: "down" or "up".
+        seed: seed of a seeded trace.
+        mbps: rate of the modem, None if it isn't limited.
+
+    Raises ConfigError if the trace is wrong.
     """
     key = f"link_{way}_trace"
     link: Link = scenario.record("link")

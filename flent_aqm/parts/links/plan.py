@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Path model "links": plans the settings of the kernel's link qdisc (sch_lablink) on the modem's
-devices, writes them for the guest, and reports the kernel's counters.
+"""Path model "links": plan the kernel's link qdisc (sch_lablink) on the modem's devices.
 
-The settings depend only on the scenario's settings, its seed and the content of the trace file.
+The settings are written for the guest, and the kernel's counters reported. The settings depend only
+on the scenario's settings, its seed and the content of the trace file.
 """
 
 from __future__ import annotations
@@ -30,35 +30,43 @@ _HEADER_BYTES = 14
 
 @dataclass(frozen=True)
 class LinkPlan:
-    """Settings of one direction of a link."""
+    """Settings of one direction of a link.
 
-    # None for a link without a limit of rate.
+    Attributes:
+        schedule: the schedule, None for a link without a limit of rate.
+        lead_ns: shortest time from a packet's arrival to its departure, because the sender requests
+            capacity first.
+        jitter_ns: greatest random delay.
+        loss: model of random loss, None without loss.
+        limit_bytes: size of the buffer. 0: not limited in bytes.
+        limit_packets: size of the buffer. 0: not limited in packets.
+        seed: seed of the kernel's random numbers.
+        about: description of the link for the data file.
+    """
+
     schedule: Schedule | None
-    # Shortest time from a packet's arrival to its departure, because the sender requests capacity
-    # first.
     lead_ns: int = 0
-    # Greatest random delay.
     jitter_ns: int = 0
     loss: Loss | None = None
-    # Size of the buffer in bytes. 0: not limited in bytes.
     limit_bytes: int = 0
-    # Size of the buffer in packets. 0: not limited in packets.
     limit_packets: int = 0
     seed: int = 0
-    # Description of the link for the data file.
     about: Mapping[str, object] = field(default_factory=dict)
 
     def line(self, device: str, file: str) -> str:
         """Return the device's line for /sys/module/sch_lablink/parameters/link.
 
-        file: path of the packed schedule in the guest.
+        Args:
+            device: name of the device.
+            file: path of the packed schedule in the guest.
         """
         loss = self.loss or Loss()
         values: dict[str, int | str] = {
             "limit_bytes": self.limit_bytes, "limit_packets": self.limit_packets,
             "lead_ns": self.lead_ns, "jitter_ns": self.jitter_ns, "seed": self.seed,
-            **({"ge_p": _of_2_32(loss.p), "ge_r": _of_2_32(loss.r), "ge_bad": _of_2_32(loss.bad),
-                "ge_good": _of_2_32(loss.good)} if loss.p or loss.good else {}),
+            **({"ge_p": _to_kernel_share(loss.p), "ge_r": _to_kernel_share(loss.r),
+                "ge_bad": _to_kernel_share(loss.bad),
+                "ge_good": _to_kernel_share(loss.good)} if loss.p or loss.good else {}),
         }
         if self.schedule is not None:
             values |= {"period_ns": self.schedule.period_ns,
@@ -67,14 +75,17 @@ class LinkPlan:
         return device_line(device, values)
 
 
-def _of_2_32(share: float) -> int:
+def _to_kernel_share(share: float) -> int:
     """Return a share from 0 to 1 as the kernel's module takes it: in units of 2^-32."""
     return round(share * 2**32)
 
 
 def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
-    """Return the plan of each direction, "down" and "up". Empty if no key of the scenario asks for
-    a link. Raises ConfigError, for a fault of a trace file with its line and column."""
+    """Return the plan of each direction, by "down" and "up". Empty if the scenario has no key of a
+    link.
+
+    Raises ConfigError. For a fault of a trace file, the message has its line and column.
+    """
     if not scenario.record("link").is_there:
         return {}
     # Imported here, because most runs have no link, and loading numpy takes as long as half a boot.
@@ -84,8 +95,12 @@ def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
 
 
 def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
-    """Raise ConfigError if a trace that doesn't repeat ends before the run, which takes `length_s`
-    seconds."""
+    """Raise ConfigError if a trace that doesn't repeat ends before the run.
+
+    Args:
+        scenario: settings of the run.
+        length_s: length of the run.
+    """
     for way, plan in link_plans(scenario).items():
         dead_ns = plan.schedule.dead_from_ns() if plan.schedule else None
         if dead_ns is not None and dead_ns < length_s * NS:
@@ -102,10 +117,13 @@ class LinkModel:
     script = Path(__file__).parent / "guest" / "link.sh"
 
     def write(self, folder: Path, scenario: Scenario, in_guest: str) -> dict[str, str]:
-        """Write the packed schedules to `folder`/link, and return the guest's shell variables:
-        MODEM (the script), LINK_DOWN and LINK_UP (lines for the kernel's module).
+        """Write the packed schedules to `folder`/link. Return the guest's shell variables: MODEM
+        (the script), LINK_DOWN and LINK_UP (lines for the kernel's module).
 
-        in_guest: path of `folder` as the guest sees it.
+        Args:
+            folder: the run's folder.
+            scenario: settings of the run.
+            in_guest: path of `folder` as the guest sees it.
         """
         variables = {"MODEM": self.script.name}
         for way, plan in link_plans(scenario).items():
@@ -117,21 +135,30 @@ class LinkModel:
         return variables
 
     def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
-        """Return a description and the kernel's counters for each direction. `counted`: the output
-        of the guest's script, a line per device."""
+        """Return direction ("down", "up") -> description of the link, with the kernel's counters.
+
+        Args:
+            scenario: settings of the run.
+            counted: output of the guest's script, a line per device.
+        """
         lines = {words[0]: words[1:] for words in map(str.split, counted.splitlines()) if words}
         return {way: {**plan.about, "counters": counters(lines.get(_DEVICES[way], []))}
                 for way, plan in link_plans(scenario).items()}
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
         """Raise ConfigError if a trace that doesn't repeat ends before the run, which takes
-        `length_s` seconds."""
+        `length_s`."""
         refuse_link_that_ends(scenario, length_s)
 
     def files(self, requested: Mapping[str, Any], reported: object
               ) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield the key of each requested trace file, with the report of that direction (file name,
-        size, SHA-256)."""
+        size, SHA-256). The report is empty if the data file has none.
+
+        Args:
+            requested: batch keys of the run and their values.
+            reported: what report() returned, from the data file.
+        """
         for way in WAYS:
             key = f"link_{way}_trace"
             text = requested.get(key)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The schedule of a link: rate, delay, loss and bursts over time. All traces and models of links
-are converted into it.
+"""The schedule of a link: rate, delay, loss and bursts over time.
 
-The lab's kernel plays it (setup/kernel/patches/0012-links-that-play-a-schedule.patch). A quarter of
-an hour in cycles of a millisecond is almost a million steps. They are therefore rows of a numpy
-array, and functions work on whole columns.
+All traces and models of links are converted into it. The lab's kernel plays it
+(setup/kernel/patches/0012-links-that-play-a-schedule.patch). A quarter of an hour in cycles of a
+millisecond is almost a million steps. They are therefore rows of a numpy array, and functions work
+on whole columns.
 """
 
 from __future__ import annotations
@@ -32,18 +32,22 @@ ROUND_S = 900
 
 
 class Step(NamedTuple):
-    """A step of a schedule, from `at_ns` up to the next step."""
+    """A step of a schedule, from `at_ns` up to the next step.
 
-    # Beginning of the step.
+    Attributes:
+        at_ns: beginning of the step.
+        rate_bit_s: rate in bit/s.
+        delay_ns: extra one-way delay.
+        burst_bytes: bytes that the link sends at once, at `at_ns` only.
+        loss: share of packets that is lost, from 0 to 1.
+        line: number of the trace file's line that the step comes from, 0 for none.
+    """
+
     at_ns: int
     rate_bit_s: int = 0
-    # Extra one-way delay.
     delay_ns: int = 0
-    # Bytes that the link sends at once, at `at_ns` only.
     burst_bytes: int = 0
-    # Share of packets that is lost, from 0 to 1.
     loss: float = 0.0
-    # Number of the trace file's line that the step comes from, 0 for none.
     line: int = 0
 
 
@@ -57,13 +61,17 @@ _PACKED = numpy.dtype([("at_ns", "<u8"), ("rate_bit_s", "<u8"), ("delay_ns", "<u
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Steps of a link in order of time, the first at 0."""
+    """Steps of a link in order of time, the first at 0.
 
-    # The steps, a row each.
+    Attributes:
+        table: the steps, a row each, with the fields of Step as columns.
+        period_ns: the schedule repeats after this time. 0: the last step lasts for ever.
+        counts_frames: True: sizes include the Ethernet header, as HTB and TBF count. False: sizes
+            are those of IP packets.
+    """
+
     table: Table
-    # The schedule repeats after this time. 0: the last step lasts for ever.
     period_ns: int = 0
-    # True: sizes include the Ethernet header, as HTB and TBF count. False: sizes of IP packets.
     counts_frames: bool = True
 
     @cached_property
@@ -111,8 +119,8 @@ class Schedule:
         return self._step(last + 1 if self._step(last).rate_bit_s else last).at_ns
 
     def longest_gap_s(self) -> tuple[float, Step]:
-        """Return the longest time in which nothing arrives, in s, and the step in which it
-        begins."""
+        """Return the longest time in which nothing arrives, in s, and the step in which it begins.
+        0 and the first step if there is no such time, or if nothing ever arrives."""
         passing, at_ns = self.passing, self.table["at_ns"]
         if not len(passing):
             return 0.0, self._step(0)
@@ -141,7 +149,12 @@ class Schedule:
 
 
 def schedule_of(steps: Sequence[Step], period_ns: int = 0) -> Schedule:
-    """Return the schedule that consists of these steps. `period_ns` 0: it doesn't repeat."""
+    """Return the schedule that consists of these steps.
+
+    Args:
+        steps: the steps in order of time.
+        period_ns: the schedule repeats after this time. 0: it doesn't repeat.
+    """
     return Schedule(numpy.array(steps, _COLUMNS), period_ns)
 
 
@@ -153,8 +166,9 @@ def constant(rate_mbps: float) -> Schedule:
 def of_opportunities(counts: Mapping[int, int], period_ns: int) -> Schedule:
     """Return a schedule that sends bursts of packets at given times.
 
-    counts: time in ms -> number of delivery opportunities of 1500 bytes.
-    period_ns: the schedule repeats after this time. 0: never.
+    Args:
+        counts: time in ms -> number of delivery opportunities of 1500 bytes.
+        period_ns: the schedule repeats after this time. 0: never.
     """
     table = numpy.zeros(len(counts), _COLUMNS)
     at_ms = sorted(counts)
@@ -165,10 +179,9 @@ def of_opportunities(counts: Mapping[int, int], period_ns: int) -> Schedule:
 
 def unrolled(schedule: Schedule, length_ns: int) -> Schedule:
     """Return the schedule repeated until it is at least `length_ns` long. The result repeats after
-    that.
+    that. A schedule without a period is cut at `length_ns` instead.
 
-    A schedule without a period is cut at `length_ns`. Raises ConfigError if the result has too many
-    steps.
+    Raises ConfigError if the result has too many steps.
     """
     table, period_ns = schedule.table, schedule.period_ns
     if not period_ns:
@@ -181,8 +194,8 @@ def unrolled(schedule: Schedule, length_ns: int) -> Schedule:
 
 
 def split(schedule: Schedule, times_ns: Iterable[int]) -> Schedule:
-    """Return the schedule with a step beginning at each of these times. Its behaviour stays the
-    same."""
+    """Return the same schedule with further steps that begin at `times_ns`. Times outside the
+    schedule are ignored."""
     there = schedule.table["at_ns"]
     times = numpy.array(times_ns if isinstance(times_ns, range) else list(times_ns), "i8")
     inside = (times > 0) & (times < (schedule.period_ns or times + 1))
@@ -196,13 +209,13 @@ def split(schedule: Schedule, times_ns: Iterable[int]) -> Schedule:
 
 
 def without_capacity(table: Table, where: NDArray[Any]) -> None:
-    """Set rate and burst of the steps selected by `where` to 0, in place."""
+    """Set rate and burst of the steps selected by `where` (a boolean mask) to 0, in place."""
     table["rate_bit_s"][where] = 0
     table["burst_bytes"][where] = 0
 
 
 def cut(schedule: Schedule, outages: Sequence[Outage]) -> Schedule:
-    """Return the schedule without capacity during the outages."""
+    """Return the schedule without capacity during the outages. They ascend and don't overlap."""
     if not outages:
         return schedule
     bounds = [at for outage in outages for at in outage]
@@ -218,7 +231,13 @@ def in_grants(schedule: Schedule, cycle_ns: int) -> Schedule:
     end.
 
     A cycle that the period cuts short is granted at the period's end. Of a schedule without a
-    period only the first step counts. Raises ConfigError if there are too many cycles.
+    period only the first step counts.
+
+    Args:
+        schedule: rates and bursts before granting.
+        cycle_ns: length of a cycle.
+
+    Raises ConfigError if there are too many cycles.
     """
     if not schedule.period_ns:
         schedule = replace(schedule, table=schedule.table[:1], period_ns=cycle_ns)
@@ -251,19 +270,21 @@ def _whole_bytes(granted: Sequence[float]) -> list[int]:
     return whole_bytes
 
 
-def unplayable(schedule: Schedule, *, place: str = "") -> str:
+def unplayable(schedule: Schedule, *, prefix: str = "") -> str:
     """Return the reason why TCP starves on this link, "" if it doesn't. Reasons are that nothing
     ever passes, or that nothing passes for longer than TCP_GIVES_UP_S.
 
-    place: path of the trace file and a colon, put before the message.
+    Args:
+        schedule: the schedule.
+        place: path of the trace file and a colon, put before the message.
     """
     if not len(schedule.passing):
-        return (f"{place}nothing ever passes this link; give it a rate above 0 and a loss below "
+        return (f"{prefix}nothing ever passes this link; give it a rate above 0 and a loss below "
                 "100 %")
     gap_s, step = schedule.longest_gap_s()
     if gap_s <= TCP_GIVES_UP_S:
         return ""
-    where = f"{place}{step.line}:1: " if step.line else place
+    where = f"{prefix}{step.line}:1: " if step.line else prefix
     return (f"{where}nothing passes for {gap_s:g} s from {step.at_ns / NS:g} s on, and TCP gives "
             f"up after {TCP_GIVES_UP_S} s; expected less")
 
@@ -291,14 +312,21 @@ def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: i
     if access.period_s or outages:
         schedule = unrolled(schedule, max([ROUND_S * NS, *(end for _, end in outages)]))
     if access.period_s:
-        schedule = _allotted_anew(schedule, access, seed, way)
+        schedule = _with_reallocations(schedule, access, seed, way)
     schedule = cut(schedule, outages)
     return in_grants(schedule, round(access.cycle_ms * 1e6)) if access.cycle_ms else schedule
 
 
-def _allotted_anew(schedule: Schedule, access: Access, seed: int, way: str) -> Schedule:
+def _with_reallocations(schedule: Schedule, access: Access, seed: int, way: str) -> Schedule:
     """Return the schedule with random changes of rate and delay, and a gap without capacity, at
-    each reallocation. Each direction (`way`) has its own random numbers."""
+    each reallocation.
+
+    Args:
+        schedule: a schedule that repeats.
+        access: the access model, whose period is above 0.
+        seed: seed of the random numbers.
+        way: "down" or "up". Each direction has its own random numbers.
+    """
     chance = random.Random(f"{seed} {way} access").random
     every, offset, gap = (round(value * NS) for value in (
         access.period_s, access.offset_s % access.period_s, access.gap_ms / 1000))

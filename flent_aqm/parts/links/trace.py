@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads traces of links from files, and makes traces of cellular links from a seed.
+"""Read traces of links from files, and make traces of cellular links from a seed.
 
 Two formats, distinguished by the first line:
 
@@ -55,7 +55,7 @@ _COLUMNS: dict[str, tuple[float, float]] = {
 
 @dataclass(frozen=True)
 class Trace:
-    """A trace file: its schedule, and the file's name, size and SHA-256."""
+    """A trace file: its schedule, and the file's name (without folder), size and SHA-256."""
 
     schedule: Schedule
     name: str
@@ -69,9 +69,15 @@ class _File:
 
     path: str
 
-    def fault(self, line: int, column: int, output: str) -> _Fault:
-        """Return the exception for a fault at a line and column, both counted from 1."""
-        return _Fault(f"{self.path}:{line}:{column}: {output}")
+    def fault(self, line: int, column: int, message: str) -> _Fault:
+        """Return the exception for a fault at a line and column, both counted from 1.
+
+        Args:
+            line: number of the line.
+            column: number of the column.
+            message: what is wrong, and what was expected.
+        """
+        return _Fault(f"{self.path}:{line}:{column}: {message}")
 
 
 class _Fault(Exception):
@@ -90,31 +96,38 @@ def read_trace(key: str, path: str, end: str) -> Trace:
     another format, or lets TCP starve.
     """
     try:
-        return _parsed(path, end, _content(key, path))
+        return _parse_trace(path, end, _read_content(key, path))
     except _Fault as fault:
         raise ConfigError(f"{key}: {fault}") from None
 
 
 @functools.lru_cache(maxsize=4)
-def _parsed(path: str, end: str, data: bytes) -> Trace:
-    """Parse a file's content. Raises _Fault.
+def _parse_trace(path: str, end: str, data: bytes) -> Trace:
+    """Parse a file's content.
 
     The result is cached, so that both directions with the same file parse it once. Therefore the
     messages here don't contain the key.
+
+    Args:
+        path: path of the file, for messages.
+        end: "repeat" or "hold", what follows the trace's end.
+        data: the content.
+
+    Raises _Fault with line and column if the content has another form, or lets TCP starve.
     """
     file = _File(path)
     lines = data.replace(b"\r\n", b"\n")
     if not lines.strip():
         raise file.fault(1, 1, "the file is empty; expected times in ms, or a CSV with a header")
     is_csv = b"," in lines.partition(b"\n")[0]
-    schedule = (_csv if is_csv else _mahimahi)(file, lines, end)
-    fault = unplayable(schedule, place=f"{path}:")
+    schedule = (_parse_csv if is_csv else _parse_mahimahi)(file, lines, end)
+    fault = unplayable(schedule, prefix=f"{path}:")
     if fault:
         raise _Fault(fault)
     return Trace(schedule, Path(path).name, len(data), hashlib.sha256(data).hexdigest())
 
 
-def _content(key: str, path: str) -> bytes:
+def _read_content(key: str, path: str) -> bytes:
     """Return the bytes of the file. Raises ConfigError if it is no regular file, is larger than
     MOST_BYTES, or can't be read."""
     try:
@@ -137,11 +150,18 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _mahimahi(file: _File, data: bytes, end: str) -> Schedule:
+def _parse_mahimahi(file: _File, data: bytes, end: str) -> Schedule:
     """Parse a trace of mahimahi: a delivery opportunity per line, its time in ms.
 
     As in mm-link(1), a repeating trace lasts until the time of the last line, at which the next
-    round begins. Raises _Fault.
+    round begins.
+
+    Args:
+        file: the file's path, for messages.
+        data: the content, with LF between lines.
+        end: "repeat" or "hold".
+
+    Raises _Fault.
     """
     if not _is_numbers(data):
         raise _first_odd_line(file, data)
@@ -190,15 +210,22 @@ def _first_odd_line(file: _File, data: bytes) -> _Fault:
     raise AssertionError  # the caller has checked that there is such a line
 
 
-def _csv(file: _File, data: bytes, end: str) -> Schedule:
+def _parse_csv(file: _File, data: bytes, end: str) -> Schedule:
     """Parse a CSV trace. Each row holds up to the time of the next one.
 
     The last row's time is the end of a trace that repeats. With `end` "hold" the last row lasts for
-    ever. Raises _Fault.
+    ever.
+
+    Args:
+        file: the file's path, for messages.
+        data: the content, with LF between lines.
+        end: "repeat" or "hold".
+
+    Raises _Fault.
     """
     head, *rows = data.decode("utf-8", "replace").rstrip("\n").split("\n")
     names = [name.strip() for name in head.split(",")]
-    for number, (name, column) in enumerate(zip(names, _columns(head), strict=True)):
+    for number, (name, column) in enumerate(zip(names, _positions(head), strict=True)):
         if name not in _COLUMNS:
             raise file.fault(1, column, "this is not a known column; expected a header of "
                                         f"{', '.join(_COLUMNS)}")
@@ -212,9 +239,9 @@ def _csv(file: _File, data: bytes, end: str) -> Schedule:
         raise file.fault(_MOST_ROWS + 2, 1, f"more than {_MOST_ROWS} rows; shorten the file")
     steps: list[Step] = []
     for line, text in enumerate(rows, 2):
-        row = _row(file, line, text, names)
+        row = _parse_row(file, line, text, names)
         at_ns = round(row["time_s"] * NS)
-        column = _columns(text)[names.index("time_s")]
+        column = _positions(text)[names.index("time_s")]
         if not steps and at_ns:
             raise file.fault(line, column, "the first row's time is not 0; expected 0")
         if steps and at_ns <= steps[-1].at_ns:
@@ -236,13 +263,14 @@ def _csv(file: _File, data: bytes, end: str) -> Schedule:
     return schedule_of(steps)
 
 
-def _row(file: _File, line: int, text: str, names: list[str]) -> dict[str, float]:
-    """Return the values of a CSV row by the names of the header's columns. Raises _Fault."""
+def _parse_row(file: _File, line: int, text: str, names: list[str]) -> dict[str, float]:
+    """Return the values of a CSV row by the names of the header's columns. Raises _Fault if their
+    number is wrong, or one is no number or out of range."""
     cells = text.split(",")
     if len(cells) != len(names):
         raise file.fault(line, 1, f"{len(cells)} values; expected {len(names)}, as the header has")
     row = {}
-    for name, cell, column in zip(names, cells, _columns(text), strict=True):
+    for name, cell, column in zip(names, cells, _positions(text), strict=True):
         low, high = _COLUMNS[name]
         try:
             number = float(cell)
@@ -254,22 +282,28 @@ def _row(file: _File, line: int, text: str, names: list[str]) -> dict[str, float
     return row
 
 
-def _columns(text: str) -> list[int]:
-    """Return the column at which each value of a row begins, counted from 1."""
+def _positions(text: str) -> list[int]:
+    """Return the position in the line at which each value of a CSV row begins, counted from 1."""
     return [1, *(match.end() + 1 for match in re.finditer(",", text))]
 
 
 def make_seeded(model: Seeded, seed: int, direction: str) -> tuple[dict[int, int], int]:
     """Make a trace of a cellular link from a model and a seed.
 
-    Return (counts, length_ns): the time in ms -> number of delivery opportunities, and the length
-    of the trace in ns. The directions "down" and "up" get different traces.
+    Args:
+        model: parameters of the trace.
+        seed: seed of the random numbers.
+        direction: "down" or "up". The directions get different traces.
+
+    Returns:
+        (counts, length_ns): time in ms -> number of delivery opportunities, and the length of the
+            trace.
     """
     # Only random() of random.Random gives the same numbers in all versions of Python.
     chance = random.Random(f"{seed} {direction} link").random
     per_s = 1e6 / (8 * OPPORTUNITY_BYTES)
     length_ms = round(model.length_s * 1000)
-    rates = _rates(model, -(-length_ms // _TICK_MS), chance)
+    rates = _random_rates(model, -(-length_ms // _TICK_MS), chance)
     # The mean of the random rates differs from the requested one, so they are scaled to it.
     scale = model.mean_mbps * len(rates) / sum(rates) * per_s * _TICK_S
     counts = {0: 0}
@@ -286,11 +320,17 @@ def make_seeded(model: Seeded, seed: int, direction: str) -> tuple[dict[int, int
     return counts, length_ms * 10**6
 
 
-def _rates(model: Seeded, ticks: int, chance: Callable[[], float]) -> list[float]:
-    """Return the rate of each tick of 20 ms in Mbit/s, before scaling to the mean."""
+def _random_rates(model: Seeded, ticks: int, chance: Callable[[], float]) -> list[float]:
+    """Return the rate of each tick of 20 ms in Mbit/s, before scaling to the mean.
+
+    Args:
+        model: parameters of the trace.
+        ticks: number of ticks.
+        chance: function that returns random numbers from 0 to 1.
+    """
     rates, rate, most = [], model.mean_mbps, 2 * model.mean_mbps
     for _ in range(ticks):
-        moved = model.sigma_mbps * math.sqrt(_TICK_S) * _normal(chance())
+        moved = model.sigma_mbps * math.sqrt(_TICK_S) * _normal_quantile(chance())
         if rate > 0:
             rate = max(0.0, rate + moved)
         elif chance() < 1 - math.exp(-_TICK_S / model.outage_s):
@@ -300,7 +340,7 @@ def _rates(model: Seeded, ticks: int, chance: Callable[[], float]) -> list[float
     return rates
 
 
-def _normal(share: float) -> float:
+def _normal_quantile(share: float) -> float:
     """Return the quantile of the standard normal distribution for a share from 0 to 1.
 
     Uses Shore's approximation of 1982 (error below 0.02), which takes one random number per value.

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part for models of slow routers and hosts, with network cards and a processor:
-docs/router-models.md."""
+"""Part for models of slow routers and hosts, with network cards and a processor.
+
+docs/router-models.md explains them.
+"""
 
 from flent_aqm.base.part import Command, Part
 from flent_aqm.parts.router_models.keys import Models

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm calibrate`: finds the router model that fits measurements of a real router.
+"""`flent-aqm calibrate`: find the router model that fits measurements of a real router.
 
 In this order: the measurements that the user gives, the search for the model with which the lab's
 results come closest to them, the measurement of a model in the lab, and the command.
@@ -45,7 +45,13 @@ _PPS = re.compile(r"pps=([0-9]{2,8})")
 
 @dataclass(frozen=True)
 class BenchSetting:
-    """Configuration of one measurement: the shaper's, and the number of bulk TCP flows."""
+    """Configuration of one measurement.
+
+    Attributes:
+        rate_mbps: rate of the shaper.
+        burst_shaping: whether the shaper sends bursts.
+        flows: number of bulk TCP flows.
+    """
 
     rate_mbps: float
     burst_shaping: bool
@@ -58,12 +64,15 @@ class BenchSetting:
 
 @dataclass(frozen=True)
 class MeasuredResult:
-    """Result of a measurement in one setting."""
+    """Result of a measurement in one setting.
 
-    # Goodput of all flows together.
+    Attributes:
+        goodput_mbps: goodput of all flows together.
+        rise_ms: median round-trip time of a UDP probe under load minus that of the idle router.
+            None: not measured.
+    """
+
     goodput_mbps: float
-    # Median round-trip time of a UDP probe under load minus that of the idle router. None: not
-    # measured.
     rise_ms: float | None = None
 
 
@@ -77,15 +86,20 @@ class Point:
 
 @dataclass(frozen=True)
 class Measurements:
-    """All measurements of a router."""
+    """All measurements of a router.
+
+    Attributes:
+        points: the goodputs and rises of latency.
+        packets_per_s: most packets of 64 bytes (with the checksum) that it forwards per second.
+            None: not measured.
+    """
 
     points: Sequence[Point]
-    # Most packets of 64 bytes (with the checksum) that it forwards per second. None: not measured.
     packets_per_s: float | None = None
 
     @property
     def values(self) -> int:
-        """Number of measured values."""
+        """Number of measured values: goodputs, rises of latency and packets per second."""
         return (len(self.points) + (self.packets_per_s is not None)
                 + sum(point.measured.rise_ms is not None for point in self.points))
 
@@ -111,22 +125,23 @@ def parse_measurements(texts: Sequence[str]) -> Measurements:
 
 def parse_point(text: str) -> Point:
     """Parse a measurement of the form [Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms. Raises
-    ConfigError."""
+    ConfigError if it has another form, or a goodput that is 0 or above the rate."""
     match = _POINT.fullmatch(text)
     if not match:
         raise ConfigError(f"{text!r} is not a measurement; give {FORM}")
     rate = read_rate("rate_mbps", match.group(2))
-    goodput_mbps = _number(text, match.group(4))
+    goodput_mbps = _to_float(text, match.group(4))
     if not 0 < goodput_mbps <= rate:
         raise ConfigError(f"{text!r}: a goodput of {goodput_mbps:g} Mbit/s can't come through a "
                           f"shaper of {rate:g} Mbit/s; give {FORM}")
-    rise_ms = None if match.group(5) is None else _number(text, match.group(5))
+    rise_ms = None if match.group(5) is None else _to_float(text, match.group(5))
     return Point(BenchSetting(rate, bool(match.group(3)), int(match.group(1) or 1)),
                  MeasuredResult(goodput_mbps, rise_ms))
 
 
 def parse_packets_per_s(text: str) -> float:
-    """Parse `pps=NUMBER`. Raises ConfigError if it is no number or below 1000."""
+    """Parse `pps=NUMBER` and return the number. Raises ConfigError if it is no whole number or
+    below 1000."""
     match = _PPS.fullmatch(text)
     if not match or int(match.group(1)) < 1000:
         raise ConfigError(f"{text!r}: expected pps= and a whole number of packets a second from "
@@ -134,7 +149,7 @@ def parse_packets_per_s(text: str) -> float:
     return float(match.group(1))
 
 
-def _number(text: str, number: str) -> float:
+def _to_float(text: str, number: str) -> float:
     """Return `number` as a float. Raises ConfigError that quotes the whole measurement, `text`."""
     try:
         return float(number)
@@ -158,19 +173,28 @@ Simulate = Callable[[Sequence[Values]], Mapping[Values, Sequence[MeasuredResult]
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter to fit, between `low` and `high`. The search begins with steps of `step` and ends
-    with steps of `finest`."""
+    """A parameter of the router model that is fitted.
+
+    Attributes:
+        name: name of the parameter, with its unit.
+        low: least value.
+        high: greatest value.
+        step: step with which the search begins.
+        finest: step with which the search ends.
+        geometric: True: steps are factors. Meant for sizes of rings, which can't be determined to
+            the packet.
+    """
 
     name: str
     low: float
     high: float
     step: float
     finest: float
-    # True: steps are factors. Meant for sizes of rings, which can't be determined to the packet.
     geometric: bool = False
 
     def moved(self, value: float, step: float) -> float:
-        """Return the value changed by one step, within the bounds."""
+        """Return the value changed by one step (added, or multiplied if geometric), within the
+        bounds."""
         if self.geometric:
             return min(self.high, max(self.low, round(value * step)))
         return min(self.high, max(self.low, value + step))
@@ -178,29 +202,37 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Fit:
-    """The result of a fit."""
+    """The result of a fit.
+
+    Attributes:
+        parameters: the fitted parameters.
+        measurements: the measurements.
+        best: the model with the least sum of squares, as the values of `parameters`.
+        table: each model that was tried -> its result in each setting.
+    """
 
     parameters: Sequence[Parameter]
     measurements: Measurements
-    # The model with the least sum of squares.
     best: Values
-    # Each model that was tried -> its result in each setting.
     table: Mapping[Values, Sequence[MeasuredResult]]
 
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """Return the least and greatest value of each parameter among the plausible models."""
+        """Return name of each parameter -> its least and greatest value among the plausible
+        models."""
         plausible = self.plausible()
         return {one.name: (min(values[place] for values in plausible),
                            max(values[place] for values in plausible))
                 for place, one in enumerate(self.parameters)}
 
     def plausible(self) -> list[Values]:
-        """Return the models tried that explain the measurements as well as the best model."""
+        """Return the tried models that explain the measurements about as well as the best model
+        does: their misfit is at most AS_GOOD above its."""
         bound = self.misfit(self.best) + AS_GOOD
         return [values for values in self.table if self.misfit(values) <= bound]
 
     def misfit(self, values: Values) -> float:
-        """Return the sum of squares of a model's deviations from the measurements."""
+        """Return the sum of squares of a model's deviations from the measurements, in standard
+        deviations. `values`: a model of `table`."""
         return misfit(self.measurements, self.table[values], self.packet_ns(values))
 
     def deviations(self) -> Iterable[float]:
@@ -217,7 +249,7 @@ class Fit:
 def deviations(measurements: Measurements, simulated: Sequence[MeasuredResult],
                packet_ns: float | None) -> Iterable[float]:
     """Yield (model - measurement) / standard deviation for each goodput, rise of latency, and
-    packets per second.
+    packets per second. Values that were not measured, or are not modelled, are left out.
 
     Args:
         measurements: the measured values.
@@ -250,24 +282,27 @@ def fit(measurements: Measurements, parameters: Sequence[Parameter], simulate: S
 
     First a coarse grid is measured, because a parameter may have no effect up to some value. Then a
     pattern search moves from the best model one step along each parameter and each pair of
-    parameters, and halves the steps if no neighbour is better. All models of a round are measured
-    at once. At last, each parameter is moved away from the best model until the model is no longer
-    plausible, to find the parameter's range.
+    parameters, and makes the steps smaller if no neighbour is better. All models of a round are
+    measured at once. At last, each parameter is moved away from the best model until the model is
+    no longer plausible, to find the parameter's range.
 
-    simulate: function that measures models in the settings of the measurements.
+    Args:
+        measurements: the measurements.
+        parameters: the parameters to fit.
+        simulate: function that measures models in the settings of the measurements.
     """
     table = dict(simulate(_first_guesses(measurements, parameters)))
     result = Fit(parameters, measurements, next(iter(table)), table)
 
     def least(models: Iterable[Values]) -> Values:
-        """Return the model with the least misfit. Of equal ones, return the first in order of
-        values."""
+        """Return the model with the least misfit. If several have it, return the one with the
+        smallest values."""
         return min(models, key=lambda values: (round(result.misfit(values), 3), values))
 
     best = least(table)
     steps = [one.step for one in parameters]
     while any(_is_coarse(one, step) for one, step in zip(parameters, steps, strict=True)):
-        around = _around(parameters, best, steps)
+        around = _neighbours(parameters, best, steps)
         table |= simulate([one for one in around if one not in table])
         better = least([best, *around])
         if result.misfit(better) < result.misfit(best) - 1e-3:
@@ -277,13 +312,13 @@ def fit(measurements: Measurements, parameters: Sequence[Parameter], simulate: S
     result = Fit(parameters, measurements, best, table)
     for place, one in enumerate(parameters):
         for sign in (-1, 1):
-            _walk(result, table, place, one, sign, simulate)
+            _extend_range(result, table, place, one, sign, simulate)
     return Fit(parameters, measurements, least(table), dict(sorted(table.items())))
 
 
 def _first_guesses(measurements: Measurements, parameters: Sequence[Parameter]) -> list[Values]:
-    """Return the models of the first grid. The grid has a single value for a cost that packets per
-    second determine, and for a ring's size."""
+    """Return the models of the first grid. The grid has a single value for a ring's size, and for
+    the processor time per packet if packets per second were measured."""
     axes: list[list[float]] = []
     for one in parameters:
         if one.name == "rx_packet_ns" and measurements.packets_per_s:
@@ -296,21 +331,22 @@ def _first_guesses(measurements: Measurements, parameters: Sequence[Parameter]) 
     return list(product(*axes))
 
 
-def _is_coarse(one: Parameter, step: float) -> bool:
+def _is_coarse(parameter: Parameter, step: float) -> bool:
     """Return whether the step is above the parameter's finest."""
-    return step > one.finest * (1 + 1e-9)
+    return step > parameter.finest * (1 + 1e-9)
 
 
-def _finer(one: Parameter, step: float) -> float:
+def _finer(parameter: Parameter, step: float) -> float:
     """Return the next smaller step: half, or the square root of a factor, down to the finest."""
-    if not _is_coarse(one, step):
+    if not _is_coarse(parameter, step):
         return step
-    return max(one.finest, math.sqrt(step) if one.geometric else step / 2)
+    return max(parameter.finest, math.sqrt(step) if parameter.geometric else step / 2)
 
 
-def _around(parameters: Sequence[Parameter], best: Values, steps: Sequence[float]) -> list[Values]:
-    """Return the neighbours of a model: a step up and down along each parameter, and opposite steps
-    along each pair of parameters, which may compensate each other."""
+def _neighbours(parameters: Sequence[Parameter], best: Values,
+                steps: Sequence[float]) -> list[Values]:
+    """Return the neighbours of a model within the bounds: a step up and down along each parameter,
+    and opposite steps along each pair of parameters, which may compensate each other."""
     def move(place: int, values: Values, sign: int) -> Values:
         """Return the model `values` with the parameter at index `place` moved one step up or
         down."""
@@ -325,31 +361,31 @@ def _around(parameters: Sequence[Parameter], best: Values, steps: Sequence[float
     return [one for one in dict.fromkeys(neighbours) if one != best]
 
 
-def _walk(result: Fit, table: dict[Values, Sequence[MeasuredResult]], place: int, one: Parameter,
-          sign: int, simulate: Simulate) -> None:
+def _extend_range(result: Fit, table: dict[Values, Sequence[MeasuredResult]], place: int,
+                  parameter: Parameter,
+                  sign: int, simulate: Simulate) -> None:
     """Move a parameter away from the best model, in growing steps, while the model stays plausible.
-
     Adds the models to `table`.
 
     Args:
         result: the fit, whose misfits are computed from `table`.
         table: models tried -> their results.
         place: index of the parameter.
-        one: the parameter.
+        parameter: the parameter.
         sign: 1 for upwards, -1 for downwards.
         simulate: function that measures models.
     """
     bound = result.misfit(result.best) + AS_GOOD
-    step = one.finest ** sign if one.geometric else sign * one.finest
+    step = parameter.finest ** sign if parameter.geometric else sign * parameter.finest
     values = result.best
     while True:
-        there = one.moved(values[place], step)
+        there = parameter.moved(values[place], step)
         values = (*values[:place], there, *values[place + 1:])
         if values not in table:
             table |= simulate([values])
-        if result.misfit(values) > bound or there in (one.low, one.high):
+        if result.misfit(values) > bound or there in (parameter.low, parameter.high):
             return
-        step = step * step if one.geometric else 2 * step
+        step = step * step if parameter.geometric else 2 * step
 
 
 def telling_setting(settings: Sequence[BenchSetting],
@@ -357,12 +393,13 @@ def telling_setting(settings: Sequence[BenchSetting],
                     ) -> tuple[BenchSetting, str, float] | None:
     """Return the setting in which the candidates differ most.
 
-    Returns (setting, `goodput` or `latency`, difference in standard deviations). None if no
-    difference exceeds two standard deviations.
-
     Args:
         settings: the settings in which the candidates were measured.
         candidates: plausible models -> their result in each setting.
+
+    Returns:
+        (setting, `goodput` or `latency`, difference in standard deviations). None if no difference
+            exceeds two standard deviations.
     """
     differences: list[tuple[float, BenchSetting, str]] = []
     for place, setting in enumerate(settings):
@@ -387,10 +424,15 @@ _AQM = "fq_codel"
 
 def measure(model: str, settings: Sequence[BenchSetting], *, latency: bool = True
             ) -> list[MeasuredResult]:
-    """Measure a model in each setting, all in one boot of the lab.
+    """Measure a model in each setting, all in one boot of the lab. Return the result in each
+    setting.
 
-    Return the goodput, and the rise of latency if `latency`, of each setting. `model` is the text
-    of the router model. Raises LabError if a setting could not be measured.
+    Args:
+        model: text of the router model.
+        settings: the settings.
+        latency: measure the rise of latency, too. Otherwise it is None.
+
+    Raises LabError if a setting could not be measured, BadResult if no probe came back.
     """
     scenarios = [Scenario.from_settings({
         "aqm": _AQM if latency else "no_aqm", "rate_mbps": one.rate_mbps,
@@ -421,8 +463,15 @@ def _received_mbps(text: str) -> float:
 
 
 def _rise_ms(results: Path, number: int) -> float:
-    """Return by how much the load raised the median round-trip time in the setting with this
-    number, in ms, at least 0."""
+    """Return by how much the load raised the median round-trip time in a setting, in ms, at least
+    0.
+
+    Args:
+        results: folder of the results.
+        number: index of the setting.
+
+    Raises BadResult if no probe came back.
+    """
     idle, load = (_median_ms(results / f"{name}{number}.json") for name in ("idle", "load"))
     return max(0.0, load - idle)
 
@@ -471,14 +520,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Fit a model and print it. Return the exit status, 1 if no model explains the measurements.
 
-    Raises ConfigError if an argument is wrong.
+    Raises ConfigError if an argument is wrong or the file of --csv can't be written, LabError if a
+    model can't be measured.
     """
     measurements = parse_measurements(args.points)
     if not 1 <= args.step <= args.highest <= defaults.MAX_WATCHDOG_LATENCY_NS // 1000:
         raise ConfigError(f"--highest {args.highest} and --step {args.step}: expected 1 <= step "
                           f"<= highest <= {defaults.MAX_WATCHDOG_LATENCY_NS // 1000}")
-    by_name = _parameters(args.highest, args.step)
-    parameters = [by_name[name] for name in _names(args.fit, measurements, by_name)]
+    by_name = _fittable_parameters(args.highest, args.step)
+    parameters = [by_name[name] for name in _names_to_fit(args.fit, measurements, by_name)]
     if measurements.values < max(2, len(parameters)):
         raise ConfigError(
             f"{counted(measurements.values, 'measured value')} can't determine "
@@ -491,24 +541,31 @@ def main(args: argparse.Namespace) -> int:
                  lab.simulator([point.setting for point in measurements.points]))
     if args.csv:
         _write_csv(args.csv, fitted)
-    return _show(fitted, args.base, lab)
+    return _print_fit(fitted, args.base, lab)
 
 
-def _parameters(highest_us: int, step_us: int) -> dict[str, Parameter]:
-    """Return the parameters that can be fitted, by name. `highest_us` and `step_us` are the bound
-    and first step of the timer latency."""
+def _fittable_parameters(highest_us: int, step_us: int) -> dict[str, Parameter]:
+    """Return the parameters that can be fitted, by name.
+
+    Args:
+        highest_us: greatest timer latency.
+        step_us: first step of the timer latency.
+    """
     return {one.name: one for one in (
         Parameter("timer_latency_us", 0, highest_us, step_us, 1),
         Parameter("rx_packet_ns", 0, 1_000_000, 4000, 250),
         Parameter("rx_ring_packets", 64, 4096, 4, 1.4, geometric=True))}
 
 
-def _names(text: str | None, measurements: Measurements, by_name: Mapping[str, Parameter]
-           ) -> Sequence[str]:
+def _names_to_fit(text: str | None, measurements: Measurements, by_name: Mapping[str, Parameter]
+                  ) -> Sequence[str]:
     """Return the names of the parameters to fit.
 
-    text: the value of --fit, None if not given. Then only the first parameter is fitted if only
-    goodputs were measured, otherwise all are.
+    Args:
+        text: value of --fit: names with commas between them. None: only the first parameter if only
+            goodputs were measured, otherwise all parameters.
+        measurements: the measurements.
+        by_name: parameters that can be fitted, by name.
 
     Raises ConfigError if a name is unknown or given twice.
     """
@@ -552,7 +609,8 @@ class _ModelsInLab:
             with (ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool,
                   _console().status(f"lab: {len(models)} models")):
                 try:
-                    return dict(zip(models, pool.map(self._one(settings), models), strict=True))
+                    return dict(zip(models, pool.map(self._measure_in(settings), models),
+                                    strict=True))
                 except BaseException:
                     pool.shutdown(wait=False, cancel_futures=True)
                     kill_all()
@@ -560,7 +618,8 @@ class _ModelsInLab:
 
         return simulate
 
-    def _one(self, settings: Sequence[BenchSetting]) -> Callable[[Values], list[MeasuredResult]]:
+    def _measure_in(self, settings: Sequence[BenchSetting]) -> Callable[[Values],
+                                                                        list[MeasuredResult]]:
         """Return a function that measures one model in these settings."""
         return lambda values: measure(self.text_of(values), settings, latency=self.latency)
 
@@ -570,17 +629,23 @@ def _console() -> Console:
     return Console(stderr=True)
 
 
-def _show(fitted: Fit, base: str, lab: _ModelsInLab) -> int:
+def _print_fit(fitted: Fit, base: str, lab: _ModelsInLab) -> int:
     """Print measured and modelled values, and the best model with the plausible range of each
     parameter.
 
-    Return the exit status, 1 if even the best model deviates too much.
+    Args:
+        fitted: the result of the fit.
+        base: the router model whose parameters were changed.
+        lab: measures further models, for advice.
+
+    Returns:
+        The exit status, 1 if even the best model deviates too much.
     """
     console = Console()
     table = Table(box=None, pad_edge=False)
     for title in ("measured", "", "model", "off by"):
         table.add_column(title, justify="left" if title == "measured" else "right")
-    for words in _rows(fitted):
+    for words in _result_rows(fitted):
         table.add_row(*words)
     console.print(table)
     if max(map(abs, fitted.deviations())) > _ACCEPTABLE:
@@ -602,9 +667,7 @@ def _show(fitted: Fit, base: str, lab: _ModelsInLab) -> int:
 
 def _advise(fitted: Fit, lab: _ModelsInLab, console: Console) -> None:
     """Print which further measurement would best tell the plausible models apart, if any would.
-
-    Boots labs to find out.
-    """
+    Boots labs to find out, and sets `lab.latency`."""
     plausible = fitted.plausible()
     ends = {end(plausible, key=itemgetter(place))
             for place in range(len(fitted.parameters)) for end in (min, max)}
@@ -624,7 +687,7 @@ def _advise(fitted: Fit, lab: _ModelsInLab, console: Console) -> None:
         console.print("Packets per second (pps=) would narrow that.", highlight=False)
 
 
-def _rows(fitted: Fit) -> Iterator[tuple[str, str, str, str]]:
+def _result_rows(fitted: Fit) -> Iterator[tuple[str, str, str, str]]:
     """Yield a table row per measured quantity: its name, the measured value, the best model's
     value, and the difference."""
     for point, model in zip(fitted.measurements.points, fitted.table[fitted.best], strict=True):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Path model "models": settings of the cards and processors that the guest's kernel models
-(setup/kernel/patches/0010-router-with-cards-…)."""
+"""Path model "models": settings of the cards and processors that the guest's kernel models.
+
+The kernel's part is setup/kernel/patches/0010-router-with-cards-….
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,22 @@ _DEVICES = {"router": ("down", "up"), "client": ("eth0",), "server": ("eth0",)}
 
 
 class Cards:
-    """Models of slow hosts. The methods are documented in lab/path_model.py."""
+    """Models of slow hosts. The methods are documented in lab/path_model.py.
+
+    Attributes:
+        name: name of the path model.
+        script: None: the scripts that set the hosts up write the lines, each in its host's
+            namespace.
+    """
 
     name = "models"
     # The scripts that set the hosts up write the lines, each in its host's namespace.
     script = None
 
     def write(self, folder: Path, scenario: Scenario, in_guest: str) -> dict[str, str]:
-        """Return the guest's shell variables HOST_CARDS: the kernel's lines for the cards of each
-        host that has any. If there are any, PROBE_PORT is the port of irtt. Write no files."""
+        """Return the guest's shell variables: HOST_CARDS (ROUTER_CARDS, ...), the kernel's lines
+        for the cards of each host that has any, and PROBE_PORT, the port of irtt. Empty if no host
+        has cards. Write no files."""
         seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
         variables = {}
         for host, text in scenario.record(self.name).by_host.items():
@@ -38,7 +47,7 @@ class Cards:
         return variables
 
     def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
-        """Return nothing: the cards' counters are sampled together with the queues."""
+        """Return an empty dict: the cards' counters are sampled together with the queues."""
         return {}
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:

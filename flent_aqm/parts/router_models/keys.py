@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys of router models: how slow the router and the hosts are."""
+"""Batch keys of router models: how slow the router and the hosts are."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ from flent_aqm.spec.key import Record, Settings, key
 IDEAL = "ideal"
 
 
-def _router(name: str, settings: Settings) -> str:
-    """Return the text of the router's model, with the keys router_NAME as its parameters.
+def _read_router_model(name: str, settings: Settings) -> str:
+    """Return the text of the router's model: the value of the key `name` (default: ideal), extended
+    by the keys router_PARAMETER.
+
+    Args:
+        name: the key of the model, `router_model`.
+        settings: all batch keys of the run.
 
     Raises ConfigError if the model or a parameter is wrong.
     """
@@ -22,9 +27,15 @@ def _router(name: str, settings: Settings) -> str:
         if one.startswith("router_") and one not in (name, "router_program")})
 
 
-def _host(name: str, value: object) -> str:
-    """Return the text of a host's model. Raises ConfigError if the model is wrong or has a timer
-    latency."""
+def _read_host_model(name: str, value: object) -> str:
+    """Return the text of a host's model.
+
+    Args:
+        name: the key, for messages.
+        value: value of the key.
+
+    Raises ConfigError if the model is wrong or has a timer latency.
+    """
     model = with_parameters(str(value), {}, name)
     if parse_router_model(model, name).timer_latency_us:
         raise ConfigError(f"{name}: {model} has a timer latency, which is the same for all hosts "
@@ -35,20 +46,21 @@ def _host(name: str, value: object) -> str:
 
 @dataclass(frozen=True)
 class Models(Record):
-    """The models of the router, the client and the server."""
+    """The models of the router, the client and the server, as texts that parse_router_model()
+    takes."""
 
     heading = "Slow routers and hosts"
 
     router_model: str = key(
         IDEAL, "`ideal`, `omnia`, `mt7621`, `mt7988`, `12us`, `+NAME=VALUE`; `router_NAME` for "
-        "one parameter", "model of a [slow router](../router-models.md)", reader=_router,
+        "one parameter", "model of a [slow router](../router-models.md)", reader=_read_router_model,
         label="router model", heading="router", format=str)
-    client_model: str = key(IDEAL, "as `router_model`", "model of a slow client", _host)
-    server_model: str = key(IDEAL, "as `router_model`", "model of a slow server", _host)
+    client_model: str = key(IDEAL, "as `router_model`", "model of a slow client", _read_host_model)
+    server_model: str = key(IDEAL, "as `router_model`", "model of a slow server", _read_host_model)
 
     @property
     def by_host(self) -> dict[str, str]:
-        """Host -> text of its model."""
+        """Host (`router`, `client`, `server`) -> text of its model."""
         return {"router": self.router_model, "client": self.client_model,
                 "server": self.server_model}
 
@@ -59,13 +71,13 @@ class Models(Record):
 
     @property
     def router_has_cards(self) -> bool:
-        """True if the router's model has more than a timer latency: cards and a processor."""
+        """Whether the router's model has more than a timer latency: cards and a processor."""
         return parse_router_model(self.router_model).has_cards
 
     @property
     def only_in_lab(self) -> str:
-        """Error for a testbed in real time if the router has a model, otherwise "": a real router
-        has its own cards."""
+        """Error message for a testbed in real time if the router has a model, otherwise "": a real
+        router has its own cards."""
         return "" if self.router_model == IDEAL else (
             f"router_model: {self.router_model} is a model of the virtual lab; on testbed "
             "{testbed} the router is real: leave router_model out")

@@ -34,49 +34,56 @@ _KINDS = ("process", "interrupt")
 
 @dataclass(frozen=True)
 class RouterModel:
-    """A router's timers, cards and processor. The defaults are those of an infinitely fast
-    router."""
+    """A router's timers, cards and processor. The defaults are those of an infinitely fast router.
 
-    # Delay of the timers of qdiscs, for reasons of the hardware.
+    Attributes:
+        timer_latency_us: delay of the timers of qdiscs, for reasons of the hardware.
+        line_mbps: rate of each port's link, 0: not limited. A frame takes 24 bytes more than its
+            own on the link.
+        line_up_mbps: rate of the link of the port towards the server, 0: as line_mbps.
+        rx_ring_packets: descriptors of each port's receive ring.
+        tx_ring_packets: descriptors of each port's transmit ring.
+        bql: True if the transmit ring has byte queue limits.
+        rx_coalesce_us: interrupt moderation (ethtool's rx-usecs): an interrupt comes so long after
+            a packet, or after rx_coalesce_packets, whichever is first.
+        rx_coalesce_packets: number of arrived packets that cause an interrupt (ethtool's
+            rx-frames). 0: no limit in packets.
+        cores: 1, or 2: one core for each port.
+        rx_packet_ns: processor time for taking a packet from the receive ring and forwarding it,
+            per packet.
+        rx_byte_ns: the same, per byte of the packet.
+        tx_packet_ns: processor time for dequeuing and sending a packet, per packet.
+        tx_byte_ns: the same, per byte of the packet.
+        wakeup_us: time from an interrupt to the beginning of work on the first packet.
+        napi_weight: most packets of one port in a poll.
+        netdev_budget: most packets of all polls before the timers of qdiscs are looked at.
+        softirq_limit_us: after so long in softirqs without a break, processes run.
+        other_work_per_s: work other than packets: mean number per second (a Poisson process).
+        other_work_us: mean duration of other work (exponentially distributed).
+        other_work_kind: `process`: it runs when no packet waits and, after softirq_limit_us, for
+            process_slice_us. `interrupt`: it takes the processor at once.
+        process_slice_us: longest time for which processes run while packets wait.
+    """
+
     timer_latency_us: float = 0
-    # Rate of each port's link, 0: not limited. A frame takes 24 bytes more than its own on the
-    # link.
     line_mbps: float = 0
-    # Rate of the link of the port towards the server, 0: as line_mbps.
     line_up_mbps: float = 0
-    # Descriptors of each port's receive and transmit ring.
     rx_ring_packets: int = 512
     tx_ring_packets: int = 1024
-    # True: the transmit ring has byte queue limits.
     bql: bool = True
-    # Interrupt moderation (ethtool's rx-usecs and rx-frames): an interrupt comes so long after a
-    # packet, or when so many packets have arrived, whichever is first. rx_coalesce_packets 0: no
-    # limit in packets.
     rx_coalesce_us: float = 0
     rx_coalesce_packets: int = 0
-    # 1, or 2: one core for each port.
     cores: int = 1
-    # Processor time for taking a packet from the receive ring and forwarding it, per packet and per
-    # byte.
     rx_packet_ns: float = 0
     rx_byte_ns: float = 0
-    # Processor time for dequeuing and sending a packet, per packet and per byte.
     tx_packet_ns: float = 0
     tx_byte_ns: float = 0
-    # Time from an interrupt to the beginning of work on the first packet.
     wakeup_us: float = 0
-    # Most packets of one port in a poll.
     napi_weight: int = 64
-    # Most packets of all polls before the timers of qdiscs are looked at.
     netdev_budget: int = 300
-    # After so long in softirqs without a break, processes run.
     softirq_limit_us: float = 2000
-    # Work other than packets: mean number per second (a Poisson process), and mean duration
-    # (exponentially distributed).
     other_work_per_s: float = 0
     other_work_us: float = 0
-    # `process`: runs when no packet waits and, after softirq_limit_us, for process_slice_us.
-    # `interrupt`: takes the processor at once.
     other_work_kind: str = "process"
     process_slice_us: float = 3000
 
@@ -87,13 +94,14 @@ class RouterModel:
 
     @property
     def has_cards(self) -> bool:
-        """True if the model has more than a timer latency: cards and a processor."""
+        """Whether the model has more than a timer latency: cards and a processor."""
         return self != RouterModel(timer_latency_us=self.timer_latency_us)
 
     def packet_ns(self, frame_bytes: int) -> float:
         """Return the processor time in ns to receive, forward and send a packet.
 
-        frame_bytes: size of its frame.
+        Args:
+            frame_bytes: size of its frame.
         """
         return (self.rx_packet_ns + self.tx_packet_ns
                 + frame_bytes * (self.rx_byte_ns + self.tx_byte_ns))
@@ -163,8 +171,12 @@ _WHOLE = {one.name for one in fields(RouterModel) if one.type == "int"}
 def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
     """Parse the text of a router model.
 
-    `key` names the key in messages. Raises ConfigError if the name or a parameter is unknown, a
-    value is out of range, or packets or other work would take all of the processor's time.
+    Args:
+        text: name and changed parameters, as in the module's docstring.
+        key: the batch key, for messages.
+
+    Raises ConfigError if the name or a parameter is unknown, a value is out of range, or packets or
+    other work would take all of the processor's time.
     """
     from flent_aqm.parts.router_models.known_routers import KNOWN_ROUTERS
 
@@ -178,7 +190,7 @@ def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
         raise ConfigError(
             f"{key}: {unknown_value(name, KNOWN_ROUTERS)}, or a timer latency "
             f"from 0us to {defaults.MAX_WATCHDOG_LATENCY_NS // 1000}us such as 12.5us")
-    parameters: dict[str, Any] = dict(_change(key, change) for change in changes)
+    parameters: dict[str, Any] = dict(_parse_change(key, change) for change in changes)
     if len(parameters) != len(changes):
         raise ConfigError(f"{key}: {text!r} gives a parameter twice; give it once")
     model = replace(model, **parameters)
@@ -190,9 +202,14 @@ def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
 def with_parameters(text: str, parameters: Mapping[str, object], key: str = "router_model") -> str:
     """Return the model's text with these parameters added or replaced.
 
-    The parameters are sorted, so that equal changes give equal texts. Parameters whose value is
-    empty or None are left out. `key` names the key in messages. Raises ConfigError if the result is
-    no valid model.
+    The parameters are sorted, so that equal changes give equal texts.
+
+    Args:
+        text: text of the model.
+        parameters: name -> value. Empty values and None are left out.
+        key: the batch key, for messages.
+
+    Raises ConfigError if the text or the result is no valid model.
     """
     name, *changes = text.split("+")
     texts = dict(change.partition("=")[::2] for change in changes)
@@ -206,12 +223,13 @@ def with_parameters(text: str, parameters: Mapping[str, object], key: str = "rou
 
 
 def with_latency(latency_ns: int) -> str:
-    """Return the text of the model with this timer latency only, such as `20us`."""
+    """Return the text of the model that has this timer latency only, such as `20us`."""
     return f"{latency_ns / 1000:g}us"
 
 
-def _change(key: str, change: str) -> tuple[str, float | int | str | bool]:
-    """Parse `NAME=VALUE`. Return the parameter's name and its value. Raises ConfigError."""
+def _parse_change(key: str, change: str) -> tuple[str, float | int | str | bool]:
+    """Parse `NAME=VALUE`. Return the parameter's name and its value. Raises ConfigError if the
+    parameter is unknown or the value out of range."""
     name, equals, text = change.partition("=")
     if not equals or name not in PARAMETERS:
         raise ConfigError(f"{key}: {change!r} is not a parameter of a router model; expected "

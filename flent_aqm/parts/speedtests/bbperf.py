@@ -23,7 +23,7 @@ LENGTH_S = 10
 
 def measure(call: Call, report: Report) -> None:
     """Run bbperf for each direction and fill the report. Raises BadResult if the server has an IPv6
-    address, or bbperf reports no result."""
+    address, bbperf fails, or it reports no result."""
     if ":" in call.host:
         raise BadResult(f"bbperf only supports IPv4, and the server is {call.host}; use -4")
     for direction, more in (("download", ["-R"]), ("upload", [])):
@@ -41,7 +41,11 @@ def read(text: str, direction: str, report: Report, complaint: str = "") -> None
     """Read a direction's results from the text of bbperf's file, which has just been written, into
     the report.
 
-    complaint: an error that bbperf printed, for the message.
+    Args:
+        text: content of the file, JSON.
+        direction: "download" or "upload".
+        report: the report to fill.
+        complaint: an error that bbperf printed, for the message.
 
     Raises BadResult if there are no results, or the file has another form.
     """

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Speed tests by Cloudflare's method: with this package's client, and with Cloudflare's own engine
-in Chromium."""
+"""Speed tests by Cloudflare's method: with this package's client, and with Cloudflare's own engine.
+
+The engine runs in Chromium.
+"""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ _SCALE = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run Crusader's test, export its saved result as JSON, and fill the report. Raises
-    BadResult."""
+    """Run Crusader's test, export its saved result as JSON, and fill the report. Raises BadResult
+    if Crusader fails, saves no result, or prints or exports another form."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-crusader-") as folder:
         # Crusader adds the time to the name of the file.
         tested_s = read_text(lines_of("crusader", [
@@ -89,38 +89,43 @@ def read_export(text: str, tested_s: float, report: Report) -> None:
     try:
         data = json.loads(text)
         parts = {_WAYS[part["kind"]]: part for part in data["test_data"] if part["kind"] in _WAYS}
-        offset_s = tested_s - _s(parts["download"]["start"])
+        offset_s = tested_s - _to_seconds(parts["download"]["start"])
         for group in data["stream_groups"]:
             if group["both"]:
                 continue
             direction = "download" if group["download"] else "upload"
             way, part = report.way(direction), parts[direction]
-            way.start_s = _s(part["start"]) + offset_s
-            way.end_s = _s(part["end"]) + offset_s
+            way.start_s = _to_seconds(part["start"]) + offset_s
+            way.end_s = _to_seconds(part["end"]) + offset_s
             way.mbps = report.numbers[f"{direction}_mbps"]
-            way.rates = _rates(group["streams"], offset_s)
+            way.rates = _total_rates(group["streams"], offset_s)
         for ping in data["pings"]:
             total = (ping["latency"] or {}).get("total")
             if total is not None:
-                at_s = _s(ping["sent"]) + offset_s
-                report.at(at_s).probe("ping_ms", at_s, _s(total) * 1e3)
+                at_s = _to_seconds(ping["sent"]) + offset_s
+                report.at(at_s).probe("ping_ms", at_s, _to_seconds(total) * 1e3)
     except (ValueError, LookupError, TypeError, AttributeError) as fault:
         raise BadResult(f"crusader's export can't be read ({cause_of(fault)}); it starts with "
                         f"{text[:60]!r}") from None
 
 
-def _s(time: dict[str, Any]) -> float:
-    """Return one of Crusader's times in s."""
+def _to_seconds(time: dict[str, Any]) -> float:
+    """Return one of Crusader's times, {"secs": ..., "nanos": ...}, in s."""
     return float(time["secs"]) + float(time["nanos"]) * 1e-9
 
 
-def _rates(streams: list[dict[str, Any]], offset_s: float) -> list[tuple[float, float, int]]:
-    """Return samples of all streams' rate: (end in monotonic s, duration in s, bytes).
+def _total_rates(streams: list[dict[str, Any]], offset_s: float) -> list[tuple[float, float, int]]:
+    """Return samples of all streams' total rate, about one per 0.3 s: (end in monotonic s, duration
+    in s, bytes).
 
     Each stream's bytes are counted from its start. Their sum is taken at the times of the first
     stream.
+
+    Args:
+        streams: the streams of one direction, as in the exported JSON.
+        offset_s: difference between the monotonic clock and Crusader's.
     """
-    counted = [[(_s(one["time"]), int(one["bytes"])) for one in stream["data"]]
+    counted = [[(_to_seconds(one["time"]), int(one["bytes"])) for one in stream["data"]]
                for stream in streams]
     steps = range(0, min(map(len, counted)), STEPS)
     at_s = [counted[0][step][0] for step in steps]

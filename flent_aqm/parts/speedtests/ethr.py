@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Speed test with Microsoft's ethr: latency of the idle line, then a download, then an upload.
 
-Each of them is a separate call of ethr. It prints the rate of each second and no total, so this
-module computes their mean.
+Each of these parts is a separate call of ethr. It prints the rate of each second and no total, so
+this module computes their mean.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _MEAN, _LONGEST, _COLUMNS = 0, 8, 9
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run ethr three times and fill the report. Raises BadResult if it reports no latency or no
-    rates."""
+    """Run ethr three times and fill the report. Raises BadResult if a call fails, or reports no
+    latency or no rates."""
     words = [call.program, "-c", call.host, "-port", str(call.port), "-no"]
     read_latency(lines_of("ethr", [*words, "-t", "l", "-i", "10", "-g", "200ms",
                                    "-d", f"{LATENCY_S}s"]), report)
@@ -39,8 +39,8 @@ def measure(call: Call, report: Report) -> None:
 
 
 def read_latency(lines: Iterable[Line], report: Report) -> None:
-    """Read the table of latencies, a row per ten messages, into the report. Raises BadResult if it
-    is empty."""
+    """Read the table of latencies, a row per ten messages, into the report: the mean of the rows'
+    means, and the longest. Raises BadResult if it is empty."""
     means, longest, fault = [], [], ""
     for line in lines:
         times = _TIME.findall(line.text)
@@ -56,8 +56,14 @@ def read_latency(lines: Iterable[Line], report: Report) -> None:
 
 
 def read_rates(lines: Iterable[Line], direction: str, report: Report) -> None:
-    """Read a direction's rates, one per second, into the report. Raises BadResult if there are
-    none."""
+    """Read a direction's rates, one per second, and their mean into the report. Raises BadResult if
+    there are none.
+
+    Args:
+        lines: output of ethr.
+        direction: "download" or "upload".
+        report: the report to fill.
+    """
     way, shown_mbps, fault = report.way(direction), [], ""
     for line in lines:
         match = _RATE.match(line.text)

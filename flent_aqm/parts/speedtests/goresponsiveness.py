@@ -30,8 +30,8 @@ _THROUGHPUT = re.compile(r"\s*Throughput: ([0-9.]+) Mbps .*using (\d+) parallel 
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run the client and fill the report. Raises BadResult if its output or its tables can't be
-    read."""
+    """Run the client and fill the report. Raises BadResult if the client fails, or its output or
+    its tables can't be read."""
     words = [call.program, "-url", f"https://{call.host_and_port}/config"]
     for name, option in (("interval_s", "-rpm.id"), ("most_connections", "-rpm.mnp"),
                          ("probes_per_s", "-rpm.mps")):
@@ -45,8 +45,9 @@ def measure(call: Call, report: Report) -> None:
 
 
 def read_text(lines: Iterable[Line], report: Report) -> None:
-    """Read the results that the client prints into the report. Results that are NaN or infinite are
-    left out. Raises BadResult if the throughput of a direction is missing."""
+    """Read the results that the client prints into the report: RPM and throughput. RPM values that
+    are NaN or infinite are left out. Raises BadResult if the throughput of a direction is
+    missing."""
     direction = ""
     for line in lines:
         text = line.text.rstrip()
@@ -81,7 +82,7 @@ def read_tables(folder: Path, epoch_s: float, report: Report,
     """
     try:
         for direction, way in report.ways.items():
-            for row in _rows(folder, f"throughput-{direction}"):
+            for row in _table_rows(folder, f"throughput-{direction}"):
                 at_s = _epoch_s(row[0]) - epoch_s
                 # A row stands at the end of its interval.
                 way.begin(at_s - interval_s)
@@ -89,9 +90,9 @@ def read_tables(folder: Path, epoch_s: float, report: Report,
                     way.rates.append((at_s, at_s - way.end_s,
                                       round(float(row[1]) * (at_s - way.end_s))))
                 way.end_s = at_s
-        _fill_the_empty(report)
+        _fill_empty_directions(report)
         for kind, name in (("foreign", "foreign_ms"), ("self", "self_http_ms")):
-            for row in _rows(folder, kind):
+            for row in _table_rows(folder, kind):
                 at_s = _epoch_s(row[0]) - epoch_s
                 # Duration divided by number of round trips: a new connection takes several.
                 report.at(at_s).probe(name, at_s, float(row[2]) / float(row[1]) * 1e3)
@@ -99,8 +100,9 @@ def read_tables(folder: Path, epoch_s: float, report: Report,
         raise BadResult(f"goresponsiveness' tables can't be read ({cause_of(fault)})") from None
 
 
-def _fill_the_empty(report: Report) -> None:
-    """Record a rate of 0 for one second for each direction without a row.
+def _fill_empty_directions(report: Report) -> None:
+    """Record a rate of 0 for one second, after the other direction's end, for each direction
+    without a row.
 
     The client gives a direction up and shows 0 Mbit/s if no connection is open within its first
     interval.
@@ -114,8 +116,13 @@ def _fill_the_empty(report: Report) -> None:
             report.notes.append(f"{direction}: no connection within its first interval")
 
 
-def _rows(folder: Path, kind: str) -> Iterator[list[str]]:
-    """Yield the rows of all tables of this kind, without their headers."""
+def _table_rows(folder: Path, kind: str) -> Iterator[list[str]]:
+    """Yield the rows of all tables of a kind, without their headers.
+
+    Args:
+        folder: folder with the tables.
+        kind: such as "foreign", "self" or "throughput-download".
+    """
     for path in folder.glob(f"run-{kind}-[0-9]*.csv"):
         with path.open(encoding="utf-8", newline="") as table:
             yield from (row for row in list(csv.reader(table))[1:] if row)

@@ -91,11 +91,17 @@ def refuse_old(program: str) -> None:
 
 
 def read_load(text: str, direction: str, report: Report) -> None:
-    """Read the output of a direction's load into the report. Raises BadResult if it has no
-    throughput."""
-    matches = _lines(text)
+    """Read the output of a direction's load, rates and their mean, into the report. Raises
+    BadResult if it has no throughput.
+
+    Args:
+        text: output of iperf.
+        direction: "download" or "upload".
+        report: the report to fill.
+    """
+    matches = _throughput_lines(text)
     if len(matches) < 2 or float(matches[-1]["start"]):
-        raise _fault(text, "no throughput")
+        raise _missing_output(text, "no throughput")
     way = report.way(direction)
     way.own_clock = True
     start_s = way.end_s
@@ -105,11 +111,18 @@ def read_load(text: str, direction: str, report: Report) -> None:
 
 
 def read_messages(text: str, direction: str, report: Report) -> None:
-    """Read the output of a direction's bounceback into the report. Raises BadResult if it has no
-    results."""
-    messages = [(line, bounce) for line in _lines(text) if (bounce := _BOUNCES.match(line["rest"]))]
+    """Read the output of a direction's bounceback, times of messages, into the report. Raises
+    BadResult if it has no results.
+
+    Args:
+        text: output of iperf.
+        direction: "download" or "upload".
+        report: the report to fill.
+    """
+    messages = [(line, bounce) for line in _throughput_lines(text)
+                if (bounce := _BOUNCES.match(line["rest"]))]
     if len(messages) < 2 or float(messages[-1][0]["start"]):
-        raise _fault(text, "no bounceback")
+        raise _missing_output(text, "no bounceback")
     way, numbers = report.way(direction), report.numbers
     for line, bounce in messages[:-1]:
         at_s = (way.start_s or 0.0) + float(line["end"])
@@ -124,20 +137,22 @@ def read_messages(text: str, direction: str, report: Report) -> None:
                     f"owd_from_server_{direction}_ms": float(delays["back"])}
 
 
-def _lines(text: str) -> list[re.Match[str]]:
-    """Return the matches of all lines with a throughput."""
+def _throughput_lines(text: str) -> list[re.Match[str]]:
+    """Return the match of _LINE for each line of the output that shows a throughput."""
     return [match for line in text.splitlines() if (match := _LINE.match(line))]
 
 
-def _fault(text: str, what: str) -> BadResult:
-    """Return the exception for output that lacks something. If the output has a line with "
-    failed", the message quotes it.
+def _missing_output(text: str, missing: str) -> BadResult:
+    """Return a BadResult for output that lacks something. If the output has a line with " failed",
+    the message quotes that line.
 
-    what: the missing part, for the message.
+    Args:
+        text: output of iperf.
+        missing: phrase for the message, such as "no throughput".
     """
     printed = next((line for line in text.splitlines() if " failed" in line), "")
     return BadResult(f"iperf 2: {printed[:100]}" if printed else
-                     f"iperf 2 printed {what}; its output starts with {text[:60]!r}")
+                     f"iperf 2 printed {missing}; its output starts with {text[:60]!r}")
 
 
 SERVER = Server("iperf2", {"IPERF2_PORT": (PORT,)}, f"iperf -s -e -p {PORT}", program="iperf",

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Speed tests by LibreSpeed's method: with this package's client, and with LibreSpeed's own script,
-of which the user has a copy, in Chromium."""
+"""Speed tests by LibreSpeed's method: with this package's client, and with LibreSpeed's own script.
+
+The script is that of the user's copy, and runs in Chromium.
+"""
 
 from __future__ import annotations
 

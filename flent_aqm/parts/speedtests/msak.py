@@ -2,7 +2,7 @@
 """Speed test with M-Lab's msak-client: several WebSocket streams, a download and then an upload.
 
 With each measurement the client prints the mean rate since the direction's start. At the end it
-prints the last one again.
+prints the last rate again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RESULT = re.compile(r"(download|upload) rate: ([0-9.]+) Mb/s, rtt: ([0-9.]+)(?:
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run the client and fill the report. Raises BadResult if it reports no rates."""
+    """Run the client and fill the report. Raises BadResult if it fails or reports no rates."""
     read(lines_of("msak-client", [
         call.program, "-server", call.host_and_port, "-scheme", "ws",
         "-duration", f"{LENGTH_S}s", "-streams", call.options.get("streams", "2")]), report)

@@ -23,7 +23,7 @@ _NUMBERS = {"rate_Mbps": "{}_mbps", "retrans": "retransmits_{}", "rtt_ms": "rtt_
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run nuttcp for each direction and fill the report. Raises BadResult if it reports no
+    """Run nuttcp for each direction and fill the report. Raises BadResult if it fails or reports no
     rates."""
     for direction, word in (("download", "-r"), ("upload", "-t")):
         report.way(direction).begin(time.monotonic())
@@ -34,7 +34,8 @@ def measure(call: Call, report: Report) -> None:
 
 
 def read(lines: Iterable[Line], direction: str, report: Report) -> None:
-    """Read nuttcp's output for a direction into the report. Raises BadResult if it has no rates."""
+    """Read nuttcp's output for a direction, "download" or "upload", into the report. Raises
+    BadResult if it has no rates."""
     way, complaint = report.way(direction), ""
     way.own_clock = True
     for line in lines:

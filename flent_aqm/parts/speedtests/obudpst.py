@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Speed test with OB-UDPST, by the authors of RFC 9946: UDP at a rate that follows
-loss and delay.
+"""Speed test with OB-UDPST, by the authors of RFC 9946: UDP at a rate that follows loss and delay.
 
-A call of it tests one direction. The ports of its data are not known beforehand, so captures don't
-have them. The times in its output are those of the client's clock.
+A call of the client tests one direction. The ports of its data are not known beforehand, so
+captures don't have them. The times in its output are those of the client's clock.
 """
 
 from __future__ import annotations
@@ -39,11 +38,16 @@ def measure(call: Call, report: Report) -> None:
 def read(text: str, direction: str, report: Report) -> None:
     """Read the client's JSON output for a direction, which it has just printed, into the report.
 
+    Args:
+        text: the output.
+        direction: "download" or "upload".
+        report: the report to fill.
+
     Raises BadResult if it reports an error or has another form.
     """
     epoch_s = time.time() - time.monotonic()
 
-    def at_s(moment: str) -> float:
+    def to_monotonic_s(moment: str) -> float:
         """Return an ISO 8601 time as monotonic s."""
         return datetime.fromisoformat(moment).timestamp() - epoch_s
 
@@ -53,9 +57,9 @@ def read(text: str, direction: str, report: Report) -> None:
             raise BadResult(f"udpst reported no {direction}: "
                             f"{document.get('ErrorMessage2') or document['ErrorMessage']}")
         output, way = document["Output"], report.way(direction)
-        way.begin(at_s(output["BOMTime"]))
+        way.begin(to_monotonic_s(output["BOMTime"]))
         for one in output["IncrementalResult"]:
-            way.show(at_s(one["TimeOfSubInterval"]), float(one["IPLayerCapacity"]))
+            way.show(to_monotonic_s(one["TimeOfSubInterval"]), float(one["IPLayerCapacity"]))
         summary = output["Summary"]
         way.mbps = float(output["AtMax"]["MaxIPLayerCapacity"])
         least_s = float(summary["MinRTTSummary"])

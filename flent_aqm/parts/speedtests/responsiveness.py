@@ -22,13 +22,13 @@ def _over_quic(parameters: Mapping[str, object]) -> bool:
     return str(parameters.get("http_version")) == "3"
 
 
-def _server(parameters: Mapping[str, object]) -> Server:
+def _choose_server(parameters: Mapping[str, object]) -> Server:
     """Return the server for these test parameters: HTTP/3, HTTPS or HTTP."""
     return HTTP3 if _over_quic(parameters) else http_server(parameters)
 
 
-def _together(parameters: Mapping[str, object]) -> str:
-    """Return why these test parameters can't be combined, "" if they can."""
+def _conflict(parameters: Mapping[str, object]) -> str:
+    """Return a message on parameters that can't be combined, "" if these can."""
     if _over_quic(parameters) and parameters.get("unsent"):
         return "unsent: only for HTTP/2; leave it out with http_version=3"
     if _over_quic(parameters) and switch(parameters.get("speedtest_tls", "no")):
@@ -62,7 +62,7 @@ TOOL = Tool(
     ),
     module="flent_aqm.parts.speedtests.own_clients.responsiveness",
     servers=(HTTPS, HTTP3),
-    choose=_server,
+    choose=_choose_server,
     sometimes=(AIOQUIC,),
     parameters={
         **HTTP_PARAMETERS,
@@ -72,7 +72,7 @@ TOOL = Tool(
         "unsent": UNSENT,
         "http_version": Form("[23]", "2 or 3"),
     },
-    together=_together,
+    together=_conflict,
     shown=Shown("Responsiveness\n(IETF's draft)", ("rpm",), (("rpm", "{}"), ("rpm", "{:.0f} RPM")),
                 ("goodput_download_mbps", "goodput_upload_mbps"), between=", "),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part for testbeds whose router and server are reached by ssh: docs/routers.md."""
+"""Part for testbeds whose router and server are reached by ssh: docs/routers.md."""
 
 from flent_aqm.base.part import Command, Part
 

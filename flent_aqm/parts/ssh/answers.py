@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks which of the servers that tests need can be reached, before a sweep changes anything."""
+"""Check which of the servers that tests need can be reached, before a sweep changes anything."""
 
 from __future__ import annotations
 
@@ -27,21 +27,24 @@ _OF_THE_LAB = ((r" --\S+ \$\{[^}]*\}", ""), (r"^env -u \S+ ", ""), (r'"\$PYTHON"
 
 @dataclass(frozen=True)
 class Answer:
-    """Result of the check of one server."""
+    """Result of the check of one server.
 
-    # Name of the server.
+    Attributes:
+        server: name of the server.
+        tests: names of the tests that need it, without the direction at their end.
+        why: the port and its fault, such as "5201 closed". "" if the server can be reached.
+        start: command that starts it on its machine.
+    """
+
     server: str
-    # Beginnings of the names of the tests that need it.
     tests: Sequence[str]
-    # The port and its fault, such as "5201 closed". "" if the server can be reached.
     why: str
-    # Command that starts it on its machine.
     start: str
 
 
 def answers(address: str) -> list[Answer]:
-    """Check all servers at this address, except those that are reached by UDP only. irtt's is
-    checked by a probe."""
+    """Check all servers at this address, at the same time. Return an Answer for each. Servers that
+    are reached by UDP only are left out, except irtt's, which is checked by a probe."""
     tests: dict[str, list[str]] = {IRTT.name: []}
     servers: dict[str, Server] = {IRTT.name: IRTT}
     for tool in TOOLS.values():
@@ -50,13 +53,14 @@ def answers(address: str) -> list[Answer]:
             servers[tool.server.name] = tool.server
             tests.setdefault(tool.server.name, []).append(tool.name)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        reasons = pool.map(lambda one: _why(one, address), servers.values())
-        return [Answer(name, tests[name], why, _start(server))
+        reasons = pool.map(lambda one: _check_ports(one, address), servers.values())
+        return [Answer(name, tests[name], why, _start_command(server))
                 for (name, server), why in zip(servers.items(), reasons, strict=True)]
 
 
-def _why(server: Server, address: str) -> str:
-    """Return why a server doesn't answer, "" if all its ports can be reached."""
+def _check_ports(server: Server, address: str) -> str:
+    """Return why a server doesn't answer, such as "5201 closed", "" if all its ports can be
+    reached."""
     if server is IRTT:
         return irtt_answer(address)
     for port in server.every_port:
@@ -72,7 +76,7 @@ def _why(server: Server, address: str) -> str:
 
 
 def irtt_answer(address: str) -> str:
-    """Return why irtt's server at this address doesn't answer, "" if it does."""
+    """Return why irtt's server at this address doesn't answer a probe, "" if it does."""
     program = find_tool("irtt")  # the irtt that a sweep would use
     if program is None:
         return "irtt is not installed here; run: flent-aqm setup"
@@ -85,8 +89,9 @@ def irtt_answer(address: str) -> str:
     return ""
 
 
-def _start(server: Server) -> str:
-    """Return the command that starts a server, in a form for the user's shell."""
+def _start_command(server: Server) -> str:
+    """Return the command with which the user can start the server on another machine: the lab's
+    start command without the lab's options and variables. It is displayed, not run."""
     lines = server.start.splitlines()
     for seen, instead in _OF_THE_LAB:
         lines = [re.sub(seen, instead, line) for line in lines]

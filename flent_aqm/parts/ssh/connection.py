@@ -43,9 +43,10 @@ class Connection:
     """A connection to a host. As a context manager it is opened and closed. start() and close() do
     the same without `with`.
 
-    testbed: address of the form ssh://[user@]host[:port].
+    Args:
+        testbed: address of the form ssh://[user@]host[:port].
 
-    The methods raise TestbedError with the message of ssh or of the host.
+    start() and run() raise TestbedError with the message of ssh or of the host.
     """
 
     def __init__(self, testbed: str) -> None:
@@ -66,12 +67,15 @@ class Connection:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables by which on_router.sh uses this connection."""
+        """The environment variable (SSH_CONTROL) that names the socket by which on_router.sh uses
+        this connection. Empty if there is no connection."""
         return {environment.SSH_CONTROL: str(self._folder / "socket")} if self._folder else {}
 
     def start(self) -> None:
-        """Connect. Raises ToolMissing without an ssh client, TestbedError if the connection
-        fails."""
+        """Connect: start an ssh process and wait up to CONNECT_S for it.
+
+        Raises ToolMissing without an ssh client, TestbedError if the connection fails.
+        """
         if not shell.find_program("ssh"):
             raise ToolMissing("ssh is not installed; run make packages")
         self._folder = _private_folder()
@@ -90,7 +94,7 @@ class Connection:
             if not readable or self._process.stdout.readline(100).rstrip() != b"ready":
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self._process.wait(1)  # its error output is complete then
-                raise TestbedError(f"{self.testbed}: {_cause(output)}")
+                raise TestbedError(f"{self.testbed}: {_last_error(output)}")
         except BaseException:
             self.close()
             raise
@@ -103,7 +107,8 @@ class Connection:
             settings: its arguments, such as token=T.
             timeout_s: timeout of the command.
 
-        Raises TestbedError with the last line of the error output.
+        Raises TestbedError with the last line of the error output if the command fails or times
+        out.
         """
         try:
             with told_if_slow(f"{self.testbed}: no answer to `{command}` yet; waiting up to "
@@ -116,17 +121,19 @@ class Connection:
             raise TestbedError(f"{self.testbed}: {last}") from None
 
     def keep_alive(self, token: str) -> None:
-        """Start a thread that sends the token to the host's watchdog every BEAT_S seconds."""
+        """Start a thread that sends the session's token to the host's watchdog every BEAT_S
+        seconds, until close() or until the connection breaks."""
         self._token = token
-        self._beats = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+        self._beats = threading.Thread(target=self._send_heartbeats, name="heartbeat", daemon=True)
         self._beats.start()
 
     def is_open(self) -> bool:
-        """Return whether the connection still stands."""
+        """Return whether the ssh process still runs."""
         return self._process is not None and self._process.poll() is None
 
     def close(self) -> None:
-        """End the connection. Further calls do nothing."""
+        """End the heartbeat and the ssh process, and delete the socket's folder. Further calls do
+        nothing."""
         self._stopped.set()
         if self._beats:
             self._beats.join()
@@ -145,8 +152,8 @@ class Connection:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def _beat(self) -> None:
-        """Send the heartbeat until the connection ends."""
+    def _send_heartbeats(self) -> None:
+        """Send the token until close() is called or the connection breaks."""
         assert self._process is not None
         assert self._process.stdin is not None
         while True:
@@ -159,7 +166,13 @@ class Connection:
 
 
 def hook_command(command: str, testbed: str, *settings: str) -> list[str]:
-    """Return the command line of on_router.sh for a testbed, as a list for shell.run()."""
+    """Return the command line of on_router.sh, as a list for shell.run().
+
+    Args:
+        command: name of the command.
+        testbed: `netns`, or ssh://[user@]host[:port].
+        settings: arguments of the command, such as token=T.
+    """
     script = paths.resource_dir("router_hooks") / "on_router.sh"
     return ["sh", str(script), command, f"testbed={testbed}", *settings]
 
@@ -174,9 +187,12 @@ def _private_folder() -> Path:
     return folder
 
 
-def _cause(output: Path) -> str:
-    """Return the last line of ssh's error output (the file `output`), with a remedy for common
-    errors."""
+def _last_error(output: Path) -> str:
+    """Return the last line of ssh's error output that has words, with a remedy for common errors.
+
+    Args:
+        output: file with the error output.
+    """
     last = (last_line(output.read_text(errors="replace")[-4000:])
             or "no answer to the ssh connection")
     if "Permission denied" in last:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm doctor --testbed`: shows properties and capabilities of a router without changing
-anything."""
+"""`flent-aqm doctor --testbed`: show what a router is and can do, without changing anything."""
 
 from __future__ import annotations
 
@@ -36,21 +35,23 @@ _TEXTS = {
 
 
 def report(testbed: str, *, server: str | None = None, as_json: bool = False) -> int:
-    """Print a report about the testbed. Return the exit status, 1 if a sweep can't run there.
+    """Print a report about the testbed. Return the exit status, 1 if a sweep can't run there. A
+    problem is also printed to standard error.
 
     Args:
         testbed: `netns`, or ssh://[user@]host[:port].
-        server: name or address of the server, whose servers are checked.
-        as_json: print JSON.
+        server: name or address of the machine whose servers are checked, None for no such check.
+        as_json: print JSON instead of tables.
 
-    Raises an AqmError if the router can't be reached or queried.
+    Raises an AqmError if the router can't be reached or queried, or the server's name has no
+    address.
     """
     Scenario.from_settings({"testbed": testbed})  # raises if the address is wrong
     addresses = {}
     if server:
         addresses["server"] = address_of(server)
         addresses["client"] = own_address_towards(addresses["server"])
-    facts = _facts(testbed, addresses)
+    facts = _query_testbed(testbed, addresses)
     # A sweep in namespaces of this machine starts its own servers.
     server_answers = answers(addresses["server"]) if server and testbed != "netns" else []
     problem = ""
@@ -67,22 +68,28 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
         command = batch_command(testbed, server, facts, server_answers)
     if as_json:
         print(json_text({
-            **asdict(facts), "aqms": _aqms(facts), "problem": problem,
+            **asdict(facts), "aqms": _missing_by_aqm(facts), "problem": problem,
             "servers": {one.server: one.why for one in server_answers}, "command": command},
             indent=1))
     else:
-        _print(testbed, facts, addresses)
+        _print_tables(testbed, facts, addresses)
         _print_servers(server, server_answers)
         if not problem:
-            print(_next(testbed, server, command))
+            print(_advice(testbed, server, command))
     if problem:
         print(f"{testbed}: {problem}", file=sys.stderr)
     return 1 if problem else 0
 
 
-def _next(testbed: str, server: str | None, command: str) -> str:
+def _advice(testbed: str, server: str | None, command: str) -> str:
     """Return the advice at the end of the report: the command that measures, or what is missing for
-    it."""
+    it. "" for `netns`.
+
+    Args:
+        testbed: `netns`, or ssh://[user@]host[:port].
+        server: name or address of the server's machine, if the user gave it.
+        command: the command that measures, "" if there is none.
+    """
     if command:
         return f"To measure it:\n{command}"
     if testbed == "netns":
@@ -96,7 +103,12 @@ def _next(testbed: str, server: str | None, command: str) -> str:
 
 
 def _print_servers(server: str | None, server_answers: Sequence[Answer]) -> None:
-    """Print the table of checked servers, if any."""
+    """Print the table of checked servers. Without any, print nothing.
+
+    Args:
+        server: name or address of their machine.
+        server_answers: result of each server's check.
+    """
     if not server_answers:
         return
     table = Table(box=None, pad_edge=False)
@@ -109,9 +121,16 @@ def _print_servers(server: str | None, server_answers: Sequence[Answer]) -> None
     _console().print(table, "")
 
 
-def _facts(testbed: str, addresses: Mapping[str, str]) -> Facts:
-    """Query the router, or this machine for `netns`. Raises ConfigError for another testbed,
-    TestbedError, ParseError."""
+def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> Facts:
+    """Query the router, or this machine for `netns`.
+
+    Args:
+        testbed: `netns`, or ssh://[user@]host[:port].
+        addresses: host ("client", "server") -> address whose route to look up.
+
+    Raises ConfigError for another testbed, TestbedError if it can't be reached, ParseError if its
+    answer has another form.
+    """
     if testbed == "netns":
         def here(*words: str) -> str:
             """Run a command of the hooks on this machine. Raises TestbedError."""
@@ -128,8 +147,8 @@ def _facts(testbed: str, addresses: Mapping[str, str]) -> Facts:
         return probe(connection.run, kinds=_KINDS, addresses=addresses.values())
 
 
-def _aqms(facts: Facts) -> dict[str, str]:
-    """Return AQM -> why the router can't use it, "" if it can."""
+def _missing_by_aqm(facts: Facts) -> dict[str, str]:
+    """Return the name of each AQM -> why the router can't use it, "" if it can."""
     return {aqm: facts.kinds.get(kind, "not asked for") for aqm, kind in KIND_OF_AQM.items()}
 
 
@@ -138,10 +157,13 @@ def _console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
-def _print(testbed: str, facts: Facts, addresses: Mapping[str, str]) -> None:
-    """Print the tables about the router, its devices and its AQMs.
+def _print_tables(testbed: str, facts: Facts, addresses: Mapping[str, str]) -> None:
+    """Print the tables about the router, its devices and its AQMs. Without tc, leave out the AQMs.
 
-    addresses: "client" and "server" -> address.
+    Args:
+        testbed: the testbed's address.
+        facts: what the router told.
+        addresses: host ("client", "server") -> address.
     """
     console = _console()
     top = Table(box=None, show_header=False, pad_edge=False)
@@ -168,7 +190,7 @@ def _print(testbed: str, facts: Facts, addresses: Mapping[str, str]) -> None:
     aqms.add_column("AQM")
     aqms.add_column("")
     for aqm, why in {**{kind: facts.kinds.get(kind, "?") for kind in sorted(ALWAYS)},
-                     **_aqms(facts),
+                     **_missing_by_aqm(facts),
                      **{f"{part} ({use})": facts.kinds.get(part, "?")
                         for part, use in PARTS.items()}}.items():
         aqms.add_row(aqm, f"[red]no:[/] {escape(why)}" if why else "[green]yes[/]")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kinds of qdisc, and other features of the kernel, that a router needs for a run."""
+"""Tell the kinds of qdisc, filters and devices that a router needs for a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ PARTS = {"u32": "tiers = 3", "flow": "aqm = drr", "ifb": "ingress = ifb"}
 
 
 def kinds_of(scenario: Scenario) -> set[str]:
-    """Return the kinds of qdisc, filters and devices that a run needs."""
+    """Return the kinds of qdisc, filters and devices that a run needs, by their names in
+    probe.sh."""
     queues = [QUEUES[scenario.router.queue(role)[0]] for role in ("down", "up")]
     kinds = {"pfifo", *(queue.kind for queue in queues),
              *(part for queue in queues for part in queue.parts)}

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Composes the command that measures a router, with queues that it has and tests whose servers
-answer."""
+"""Compose the command that measures a router, with queues that it has and tests that can run."""
 
 from __future__ import annotations
 
@@ -23,27 +22,40 @@ _BATCH = "aqm_sweep.batch"
 
 
 def queues(facts: Facts, among: Collection[str] = _QUEUES) -> list[str]:
-    """Return the AQMs of `among` that the router has."""
+    """Return the AQMs of `among` that the router has, in the same order.
+
+    Args:
+        facts: what the router told.
+        among: names of AQMs.
+    """
     return [aqm for aqm in among if facts.kinds.get(KIND_OF_AQM[aqm], "?") == ""]
 
 
-def override(names: Sequence[str]) -> str:
-    """Return the option of Flent that measures these AQMs in place of the batch's own."""
+def override_aqms(names: Sequence[str]) -> str:
+    """Return Flent's option --batch-override that measures the AQMs `names` in place of the batch's
+    own."""
     return f"--batch-override aqm={','.join(names)}"
 
 
 def batch_command(testbed: str, server: str, facts: Facts, answers: Sequence[Answer]) -> str:
     """Return the command of Flent that measures the router.
 
-    Return "" if no test can run: irtt's server, the servers of all tests, all shapers or all queues
-    are missing.
+    Args:
+        testbed: the router, ssh://[user@]host[:port].
+        server: name or address of the server.
+        facts: what the router told.
+        answers: results of the check of the server's programs.
+
+    Returns:
+        The command. "" if no test can run: irtt's server, the servers of all tests, all shapers or
+            all queues are missing.
     """
-    there = {one.server for one in answers if not one.why}
+    reachable = {one.server for one in answers if not one.why}
     tests = [test for test, name in _TESTS.items() if any(
-        one == name or one.startswith(f"{name}-") for one in there)]
+        one == name or one.startswith(f"{name}-") for one in reachable)]
     shapers = [one for one in _SHAPERS if facts.kinds.get(one, "?") == ""]
     aqms = queues(facts)
-    if IRTT.name not in there or not tests or not shapers or not aqms:
+    if IRTT.name not in reachable or not tests or not shapers or not aqms:
         return ""
     words = [f"testbed={testbed}", f"hosts={server}", f"aqm={','.join(aqms)}",
              *([f"test_name={tests[0]}"] if len(tests) < len(_TESTS) else []),

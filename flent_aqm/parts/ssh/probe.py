@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Queries a router's properties and capabilities, and checks them before anything is changed.
+"""Query a router's properties and capabilities, and check them before anything is changed.
 
 router_hooks/probe.sh prints them. The text comes from the router, so it is untrusted.
 """
@@ -24,38 +24,45 @@ _NAME = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
 
 @dataclass(frozen=True)
 class Link:
-    """A network device of the router."""
+    """A network device of the router.
+
+    Attributes:
+        name: name of the device.
+        state: operational state, such as `up`.
+        txqueuelen: length of its transmit queue, in packets.
+        driver: name of the driver, "" for a virtual device.
+        bql: True if the driver has byte queue limits.
+        lower: names of the devices below it, such as a bridge's ports.
+    """
 
     name: str
-    # Operational state, such as `up`.
     state: str
-    # Length of its transmit queue, in packets.
     txqueuelen: int
-    # Name of the driver, "" for a virtual device.
     driver: str
-    # True if the driver has byte queue limits.
     bql: bool
-    # Devices below it, such as a bridge's ports.
     lower: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """The parsed output of probe.sh."""
+    """A router's properties and capabilities, from the output of probe.sh.
 
-    # Texts such as `kernel` and `tc`.
+    Attributes:
+        text: name such as `kernel`, `tc`, `uid` or `free_kb` -> its text.
+        management: device that carries the ssh connection, "" if the router doesn't know it.
+        links: name -> device.
+        routes: address -> name of the device that the route to it uses.
+        kinds: kind of qdisc, filter or device -> why the router lacks it, "" if it has it.
+    """
+
     text: Mapping[str, str]
-    # Device that carries the ssh connection, "" if the router doesn't know it.
     management: str
-    # Name -> device.
     links: Mapping[str, Link]
-    # Address -> name of the device that the route to it uses.
     routes: Mapping[str, str]
-    # Kind of qdisc, filter or device -> why the router lacks it, "" if it has it.
     kinds: Mapping[str, str]
 
     def beneath(self, name: str) -> set[str]:
-        """Return the name of a device and of all devices below it, such as a bridge's ports."""
+        """Return the names of a device and of all devices below it, such as a bridge's ports."""
         devices: set[str] = set()
         waiting = [name]
         while waiting:
@@ -112,8 +119,8 @@ def parse_probe(text: str) -> Facts:
 
 
 def check_host(facts: Facts) -> None:
-    """Raise TestbedError if hooks can't work there: the user isn't root, tc is missing, or there is
-    too little memory for files."""
+    """Raise TestbedError if hooks can't work on the router: the user isn't root, tc is missing, or
+    less memory than NEEDED_KB is free. An unknown amount of memory is accepted."""
     if facts.text.get("uid") != "0":
         raise TestbedError("the user on the router is not root, and only root may change "
                            "queues; log in as root: ssh://root@ROUTER")
@@ -127,10 +134,14 @@ def check_host(facts: Facts) -> None:
 
 
 def check_devices(facts: Facts, devices: Mapping[str, str]) -> None:
-    """Raise TestbedError if a device can't be shaped: it doesn't exist, carries the ssh connection,
-    or serves both directions.
+    """Check that the devices can be shaped.
 
-    devices: batch key -> name of the device.
+    Args:
+        facts: what the router told.
+        devices: batch key -> name of the device.
+
+    Raises TestbedError if a device doesn't exist, carries the ssh connection, or serves both
+    directions, or if the device of the ssh connection isn't known.
     """
     if not facts.management:
         raise TestbedError("the router doesn't tell which of its devices carries the ssh "
@@ -152,12 +163,15 @@ def check_devices(facts: Facts, devices: Mapping[str, str]) -> None:
 
 
 def check_kinds(facts: Facts, kinds: Collection[str], instead: str = "") -> None:
-    """Raise TestbedError that names the kinds which the router lacks, and why.
+    """Check that the router has all kinds of qdisc, filter and device.
 
     Args:
         facts: the router's capabilities.
         kinds: kinds that the sweep needs.
-        instead: option that leaves the AQMs in question out of the sweep, for the message.
+        instead: option that leaves the AQMs in question out of the sweep, for the message. "" for
+            none.
+
+    Raises TestbedError that names the kinds which the router lacks, and why.
     """
     lacking = [f"{kind} ({facts.kinds.get(kind, 'not asked for')})" for kind in sorted(kinds)
                if facts.kinds.get(kind, "?")]

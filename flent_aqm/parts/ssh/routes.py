@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Resolves the addresses of client and server that the router will see."""
+"""Resolve the addresses of client and server that the router will see."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sets the server's machine up by ssh: starts servers, and adds delay on its device.
+"""Set up the server's machine by ssh: start servers, and add delay on its device.
 
 router_hooks/server.sh does the work there. session.sh stores and restores the machine's state.
 """
@@ -33,7 +33,8 @@ class Server:
         self._delay_ms = 0.0
 
     def check(self) -> None:
-        """Connect, and check that the machine can be used. Raises TestbedError."""
+        """Connect, and check that the machine can be used. Raises TestbedError if the connection
+        fails, the user isn't root, the machine lacks something, or has no route to the client."""
         self._connection.start()
         try:
             facts = probe.probe(self._connection.run, addresses=(self._client,), kinds=("netem",))
@@ -46,7 +47,7 @@ class Server:
             raise TestbedError(f"{self._address}: {error}") from None
 
     def begin(self) -> None:
-        """Lock the machine and store its state. Raises TestbedError."""
+        """Lock the machine and store its state. check() comes first. Raises TestbedError."""
         self._session = Session(self._connection, [self._device])
         self._session.begin(clear=False)
 
@@ -68,14 +69,15 @@ class Server:
                 server = SERVERS[kind]
                 self._connection.run("start", token, kind,
                                      " ".join(map(str, server.every_port)),
-                                     *map(_of_package, server.start.splitlines()))
+                                     *map(_shell_command, server.start.splitlines()))
                 self._started.add(kind)
         if delay_ms != self._delay_ms:
             self._connection.run("delay", token, self._device, str(round(delay_ms * 1000 / 2)))
             self._delay_ms = delay_ms
 
     def end(self) -> None:
-        """End the servers, restore the machine, and disconnect. Raises TestbedError."""
+        """End the servers, restore the machine, and disconnect. Raises TestbedError if the state
+        isn't the original one."""
         try:
             if self._session:
                 self._session.end()
@@ -83,6 +85,6 @@ class Server:
             self._connection.close()
 
 
-def _of_package(command: str) -> str:
-    """Return the command for a shell: `serve` becomes `flent-aqm serve`."""
+def _shell_command(command: str) -> str:
+    """Return the server's start command for a shell: `serve ...` becomes `flent-aqm serve ...`."""
     return f"flent-aqm {command}" if command.startswith("serve ") else command

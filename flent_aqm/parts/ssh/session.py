@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A sweep's session on a host: locks it, stores its state, and restores it at the end.
+"""A sweep's session on a host: lock it, store its state, and restore it at the end.
 
 router_hooks/session.sh does the work on the host. Its watchdog restores the host within 60 s if
 this process ends or the connection breaks.
@@ -36,8 +36,12 @@ class Session:
     def begin(self, *, clear: bool) -> None:
         """Lock the host, store its state, and start the watchdog there.
 
-        Running sqm-scripts are stopped. Nothing else is changed, unless `clear`: then clear()
-        follows. Raises TestbedError, after which the host is unlocked again.
+        Running sqm-scripts are stopped.
+
+        Args:
+            clear: whether to call clear() then. Otherwise nothing else is changed.
+
+        Raises TestbedError, after which the host is restored and unlocked.
         """
         connection, token = self._connection, f"token={self.token}"
         connection.run("begin", token, f"holder={_holder()}",
@@ -71,7 +75,7 @@ class Session:
 
 
 def _holder() -> str:
-    """Return user, machine and process, for others who find the host locked."""
+    """Return user, machine and process as text, for others who find the host locked."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # no name for this user id

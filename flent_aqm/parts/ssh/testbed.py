@@ -28,7 +28,7 @@ from flent_aqm.lab.protocol import (
 )
 from flent_aqm.parts.ssh import needs, probe
 from flent_aqm.parts.ssh.connection import Connection
-from flent_aqm.parts.ssh.offer import override
+from flent_aqm.parts.ssh.offer import override_aqms
 from flent_aqm.parts.ssh.routes import address_of, own_address_towards
 from flent_aqm.parts.ssh.server import Server
 from flent_aqm.parts.ssh.session import Session
@@ -46,7 +46,10 @@ _KEYS = ("dev_down", "dev_up", "server_testbed")
 class ThisHost(RunEnvironment):
     """Run environment for Flent on this machine as it is.
 
-    environment: variables by which the hooks reach the router.
+    Args:
+        scenario: settings of the run.
+        run: the call of Flent.
+        environment: variables by which the hooks reach the router.
     """
 
     name = "the command"
@@ -73,7 +76,11 @@ class ThisHost(RunEnvironment):
 
 
 class SshTestbed:
-    """Makes runs through a router behind ssh, one after the other."""
+    """Makes runs through a router behind ssh, one after the other.
+
+    Args:
+        address: the router, ssh://[user@]host[:port].
+    """
 
     real_time = True
     tools: Sequence[str] = ("ssh", "unshare")
@@ -91,16 +98,16 @@ class SshTestbed:
         """Connect to the router (and server), and check that they can do all runs. Return warnings
         for the user.
 
-        Raises ConfigError for settings that a real testbed can't have, TestbedError for what the
-        router lacks.
+        Raises ConfigError for settings that a real testbed can't have or that differ between the
+        runs, TestbedError if a host can't be reached or lacks something.
         """
         cells = list(cells)
         for cell in cells:
             refuse_virtual_settings(self._address, cell.scenario)
             refuse_network_of_ours(cell.scenario)
-        keys = {key: _same(key, [getattr(cell.scenario.lab, key) for cell in cells])
+        keys = {key: _common_value(key, [getattr(cell.scenario.lab, key) for cell in cells])
                 for key in _KEYS}
-        host = _same("hosts", [_first(cell.settings.get("HOSTS")) for cell in cells])
+        host = _common_value("hosts", [_first_host(cell.settings.get("HOSTS")) for cell in cells])
         if not keys["server_testbed"] and any(cell.scenario.path.base_delay_ms for cell in cells):
             raise ConfigError("base_delay_ms: delay is added on the server; give its address "
                               "with server_testbed = ssh://root@SERVER, or leave it out")
@@ -112,12 +119,12 @@ class SshTestbed:
             facts = probe.probe(self._connection.run, kinds=kinds, addresses=(client, server))
             probe.check_host(facts)
             self._devices = {
-                "dev_down": _device(facts, keys, "dev_down", client, "client"),
-                "dev_up": _device(facts, keys, "dev_up", server, "server")}
+                "dev_down": _device_towards(facts, keys, "dev_down", client, "client"),
+                "dev_up": _device_towards(facts, keys, "dev_up", server, "server")}
             probe.check_devices(facts, self._devices)
-            probe.check_kinds(facts, kinds, _without(facts, cells))
+            probe.check_kinds(facts, kinds, _override_without_missing(facts, cells))
         except AqmError as error:
-            raise self._named(error) from None
+            raise self._with_address(error) from None
         self._router = facts.text
         if keys["server_testbed"]:
             self._server = Server(keys["server_testbed"], client)
@@ -137,7 +144,7 @@ class SshTestbed:
 
     def facts(self, kernel: str = STOCK) -> Facts:
         """Return facts for data files: this machine's kernel, the router's own description, and its
-        devices."""
+        devices. `kernel` is ignored."""
         keys = ("model", "system", "kernel", "tc")
         return Facts(
             {"version": os.uname().release, "hash": None},
@@ -145,8 +152,11 @@ class SshTestbed:
              "devices": dict(self._devices), "watchdog_limit_s": WATCHDOG_LIMIT_S})
 
     def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:
-        """Return the run environment, after the router was cleared and the server made ready.
-        Raises TestbedError if the connection has broken."""
+        """Return the run environment. Before that, clear the router's queues and make the server
+        ready.
+
+        Raises TestbedError if the connection has broken or a command fails.
+        """
         assert self._session is not None, "prepare() comes first"
         if not self._connection.is_open():
             raise TestbedError(f"{self._address}: the connection has broken; the watchdog there "
@@ -163,8 +173,8 @@ class SshTestbed:
         })
 
     def clean_up(self) -> None:
-        """Restore router and server, and disconnect. Raises TestbedError with the faults of
-        both."""
+        """Restore router and server, and disconnect. Raises TestbedError with the faults of both
+        after both were tried."""
         faults = []
         for end in (self._server.end if self._server else None,
                     self._session.end if self._session else None):
@@ -177,13 +187,13 @@ class SshTestbed:
         if faults:
             raise TestbedError("; ".join(faults))
 
-    def _named(self, error: AqmError) -> AqmError:
+    def _with_address(self, error: AqmError) -> AqmError:
         """Return the error with the router's address before its text, unless it has it already."""
         text = str(error)
         return error if self._address in text else TestbedError(f"{self._address}: {text}")
 
 
-def _without(facts: probe.Facts, cells: Iterable[Cell]) -> str:
+def _override_without_missing(facts: probe.Facts, cells: Iterable[Cell]) -> str:
     """Return the option that leaves out the AQMs that need something the router lacks. "" if no AQM
     is left."""
     fits = {cell.scenario.router.aqm: True for cell in cells}
@@ -191,10 +201,10 @@ def _without(facts: probe.Facts, cells: Iterable[Cell]) -> str:
         if any(facts.kinds.get(kind, "?") for kind in needs.kinds_of(cell.scenario)):
             fits[cell.scenario.router.aqm] = False
     left = [aqm for aqm, fit in fits.items() if fit]
-    return override(left) if left else ""
+    return override_aqms(left) if left else ""
 
 
-def _same(key: str, values: Iterable[str]) -> str:
+def _common_value(key: str, values: Iterable[str]) -> str:
     """Return the value that all runs have for a key. Raises ConfigError if they differ."""
     different = sorted(set(values))
     if len(different) > 1:
@@ -203,16 +213,24 @@ def _same(key: str, values: Iterable[str]) -> str:
     return different[0]
 
 
-def _first(hosts: object) -> str:
+def _first_host(hosts: object) -> str:
     """Return the first of Flent's hosts, which is the server. "" without hosts."""
     return str(hosts[0]) if isinstance(hosts, list) and hosts else ""
 
 
-def _device(facts: probe.Facts, keys: Mapping[str, str], key: str, address: str, host: str) -> str:
-    """Return the name of the router's device that the batch names, or otherwise that of its route
-    to `address`.
+def _device_towards(facts: probe.Facts, keys: Mapping[str, str], key: str, address: str,
+                    host: str) -> str:
+    """Return the name of a device of the router: that of the batch, or else that of the router's
+    route to `address`.
 
-    Raises TestbedError if there is no route.
+    Args:
+        facts: what the router told.
+        keys: values of the batch keys, "" for those that aren't given.
+        key: `dev_down` or `dev_up`.
+        address: address on the device's side.
+        host: "client" or "server", for the message.
+
+    Raises TestbedError if neither is known.
     """
     if keys[key]:
         return keys[key]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part that makes a topology's clients stations of a modelled Wi-Fi channel: docs/wifi.md."""
+"""Part that makes a topology's clients stations of a modelled Wi-Fi channel: docs/wifi.md."""
 
 from flent_aqm.base.part import Part
 from flent_aqm.parts.wifi.keys import Wifi

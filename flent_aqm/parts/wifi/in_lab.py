@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Path model "wifi": writes the guest's settings of the Wi-Fi channel and its stations, and reports
-the kernel's counters."""
+"""Path model "wifi": write the guest's settings of the Wi-Fi channel, and report its counters."""
 
 from __future__ import annotations
 
@@ -31,7 +30,13 @@ class WifiModel:
 
     def write(self, folder: Path, scenario: Scenario, in_guest: str) -> dict[str, str]:
         """Write the file `wifi_lines` to `folder`: `HOST channel LINE` for the access point and
-        `HOST station LINE` for each station. Return no variables."""
+        `HOST station LINE` for each station. Return no variables.
+
+        Args:
+            folder: the run's folder.
+            scenario: settings of the run, with a Wi-Fi channel.
+            in_guest: path of `folder` as the guest sees it, not used.
+        """
         plan = _plan(scenario)
         ends = first_ends(parse_topology("topology", scenario.path.topology))
         lines = [f"{ROUTER} channel {plan.channel('down')}\n"]
@@ -44,10 +49,12 @@ class WifiModel:
         return {}
 
     def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
-        """Return the channel's settings and counters, and the counters of each station's queues by
-        direction.
+        """Return the channel's settings, its counters (`channel`), and station -> direction
+        ("down", "up") -> counters of its queue (`stations`).
 
-        counted: the output of the guest's script.
+        Args:
+            scenario: settings of the run.
+            counted: output of the guest's script.
         """
         plan = _plan(scenario)
         hosts = list(plan.rates_mbps)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys of a scenario that make a topology's clients stations of one Wi-Fi channel.
+"""Batch keys that make a topology's clients stations of one Wi-Fi channel.
 
 Their texts are checked here. wifi_plan() checks them against the topology.
 
@@ -31,10 +31,14 @@ _PART = re.compile(r"(?:([1-9][0-9]?)x)?([0-9]{1,5}(?:\.[0-9]{1,3})?)")
 
 
 def parse_rates(key: str, text: str) -> tuple[float, ...]:
-    """Parse the stations' rates, such as `2x144.4+7.2`. Return the rate of each station in Mbit/s.
+    """Parse the stations' rates. Return the rate of each station in Mbit/s.
 
-    `key` names the key in messages. Raises ConfigError with the column if a rate has another form,
-    is out of range, or if there are too many stations.
+    Args:
+        key: the batch key, for messages.
+        text: such as `2x144.4+7.2`.
+
+    Raises ConfigError with the column if a rate has another form, is out of range, or if there are
+    too many stations.
     """
     rates: list[float] = []
     column = 1
@@ -55,7 +59,7 @@ def parse_rates(key: str, text: str) -> tuple[float, ...]:
     return tuple(rates)
 
 
-def _rates(name: str, value: object) -> str:
+def _check_rates(name: str, value: object) -> str:
     """Return the value of wifi_rates_mbps as text. Raises ConfigError if parse_rates() refuses
     it."""
     text = str(value).strip()
@@ -63,9 +67,14 @@ def _rates(name: str, value: object) -> str:
     return text
 
 
-def _of_stations(name: str, settings: Settings, usual: str) -> str:
-    """Return the value of the key `name`, or `usual` if it isn't given. Return "" if there are no
-    stations.
+def _value_with_stations(name: str, settings: Settings, usual: str) -> str:
+    """Return the value of a key that needs stations, or `usual` if it isn't given. Return "" if
+    there are no stations.
+
+    Args:
+        name: the key.
+        settings: all batch keys of the run.
+        usual: default of the key.
 
     Raises ConfigError if the key is given without wifi_rates_mbps.
     """
@@ -78,18 +87,18 @@ def _of_stations(name: str, settings: Settings, usual: str) -> str:
 
 
 def _read_ap(name: str, settings: Settings) -> str:
-    """Return the value of wifi_ap. Raises ConfigError if it is unknown, or given without
-    stations."""
-    ap = _of_stations(name, settings, AIRTIME)
+    """Return the value of wifi_ap, "" without stations. Raises ConfigError if it is unknown, or
+    given without stations."""
+    ap = _value_with_stations(name, settings, AIRTIME)
     if ap not in ("", *ACCESS_POINTS):
         raise ConfigError(f"{name}: {unknown_value(ap, ACCESS_POINTS)}")
     return ap
 
 
 def _read_phy(name: str, settings: Settings) -> str:
-    """Return the value of wifi_phy. Raises ConfigError if parse_phy() refuses it, or if it is given
-    without stations."""
-    phy = _of_stations(name, settings, DEFAULT_PHY)
+    """Return the value of wifi_phy, "" without stations. Raises ConfigError if parse_phy() refuses
+    it, or if it is given without stations."""
+    phy = _value_with_stations(name, settings, DEFAULT_PHY)
     if phy:
         parse_phy(name, phy)
     return phy
@@ -98,13 +107,14 @@ def _read_phy(name: str, settings: Settings) -> str:
 @dataclass(frozen=True)
 class Wifi(Record):
     """Settings of a modelled Wi-Fi channel whose stations are the topology's clients. "": no
-    channel."""
+    channel. docs/wifi.md explains the keys."""
 
     heading = "Wi-Fi"
 
     wifi_rates_mbps: str = key(
         "", "`2x144.4+7.2`",
-        "clients are stations of a modelled [Wi-Fi](../wifi.md) channel with these rates", _rates,
+        "clients are stations of a modelled [Wi-Fi](../wifi.md) channel with these rates",
+        _check_rates,
         usual="none")
     wifi_ap: str = key("", "`fifo`, `fq_mac`, `airtime`", "queueing of the access point",
                        reader=_read_ap, usual="`airtime`")
@@ -114,13 +124,14 @@ class Wifi(Record):
 
     @property
     def only_in_lab(self) -> str:
-        """Error for a testbed in real time if there is a channel, otherwise "": only the lab's
-        kernel has the model."""
+        """Error message for a testbed in real time if there is a channel, otherwise "": only the
+        lab's kernel has the model."""
         return ("wifi_rates_mbps: the Wi-Fi channel is a model in the virtual lab's kernel; on "
                 "testbed {testbed} leave wifi_… out" if self.wifi_rates_mbps else "")
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError if the rates don't fit the clients of the scenario's topology."""
+        """Raise ConfigError if the rates don't fit the clients of the topology. `scenario`:
+        settings of the whole run."""
         if self.wifi_rates_mbps:
             # Imported here, because plan.py imports the scenario's module.
             from flent_aqm.parts.wifi.plan import wifi_plan

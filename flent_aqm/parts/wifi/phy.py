@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parameters of a Wi-Fi channel: times of the physical layer, of channel access and of
-acknowledgements, and the limits of an aggregate.
+"""Parameters of a Wi-Fi channel: times of the physical layer, and limits of an aggregate.
 
-Sources of each number: docs/wifi.md. Numbers without another source are from IEEE Std 802.11-2020.
+The times include those of channel access and of acknowledgements. Sources of each number:
+docs/wifi.md. Numbers without another source are from IEEE Std 802.11-2020.
 """
 
 from __future__ import annotations
@@ -27,28 +27,37 @@ _BASIC_RATES_MBPS = (24, 12, 6)
 
 @dataclass(frozen=True)
 class Phy:
-    """Parameters of a Wi-Fi channel."""
+    """Parameters of a Wi-Fi channel.
+
+    Attributes:
+        slot_us: length of a backoff slot.
+        sifs_us: short interframe space, before an acknowledgement.
+        aifs_us: time for which the channel has to be idle before backoff slots are counted.
+        cw_min: least contention window, in slots.
+        cw_max: greatest contention window, in slots.
+        retries: number of retransmissions of an aggregate.
+        preamble_us: time on the air before the data of an aggregate.
+        frames: most frames of an aggregate.
+        bytes: most bytes of an aggregate.
+        txop_us: longest time of an aggregate on the air.
+        hardware: number of aggregates that are prepared before the channel is free.
+        driver_packets: packets that the driver's FIFO takes from the qdisc above it (wifi_ap =
+            fifo).
+        memory_mb: limit of the memory of mac80211's queues, in MiB.
+    """
 
     slot_us: float = 9
     sifs_us: float = 16
-    # Time for which the channel has to be idle before backoff slots are counted.
     aifs_us: float = 43
-    # Least and greatest contention window, in slots.
     cw_min: float = 15
     cw_max: float = 1023
-    # Number of retransmissions of an aggregate.
     retries: float = 7
-    # Time on the air before the data of an aggregate.
     preamble_us: float = 36
-    # Limits of an aggregate: number of frames, bytes, and time on the air.
     frames: float = 32
     bytes: float = 65535
     txop_us: float = 4000
-    # Number of aggregates that are prepared before the channel is free.
     hardware: float = 2
-    # Packets that the driver's FIFO takes from the qdisc above it (wifi_ap = fifo).
     driver_packets: float = 123
-    # Limit of the memory of mac80211's queues, in MiB.
     memory_mb: float = 4
 
     def data_us(self, frames: float, packet_bytes: int, rate_mbps: float) -> float:
@@ -63,8 +72,12 @@ class Phy:
 
     def overhead_us(self, rate_mbps: float) -> float:
         """Return the time in us that an aggregate takes on the channel in addition to its data, if
-        no other station
-        contends: AIFS, a mean backoff of half the window, SIFS and acknowledgement."""
+        no other station contends: AIFS, a mean backoff of half the window, SIFS and
+        acknowledgement.
+
+        Args:
+            rate_mbps: the station's rate.
+        """
         return (self.aifs_us + self.slot_us * self.cw_min / 2 + self.sifs_us
                 + ack_us(rate_mbps))
 
@@ -84,8 +97,12 @@ _WHOLE = ("cw_min", "cw_max", "retries", "frames", "bytes", "hardware", "driver_
 def parse_phy(key: str, text: str) -> Phy:
     """Parse `NAME+PARAMETER=VALUE+…` into a channel's parameters.
 
-    `key` names the key in messages. Raises ConfigError if a name is unknown or a value is out of
-    range.
+    Args:
+        key: the batch key, for messages.
+        text: value of the key.
+
+    Raises ConfigError if a name is unknown, a value is out of range, a count isn't whole, or cw_max
+    is below cw_min.
     """
     phy = parse_words(key, text, PHYS, _BOUNDS)
     for name in _WHOLE:
@@ -101,7 +118,8 @@ def parse_phy(key: str, text: str) -> Phy:
 def on_air_bytes(packet_bytes: int) -> int:
     """Return the bytes that a frame takes in an aggregate, with its headers and padding.
 
-    packet_bytes: size of its IP packet.
+    Args:
+        packet_bytes: size of its IP packet.
     """
     return -(-(packet_bytes + FRAME_BYTES) // _PADDED_TO) * _PADDED_TO
 

@@ -26,27 +26,36 @@ _LAN = "lan"
 
 @dataclass(frozen=True)
 class WifiPlan:
-    """Settings of a channel and its stations."""
+    """Settings of a channel and its stations.
 
-    # Host -> rate of the station.
+    Attributes:
+        rates_mbps: host -> rate of the station.
+        ap: queueing of the access point, one of keys.ACCESS_POINTS.
+        phy: parameters of the channel.
+        seed: seed of the kernel's random numbers.
+    """
+
     rates_mbps: Mapping[str, float]
-    # Queueing of the access point, one of keys.ACCESS_POINTS.
     ap: str
     phy: Phy
     seed: int
 
     def channel(self, device: str) -> str:
-        """Return the line for /sys/module/lab_wifi/parameters/channel. `device`: the access point's
-        device."""
+        """Return the line for /sys/module/lab_wifi/parameters/channel.
+
+        Args:
+            device: the access point's device.
+        """
         phy = self.phy
         values = {
-            "slot_ns": _ns(phy.slot_us), "sifs_ns": _ns(phy.sifs_us), "aifs_ns": _ns(phy.aifs_us),
+            "slot_ns": _us_to_ns(phy.slot_us), "sifs_ns": _us_to_ns(phy.sifs_us),
+            "aifs_ns": _us_to_ns(phy.aifs_us),
             "cw_min": int(phy.cw_min), "cw_max": int(phy.cw_max), "retries": int(phy.retries),
-            "preamble_ns": _ns(phy.preamble_us), "frame_bytes": FRAME_BYTES,
+            "preamble_ns": _us_to_ns(phy.preamble_us), "frame_bytes": FRAME_BYTES,
             "most_frames": int(phy.frames), "most_bytes": int(phy.bytes),
-            "most_ns": _ns(phy.txop_us), "hardware": int(phy.hardware),
+            "most_ns": _us_to_ns(phy.txop_us), "hardware": int(phy.hardware),
             "driver": int(phy.driver_packets) if self.ap == FIFO else 0,
-            "weight_ns": _ns(_WEIGHT_US) if self.ap == AIRTIME else 0,
+            "weight_ns": _us_to_ns(_WEIGHT_US) if self.ap == AIRTIME else 0,
             "memory_bytes": int(phy.memory_mb * 2**20), "codel_target_us": _TARGET_US,
             "codel_interval_us": _INTERVAL_US, "seed": self.seed}
         return device_line(device, values)
@@ -62,7 +71,7 @@ class WifiPlan:
         """
         rate = self.rates_mbps[host]
         return device_line(device, {
-            "rate_bit_s": round(rate * 1e6), "ack_ns": _ns(ack_us(rate)), "ipv4": ipv4,
+            "rate_bit_s": round(rate * 1e6), "ack_ns": _us_to_ns(ack_us(rate)), "ipv4": ipv4,
             "ipv6_high": ipv6 >> 64, "ipv6_low": ipv6 % 2**64})
 
     def about(self) -> dict[str, object]:
@@ -71,8 +80,8 @@ class WifiPlan:
 
 
 def wifi_plan(scenario: Scenario) -> WifiPlan | None:
-    """Return the plan of the scenario's channel, or None if no key asks for a channel. A single
-    rate holds for all stations.
+    """Return the plan of the scenario's channel, None if the scenario has none. A single rate holds
+    for all stations.
 
     Raises ConfigError if the topology has no clients, or if the number of rates isn't theirs.
     """
@@ -104,6 +113,6 @@ def stations(topology: Topology) -> tuple[str, ...]:
         (node, _LAN) in topology.graph.links or (_LAN, node) in topology.graph.links))
 
 
-def _ns(us: float) -> int:
+def _us_to_ns(us: float) -> int:
     """Return microseconds as nanoseconds."""
     return round(us * 1000)

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from flent_aqm.parts.infer.features import FEATURES, features
-from flent_aqm.parts.infer.model import calibrated, the_model
+from flent_aqm.parts.infer.model import calibrated, load_model
 from flent_aqm.parts.infer.reading import Download
 
 # In the interval before each sample 1 Mbit/s is acknowledged, at first 2. In flight is what the
@@ -122,7 +122,7 @@ def test_value_is_shown_with_its_unit(name: str, value: float, text: str) -> Non
 
 def test_probabilities_of_several_rows_are_those_of_each_and_add_up_to_1() -> None:
     """Whatever their number, also of two rows that differ much."""
-    model = the_model()
+    model = load_model()
     shares = numpy.random.default_rng(5).dirichlet([0.3] * model.bias.size, 7)
     together = calibrated(model, shares)
     assert together.sum(axis=1) == pytest.approx(numpy.ones(7))

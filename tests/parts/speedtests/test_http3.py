@@ -60,7 +60,7 @@ def test_small_answers_come_beside_a_download_and_an_upload(server: Server) -> N
             while sent[0] < 100_000:
                 await asyncio.sleep(0.01)
             assert (await connection.get("/small")).body == b"1"
-            end = connection._end
+            end = connection._quic_end
             assert end is not None
             for stream in end._quic._streams.values():
                 # next_offset goes back to what was lost, of which a busy machine has some.
@@ -125,7 +125,7 @@ def test_flood_over_http3_ends_the_connection(what: str) -> None:
 
     async def flood() -> None:
         async with Http3Connection(there) as connection:
-            end = connection._end
+            end = connection._quic_end
             assert end is not None
             while not connection._ended:
                 requested = [connection.request("GET", "/small", 0, None) for _ in range(20)]
@@ -191,7 +191,7 @@ def test_run_over_http3_has_a_server_and_a_package_of_its_own() -> None:
 async def _send_without_begin(connection: Http3Connection, size: int) -> None:
     """Send so many bytes of a stream whose first bytes never come, until all are acknowledged or
     the connection has ended."""
-    end = connection._end
+    end = connection._quic_end
     assert end is not None
     stream = end._quic.get_next_available_stream_id()
     end._quic.send_stream_data(stream, b"")

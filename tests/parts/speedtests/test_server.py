@@ -144,12 +144,12 @@ def test_responsiveness_opens_no_more_connections_than_asked(
                     interval_s=0.01, most_connections=3, more_connections=2),
                 group, random.Random(0))
             with pytest.raises(BadResult, match="0 probes came back"):
-                await responsiveness._test(test, "upload")
+                await responsiveness._test_direction(test, "upload")
             for task in list(test.tasks):
                 task.cancel()
 
-    monkeypatch.setattr(responsiveness, "_load", never_open)
-    monkeypatch.setattr(responsiveness, "_probe", no_probes)
+    monkeypatch.setattr(responsiveness, "_run_load", never_open)
+    monkeypatch.setattr(responsiveness, "_start_probes", no_probes)
     monkeypatch.setattr(responsiveness, "STAGE_S", 0.1)
     asyncio.run(measure())
     assert begun == ["upload"] * 3

@@ -8,24 +8,24 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import CommandFailed
-from flent_aqm.parts.ssh.connection import _cause
+from flent_aqm.parts.ssh.connection import _last_error
 
 
 def test_refused_key_tells_of_ssh_add(tmp_path: Path) -> None:
     """ssh skips a key whose passphrase nobody can type, and says no more than that it's refused."""
     output = tmp_path / "said"
     output.write_text("root@192.0.2.1: Permission denied (publickey,password).\r\n")
-    assert _cause(output).startswith("root@192.0.2.1: Permission denied (publickey,password).")
-    assert "one that has a passphrase before, with ssh-add" in _cause(output)
+    assert _last_error(output).startswith("root@192.0.2.1: Permission denied (publickey,password).")
+    assert "one that has a passphrase before, with ssh-add" in _last_error(output)
 
 
 @pytest.mark.parametrize("after", [
     "\x1b[0m\r\n", "\x1b[?2004l\n\n", "\x1b]0;router\x07\n", "\x1b(B\x1b[m", "\r\n\x07\n", "---\n"])
-def test_last_line_without_words_does_not_hide_the_cause(tmp_path: Path, after: str) -> None:
+def test_last_line_without_words_does_not_hide_the_last_error(tmp_path: Path, after: str) -> None:
     """Routers and proxies reset colours, or set the terminal's title, when they close."""
     output = tmp_path / "said"
     output.write_text("\x1b[31mConnection closed by 192.0.2.1 port 22\x1b[0m\r\n" + after)
-    assert _cause(output) == "Connection closed by 192.0.2.1 port 22"
+    assert _last_error(output) == "Connection closed by 192.0.2.1 port 22"
     failed = CommandFailed(["ssh"], 255, "", output.read_text())
     assert str(failed) == "ssh: ended with status 255: Connection closed by 192.0.2.1 port 22"
 
@@ -34,5 +34,5 @@ def test_silence_is_told(tmp_path: Path) -> None:
     """Also if only escape sequences came."""
     output = tmp_path / "said"
     output.write_text("\x1b[0m\n")
-    assert _cause(output) == "no answer to the ssh connection"
+    assert _last_error(output) == "no answer to the ssh connection"
     assert str(CommandFailed(["ssh"], 255, "\x1b[0m", "")).endswith("status 255: no output")

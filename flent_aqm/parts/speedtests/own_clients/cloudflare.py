@@ -49,12 +49,16 @@ HEADER_BYTES, HEADER_SHARE = 300, 0.005
 
 @dataclass
 class Size:
-    """The requests of one size in one direction."""
+    """The measurements with requests of one size in one direction.
 
-    # Duration and throughput of each request.
+    Attributes:
+        times_ms: duration of each request.
+        mbps: throughput of each request, in Mbit/s.
+        beside_ms: latencies that were measured at the same time.
+    """
+
     times_ms: list[float] = field(default_factory=list)
     mbps: list[float] = field(default_factory=list)
-    # Latencies that were measured meanwhile.
     beside_ms: list[float] = field(default_factory=list)
 
 
@@ -84,18 +88,18 @@ async def measure(server: Server, report: Report, call: Call) -> None:
             elif what not in finished:
                 results = sizes[what].setdefault(size, Size())
                 done = len(results.times_ms)
-                await _requests(connection, beside, report, what, count,
-                                f"bytes={size}&unsent={unsent}", size, results)
+                await _make_requests(connection, beside, report, what, count,
+                                     f"bytes={size}&unsent={unsent}", size, results)
                 if number != _FIRST_DOWNLOAD and min(results.times_ms[done:]) > FINISH_MS:
                     finished.add(what)
     report.numbers["latency_ms"] = percentile(idle_ms, LATENCY_PERCENTILE)
     report.numbers["jitter_ms"] = mean_difference(idle_ms)
     for direction, by_size in sizes.items():
-        _conclude(report, direction, list(by_size.values()))
+        _record_results(report, direction, list(by_size.values()))
 
 
-async def _requests(connection: Connection, beside: Connection, report: Report, direction: str,
-                    count: int, query: str, size: int, results: Size) -> None:
+async def _make_requests(connection: Connection, beside: Connection, report: Report, direction: str,
+                         count: int, query: str, size: int, results: Size) -> None:
     """Make a set of requests of one size, and measure latencies meanwhile.
 
     Args:
@@ -110,7 +114,7 @@ async def _requests(connection: Connection, beside: Connection, report: Report, 
     """
     way = report.way(direction)
     async with Metered(way):
-        pings = asyncio.create_task(_beside(beside, report, direction, results))
+        pings = asyncio.create_task(_measure_latency(beside, report, direction, results))
         try:
             for _ in range(count):
                 if direction == DOWNLOAD:
@@ -132,14 +136,21 @@ def timed(direction: str, reply: Reply, size: int) -> tuple[float, float]:
 
     A download lasts until its last byte, and HTTP's headers count. An upload lasts until the first
     byte of the response, and 0.5 % are added for the packets' headers.
+
+    Args:
+        direction: "download" or "upload".
+        reply: the response.
+        size: bytes of an upload.
     """
     if direction == DOWNLOAD:
         return reply.whole_ms, (reply.size + HEADER_BYTES) * 8e-3 / reply.whole_ms
     return reply.wait_ms, size * (1 + HEADER_SHARE) * 8e-3 / reply.wait_ms
 
 
-async def _beside(connection: Connection, report: Report, direction: str, results: Size) -> None:
-    """Measure latency with empty requests every 0.4 s until cancelled."""
+async def _measure_latency(connection: Connection, report: Report, direction: str,
+                           results: Size) -> None:
+    """Measure latency with an empty request 0.4 s after each response, until cancelled. Latencies
+    go into `results` and into the report, under `direction`."""
     await asyncio.sleep(LOADED_DELAY_S)
     while True:
         reply = await connection.get("/__down?bytes=0", patience_s=None)
@@ -148,9 +159,10 @@ async def _beside(connection: Connection, report: Report, direction: str, result
         await asyncio.sleep(LOADED_PAUSE_S)
 
 
-def _conclude(report: Report, direction: str, sizes: list[Size]) -> None:
-    """Record throughput and latency under load of a direction in the report, if enough requests
-    count."""
+def _record_results(report: Report, direction: str, sizes: list[Size]) -> None:
+    """Record throughput and latency under load of a direction in the report. The throughput is left
+    out if no request lasted LEAST_MS. The latency and its jitter are left out if no latency was
+    measured beside requests that lasted LEAST_LOADED_MS."""
     rates = [mbps for size in sizes for took_ms, mbps in zip(size.times_ms, size.mbps, strict=True)
              if took_ms >= LEAST_MS]
     if rates:

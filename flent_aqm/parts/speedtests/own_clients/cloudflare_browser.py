@@ -75,8 +75,14 @@ def measurements() -> list[dict[str, object]]:
 
 
 def fill(report: Report, results: Mapping[str, Any]) -> None:
-    """Fill the report with the engine's results. Raises BadResult if they are an error, or lack a
-    direction."""
+    """Fill the report with the engine's results.
+
+    Args:
+        report: the report to fill.
+        results: the object that the page sent: `summary` and `raw`, or `fault`.
+
+    Raises BadResult if the results are an error, or lack a direction.
+    """
     if "summary" not in results:
         raise BadResult(f"Cloudflare's page came to no result: {results.get('fault')}")
     epoch_s = time.time() - time.monotonic()
@@ -88,27 +94,28 @@ def fill(report: Report, results: Mapping[str, Any]) -> None:
         sizes = results["raw"][direction]["results"]
         way = report.way(direction)
         for end_s, one, size in sorted((
-                (_at_s(one) - epoch_s, one, int(size)) for size, each in sizes.items()
+                (_measured_at_s(one) - epoch_s, one, int(size)) for size, each in sizes.items()
                 for one in each["timings"]), key=lambda timing: timing[0]):
             length_s = one["duration"] / 1000
             way.begin(end_s - length_s)
             way.rates.append((end_s, length_s, size))
             way.end_s = end_s
-        for one in _timings(each.get("sideLatency") or [] for each in sizes.values()):
-            way.probe("ping_ms", _at_s(one) - epoch_s - one["ping"] / 1000, one["ping"])
+        for one in _sorted_timings(each.get("sideLatency") or [] for each in sizes.values()):
+            way.probe("ping_ms", _measured_at_s(one) - epoch_s - one["ping"] / 1000, one["ping"])
         if not way.rates:
             raise BadResult(f"Cloudflare's page made no {direction}")
         way.mbps = report.numbers[f"{direction}_mbps"]
     for one in results["raw"]["latency"]["results"]["timings"]:
-        report.idle.probe("ping_ms", _at_s(one) - epoch_s - one["ping"] / 1000, one["ping"])
+        report.idle.probe("ping_ms", _measured_at_s(one) - epoch_s - one["ping"] / 1000,
+                          one["ping"])
 
 
-def _timings(lists: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return all timings of these lists, sorted by time."""
-    return sorted((one for each in lists for one in each), key=_at_s)
+def _sorted_timings(lists: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return all timings of these lists, sorted by the time of the measurement."""
+    return sorted((one for each in lists for one in each), key=_measured_at_s)
 
 
-def _at_s(timing: Mapping[str, Any]) -> float:
+def _measured_at_s(timing: Mapping[str, Any]) -> float:
     """Return the Unix time in s at which a timing was measured. The page's clock is this
     machine's."""
     return datetime.fromisoformat(timing["measTime"]).timestamp()

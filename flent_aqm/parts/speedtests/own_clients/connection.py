@@ -28,29 +28,39 @@ KEPT_BYTES = 65_536
 
 @dataclass(frozen=True)
 class Server:
-    """Address of the server."""
+    """Address of the server.
+
+    Attributes:
+        host_and_port: HOST:PORT, for the Host header and messages.
+        family: socket.AF_INET or AF_INET6.
+        address: the address in the form that socket.connect() takes.
+        secure: True if the client shall use TLS.
+    """
 
     # HOST:PORT, for the Host header and messages.
-    name: str
+    host_and_port: str
     family: int
-    # Address in the form that socket.connect() takes.
     address: tuple[object, ...]
-    # True: use TLS.
     secure: bool
 
 
 @dataclass
 class Reply:
-    """A response. Times are in monotonic seconds."""
+    """A response. Times are in monotonic seconds.
 
-    # Time at which the request was sent.
+    Attributes:
+        sent_s: time at which the request was sent.
+        first_s: time at which the first byte of the response arrived.
+        end_s: time at which the last byte arrived.
+        status: HTTP status.
+        size: size of the body in bytes.
+        body: the beginning of the body.
+    """
+
     sent_s: float
-    # Time at which the first byte of the response arrived.
     first_s: float = 0.0
-    # Time at which the last byte arrived.
     end_s: float = 0.0
     status: int = 0
-    # Size of the body in bytes. `body` is its beginning only.
     size: int = 0
     body: bytes = b""
 
@@ -68,8 +78,12 @@ class Reply:
 class PendingRequest:
     """A request until its response is complete.
 
-    The attribute `future` gets the Reply, or a BadResult. `left` is the number of bytes of an
-    upload that are still to be sent.
+    Attributes:
+        future: gets the Reply, or a BadResult.
+        reply: the response so far.
+        count: function that gets the number of bytes of each transferred piece, None for none.
+        is_upload: whether the method is POST.
+        left: bytes of an upload that are still to be sent.
     """
 
     def __init__(self, method: str, size: int, count: Count | None) -> None:
@@ -80,7 +94,7 @@ class PendingRequest:
         self.left = size
 
     def take(self, data: bytes) -> None:
-        """Add a piece of the response's body."""
+        """Add a piece of the response's body. A download reports its bytes to `count`."""
         self.reply.size += len(data)
         if len(self.reply.body) < KEPT_BYTES:
             self.reply.body += bytes(data[:KEPT_BYTES])
@@ -88,21 +102,26 @@ class PendingRequest:
             self.count(len(data))
 
     def finish(self, now_s: float) -> None:
-        """Set the result: the response was complete at `now_s`."""
+        """Set the result, unless there is an exception already: the response was complete at
+        `now_s`."""
         self.reply.end_s = now_s
         if not self.future.done():
             self.future.set_result(self.reply)
 
     def fail(self, fault: BadResult) -> None:
-        """Set the exception, unless there is a result already."""
+        """Set the exception, unless there is a result or an exception already."""
         if not self.future.done():
             self.future.set_exception(fault)
 
 
 def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> Server:
-    """Resolve a server's address.
+    """Resolve a server's name and return its address.
 
-    ip_version: 4 or 6, None for either.
+    Args:
+        host: name or address.
+        port: TCP or UDP port.
+        ip_version: 4 or 6, None for either.
+        secure: whether the client shall use TLS.
 
     Raises BadResult if the name can't be resolved.
     """
@@ -111,15 +130,20 @@ def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> S
         address = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)[0]
     except OSError as fault:
         raise BadResult(f"{host}: {fault.strerror or fault}") from None
-    name = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return Server(name, address[0], address[4], secure)
+    host_and_port = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return Server(host_and_port, address[0], address[4], secure)
 
 
 class Connection(ABC, asyncio.Protocol):
-    """A connection to the server. As a context for `async with`, it is opened and at the end
-    aborted.
+    """Base class of connections to the server. As a context for `async with`, a connection is
+    opened at the begin and aborted at the end.
 
-    `tcp_ms` and `tls_ms` are the durations of its handshakes. `tls_ms` is None in cleartext.
+    Attributes:
+        alpn: ALPN name of the protocol, "" without ALPN.
+        tcp_ms: duration of the TCP handshake.
+        tls_ms: duration of the TLS handshake, None in cleartext.
+        paused: True while asyncio's write buffer is full.
+        limit: limit of unsent bytes in the kernel.
     """
 
     alpn = ""
@@ -147,7 +171,8 @@ class Connection(ABC, asyncio.Protocol):
                 await adopt(sock, self, _context(self.alpn) if self.server.secure else None)
         except (OSError, ssl.SSLError) as fault:
             sock.close()
-            raise BadResult(f"no connection to {self.server.name}: {_reason(fault)}") from None
+            raise BadResult(f"no connection to {self.server.host_and_port}: "
+                            f"{_reason(fault)}") from None
         except asyncio.CancelledError:
             sock.close()
             raise
@@ -163,7 +188,7 @@ class Connection(ABC, asyncio.Protocol):
         self.abort()
 
     def abort(self) -> None:
-        """Close the connection at once. Requests that are under way fail."""
+        """Close the connection at once. Requests that are under way fail with BadResult."""
         self._ended = "it was ended"
         if hasattr(self, "transport"):
             self.transport.abort()
@@ -203,16 +228,21 @@ class Connection(ABC, asyncio.Protocol):
             async with asyncio.timeout(patience_s):
                 reply = await requested
         except TimeoutError:
-            raise BadResult(f"{self.server.name} gave no complete answer to {path} within "
+            raise BadResult(f"{self.server.host_and_port} gave no complete answer to {path} within "
                             f"{patience_s:g} s") from None
         if reply.status != 200:
-            raise BadResult(f"{self.server.name} answers {path} with status {reply.status}; "
+            raise BadResult(f"{self.server.host_and_port} answers {path} with status "
+                            f"{reply.status}; "
                             "expected 200: is it this package's server?")
         return reply
 
     def limit_unsent(self, requested: str) -> None:
-        """Limit the unsent bytes in the kernel for the uploads that follow. `requested`: a value as
-        in servers/protocols/watermarks.py."""
+        """Limit the unsent bytes in the kernel for the uploads that follow.
+
+        Args:
+            requested: "draft", "kernel" or a number of bytes, as in
+                servers/protocols/watermarks.py.
+        """
         self.limit.begin(requested)
 
     @abstractmethod
@@ -246,7 +276,7 @@ class Connection(ABC, asyncio.Protocol):
         self.limit = UnsentLimit(transport.get_extra_info("socket"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let all requests that are under way fail."""
+        """Let all requests that are under way fail with BadResult."""
         self.fail(str(exc or "the server closed it"))
 
     def pause_writing(self) -> None:
@@ -261,7 +291,8 @@ class Connection(ABC, asyncio.Protocol):
 
     def broken(self, why: str) -> BadResult:
         """Return the error for requests without a complete response."""
-        return BadResult(f"the connection to {self.server.name} broke: {self._ended or why}")
+        return BadResult(f"the connection to {self.server.host_and_port} broke: "
+                         f"{self._ended or why}")
 
 
 def _reason(fault: OSError) -> str:

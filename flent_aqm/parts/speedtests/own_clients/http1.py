@@ -33,7 +33,7 @@ class Http1Connection(Connection):
         # Bytes of an upload that were written to asyncio, but not yet reported to `count`.
         self._taken = 0
         # Bytes still to come of a response whose length is known.
-        self._awaited = 0
+        self._body_left = 0
         self._wake: WakeAt
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -45,15 +45,15 @@ class Http1Connection(Connection):
                 ) -> asyncio.Future[Reply]:
         """Send a request, see Connection.request(). The previous response has to be complete."""
         assert self._request is None or self._request.future.done(), "one request at a time"
-        self._request = requested = PendingRequest(method, size, count)
-        headers = [("host", self.server.name), ("user-agent", _AGENT),
+        self._request = pending = PendingRequest(method, size, count)
+        headers = [("host", self.server.host_and_port), ("user-agent", _AGENT),
                    ("accept-encoding", "identity")]
-        if requested.is_upload:
+        if pending.is_upload:
             headers += [("content-type", "application/octet-stream"),
                         ("content-length", str(size))]
         if self.transport.is_closing():
             self.fail("the server closed it")
-            return requested.future
+            return pending.future
         self.transport.write(
             self._http.send(h11.Request(method=method, target=path, headers=headers)) or b"")
         if size:
@@ -61,47 +61,49 @@ class Http1Connection(Connection):
             self.fill()
         else:
             self._http.send(h11.EndOfMessage())
-        return requested.future
+        return pending.future
 
     def fill(self) -> None:
         """Send further bytes of the upload, as many as the kernel takes."""
-        requested = self._request
-        if requested is None:
+        pending = self._request
+        if pending is None:
             return
-        while requested.left and not self.paused:
-            size = min(requested.left, self.limit.frame_bytes(len(FILLER)))
-            requested.left -= size
+        while pending.left and not self.paused:
+            size = min(pending.left, self.limit.frame_bytes(len(FILLER)))
+            pending.left -= size
             piece = FILLER if size == len(FILLER) else FILLER[:size]
             for part in self._http.send_with_data_passthrough(h11.Data(data=piece)) or ():
                 self.transport.write(part)
             self.limit.sent(size)
-            self._tell(requested, size)
-            if not requested.left:
+            self._report_taken(pending, size)
+            if not pending.left:
                 self._http.send(h11.EndOfMessage())
-        if requested.is_upload and not self.paused:
-            self._tell(requested, 0)
+        if pending.is_upload and not self.paused:
+            self._report_taken(pending, 0)
 
-    def _tell(self, requested: PendingRequest, size: int) -> None:
+    def _report_taken(self, pending: PendingRequest, size: int) -> None:
         """Report to the request's `count` the bytes of an upload that the kernel has taken since
         the last report. Bytes in asyncio's buffer don't count.
 
-        size: number of bytes that were just written to asyncio.
+        Args:
+            requested: the upload.
+            size: number of bytes that were just written to asyncio.
         """
         self._taken += size
         gone = self._taken - self.transport.get_write_buffer_size()
-        if requested.count is not None and gone > 0:
-            requested.count(gone)
+        if pending.count is not None and gone > 0:
+            pending.count(gone)
             self._taken -= gone
 
     def data_received(self, data: bytes) -> None:
         """Parse bytes of the response. Abort the connection if they aren't HTTP/1.1, or if no
         request was sent."""
-        requested = self._request
-        if requested is None:
+        pending = self._request
+        if pending is None:
             self.transport.abort()  # a response without a request
             return
-        if self._awaited:
-            data = self._go_on(requested, data)
+        if self._body_left:
+            data = self._take_body(pending, data)
             if not data:
                 return
         now_s = time.monotonic()
@@ -110,41 +112,41 @@ class Http1Connection(Connection):
             while True:
                 event = self._http.next_event()
                 if isinstance(event, h11.Response):
-                    requested.reply.first_s = now_s
-                    requested.reply.status = event.status_code
-                    self._awaited = length_of(event)
-                    if self._awaited:
-                        self._go_on(requested, self._http.trailing_data[0])
+                    pending.reply.first_s = now_s
+                    pending.reply.status = event.status_code
+                    self._body_left = length_of(event)
+                    if self._body_left:
+                        self._take_body(pending, self._http.trailing_data[0])
                         return
                 elif isinstance(event, h11.Data):
-                    requested.take(event.data)
+                    pending.take(event.data)
                 elif isinstance(event, h11.EndOfMessage):
-                    self._end(requested, now_s)
+                    self._complete(pending, now_s)
                 else:
                     return
         except h11.RemoteProtocolError as fault:
             self.fail(f"its answer is not HTTP/1.1: {fault}")
             self.transport.abort()
 
-    def _go_on(self, requested: PendingRequest, data: bytes) -> bytes:
-        """Take the bytes of a response with known length, without h11, and return the bytes behind
-        it."""
-        mine, rest = data[:self._awaited], data[self._awaited:]
-        self._awaited -= len(mine)
-        self._wake(self._awaited)
-        requested.take(mine)
-        if not self._awaited:
+    def _take_body(self, pending: PendingRequest, data: bytes) -> bytes:
+        """Take the bytes of a response with known length, without h11. Return the bytes behind the
+        response."""
+        mine, rest = data[:self._body_left], data[self._body_left:]
+        self._body_left -= len(mine)
+        self._wake(self._body_left)
+        pending.take(mine)
+        if not self._body_left:
             if self._http.our_state is h11.DONE:
                 self._http = h11.Connection(h11.CLIENT)
             # Read only at the end, because reading the clock takes longer than counting bytes.
-            self._end(requested, time.monotonic())
+            self._complete(pending, time.monotonic())
         return rest
 
-    def _end(self, requested: PendingRequest, now_s: float) -> None:
+    def _complete(self, pending: PendingRequest, now_s: float) -> None:
         """Complete the response at `now_s`, and make h11 ready for the next request."""
         if self._http.our_state is h11.DONE is self._http.their_state:
             self._http.start_next_cycle()
-        requested.finish(now_s)
+        pending.finish(now_s)
 
     def fail(self, why: str) -> None:
         """Let the request that is under way fail with the reason `why`."""

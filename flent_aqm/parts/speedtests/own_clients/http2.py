@@ -53,7 +53,7 @@ class Http2Connection(Connection):
             stream.fail(self.broken("the server closed it"))
             return stream.future
         number = self._http.get_next_available_stream_id()
-        headers = [(":method", method), (":path", path), (":authority", self.server.name),
+        headers = [(":method", method), (":path", path), (":authority", self.server.host_and_port),
                    (":scheme", "https" if self.server.secure else "http"),
                    ("user-agent", _AGENT), ("accept-encoding", "identity")]
         if stream.is_upload:
@@ -101,7 +101,7 @@ class Http2Connection(Connection):
                     # Not for bulk data, because reading the clock takes longer than counting bytes.
                     now_s = time.monotonic()
                     for event in self._http.receive_data(piece):
-                        self._see(event, now_s)
+                        self._handle_event(event, now_s)
                     continue
                 if opened := self._inbound.used(number, len(piece)):
                     self.transport.write(opened)
@@ -115,8 +115,9 @@ class Http2Connection(Connection):
         self._flush()
         self.fill()
 
-    def _see(self, event: h2.events.Event, now_s: float) -> None:
-        """Handle an event of h2 that happened at `now_s`."""
+    def _handle_event(self, event: h2.events.Event, now_s: float) -> None:
+        """Handle an event of h2 that happened at `now_s`: complete or fail the request of its
+        stream."""
         number = getattr(event, "stream_id", None)
         stream = self._streams.get(number) if number else None
         if isinstance(event, h2.events.ConnectionTerminated):

@@ -36,25 +36,26 @@ class Http3Connection(Connection):
     def __init__(self, server: Server) -> None:
         super().__init__(server)
         self._streams: dict[int, PendingRequest] = {}
-        self._end: Bulk | None = None
+        self._quic_end: Bulk | None = None
 
     async def open(self) -> None:
         """Connect over QUIC, without a check of the certificate. Raises BadResult if that fails."""
         sock = socket.socket(self.server.family, socket.SOCK_DGRAM)
         sock.setblocking(False)
-        requested = configuration(client=True)
-        requested.verify_mode = ssl.CERT_NONE
+        quic_settings = configuration(client=True)
+        quic_settings.verify_mode = ssl.CERT_NONE
         began_s = time.monotonic()
-        _, self._end = await asyncio.get_running_loop().create_datagram_endpoint(
-            lambda: _End(self, QuicConnection(configuration=requested)), sock=sock)
+        _, self._quic_end = await asyncio.get_running_loop().create_datagram_endpoint(
+            lambda: _QuicEnd(self, QuicConnection(configuration=quic_settings)), sock=sock)
         try:
             async with asyncio.timeout(PATIENCE_S):
-                self._end.connect(self.server.address)
-                await self._end.wait_connected()
+                self._quic_end.connect(self.server.address)
+                await self._quic_end.wait_connected()
         except (OSError, TimeoutError) as fault:
             self.abort()
             why = str(fault) or f"no answer in {PATIENCE_S:g} s"
-            raise BadResult(f"no connection to {self.server.name} over QUIC: {why}") from None
+            raise BadResult(f"no connection to {self.server.host_and_port} over QUIC: "
+                            f"{why}") from None
         except asyncio.CancelledError:
             self.abort()
             raise
@@ -63,44 +64,45 @@ class Http3Connection(Connection):
     def abort(self) -> None:
         """Close the connection at once. Requests that are under way fail."""
         self._ended = "it was ended"
-        if self._end is not None:
-            self._end.end()
+        if self._quic_end is not None:
+            self._quic_end.end()
         self.fail("it was ended")
 
     def limit_unsent(self, requested: str) -> None:
-        """Do nothing: QUIC's data waits in this process, not in the kernel."""
+        """Do nothing: unsent QUIC data waits in this process, not in the kernel."""
 
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
         """Send a request on a new stream, see Connection.request()."""
-        assert self._end is not None
+        assert self._quic_end is not None
         stream = PendingRequest(method, size, count)
         if self._ended:
             stream.fail(self.broken(self._ended))
             return stream.future
-        number = self._end._quic.get_next_available_stream_id()
+        number = self._quic_end._quic.get_next_available_stream_id()
         self._streams[number] = stream
         headers = [(b":method", method.encode()), (b":path", path.encode()),
-                   (b":authority", self.server.name.encode()), (b":scheme", b"https"),
+                   (b":authority", self.server.host_and_port.encode()), (b":scheme", b"https"),
                    (b"user-agent", _AGENT), (b"accept-encoding", b"identity")]
         if stream.is_upload:
             headers.append((b"content-type", b"application/octet-stream"))
-        self._end.http.send_headers(number, headers, end_stream=not size)
+        self._quic_end.http.send_headers(number, headers, end_stream=not size)
         if size:
-            self._end.send_bulk(number, size, count)
+            self._quic_end.send_bulk(number, size, count)
         else:
-            self._end.transmit()
+            self._quic_end.transmit()
         return stream.future
 
-    def see(self, event: QuicEvent) -> None:
-        """Handle an event of aioquic's connection."""
+    def handle_event(self, event: QuicEvent) -> None:
+        """Handle an event of aioquic's connection: record headers and data of a response, complete
+        or fail the request of the event's stream, or fail all if the connection ended."""
         now_s = time.monotonic()
         if isinstance(event, ConnectionTerminated):
             self.fail(event.reason_phrase or "the server ended it")
         elif isinstance(event, StreamReset) and event.stream_id in self._streams:
             self._streams.pop(event.stream_id).fail(self.broken("the server reset a request"))
-        assert self._end is not None
-        for http_event in self._end.http.handle_event(event):
+        assert self._quic_end is not None
+        for http_event in self._quic_end.http.handle_event(event):
             stream = self._streams.get(getattr(http_event, "stream_id", -1))
             if stream is None:
                 continue
@@ -124,7 +126,7 @@ class Http3Connection(Connection):
         """Do nothing: aioquic goes on sending by itself."""
 
 
-class _End(Bulk):
+class _QuicEnd(Bulk):
     """The QUIC end of a connection, which hands events to its Http3Connection."""
 
     def __init__(self, connection: Http3Connection, *words: Any, **named: Any) -> None:
@@ -133,4 +135,4 @@ class _End(Bulk):
 
     def quic_event_received(self, event: QuicEvent) -> None:
         """Hand the event to the connection."""
-        self._connection.see(event)
+        self._connection.handle_event(event)

@@ -38,13 +38,13 @@ _LARGER, _SMALLER = 0.7, 0.2
 
 async def measure(server: Server, report: Report, call: Call) -> None:
     """Run the whole test and fill the report. Raises BadResult if a connection or request fails."""
-    await _ping(server, report)
+    await _measure_idle(server, report)
     for direction in ("download", "upload"):
         await asyncio.sleep(PAUSE_S)
-        await _load(server, report, direction)
+        await _load_direction(server, report, direction)
 
 
-async def _ping(server: Server, report: Report) -> None:
+async def _measure_idle(server: Server, report: Report) -> None:
     """Time ten requests on the idle line, and record ping and jitter. The first request isn't
     counted."""
     times_ms: list[float] = []
@@ -60,8 +60,8 @@ async def _ping(server: Server, report: Report) -> None:
 
 
 def smoothed_jitter_ms(times_ms: list[float]) -> float:
-    """Return LibreSpeed's jitter: a moving average of the differences between successive times, in
-    which increases count more than decreases."""
+    """Return LibreSpeed's jitter in ms: a moving average of the differences between successive
+    times, in which increases count more than decreases. 0 for a single time."""
     jitter = 0.0
     for number in range(1, len(times_ms)):
         step = abs(times_ms[number] - times_ms[number - 1])
@@ -73,24 +73,29 @@ def smoothed_jitter_ms(times_ms: list[float]) -> float:
     return jitter
 
 
-async def _load(server: Server, report: Report, direction: str) -> None:
-    """Load the line in one direction, and record the throughput that LibreSpeed would show."""
+async def _load_direction(server: Server, report: Report, direction: str) -> None:
+    """Load the line in one direction, "download" or "upload", and record the throughput that
+    LibreSpeed would show."""
     way = report.way(direction)
     request = _download if direction == "download" else _upload
     async with Metered(way), asyncio.TaskGroup() as group:
-        streams = [group.create_task(_stream(server, way, request, number * STREAM_DELAY_S))
+        streams = [group.create_task(_repeat_request(server, way, request, number * STREAM_DELAY_S))
                    for number in range(STREAMS[direction])]
-        way.mbps = await _watch(way, GRACE_S[direction])
+        way.mbps = await _measure_mbps(way, GRACE_S[direction])
         for stream in streams:
             stream.cancel()
     report.numbers[f"{direction}_mbps"] = way.mbps
 
 
-async def _watch(way: Way, grace_s: float) -> float:
-    """Return the throughput in Mbit/s that LibreSpeed shows at the end, once the test has lasted
-    long enough.
+async def _measure_mbps(way: Way, grace_s: float) -> float:
+    """Wait until the test has lasted long enough, and return the throughput in Mbit/s that
+    LibreSpeed would then show.
 
-    It looks at the transferred bytes every 0.2 s. Bytes of the first `grace_s` seconds don't count.
+    The transferred bytes are read every 0.2 s.
+
+    Args:
+        way: the load of the direction.
+        grace_s: bytes of the first `grace_s` seconds don't count.
     """
     began_s, before, bonus_s, grace = time.monotonic(), way.total_bytes, 0.0, True
     while True:
@@ -109,10 +114,17 @@ async def _watch(way: Way, grace_s: float) -> float:
             return per_s * 8e-6 * OVERHEAD_FACTOR
 
 
-async def _stream(server: Server, way: Way,
-                  request: Callable[[Connection, Way], Awaitable[None]], delay_s: float) -> None:
-    """Repeat a request on a connection of its own until cancelled, beginning after `delay_s`
-    seconds."""
+async def _repeat_request(server: Server, way: Way,
+                          request: Callable[[Connection, Way], Awaitable[None]],
+                          delay_s: float) -> None:
+    """Repeat a request on a connection of its own until cancelled.
+
+    Args:
+        server: address of the server.
+        way: the load that counts the bytes.
+        request: coroutine that makes one request.
+        delay_s: time to wait before the connection is opened.
+    """
     await asyncio.sleep(delay_s)
     async with Http1Connection(server) as connection:
         while True:
@@ -120,12 +132,13 @@ async def _stream(server: Server, way: Way,
 
 
 async def _download(connection: Connection, way: Way) -> None:
-    """Request filler bytes, and count them as they arrive."""
+    """Request filler bytes, and count them in `way` as they arrive."""
     await connection.get(f"/garbage?ckSize={GARBAGE_CHUNKS}", way.count, patience_s=None)
 
 
 async def _upload(connection: Connection, way: Way) -> None:
-    """Upload filler bytes, and count them as the kernel takes them."""
+    """Send one POST of UPLOAD_BYTES of filler, and wait for the response. Bytes are added to `way`
+    as the kernel takes them."""
     await connection.post("/empty", UPLOAD_BYTES, way.count, patience_s=None)
 
 

@@ -63,8 +63,13 @@ addEventListener('load', () => setTimeout(start, 1000));
 
 
 class PageReport:
-    """Fills a report with the states that the page sends. Times are those of this machine's
-    clock."""
+    """Fills a report with the worker states that the page sends. Times are those of this machine's
+    clock.
+
+    Attributes:
+        report: the report to fill.
+        last: the last state, with the keys of the worker's messages.
+    """
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -72,7 +77,11 @@ class PageReport:
         self._epoch_s = time.time() - time.monotonic()
 
     def take(self, message: bytes) -> None:
-        """Record a state of the worker, given as JSON."""
+        """Record a state of the worker.
+
+        Args:
+            message: the state as JSON, with `at_ms` as its Unix time in ms.
+        """
         self.last = state = json.loads(message)
         at_s = state["at_ms"] / 1000 - self._epoch_s
         direction, name = _WAYS.get(state["testState"], ("", ""))
@@ -98,8 +107,8 @@ class PageReport:
 
 
 def measure(call: Call, report: Report) -> None:
-    """Run the page in Chromium and fill the report. Raises BadResult if the page doesn't end, or
-    has no numbers."""
+    """Run the page in Chromium and fill the report. Raises BadResult if the page doesn't end in
+    time, or lacks a final number."""
     chromium, worker = call.programs
     heard = PageReport(report)
     if not show(chromium, PAGE, {"/speedtest_worker.js": Path(worker)}, {"server": call.url},

@@ -3,8 +3,9 @@
 
 Sources: Ookla's support pages on how Speedtest works (several connections; chunks whose size
 follows the speed; further connections in the first half where they help; the lowest latency of
-several) and on its test flow (samples in 20 slices, without the fastest 10 % and the slowest
-30 %); the fields of its command-line client (latency under load as iqm, low, high, jitter).
+several) and on its test flow (samples in 20 slices, without the fastest 10 % and the slowest 30 %);
+the fields of its command-line client (latency under load as iqm, low, high, jitter).
+
 Not published, and therefore this package's choice: number and times of connections, chunks of half
 a second, and latency under load every 0.2 s by a request on a separate connection.
 """
@@ -47,16 +48,17 @@ async def measure(server: Server, report: Report, call: Call) -> None:
     report.numbers["ping_ms"] = min(times_ms)
     report.numbers["jitter_ms"] = mean_difference(times_ms)
     for direction in ("download", "upload"):
-        await _load(server, report, direction)
+        await _load_direction(server, report, direction)
 
 
-async def _load(server: Server, report: Report, direction: str) -> None:
-    """Load the line in one direction for 15 s, and record throughput and latency under load."""
+async def _load_direction(server: Server, report: Report, direction: str) -> None:
+    """Load the line in one direction, "download" or "upload", for 15 s. Record throughput and
+    latency under load."""
     way = report.way(direction)
     async with Metered(way), asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_chunks(server, way, direction))
+        tasks = [group.create_task(_transfer_chunks(server, way, direction))
                  for _ in range(FIRST_CONNECTIONS)]
-        tasks.append(group.create_task(_ping(server, way)))
+        tasks.append(group.create_task(_measure_latency(server, way)))
         samples: list[int] = []
         begin_s = time.monotonic()
         added_s, before, last_rate = begin_s, way.total_bytes, 0.0
@@ -70,7 +72,7 @@ async def _load(server: Server, report: Report, direction: str) -> None:
                 if rate > last_rate * _HELPS:
                     last_rate = rate
                     connections += 1
-                    tasks.append(group.create_task(_chunks(server, way, direction)))
+                    tasks.append(group.create_task(_transfer_chunks(server, way, direction)))
             await asyncio.sleep(max(0.0, begin_s + (len(samples) + 1) * SAMPLE_S - now_s))
             samples.append(way.total_bytes - seen)
             seen = way.total_bytes
@@ -103,9 +105,15 @@ def sliced_mbps(samples: list[int], sample_s: float) -> float:
     return mean(without(rates, SLOWEST_SHARE, FASTEST_SHARE))
 
 
-async def _chunks(server: Server, way: Way, direction: str) -> None:
+async def _transfer_chunks(server: Server, way: Way, direction: str) -> None:
     """Transfer chunks on a connection of its own until cancelled. Their size follows the rate, so
-    that a chunk takes about half a second."""
+    that a chunk takes about half a second.
+
+    Args:
+        server: address of the server.
+        way: the load that counts the bytes.
+        direction: "download" or "upload".
+    """
     size = FIRST_CHUNK_BYTES
     async with Http1Connection(server) as connection:
         while True:
@@ -122,9 +130,9 @@ async def _chunks(server: Server, way: Way, direction: str) -> None:
                              MOST_CHUNK_BYTES))
 
 
-async def _ping(server: Server, way: Way) -> None:
-    """Record the latency of a small request every 0.2 s, on a connection of its own, until
-    cancelled."""
+async def _measure_latency(server: Server, way: Way) -> None:
+    """Record the latency of a small request, sent 0.2 s after each response on a connection of its
+    own, until cancelled."""
     async with Http1Connection(server) as connection:
         while True:
             reply = await connection.get("/latency", patience_s=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs this package's own clients, and meters the load of a direction."""
+"""Run this package's own clients, and meter the load of a direction."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ STEP_S = 0.2
 
 
 def run(name: str, measure: Callable[[Server, Report, Call], Coroutine[Any, Any, None]]) -> int:
-    """Run a client of this package and return its exit status.
+    """Run a client of this package and return its exit status, as main() of the tools does.
 
     Args:
         name: name of the tool.
         measure: coroutine that does the whole test and fills the report. It raises BadResult.
     """
-    def call_it(call: Call, report: Report) -> None:
-        """Find the server, and run the test to its end."""
+    def find_and_measure(call: Call, report: Report) -> None:
+        """Find the server, and run the test to its end. Raises BadResult, or the first of several
+        errors."""
         server = find_server(call.host, call.port, call.ip_version or None, call.tls)
         try:
             asyncio.run(measure(server, report, call))
@@ -34,12 +35,13 @@ def run(name: str, measure: Callable[[Server, Report, Call], Coroutine[Any, Any,
                 fault = fault.exceptions[0]
             raise fault from None
 
-    return main(name, call_it)
+    return main(name, find_and_measure)
 
 
 class Metered:
-    """Context that records the rate of a direction every 0.2 s while its load runs inside: `async
-    with Metered(way)`. A direction may be loaded several times."""
+    """Context manager for `async with Metered(way)`: records the rate of a direction every 0.2 s
+    while the block runs, and the direction's begin and end. A direction may be loaded several
+    times."""
 
     def __init__(self, way: Way) -> None:
         self._way = way

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Client for the IETF's responsiveness test (RPM): downloads, then uploads, and probes under that
-load.
+"""Client for the IETF's responsiveness test (RPM): downloads, then uploads, and probes under load.
 
 Source: draft-ietf-ippm-responsiveness-09 (July 2026), "Test Parameters" to "Final Algorithm". Each
 interval adds an HTTP/2 connection. First the goodput has to be stable, then the responsiveness: the
@@ -45,49 +44,73 @@ GO_KEPT, GO_PERCENTILE = 0.05, 0.9
 
 @dataclass(frozen=True)
 class Parameters:
-    """Parameters of the test, with the draft's abbreviations."""
+    """Parameters of the test, with the draft's abbreviations. The defaults of those with an
+    abbreviation are the draft's.
 
-    # INP: number of connections at the beginning.
+    Attributes:
+        first_connections: INP: number of connections at the beginning.
+        more_connections: INC: number of connections that each interval adds.
+        most_connections: MNP: largest number of connections.
+        interval_s: ID: length of an interval.
+        intervals: MAD: number of intervals of a moving average, and of averages that are compared.
+        tolerance: SDT: greatest standard deviation of stable averages, relative to the last
+            average.
+        kept: TMP: share of the fastest times that a trimmed mean keeps.
+        probes_per_s: MPS: most pairs of probes per second.
+        share: PTC: greatest share of the line's capacity for probes.
+        unsent: limit of unsent bytes in the senders' kernels: "draft", "kernel" or a number of
+            bytes, as in servers/protocols/watermarks.py.
+        http_version: 2, or 3, which needs aioquic.
+    """
+
     first_connections: int = 1
-    # INC: number of connections that each interval adds.
     more_connections: int = 1
-    # MNP.
     most_connections: int = 16
-    # ID.
     interval_s: float = 5.0
-    # MAD: number of intervals of a moving average, and of averages that are compared.
     intervals: int = 4
-    # SDT: greatest standard deviation of stable averages, relative to the last.
     tolerance: float = 0.05
-    # TMP: share of the fastest times that a trimmed mean keeps.
     kept: float = 0.95
-    # MPS: most pairs of probes per second.
     probes_per_s: float = 100.0
-    # PTC: greatest share of the line's capacity for probes.
     share: float = 0.05
-    # Limit of unsent bytes in the senders' kernels, "draft", "kernel" or bytes:
-    # servers/protocols/watermarks.py.
     unsent: str = "draft"
-    # 2, or 3, which needs aioquic.
     http_version: int = 2
 
 
 @dataclass
 class Probe:
-    """The times of a request."""
+    """The times of a request under load.
 
-    # End of the response, in monotonic s.
+    Attributes:
+        end_s: end of the response, in s on the clock of time.monotonic().
+        http_ms: time from the request to the end of the response.
+        tcp_ms: duration of the TCP handshake (HTTP/3: QUIC handshake), 0 if the request used a
+            connection of the load.
+        tls_ms: duration of the TLS handshake, None without one.
+    """
+
     end_s: float
-    # Time from the request to the end of the response.
     http_ms: float
-    # Durations of the handshakes, if the request had a connection of its own.
     tcp_ms: float = 0.0
     tls_ms: float | None = None
 
 
 @dataclass
 class _Test:
-    """The state of the test of one direction."""
+    """The state of the test of one direction.
+
+    Attributes:
+        server: address of the server.
+        kind: class of the connections.
+        way: the load of the direction, as reported.
+        requested: the test's parameters.
+        group: task group of the direction.
+        chance: source of random numbers, which choose connections for self probes.
+        connections: open connections of the load.
+        loads: number of connections of the load, including those that are being opened.
+        foreign: probes on new connections.
+        own: probes on connections of the load (the draft's self probes).
+        tasks: tasks that run, to be cancelled at the end.
+    """
 
     server: Server
     kind: type[Connection]
@@ -96,18 +119,21 @@ class _Test:
     group: asyncio.TaskGroup
     chance: random.Random
     connections: list[Connection] = field(default_factory=list)
-    # Number of connections of the load, including those that are being opened.
     loads: int = 0
-    # Probes on new connections, and on the load's connections.
     foreign: list[Probe] = field(default_factory=list)
     own: list[Probe] = field(default_factory=list)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def add_loads(self, count: int, direction: str) -> None:
-        """Start `count` further load connections, up to the maximum."""
+        """Start `count` further load connections, but no more than the maximum allows.
+
+        Args:
+            count: number of connections.
+            direction: "download" or "upload".
+        """
         for _ in range(min(count, self.requested.most_connections - self.loads)):
             self.loads += 1
-            self.begin(_load(self, direction))
+            self.begin(_run_load(self, direction))
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine as a task of the test, which is cancelled at the test's end."""
@@ -117,8 +143,8 @@ class _Test:
 
 
 def kind_of(http_version: int) -> type[Connection]:
-    """Return the class of connection for an HTTP version. It is imported here, because each version
-    needs a library of its own."""
+    """Return the class of connections for an HTTP version, 2 or 3. Its module is imported only
+    here, because each version needs a library of its own."""
     if http_version == 3:
         from flent_aqm.parts.speedtests.own_clients.http3 import Http3Connection
 
@@ -129,7 +155,8 @@ def kind_of(http_version: int) -> type[Connection]:
 
 
 def parameters_of(options: Mapping[str, str]) -> Parameters:
-    """Return the test's parameters with the values of the client's options."""
+    """Return the test's parameters with the values of the client's options. Options that aren't
+    given keep their defaults."""
     readers: dict[str, Callable[[str], Any]] = {
         "interval_s": float, "most_connections": int, "probes_per_s": float, "unsent": str,
         "http_version": int}
@@ -153,7 +180,7 @@ async def measure(server: Server, report: Report, call: Call) -> None:
         way = report.way(direction)
         async with Metered(way), asyncio.TaskGroup() as group:
             test = _Test(server, kind, way, requested, group, chance)
-            numbers = await _test(test, direction)
+            numbers = await _test_direction(test, direction)
             for task in list(test.tasks):
                 task.cancel()
         way.mbps = numbers["goodput_mbps"]
@@ -166,15 +193,15 @@ async def measure(server: Server, report: Report, call: Call) -> None:
                                    report.numbers[f"{name}_upload"])
 
 
-async def _test(test: _Test, direction: str) -> dict[str, float]:
-    """Test one direction. Return its numbers by name: rpm, goodput_mbps, confidence, connections,
-    and others.
+async def _test_direction(test: _Test, direction: str) -> dict[str, float]:
+    """Test one direction, "download" or "upload". Return its numbers by name: rpm, goodput_mbps,
+    confidence, connections, and others.
 
     Raises BadResult if too few probes came back.
     """
     requested = test.requested
     test.add_loads(requested.first_connections, direction)
-    test.begin(_probe(test))
+    test.begin(_start_probes(test))
     begin_s = time.monotonic()
     transferred = [test.way.total_bytes]  # at the end of each interval
     goodputs: list[float] = []
@@ -190,19 +217,20 @@ async def _test(test: _Test, direction: str) -> dict[str, float]:
         goodputs.append((seen[-1] - seen[0]) / (requested.interval_s * (len(seen) - 1)))
         late = now_s - stage_s >= STAGE_S - 1e-3
         if not saturated:
-            goodput_state = _state(goodputs, requested)
+            goodput_state = _confidence(goodputs, requested)
             saturated = goodput_state == HIGH or late
             if saturated:
                 stage_s = now_s
         else:
             since_s = now_s - requested.intervals * requested.interval_s
             results.append(
-                rpm_of(_since(test.foreign, since_s), _since(test.own, since_s), requested))
-            state = _state(results, requested)
+                rpm_of(_probes_since(test.foreign, since_s), _probes_since(test.own, since_s),
+                       requested))
+            state = _confidence(results, requested)
             if state == HIGH or late:
                 break
         test.add_loads(requested.more_connections, direction)
-    foreign, own = _since(test.foreign, since_s), _since(test.own, since_s)
+    foreign, own = _probes_since(test.foreign, since_s), _probes_since(test.own, since_s)
     return {
         "rpm": results[-1],
         "foreign_rpm": 60_000 / foreign_ms(foreign, requested), "loaded_rpm":
@@ -214,16 +242,16 @@ async def _test(test: _Test, direction: str) -> dict[str, float]:
         "foreign_probes": len(foreign), "self_probes": len(own)}
 
 
-def _state(averages: list[float], requested: Parameters) -> int:
-    """Return the draft's confidence: LOW if there were too few intervals, HIGH if the last moving
-    averages are stable, otherwise MEDIUM."""
+def _confidence(averages: list[float], requested: Parameters) -> int:
+    """Return the draft's confidence in a result: LOW if there were too few intervals, HIGH if the
+    last moving averages are stable, otherwise MEDIUM."""
     if len(averages) < requested.intervals:
         return LOW
     spread = deviation(averages[-requested.intervals:])
     return HIGH if spread < requested.tolerance * averages[-1] else MEDIUM
 
 
-def _since(probes: list[Probe], since_s: float) -> list[Probe]:
+def _probes_since(probes: list[Probe], since_s: float) -> list[Probe]:
     """Return the probes that ended after `since_s` (monotonic). Raises BadResult if there are fewer
     than 5."""
     recent = [one for one in probes if one.end_s > since_s]
@@ -235,7 +263,13 @@ def _since(probes: list[Probe], since_s: float) -> list[Probe]:
 
 def rpm_of(foreign: list[Probe], own: list[Probe], requested: Parameters) -> float:
     """Return the draft's Responsiveness in round trips per minute, by its formulas for TLS or for
-    TCP only."""
+    TCP only.
+
+    Args:
+        foreign: probes on new connections, at least one.
+        own: probes on connections of the load, at least one.
+        requested: the test's parameters.
+    """
     loaded_ms = trimmed_ms([one.http_ms for one in own], requested.kept)
     return (60_000 / foreign_ms(foreign, requested) + 60_000 / loaded_ms) / 2
 
@@ -249,7 +283,7 @@ def foreign_ms(probes: list[Probe], requested: Parameters) -> float:
 
 
 def trimmed_ms(times_ms: list[float], kept: float) -> float:
-    """Return the mean of the fastest share `kept` of the times."""
+    """Return the mean in ms of the fastest share `kept` (0 to 1) of the times."""
     return mean(without(times_ms, highest=1 - kept))
 
 
@@ -257,7 +291,10 @@ def go_rpm(foreign: list[Probe], own: list[Probe], *, percentile: bool) -> float
     """Return goresponsiveness' result in round trips per minute. It counts a foreign probe as
     several round trips of equal length.
 
-    percentile: compute it of 90th percentiles, otherwise of trimmed means.
+    Args:
+        foreign: probes on new connections.
+        own: probes on connections of the load.
+        percentile: True: compute it from 90th percentiles. False: from trimmed means.
     """
     trips = [[one.tcp_ms, one.http_ms, *([one.tls_ms] if one.tls_ms is not None else [])]
              for one in foreign]
@@ -271,8 +308,9 @@ def go_rpm(foreign: list[Probe], own: list[Probe], *, percentile: bool) -> float
     return 60_000 / mean(means)
 
 
-async def _load(test: _Test, direction: str) -> None:
-    """Run one connection of the load until cancelled. Raises BadResult if it ends by itself."""
+async def _run_load(test: _Test, direction: str) -> None:
+    """Run one connection of the load, "download" or "upload", until cancelled. Raises BadResult if
+    it ends by itself or breaks."""
     connection = test.kind(test.server)
     async with connection:
         test.connections.append(connection)
@@ -285,9 +323,9 @@ async def _load(test: _Test, direction: str) -> None:
     raise BadResult("responsiveness: a connection of the load ended before the test did")
 
 
-async def _probe(test: _Test) -> None:
-    """Start pairs of probes until cancelled, evenly spaced, at a rate that follows from the line's
-    capacity."""
+async def _start_probes(test: _Test) -> None:
+    """Start pairs of a foreign and a self probe until cancelled, evenly spaced, at a rate that
+    follows from the line's capacity."""
     seen: list[tuple[float, int]] = [(time.monotonic(), test.way.total_bytes)]
     next_s = time.monotonic()
     while True:
@@ -300,16 +338,16 @@ async def _probe(test: _Test) -> None:
         pairs_per_s = min(max(pairs_per_s, 1.0), test.requested.probes_per_s)
         next_s = max(next_s + 1 / pairs_per_s, now_s)
         seen.append((now_s, test.way.total_bytes))
-        test.begin(_foreign(test))
+        test.begin(_probe_new_connection(test))
         # Foreign and self probes alternate.
         await asyncio.sleep(max(0.0, (next_s - now_s) / 2))
         if test.connections:
-            test.begin(_self(test, test.chance.choice(test.connections)))
+            test.begin(_probe_load_connection(test, test.chance.choice(test.connections)))
         await asyncio.sleep(max(0.0, next_s - time.monotonic()))
 
 
-async def _foreign(test: _Test) -> None:
-    """Time a request on a new connection."""
+async def _probe_new_connection(test: _Test) -> None:
+    """Time a request on a new connection, and record it as a foreign probe."""
     began_s = time.monotonic()
     async with test.kind(test.server) as connection:
         reply = await connection.get("/small", patience_s=None)
@@ -321,8 +359,8 @@ async def _foreign(test: _Test) -> None:
     test.way.probe("foreign_http_ms", reply.sent_s, probe.http_ms)
 
 
-async def _self(test: _Test, connection: Connection) -> None:
-    """Time a request on one of the load's connections."""
+async def _probe_load_connection(test: _Test, connection: Connection) -> None:
+    """Time a request on a connection of the load, and record it as a self probe."""
     reply = await connection.get("/small", patience_s=None)
     test.own.append(Probe(reply.end_s, reply.whole_ms))
     test.way.probe("self_http_ms", reply.sent_s, reply.whole_ms)

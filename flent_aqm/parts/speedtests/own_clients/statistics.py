@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Means and percentiles as the makers of the tests compute them. They don't use numpy, so that the
-guest needn't load it."""
+"""Means and percentiles as the makers of the tests compute them, without numpy.
+
+The guest then needn't load numpy.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +12,38 @@ from math import sqrt
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean of one value or more."""
+    """Return the mean. `values` has at least one value."""
     return sum(values) / len(values)
 
 
 def deviation(values: Sequence[float]) -> float:
-    """Return the standard deviation of the values, as of a whole population."""
+    """Return the standard deviation of the values, as of a whole population. `values` has at least
+    one value."""
     middle = mean(values)
     return sqrt(sum((value - middle) ** 2 for value in values) / len(values))
 
 
 def without(values: Sequence[float], lowest: float = 0.0, highest: float = 0.0) -> list[float]:
-    """Return the values sorted, without the given shares of the lowest and the highest values. At
-    least one value is left."""
+    """Return the values sorted, without the lowest and the highest ones. If nothing would be left,
+    return the middle value.
+
+    Args:
+        values: at least one value.
+        lowest: share of the lowest values to leave out, 0 to 1.
+        highest: share of the highest values to leave out.
+    """
     ordered = sorted(values)
     first, last = int(len(ordered) * lowest), len(ordered) - int(len(ordered) * highest)
     return ordered[first:last] or [ordered[len(ordered) // 2]]
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return a percentile, linearly interpolated. `share` is from 0 to 1. Source:
-    cloudflare/speedtest, numbers.ts."""
+    """Return a percentile, linearly interpolated. Source: cloudflare/speedtest, numbers.ts.
+
+    Args:
+        values: at least one value.
+        share: 0 for the least value, 1 for the greatest.
+    """
     ordered = sorted(values)
     place = (len(ordered) - 1) * share
     low = int(place)

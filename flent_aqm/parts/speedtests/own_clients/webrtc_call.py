@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Client for a WebRTC call with servers/protocols/webrtc.py: the calling end, and the evaluation of
-both ends' records.
+"""Client for a WebRTC call: the calling end, and the evaluation of both ends' records.
 
-Each end records the frames that it received, and the round trip, jitter and loss of the stream that
-it sent. The times of each end are counted from the beginning of its own stream. The two beginnings
-are at most a round trip apart, so the clocks needn't agree.
+The other end is servers/protocols/webrtc.py. Each end records the frames that it received, and the
+round trip, jitter and loss of the stream that it sent. The times of each end are counted from the
+beginning of its own stream. The two beginnings are at most a round trip apart, so the clocks
+needn't agree.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ async def measure(server: Server, report: Report, call: Call) -> None:
                 str(server.address[0]), int(str(server.address[1])), family=server.family,
                 limit=_LONGEST_LINE)
     except (OSError, TimeoutError) as fault:
-        raise BadResult(f"no connection to {server.name}: "
+        raise BadResult(f"no connection to {server.host_and_port}: "
                         f"{getattr(fault, 'strerror', None) or 'no answer'}") from None
     end = End(writer.get_extra_info("sockname")[0], length_s)
     try:
-        output = await _ask(reader, writer, {"length_s": length_s, "sdp": await end.offer()})
+        output = await _exchange(reader, writer, {"length_s": length_s, "sdp": await end.offer()})
         await end.accept(str(output.get("sdp")))
         began_s, mine = await end.call()
-        theirs = from_json((await _ask(reader, writer, {"over": True})).get("told"))
+        theirs = from_json((await _exchange(reader, writer, {"over": True})).get("told"))
     except OSError as fault:
-        raise BadResult(f"the connection to {server.name} broke: "
+        raise BadResult(f"the connection to {server.host_and_port} broke: "
                         f"{fault.strerror or fault}") from None
     finally:
         await end.close()
@@ -66,10 +66,13 @@ async def measure(server: Server, report: Report, call: Call) -> None:
     fill(report, "upload", mine, theirs, began_s, length_s)
 
 
-async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
-               words: dict[str, object]) -> dict[str, object]:
-    """Send a JSON line to the server and return the JSON line of its response. Raises BadResult if
-    the response is missing, not JSON, or a refusal. Raises OSError."""
+async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
+                    words: dict[str, object]) -> dict[str, object]:
+    """Send an object to the server as a line of JSON, and return the object of its response.
+
+    Raises BadResult if there is no response within PATIENCE_S, or the response is not JSON, or a
+    refusal. Raises OSError if the connection breaks.
+    """
     writer.write(json_text(words).encode() + b"\n")
     try:
         async with asyncio.timeout(PATIENCE_S):
@@ -108,8 +111,8 @@ def fill(report: Report, direction: str, sender: EndRecord, receiver: EndRecord,
     received = [(at_s, size) for at_s, size in receiver.received if at_s <= length_s]
     for (before_s, before), (at_s, size) in pairwise(received):
         way.rates.append((began_s + at_s, at_s - before_s, size - before))
-    way.mbps = numbers[f"{direction}_mbps"] = _mbps(received)
-    late_ms = _late_ms(way, receiver, began_s)
+    way.mbps = numbers[f"{direction}_mbps"] = _mean_mbps(received)
+    late_ms = _extra_delays_ms(way, receiver, began_s)
     for at_s, _lost, jitter_ms, rtt_ms in sender.reports:
         way.probe("jitter_ms", began_s + at_s, jitter_ms)
         if rtt_ms is not None:
@@ -128,16 +131,28 @@ def fill(report: Report, direction: str, sender: EndRecord, receiver: EndRecord,
         100 * (1 - len(late_ms) / expected), 0.0)
 
 
-def _mbps(received: list[tuple[float, int]]) -> float:
-    """Return the mean rate in Mbit/s of received bytes: (time in s, bytes since the beginning).
-    Raises BadResult if there is no time between the first and the last."""
+def _mean_mbps(received: list[tuple[float, int]]) -> float:
+    """Return the mean rate in Mbit/s from counts of received bytes.
+
+    Args:
+        received: (time in s, bytes since the beginning), sorted by time.
+
+    Raises BadResult if there is no time between the first and the last.
+    """
     if len(received) < 2 or received[-1][0] <= received[0][0]:
         raise BadResult("the call ended before its rate was known")
     return 8e-6 * (received[-1][1] - received[0][1]) / (received[-1][0] - received[0][0])
 
 
-def _late_ms(way: Way, receiver: EndRecord, began_s: float) -> list[float]:
-    """Return how many ms longer each frame took than the fastest one, and record that in `way`."""
+def _extra_delays_ms(way: Way, receiver: EndRecord, began_s: float) -> list[float]:
+    """Return for each frame how many ms longer it took than the fastest frame. Also record these
+    times as probes in `way`.
+
+    Args:
+        way: the load of the direction.
+        receiver: record of the end that received the frames.
+        began_s: begin of the call, in monotonic s.
+    """
     took_s = [at_s - pts / CLOCK_HZ for at_s, pts in receiver.frames]
     late_ms = [1000 * (one - min(took_s)) for one in took_s]
     for (at_s, _pts), one in zip(receiver.frames, late_ms, strict=True):

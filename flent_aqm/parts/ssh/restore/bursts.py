@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes bursts for tc that the kernel stores as exactly the original ones.
+"""Compute bursts for tc that the kernel stores as exactly the original ones.
 
 tc takes a burst in bytes. The kernel stores the time that these bytes take at the rate, in ticks.
 tc shows that time in bytes again, rounded down. The shown number would therefore give a smaller
@@ -30,7 +30,7 @@ _EXACT_SINCE = (6, 16)
 
 
 def bursts(tc: str, clock: Clock) -> Burst:
-    """Return the function that converts bursts for a router.
+    """Return the function that converts the bursts that a router's tc shows, see `Burst`.
 
     Args:
         tc: output of `tc -V` on the router.
@@ -41,8 +41,8 @@ def bursts(tc: str, clock: Clock) -> Burst:
     reckon = new_ticks if exact else old_ticks
 
     def burst(shown: str, rate: str, ticks: str) -> str:
-        """Return a number of bytes that gives the same burst. If there is none, return the burst as
-        shown, without its cell size."""
+        """Return a number of bytes for tc, such as "1600b", that gives the same burst. If there is
+        none, or an argument has another form, return the burst as shown, without its cell size."""
         size, rate_match = _SIZE.fullmatch(shown), _RATE.fullmatch(rate)
         if not size or not rate_match or bit_per_s(rate) < 8 or not _TICKS.fullmatch(ticks):
             return shown.partition("/")[0]

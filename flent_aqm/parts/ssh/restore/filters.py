@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Converts filters as tc shows them into the commands that create them again.
+"""Convert filters as tc shows them into the commands that create them again.
 
 Supported are u32 without additional hash tables, fw and matchall, with a class or with one
 redirection to another device. Shapers with an IFB device or with DSCP classes use these.
@@ -30,14 +30,14 @@ def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[
 
     Args:
         device: name of the device.
-        where: `parent 1:`, `ingress` or `egress`.
-        lines: output of tc.
+        where: `parent 1:`, `ingress` or `egress`: where the filters are attached.
+        lines: output of `tc filter show` for it.
 
     Raises TestbedError that quotes a filter that can't be created again.
     """
     commands = []
-    for filter_ in _split(lines):
-        words = _command(filter_)
+    for filter_ in _split_filters(lines):
+        words = _filter_arguments(filter_)
         if words is None:
             raise TestbedError(
                 f"{device} has a filter that could not be restored exactly: "
@@ -51,8 +51,9 @@ def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[
     return commands
 
 
-def _split(lines: Sequence[str]) -> list[list[str]]:
-    """Return the lines of each filter. A line that isn't indented begins a filter."""
+def _split_filters(lines: Sequence[str]) -> list[list[str]]:
+    """Return the lines of each filter, without indentation. A line that begins with "filter "
+    begins a filter. If the first line doesn't, return it alone."""
     filters: list[list[str]] = []
     for line in lines:
         if line.startswith("filter "):
@@ -63,9 +64,13 @@ def _split(lines: Sequence[str]) -> list[list[str]]:
     return filters
 
 
-def _command(lines: Sequence[str]) -> list[str] | None:
+def _filter_arguments(lines: Sequence[str]) -> list[str] | None:
     """Return the arguments for tc that follow the parent. Empty for a line that is only a heading.
-    None if the filter isn't supported."""
+    None if the filter isn't supported.
+
+    Args:
+        lines: the lines of one filter.
+    """
     head = _HEAD.fullmatch(lines[0])
     if not head or head["chain"] not in (None, "0"):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the plan that restores a router to its original state.
+"""Make the plan that restores a router to its original state.
 
 The plan is made before anything is changed, and is stored on the router. session.sh carries it out:
 first it sets lengths of transmit queues and offloads. Then the devices get the kernel's default
@@ -36,7 +36,8 @@ Words = list[str]
 def restore_plan(state: RouterState) -> list[str]:
     """Return the lines of the plan: `txqueuelen DEV N`, `offload DEV NAME on|off`, `tc …`.
 
-    Raises TestbedError that names what can't be recreated.
+    Raises TestbedError that names what can't be recreated, ParseError if a line on offloads has
+    another form.
     """
     plan = []
     for device in state.devices.values():
@@ -45,24 +46,29 @@ def restore_plan(state: RouterState) -> list[str]:
                  for name, on in device.offloads.items()]
     burst = bursts(state.tc, state.clock)
     for device in state.devices.values():
-        plan += [f"tc {' '.join(words)}" for words in _tree(device, burst)]
+        plan += [f"tc {' '.join(words)}" for words in _tree_commands(device, burst)]
     return plan
 
 
-def _tree(device: Device, burst: Burst) -> list[Words]:
+def _tree_commands(device: Device, burst: Burst) -> list[Words]:
     """Return the arguments for tc that create a device's queues and classes, parents first, then
     its filters.
 
+    Args:
+        device: state of the device.
+        burst: function that converts a displayed burst to one that the kernel stores unchanged.
+
     Raises TestbedError if something can't be recreated.
     """
-    nodes = [*(_qdisc(device.name, line, burst) for line in device.qdiscs),
-             *(_class(device.name, line, burst) for line in device.classes)]
+    nodes = [*(_parse_qdisc(device.name, line, burst) for line in device.qdiscs),
+             *(_parse_class(device.name, line, burst) for line in device.classes)]
     waiting = {node[0]: node for node in nodes if node}
     ordered: list[Words] = []
     while waiting:
         # Parent 1:2 of a queue like mq isn't in the list of classes. It then needs the queue 1:.
         ready = [own for own, (_, parent, _) in waiting.items()
-                 if parent not in waiting and (not parent or _queue(parent) not in waiting)]
+                 if parent not in waiting
+                 and (not parent or _handle_of_queue(parent) not in waiting)]
         if not ready:
             raise TestbedError(f"{device.name}: its queues are each other's parents, which is "
                                "impossible; expected a tree")
@@ -76,10 +82,18 @@ def _tree(device: Device, burst: Burst) -> list[Words]:
 Node = tuple[str, str, Words]
 
 
-def _qdisc(device: str, line: str, burst: Burst) -> Node | None:
-    """Return handle, parent's handle and tc's arguments of the queue that a line of tc shows. None
-    if the kernel creates it by itself. Raises TestbedError if it can't be recreated."""
-    words = _words(device, line)
+def _parse_qdisc(device: str, line: str, burst: Burst) -> Node | None:
+    """Parse one line of `tc qdisc show`. Return the queue's handle, its parent's handle ("" for
+    none) and the arguments for tc that create it. None if the kernel creates it by itself.
+
+    Args:
+        device: name of the device.
+        line: the line.
+        burst: function that converts a displayed burst to one that the kernel stores unchanged.
+
+    Raises TestbedError if the queue can't be recreated.
+    """
+    words = _split_words(device, line)
     match words:
         case ["qdisc", _, "0:", *_]:
             return None
@@ -90,25 +104,33 @@ def _qdisc(device: str, line: str, burst: Burst) -> Node | None:
         case ["qdisc", kind, handle, "parent", parent, *rest]:
             where = ["parent", parent]
         case _:
-            raise _unknown(device, line)
-    if kind not in _OPTIONS:
+            raise _not_restorable(device, line)
+    if kind not in _WRITERS:
         raise TestbedError(f"{device} has a queue of kind {kind}, which could not be restored "
                            f"exactly; remove it first: tc qdisc del dev {device} root")
-    options = _OPTIONS[kind](rest)
+    options = _WRITERS[kind](rest)
     if options is None:
-        raise _unknown(device, line)
+        raise _not_restorable(device, line)
     if kind == "tbf":
-        shown = _shown(rest)
+        shown = _option_values(rest)
         options[options.index("burst") + 1] = burst(shown["burst"], shown["rate"], "")
     # `replace`, because each class of mq has a queue already.
     return handle, parent, ["qdisc", "replace", "dev", device, *where, "handle", handle, kind,
                             *options]
 
 
-def _class(device: str, line: str, burst: Burst) -> Node | None:
-    """Return handle, parent's handle and tc's arguments of the class that a line of tc shows. None
-    if the kernel creates it with its queue. Raises TestbedError if it can't be recreated."""
-    words = _words(device, line)
+def _parse_class(device: str, line: str, burst: Burst) -> Node | None:
+    """Parse one line of `tc class show`. Return the class's handle, its parent's handle and the
+    arguments for tc that create it. None if the kernel creates it with its queue.
+
+    Args:
+        device: name of the device.
+        line: the line.
+        burst: function that converts a displayed burst to one that the kernel stores unchanged.
+
+    Raises TestbedError if the class can't be recreated.
+    """
+    words = _split_words(device, line)
     match words:
         case ["class", kind, *_] if kind in _OWN_CLASSES:
             return None
@@ -120,9 +142,9 @@ def _class(device: str, line: str, burst: Burst) -> Node | None:
             raise TestbedError(f"{device} has classes of kind {kind}, which could not be restored "
                                f"exactly; remove them first: tc qdisc del dev {device} root")
         case _:
-            raise _unknown(device, line)
-    shown = _shown(rest)
-    options = _options(rest, {
+            raise _not_restorable(device, line)
+    shown = _option_values(rest)
+    options = _convert_options(rest, {
         "leaf": None, "prio": str, "quantum": str, "rate": str, "ceil": str,
         # iproute2 before 4.5 also prints it behind each burst
         "overhead": lambda text: text.removesuffix("b"), "linklayer": str,
@@ -130,17 +152,17 @@ def _class(device: str, line: str, burst: Burst) -> Node | None:
         "cburst": lambda text: burst(text, shown.get("ceil", ""), shown.get("cbuffer", "")),
         "mpu": None, "level": None, "buffer": None, "cbuffer": None})
     if options is None:
-        raise _unknown(device, line)
+        raise _not_restorable(device, line)
     return own, parent, ["class", "replace", "dev", device, "parent", parent, "classid", own,
                          "htb", *options]
 
 
-def _queue(place: str) -> str:
-    """Return the handle of the queue that a class belongs to: "1:" for "1:2"."""
+def _handle_of_queue(place: str) -> str:
+    """Return the handle of the queue that a class belongs to: "1:" for the class "1:2"."""
     return f"{place.split(':')[0]}:"
 
 
-def _words(device: str, line: str) -> Words:
+def _split_words(device: str, line: str) -> Words:
     """Return the words of a line of tc, without `dev DEVICE`. Raises TestbedError if a word has
     unexpected characters."""
     words = line.split()
@@ -148,12 +170,12 @@ def _words(device: str, line: str) -> Words:
     if words[3:5] == ["dev", device]:
         del words[3:5]
     if not all(WORD.fullmatch(word) for word in words):
-        raise _unknown(device, line)
+        raise _not_restorable(device, line)
     return words
 
 
-def _unknown(device: str, line: str) -> TestbedError:
-    """Return the error for a queue that can't be restored."""
+def _not_restorable(device: str, line: str) -> TestbedError:
+    """Return the error for a queue or class that can't be restored. It quotes the line of tc."""
     return TestbedError(f"{device}: its queue could not be restored exactly, as tc shows it as "
                         f"{line.strip()[:120]!r}; remove it first: tc qdisc del dev {device} root")
 
@@ -164,16 +186,18 @@ def _unknown(device: str, line: str) -> TestbedError:
 Writer = Callable[[str], str] | None
 
 
-def _options(words: Iterable[str], values: dict[str, Writer], flags: Sequence[str] = ()
-             ) -> Words | None:
+def _convert_options(words: Iterable[str], values: dict[str, Writer], flags: Sequence[str] = ()
+                     ) -> Words | None:
     """Convert the options of a queue from tc's output to tc's arguments.
 
     Args:
         words: the options as shown.
-        values: name of an option with a value -> function that converts the value.
+        values: name of an option with a value -> function that converts the value, None for an
+            option that is left out.
         flags: names of options without a value.
 
-    Return None if a word is neither.
+    Returns:
+        The arguments. None if a word is neither, or a value is missing.
     """
     rest = iter(words)
     options: Words = []
@@ -192,26 +216,28 @@ def _options(words: Iterable[str], values: dict[str, Writer], flags: Sequence[st
 
 
 def _packets(text: str) -> str:
-    """Convert a number of packets: tc shows "1000p" and takes "1000"."""
+    """Convert a number of packets from tc's output: "1000p" becomes "1000"."""
     return text.removesuffix("p")
 
 
-def _shown(words: Words) -> dict[str, str]:
-    """Return the options as name -> value. Each must have a value."""
+def _option_values(words: Words) -> dict[str, str]:
+    """Return shown options as name -> value. Each must have a value."""
     return dict(zip(words[::2], words[1::2], strict=False))
 
 
 def _bytes(text: str) -> str:
-    """Convert a size for options where tc shows a unit but takes none: "3028b" becomes "3028"."""
+    """Convert a size for options where tc shows a unit but takes none: "3028b" becomes "3028". A
+    text of another form is returned as it is."""
     size = re.fullmatch(r"(\d+)([KM]?)b", text)
     return str(int(size[1]) * SIZE_UNIT[size[2]]) if size else text
 
 
-def _time(kept: Callable[[int], Expected]) -> Callable[[str], str]:
-    """Return a function that converts a time in us, which the kernel stores rounded down.
+def _time_writer(kept: Callable[[int], Expected]) -> Callable[[str], str]:
+    """Return a function that converts a displayed time, such as "4999us", to one that the kernel
+    stores unchanged.
 
-    It looks for the time that is stored as the shown one. `kept` returns the number of us that the
-    kernel shows for a number of us.
+    Args:
+        kept: function that returns the time in us that the kernel shows when a time in us was set.
     """
     def write(text: str) -> str:
         """Convert a shown time. A text of another form is returned as it is."""
@@ -223,41 +249,56 @@ def _time(kept: Callable[[int], Expected]) -> Callable[[str], str]:
     return write
 
 
-_codel_time, _pie_time = _time(codel_us), _time(psched_us)
+_codel_time, _pie_time = _time_writer(codel_us), _time_writer(psched_us)
 
 
 def _seconds(text: str) -> str:
-    """Convert a time in s: tc shows "10sec" and takes "10"."""
+    """Convert a time in s from tc's output: "10sec" becomes "10"."""
     return text.removesuffix("sec")
 
 
 def _flows(text: str) -> str:
-    """Convert SFQ's number of flows. iproute2 before 5.6 shows the divisor with it."""
+    """Convert SFQ's number of flows: "127/1024" becomes "127". iproute2 before 5.6 shows the
+    divisor with it."""
     return text.partition("/")[0]
 
 
-def _pairs(flags: Sequence[str] = (), **values: Writer) -> Callable[[Words], Words | None]:
-    """Return a function that converts options of these names and flags."""
-    return lambda words: _options(words, values, flags)
+def _options_writer(flags: Sequence[str] = (), **values: Writer) -> Callable[[Words], Words | None]:
+    """Return a function that converts a queue's options, and returns None if one is unknown.
+
+    Args:
+        flags: names of options without a value.
+        values: name of an option -> function that converts its value, None for an option that is
+            left out.
+    """
+    return lambda words: _convert_options(words, values, flags)
 
 
-def _codel(**more: Writer) -> Callable[[Words], Words | None]:
-    """Return a function that converts CoDel's options, and those in `more`."""
+def _codel_writer(**more: Writer) -> Callable[[Words], Words | None]:
+    """Return a function that converts the options of CoDel and those in `more`, and returns None if
+    one is unknown.
+
+    Args:
+        more: name of an option -> function that converts its value.
+    """
     def options(words: Words) -> Words | None:
-        """Convert CoDel's options. None if one is unknown."""
-        output = _options(words, {"limit": _packets, "target": _codel_time,
-                                  "interval": _codel_time, "ce_threshold": _codel_time, **more},
-                          ["ecn"])
+        """Convert CoDel's options, with `noecn` if ECN is off. None if one is unknown."""
+        output = _convert_options(words, {"limit": _packets, "target": _codel_time,
+                                          "interval": _codel_time, "ce_threshold": _codel_time,
+                                          **more},
+                                  ["ecn"])
         # Without ecn, tc needs the option noecn.
         return output if output is None or "ecn" in output else [*output, "noecn"]
 
     return options
 
 
-def _sfq(words: Words) -> Words | None:
-    """Convert SFQ's options. None if one is unknown."""
-    options = _options(words, {"limit": _packets, "quantum": str, "depth": str, "flows": _flows,
-                               "divisor": str, "perturb": _seconds}, ["headdrop"])
+def _convert_sfq(words: Words) -> Words | None:
+    """Convert SFQ's options. A limit that tc only derived from the flows is left out. None if one
+    is unknown."""
+    options = _convert_options(words,
+                               {"limit": _packets, "quantum": str, "depth": str, "flows": _flows,
+                                       "divisor": str, "perturb": _seconds}, ["headdrop"])
     # tc lowers the flows to a given limit. If there are more flows than that, no limit was given.
     if options and options[:1] == ["limit"] and "flows" in options:
         limit, flows = options[1], options[options.index("flows") + 1]
@@ -266,14 +307,14 @@ def _sfq(words: Words) -> Words | None:
     return options
 
 
-def _tbf(words: Words) -> Words | None:
+def _convert_tbf(words: Words) -> Words | None:
     """Convert TBF's options. None if one is unknown, or rate or burst is missing."""
-    options = _options(words, {"rate": str, "burst": str, "lat": str, "mpu": str,
-                               "linklayer": str})
+    options = _convert_options(words, {"rate": str, "burst": str, "lat": str, "mpu": str,
+                                       "linklayer": str})
     return options if options and {"rate", "burst"} <= set(options[::2]) else None
 
 
-def _prio(words: Words) -> Words | None:
+def _convert_prio(words: Words) -> Words | None:
     """Convert PRIO's options. None if they have another form."""
     match words:
         case ["bands", bands, "priomap", *bands_of] if len(bands_of) == 16:
@@ -282,7 +323,7 @@ def _prio(words: Words) -> Words | None:
 
 
 def _without_options(words: Words) -> Words | None:
-    """Return no options, whatever tc shows."""
+    """Return an empty list, whatever options tc shows."""
     return []
 
 
@@ -295,34 +336,37 @@ _CAKE_FLAGS = (
 )
 
 
-def _cake(words: Words) -> Words | None:
+def _convert_cake(words: Words) -> Words | None:
     """Convert CAKE's options. None if one is unknown."""
-    return _options(words, {"bandwidth": str, "rtt": str, "overhead": str, "mpu": str,
-                            "memlimit": str, "fwmark": str}, ["unlimited", *_CAKE_FLAGS])
+    return _convert_options(words, {"bandwidth": str, "rtt": str, "overhead": str, "mpu": str,
+                                    "memlimit": str, "fwmark": str}, ["unlimited", *_CAKE_FLAGS])
 
 
 # Kind of queue -> function that converts the shown options for tc, and returns None if it can't.
-_OPTIONS: dict[str, Callable[[Words], Words | None]] = {
-    "pfifo": _pairs(limit=_packets),
-    "bfifo": _pairs(limit=str),
-    "pfifo_head_drop": _pairs(limit=_packets),
+_WRITERS: dict[str, Callable[[Words], Words | None]] = {
+    "pfifo": _options_writer(limit=_packets),
+    "bfifo": _options_writer(limit=str),
+    "pfifo_head_drop": _options_writer(limit=_packets),
     "pfifo_fast": _without_options,
     "mq": _without_options,
-    "codel": _codel(),
-    "fq_codel": _codel(flows=str, quantum=str, memory_limit=str, drop_batch=str,
-                       ce_threshold_selector=str),
-    "sfq": _sfq,
-    "cake": _cake,
-    "cake_mq": _cake,
-    "fq": _pairs(["horizon_drop", "horizon_cap", "pacing", "nopacing"],
-                 limit=_packets, flow_limit=_packets, buckets=str, orphan_mask=str, quantum=_bytes,
-                 initial_quantum=_bytes, low_rate_threshold=str, refill_delay=str, timer_slack=str,
-                 horizon=str, maxrate=str),
-    "htb": _pairs(r2q=str, default=str, ver=None, direct_qlen=str),
-    "tbf": _tbf,
-    "prio": _prio,
-    "pie": _pairs(["ecn", "bytemode"], limit=_packets, target=_pie_time, tupdate=str, alpha=str,
-                  beta=str),
-    "netem": _pairs(limit=str, seed=None, delay=str, loss=str),
+    "codel": _codel_writer(),
+    "fq_codel": _codel_writer(flows=str, quantum=str, memory_limit=str, drop_batch=str,
+                              ce_threshold_selector=str),
+    "sfq": _convert_sfq,
+    "cake": _convert_cake,
+    "cake_mq": _convert_cake,
+    "fq": _options_writer(["horizon_drop", "horizon_cap", "pacing", "nopacing"],
+                          limit=_packets, flow_limit=_packets, buckets=str, orphan_mask=str,
+                          quantum=_bytes,
+                          initial_quantum=_bytes, low_rate_threshold=str, refill_delay=str,
+                          timer_slack=str,
+                          horizon=str, maxrate=str),
+    "htb": _options_writer(r2q=str, default=str, ver=None, direct_qlen=str),
+    "tbf": _convert_tbf,
+    "prio": _convert_prio,
+    "pie": _options_writer(["ecn", "bytemode"], limit=_packets, target=_pie_time, tupdate=str,
+                           alpha=str,
+                           beta=str),
+    "netem": _options_writer(limit=str, seed=None, delay=str, loss=str),
     "drr": _without_options,
 }

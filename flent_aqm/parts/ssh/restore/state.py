@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parses the state of a router's devices, the output of router_hooks/state.sh.
+"""Parse the state of a router's devices, the output of router_hooks/state.sh.
 
 The text comes from the router, so it is untrusted. Any deviation from the form is an error.
 """
@@ -22,21 +22,29 @@ _OFFLOAD = re.compile(r"([a-z0-9-]+): (on|off)")
 
 @dataclass
 class Device:
-    """State of a device. Lines of tc are kept as they are, and plan.py interprets them."""
+    """State of a device. Lines of tc are kept as they are, and plan.py interprets them.
+
+    Attributes:
+        name: name of the device.
+        txqueuelen: length of its transmit queue, in packets.
+        qdiscs: lines of `tc qdisc show`.
+        classes: lines of `tc class show`.
+        filters: where filters are attached (`parent 1:`, `ingress`, `egress`) -> lines of `tc
+            filter show`.
+        offload_lines: lines of `ethtool -k` on offloads that can be changed.
+    """
 
     name: str
-    # Length of its transmit queue, in packets.
     txqueuelen: int = 0
     qdiscs: list[str] = field(default_factory=list)
     classes: list[str] = field(default_factory=list)
-    # Place of filters (`parent 1:`, `ingress`, `egress`) -> lines of tc.
     filters: dict[str, list[str]] = field(default_factory=dict)
-    # Lines of ethtool -k.
     offload_lines: list[str] = field(default_factory=list)
 
     @property
     def offloads(self) -> dict[str, bool]:
-        """The offloads that can be changed, by ethtool's names -> on. Raises ParseError."""
+        """The offloads that can be changed: ethtool's name -> whether it is on. Raises ParseError
+        if a line has another form."""
         by_name = {}
         for line in self.offload_lines:
             match = _OFFLOAD.fullmatch(line)
@@ -48,15 +56,18 @@ class Device:
 
 @dataclass(frozen=True)
 class RouterState:
-    """State of a router."""
+    """State of a router.
 
-    # Names of all devices.
+    Attributes:
+        links: names of all devices.
+        devices: name -> state of each device that a sweep changes.
+        tc: output of `tc -V`.
+        clock: the kernel's clock of the packet scheduler.
+    """
+
     links: tuple[str, ...]
-    # Name -> device, for the devices that a sweep changes.
     devices: Mapping[str, Device]
-    # Output of `tc -V`.
     tc: str
-    # The kernel's clock of the packet scheduler.
     clock: Clock
 
 
