@@ -85,6 +85,12 @@ class Metric:
         except NotAvailable as error:
             return Unavailable(str(error), isinstance(error, LostProbe))
 
+    def is_of_probe(self, run: Run) -> bool:
+        """Whether the run has a value that is from its latency probe: without the probe, there
+        would be no value."""
+        return (ranked(self.of(run)) is not None
+                and ranked(self.of(replace(run, probes=()))) is None)
+
     def text(self, value: float | Unavailable) -> str:
         """Return a value as text without its unit, after its word if the metric has words: "95.6",
         "B 47.1". LOST if it is a lost probe, and "-" if there is none for another reason."""

@@ -9,7 +9,7 @@ labels, bounds, sizes, axes and notes apply to these plots, too.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy
@@ -19,9 +19,9 @@ from flent_aqm.base.words import counted
 from flent_aqm.results.combined import description_of
 from flent_aqm.results.grouping import along_with, check_keys, factors, parse_keys, pooled_over
 from flent_aqm.results.many_files import counted_once
-from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.probes import Probe
+from flent_aqm.results.metrics.run import Run, as_run, probe_kind
 from flent_aqm.results.metrics.table import digits
-from flent_aqm.results.reading.series import Tool
 from flent_aqm.results.result_set import data_file_of, once
 from flent_aqm.show.groups import Group, by_run, groups, settings_of
 from flent_aqm.show.looks import QUIET
@@ -235,21 +235,29 @@ def run_of(results: Any) -> Run:
     return once(results, "run", lambda: as_run(data_file_of(results)))
 
 
-def about(runs: Sequence[Run], samples: int | None = None, what: str = "samples") -> str:
-    """Return the caption's text on what a plot shows: number of runs and samples, probes other than
-    irtt, router model, testbed.
+def probes_of(runs: Iterable[Run]) -> Iterable[Probe]:
+    """Return the probe of each run from which its metrics are computed. Runs without a probe are
+    left out."""
+    return [run.probe for run in runs if run.probes]
+
+
+def about(runs: Sequence[Run], samples: int | None = None, what: str = "samples",
+          probes: Iterable[Probe] = ()) -> str:
+    """Return the caption's text on what a plot shows: number of runs and samples, the tools whose
+    probes measured latency, router model, testbed.
 
     Args:
         runs: the runs of the plot.
         samples: number of samples, None to leave it out.
         what: name of the samples.
+        probes: the probes that the plot's latencies are from. Empty if it shows none.
     """
     words = [counted(len(runs), "run")]
+    tools = " and ".join(sorted({probe_kind(probe) for probe in probes}))
     if samples is not None:
-        words.append(f"{samples:,} {what}")
-    probes = sorted({str(run.settings["probe"]) for run in runs if "probe" in run.settings})
-    if probes and probes != [Tool.IRTT.value]:
-        words.append(f"probe {' and '.join(probes)}")
+        words.append(f"{samples:,} {what}" + f" ({tools})" * bool(tools))
+    elif tools:
+        words.append(f"latency from {tools}")
     models = sorted({str(run.settings["router_model"]) for run in runs
                      if "router_model" in run.settings})
     testbeds = sorted({str(run.settings["testbed"]) for run in runs if "testbed" in run.settings})

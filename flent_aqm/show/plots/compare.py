@@ -14,7 +14,7 @@ import numpy
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
-from flent_aqm.show.plots.chart import ChartPlotter, about
+from flent_aqm.show.plots.chart import ChartPlotter, about, probes_of
 from flent_aqm.show.plots.distributions import draw_side_by_side
 from flent_aqm.show.plots.places import axis_label, places_of, short_labels
 from flent_aqm.show.plots.values import QUANTITIES, directions, values
@@ -33,7 +33,8 @@ class ComparePlotter(ChartPlotter):
         self._draw(runs, ways)
         if not self.counted:
             raise NotAvailable(f"none of the runs has a {self.quantity.label}")
-        self.note(about(runs, self.counted, self.quantity.what))
+        self.note(about(runs, self.counted, self.quantity.what,
+                        probes_of(runs) if self.quantity.unit == "ms" else ()))
 
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
         """Draw the quantity of runs for each direction. To be implemented by subclasses."""

@@ -54,7 +54,7 @@ class AqmCompareMetricPlotter(ChartPlotter):
             self.note(f"{LOST}: that percentile is a lost probe, slower than any")
         if reasons:
             self.note(f"{counted(len(reasons), 'run')} without: {reasons[0]}")
-        self.note(about(runs))
+        self.note(about(runs, probes=[run.probe for run in runs if metric.is_of_probe(run)]))
 
 
 def _legend(kind: str, cells: Any, runs: Sequence[Run]) -> list[str]:

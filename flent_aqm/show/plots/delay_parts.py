@@ -14,7 +14,7 @@ from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.result_set import once, samples_of
 from flent_aqm.show.plots.axes import shade_load, start_s
-from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about
+from flent_aqm.show.plots.chart import MOST_LINES, ChartPlotter, about, probes_of
 
 COLOURS: Mapping[str, str] = {
     "queue": "#004488", "processor": "#BB5566", "cards": "#997700", ELSEWHERE: "#BBBBBB"}
@@ -54,7 +54,8 @@ class AqmDelayPartsPlotter(ChartPlotter):
             bars, = self.grid()
         self._draw_bars(bars, drawn)
         self.note(about([run for run, _ in drawn],
-                        sum(parts.sent_s.size for _, parts in drawn), "probes"))
+                        sum(parts.sent_s.size for _, parts in drawn), "probes",
+                        probes_of(run for run, _ in drawn)))
 
     def _draw_over_time(self, axis: Any, run: Run, parts: DelayParts) -> None:
         """Draw the mean parts in bins of BIN_S over time."""

@@ -61,7 +61,7 @@ class AqmHeatPlotter(ChartPlotter):
             self.note(f"{LOST}: that percentile is a lost probe, slower than any")
         if reasons:
             self.note(f"{counted(len(reasons), 'run')} without: {reasons[0]}")
-        self.note(about(runs))
+        self.note(about(runs, probes=[run.probe for run in runs if metric.is_of_probe(run)]))
         self._cells = table.shape
 
     def settle(self) -> str:

@@ -205,7 +205,8 @@ class AqmLatencyCdfPlotter(ChartPlotter):
         axis.set_ylabel("share of probes")
         axis.yaxis.set_major_formatter(PercentFormatter(1))
         axis.set_ylim(-0.02, 1.02)
-        self.note(about(runs, sum(latencies.size for _, latencies in drawn), "probes"))
+        self.note(about(runs, sum(latencies.size for _, latencies in drawn), "probes",
+                        (probe for line, _ in drawn for _, probe in line.members)))
 
 
 class AqmIdleLoadedPlotter(ChartPlotter):
@@ -247,7 +248,8 @@ class AqmIdleLoadedPlotter(ChartPlotter):
         axis.set_ylabel("share of probes")
         axis.yaxis.set_major_formatter(PercentFormatter(1))
         axis.set_ylim(-0.02, 1.02)
-        self.note(about(runs, counted, "probes"))
+        self.note(about(runs, counted, "probes",
+                        (probe for line in drawn for _, probe in line.members)))
 
     def _draw_directions(self, axis: Any, line: LatencyLine) -> None:
         """Draw a line for each direction, if a run's directions were loaded one after the other."""
@@ -336,7 +338,8 @@ class AqmTailPlotter(ChartPlotter):
                          label="_percentile")
             axis.text(1.01, share_then, f"p{percent:g}", transform=axis.get_yaxis_transform(),
                       va="center", fontsize="small", color=QUIET, label="percentile")
-        self.note(about(runs, sum(latencies.size for _, latencies in drawn), "probes"))
+        self.note(about(runs, sum(latencies.size for _, latencies in drawn), "probes",
+                        (probe for line, _ in drawn for _, probe in line.members)))
 
 
 def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
@@ -397,7 +400,8 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
         axis.set_xlabel("time (s)")
         axis.set_ylabel("round-trip time (ms)")
         self.note(about(runs, sum(probe.rtt_ms.size for line in drawn
-                                  for _, probe in line.members[:1]), "probes"))
+                                  for _, probe in line.members[:1]), "probes",
+                        (probe for line in drawn for _, probe in line.members[:1])))
 
 
 def span_s(probe: Probe) -> float:
@@ -505,7 +509,8 @@ class AqmGlitchesPlotter(ChartPlotter):
             if numpy.isinf(latencies).any():
                 self.note("a lost probe is a glitch at every threshold")
         self.note(about(runs, sum(one.rtt_ms.size for line, _ in drawn for one in line.loaded()),
-                        "probes under load"))
+                        "probes under load",
+                        (probe for line, _ in drawn for _, probe in line.members)))
         if len(drawn) >= 4:
             self.note("above the bars: the longest glitch")
         for text in reasons:

@@ -18,7 +18,7 @@ from flent_aqm.results.metrics.throughput import shares_line
 from flent_aqm.show.groups import key_of, settings_of, sorted_keys, word
 from flent_aqm.show.looks import Look, line_key, looks_for
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
-from flent_aqm.show.plots.chart import ChartPlotter, about
+from flent_aqm.show.plots.chart import ChartPlotter, about, probes_of
 from flent_aqm.show.plots.latency import ecdf
 from flent_aqm.show.plots.paper import FLENTS_HEIGHT, PAPER_INCHES, is_height_open
 from flent_aqm.show.plots.values import QUANTITIES, directions, values
@@ -83,7 +83,7 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
             self.note("with cross traffic: what the test alone got of the line")
         self.note("p99: of all probes of a line")
         self.note_pooled(runs, (*names, sides_are))
-        self.note(about(runs, counted, "probes"))
+        self.note(about(runs, counted, "probes", probes_of(runs)))
 
     def _row_title(self, runs: Sequence[Run], names: Sequence[str], row: Sequence[Any]) -> str:
         """Return the settings in which a row differs from the others. A single row is named by its

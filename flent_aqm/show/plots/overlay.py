@@ -14,7 +14,7 @@ from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import line_key
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis, shade_load, start_s
-from flent_aqm.show.plots.chart import ChartPlotter, about
+from flent_aqm.show.plots.chart import ChartPlotter, about, probes_of
 from flent_aqm.show.plots.observed import Captured, captured_in
 
 # Length of a step, which has one point. Finer steps can't be seen in a picture of half a minute.
@@ -69,7 +69,7 @@ class AqmOverlayPlotter(ChartPlotter):
                 self.note("download and upload added up"
                           + (f" in {len(added)} of {len(drawn)} runs"
                              if len(added) < len(drawn) else ""))
-        self.note(about(drawn))
+        self.note(about(drawn, probes=probes_of(drawn) if latency else ()))
         if reasons:
             self.note(f"{counted(len(reasons), 'run')} without: {reasons[0]}")
 

@@ -79,7 +79,7 @@ class AqmSideBySidePlotter(ChartPlotter):
             if row == 0:
                 from_zero(axes[:columns], room=1 / (LOST_FROM - 0.02))
         self.note(about(drawn, sum(probe.rtt_ms.size for run in drawn for probe in run.probes),
-                        "probes"))
+                        "probes", (probe for run in drawn for probe in run.probes)))
 
 
 def jitter_ms(probe: Probe) -> Any:

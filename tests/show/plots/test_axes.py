@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -144,3 +147,51 @@ def test_caption_apart_is_a_file_beside_the_picture(draw: Draw, tmp_path: Path) 
         assert plotter.figure.get_figwidth() == pytest.approx(3.346, abs=0.001)
         assert "client to server" in (tmp_path / f"{plot}.txt").read_text()
         assert "client" not in output(plotter)
+
+
+def without_irtt(path: Path, folder: Path) -> Path:
+    """Write a copy of a run that has no irtt, so that its latency is from ping."""
+    data = json.loads(gzip.decompress(path.read_bytes()))
+    del data["raw_values"]["Ping (ms) UDP irtt"]
+    file = folder / f"ping-{path.name}"
+    file.write_bytes(gzip.compress(json.dumps(data).encode()))
+    return file
+
+
+@pytest.mark.parametrize(("plot", "more"), [
+    ("latency_tail", ()), ("overlay_latency", ()),
+    ("ping_cdf_combine", ()), ("latency_percentiles_over_time", ()),
+    ("latency_ecdf_idle_vs_loaded", ()), ("compare_latency_box", ()),
+    ("latency_and_throughput", ()), ("heat_map", ("--metric", "latency_loaded_median_ms")),
+    ("compare_metric", ("--metric", "latency_loaded_median_ms")),
+    ("compare_metric", ("--metric", "rpm_ietf_estimate"))])
+def test_caption_names_the_probe_that_latency_is_from(
+    draw: Draw, tmp_path: Path, plot: str, more: tuple[str, ...]
+) -> None:
+    """Both probes where runs differ in it."""
+    assert captioned_probes(draw(plot, list(UPLOADS), *more)) == "irtt"
+    ping = [without_irtt(path, tmp_path) for path in UPLOADS]
+    assert captioned_probes(draw(plot, ping, *more)) == "ping"
+    assert captioned_probes(draw(plot, [*UPLOADS, *ping], *more)) == "irtt and ping"
+
+
+def test_caption_names_the_probe_of_glitches(draw: Draw) -> None:
+    """ping is too slow for them."""
+    assert captioned_probes(draw("glitches_per_minute", list(UPLOADS))) == "irtt"
+
+
+@pytest.mark.parametrize(("plot", "more"), [
+    ("compare_throughput_box", ()), ("overlay_throughput", ()), ("qdisc_over_time", ()),
+    ("tcp_info", ()), ("compare_metric", ("--metric", "total_up_mbps"))])
+def test_caption_names_no_probe_where_none_is_shown(
+    draw: Draw, plot: str, more: tuple[str, ...]
+) -> None:
+    """Throughput and the router's queue are no probe's."""
+    assert captioned_probes(draw(plot, list(UPLOADS), *more)) == ""
+
+
+def captioned_probes(plotter: Any) -> str:
+    """Return the tools that a caption names, "" for none."""
+    found = re.search(r"\(((?:irtt|ping)[^)]*)\)|latency from ([\w ]+)",
+                      output(plotter).replace("\n", " "))
+    return (found[1] or found[2]) if found else ""
