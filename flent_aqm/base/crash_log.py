@@ -19,8 +19,8 @@ PACKAGES = ("flent-aqm", "flent", "numpy", "matplotlib")
 def write_crash_log(argv: Sequence[str], error: BaseException) -> Path:
     """Write a crash log and return its path.
 
-    The log goes into the user's cache, or into a temporary folder if the cache can't be written.
-    If neither can, the returned path is a text that says so.
+    The log goes into the user's cache, or into a new temporary folder if the cache can't be
+    written. If neither can, no file is written, and the returned path is a text that says so.
 
     Args:
         argv: the words after `flent-aqm` on the command line.
@@ -29,13 +29,13 @@ def write_crash_log(argv: Sequence[str], error: BaseException) -> Path:
     text = "\n".join([
         f"command: flent-aqm {' '.join(argv)}",
         f"system: {platform.platform()}, Python {platform.python_version()}",
-        *(f"{name}: {_version(name)}" for name in PACKAGES),
+        *(f"{name}: {_package_version(name)}" for name in PACKAGES),
         "", *traceback.format_exception(error),
     ])
     name = time.strftime("crash-%Y%m%dT%H%M%SZ.log", time.gmtime())
-    for place in (_cache_folder, _temporary_folder):
+    for make_folder in (_cache_folder, _temporary_folder):
         try:
-            path = place() / name
+            path = make_folder() / name
             path.write_text(text, encoding="utf-8")
             return path
         except OSError:
@@ -44,16 +44,23 @@ def write_crash_log(argv: Sequence[str], error: BaseException) -> Path:
 
 
 def _cache_folder() -> Path:
+    """Return the folder for crash logs in the user's cache, which is created if it doesn't exist.
+    Raises OSError."""
     folder = user_cache() / "crashes"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def _temporary_folder() -> Path:
+    """Return a new temporary folder. Raises OSError."""
     return Path(tempfile.mkdtemp(prefix="flent-aqm-"))
 
 
-def _version(name: str) -> str:
+def _package_version(name: str) -> str:
+    """Return the version of an installed Python package, or "not installed".
+
+    name: name of the package.
+    """
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -30,7 +30,7 @@ from flent_aqm.base.words import last_line, plain
 class AqmError(Exception):
     """Base class of expected failures.
 
-    The text says what was seen, what was expected and how to mend it. str() gives it as one line
+    The text says what was seen, what was expected and how to mend it. str() returns it as one line
     without control characters, because it may quote files and tools of strangers.
     """
 
@@ -41,7 +41,8 @@ class AqmError(Exception):
 class ConfigError(AqmError):
     """A batch, an argument or a setting is wrong.
 
-    key: the batch key that the error is about, "" if it is about none.
+    Attributes:
+        key: the batch key that the error is about, "" if it is about none.
     """
 
     def __init__(self, text: str, key: str = "") -> None:
@@ -50,8 +51,11 @@ class ConfigError(AqmError):
 
 
 def cause_of(fault: Exception) -> str:
-    """Return what is wrong with data from outside, as the end of a message, from the exception that
-    was raised while the data was read: "'rate' is missing" for KeyError('rate')."""
+    """Return the end of a message that says what is wrong with data from outside, such as "'rate'
+    is missing" for KeyError('rate').
+
+    fault: the exception that was raised while the data was read.
+    """
     if isinstance(fault, KeyError):
         return f"{str(fault.args[0])[:60]!r} is missing"
     if isinstance(fault, IndexError):
@@ -65,7 +69,11 @@ def cause_of(fault: Exception) -> str:
 
 @contextmanager
 def about(key: str) -> Iterator[None]:
-    """Set `key` on each ConfigError that the block raises, unless the error names a key already."""
+    """Context manager: set `key` on each ConfigError that the block raises, unless the error names
+    a key already. The error is raised further.
+
+    key: the batch key.
+    """
     try:
         yield
     except ConfigError as fault:
@@ -104,7 +112,8 @@ class StorageError(AqmError):
 class BadResult(AqmError):
     """A data file can't be used.
 
-    str() gives LONGEST characters at most, because names in a file may be of any length.
+    str() returns LONGEST characters at most, with the middle left out, because names in a file may
+    be of any length.
     """
 
     LONGEST = 600
@@ -117,17 +126,19 @@ class BadResult(AqmError):
 
 
 def a_defect(error: Exception) -> str:
-    """Return a message for an unexpected exception, where work goes on without the file or run
-    that caused it."""
+    """Return a message for an unexpected exception. It is for loops that go on without the file or
+    run that caused the exception."""
     return f"a bug in flent-aqm: {type(error).__name__}: {error}; please report it"
 
 
 class NotAvailable(BadResult):
-    """A run has no such number. The text completes the sentence "not available, because …"."""
+    """A run has no such number. The text is a reason that completes the sentence "not available,
+    because …"."""
 
 
 class LostProbe(NotAvailable):
-    """The requested percentile falls on a lost probe. It ranks as worse than any number."""
+    """The requested percentile falls on a lost probe. Such a percentile ranks as worse than any
+    number."""
 
 
 class TestbedError(AqmError):
@@ -137,11 +148,12 @@ class TestbedError(AqmError):
 
 
 class CommandFailed(AqmError):
-    """A program ended with an error.
+    """A program ended with an error. The message has the last line of its output.
 
-    argv: the command's words.
-    returncode: its exit status, or the negative number of the signal that ended it.
-    stdout, stderr: its whole output.
+    Attributes:
+        argv: the command's words.
+        returncode: its exit status, or the negative number of the signal that ended it.
+        stdout, stderr: its whole output.
     """
 
     def __init__(self, argv: Sequence[str], returncode: int, stdout: str, stderr: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The classes and functions of Flent that this package's runners use, under Flent's names.
+"""Imports the classes and functions of Flent that this package's runners use, under Flent's names.
 
 ProcessRunner     runs self.command and hands its output to parse(); parse() runs in
                   another process, where changes of self are lost

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plotters and combiners of Flent that this package uses.
+"""Imports the plotters and combiners of Flent that this package uses, under Flent's names.
 
 They are not in flent_api.py because they import matplotlib, which runs in the lab do without.
 """

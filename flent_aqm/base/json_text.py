@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes values as JSON. Python's json writes NaN and Infinity, which are no JSON: other readers
-refuse a file that has them."""
+"""Writes values as JSON that any reader accepts, without NaN and Infinity.
+
+Python's json writes NaN and Infinity, which are no JSON: other readers refuse a file that has them.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ def json_text(value: object, *, indent: int | None = None, sort_keys: bool = Fal
     Args:
         value: numbers, texts, None, and lists, tuples and mappings of such values.
         indent: blanks for each level. None writes a single line.
-        sort_keys: sort the keys of mappings.
-        compact: write no blanks.
-        default: converts values of other types. Without it they raise TypeError.
+        sort_keys: True to sort the keys of mappings.
+        compact: True to write no blanks.
+        default: function that converts values of other types. Without it they raise TypeError.
     """
     encoder = json.JSONEncoder(
         indent=indent, sort_keys=sort_keys, separators=(",", ":") if compact else None,
@@ -29,38 +31,50 @@ def json_text(value: object, *, indent: int | None = None, sort_keys: bool = Fal
     try:
         return encoder.encode(value)
     except ValueError:
-        return encoder.encode(_with_null(value))
+        return encoder.encode(_replace_not_finite(value))
 
 
 def measured_json_text(value: object, *, sort_keys: bool = False) -> str:
-    """Return measurements as JSON. Raises BadResult, which names the place, if a number is not
-    finite: a measurement must not turn into a missing one."""
+    """Return measurements as a single line of JSON. Raises BadResult, which names the path to the
+    number, if a number is not finite: a measurement must not turn into a missing one.
+
+    Args:
+        value: as for json_text().
+        sort_keys: True to sort the keys of mappings.
+    """
     try:
         return json.dumps(value, sort_keys=sort_keys, allow_nan=False)
     except ValueError:
-        place, number = next(_not_finite(value), ("", math.nan))
-        raise BadResult(f"{place or 'a value'} is {number}; a data file holds finite numbers and "
+        path, number = next(_find_not_finite(value), ("", math.nan))
+        raise BadResult(f"{path or 'a value'} is {number}; a data file holds finite numbers and "
                         "null only") from None
 
 
-def _with_null(value: object) -> object:
-    """Return a copy of a value with None in place of each number that is not finite."""
+def _replace_not_finite(value: object) -> object:
+    """Return a copy of a value with None in place of each number that is not finite, also among
+    keys of mappings."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {_with_null(key): _with_null(inner) for key, inner in value.items()}
+        return {_replace_not_finite(key): _replace_not_finite(inner)
+                for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_with_null(inner) for inner in value]
+        return [_replace_not_finite(inner) for inner in value]
     return value
 
 
-def _not_finite(value: object, place: str = "") -> Iterator[tuple[str, float]]:
-    """Yield the place and value of each number that is not finite."""
+def _find_not_finite(value: object, path: str = "") -> Iterator[tuple[str, float]]:
+    """Yield path and value of each number that is not finite. A path is such as "queues.down[3]".
+
+    Args:
+        value: the value to search.
+        path: path to the value, "" for the whole.
+    """
     if isinstance(value, float) and not math.isfinite(value):
-        yield place, value
+        yield path, value
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _not_finite(inner, f"{place}.{key}" if place else str(key))
+            yield from _find_not_finite(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list | tuple):
         for number, inner in enumerate(value):
-            yield from _not_finite(inner, f"{place}[{number}]")
+            yield from _find_not_finite(inner, f"{path}[{number}]")

@@ -10,9 +10,12 @@ _SHORT = 3
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return "; did you mean 'x'?" for the nearest of `names`, or "" if none is near.
+    """Return "; did you mean 'x'?" for the nearest of `names`, or "" if none is near. The text is
+    the end of an error message.
 
-    The text is the end of an error message about the unknown `name`.
+    Args:
+        name: the unknown name.
+        names: the known names.
     """
     import difflib  # imported here because only a mistake needs it
 
@@ -24,7 +27,13 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def unknown_value(value: str, known: Collection[str]) -> str:
-    """Return what to say of a value that is none of those that are known."""
+    """Return the message for a value that is none of the known ones, without the name of the
+    setting: "unknown value 'x'", the nearest known value if one is near, and all known values.
+
+    Args:
+        value: the unknown value.
+        known: the known values.
+    """
     # of three letters everything is like everything: wan is not a mistyped lan
     near = did_you_mean(value, known) if len(value) > _SHORT else ""
     return f"unknown value {value[:40]!r}{f'{near} K' if near else '; k'}nown: {', '.join(known)}"

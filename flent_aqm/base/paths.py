@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Paths of the project's own folders, and of what set-up has built."""
+"""Finds the project's own folders, and what set-up has built."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ DEBIAN_READY_MADE = Path("/usr/lib/flent-aqm-lab")
 
 
 def resource_dir(name: str) -> Path:
-    """Return the path of the folder `name`: tests_defs, batches or router_hooks.
+    """Return the path of a folder that comes with the project. It need not exist.
 
-    These folders are beside the package in a checkout, and inside it when installed.
+    The folders are beside the package in a checkout, and inside it when installed.
+
+    name: "tests_defs", "batches" or "router_hooks".
     """
     inside = PACKAGE / name
     return inside if inside.is_dir() else PACKAGE.parent / name
 
 
 def is_installed() -> bool:
-    """Return whether this package is a copy that was installed, and not a checkout."""
+    """Return whether this package was installed as a copy. False in a checkout."""
     return (PACKAGE / "tests_defs").is_dir()
 
 
 def user_cache() -> Path:
-    """Return the cache folder of this user (XDG Base Directory Specification)."""
+    """Return the path of this user's cache folder (XDG Base Directory Specification). It need not
+    exist. For a user without a home, it is in /nonexistent."""
     base = os.environ.get("XDG_CACHE_HOME")
     if not base:
         home = os.path.expanduser("~")  # stays "~" for a user without an entry in passwd
@@ -39,17 +42,16 @@ def user_cache() -> Path:
 
 
 def cache_to_write() -> Path:
-    """Return the cache that set-up writes: root's is for all users of the machine."""
+    """Return the path of the cache folder that set-up writes: for root it is SYSTEM_CACHE, which
+    all users of the machine can read, otherwise the user's."""
     return SYSTEM_CACHE if os.geteuid() == 0 else user_cache()
 
 
 def ready_made() -> Path | None:
-    """Return the folder of the wheel or Debian package flent-aqm-lab, or None if neither is
-    installed.
+    """Return the folder of the wheel or Debian package flent-aqm-lab, None if neither is installed.
 
-    The folder is looked for beside this package, among the environment's packages (for a
-    checkout), and where the Debian package has it. It is looked for nowhere else because programs
-    in it are run.
+    The folder is looked for beside this package, among the environment's packages (for a checkout),
+    and in the Debian package's place. It is looked for nowhere else because programs in it are run.
     """
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for folder in (PACKAGE.parent / READY_MADE,
@@ -68,7 +70,7 @@ def caches() -> list[Path]:
 
 
 def program_dirs(cache: Path) -> list[Path]:
-    """Return the folders of a cache that belong on PATH.
+    """Return the folders of a cache that belong on PATH. Empty if the cache has none.
 
     A cache that set-up made has links in CACHE/bin. A wheel can't hold links: its programs are in
     CACHE/tools/NAME-VERSION.
@@ -79,9 +81,10 @@ def program_dirs(cache: Path) -> list[Path]:
 
 
 def find_cached(*parts: str) -> Path | None:
-    """Return the path CACHE/PARTS of the first cache that has it, or None.
+    """Return the path CACHE/PARTS in the first cache that has it, None if no cache has it. A cache
+    that this user may not read counts as absent.
 
-    A cache that this user may not read counts as absent.
+    parts: names of folders, and of the file or folder to find.
     """
     for base in caches():
         path = base.joinpath(*parts)

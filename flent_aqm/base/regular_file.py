@@ -15,7 +15,7 @@ MAX_NOTE_BYTES = 8 << 20
 
 
 def open_regular(path: Path) -> IO[bytes]:
-    """Open a regular file for reading.
+    """Open a regular file for reading bytes.
 
     Raises OSError if it can't be opened, or is a folder, pipe, terminal, device or socket: opening
     some of these waits for ever, or has an effect.
@@ -36,8 +36,8 @@ def open_regular(path: Path) -> IO[bytes]:
 def read_note(path: Path) -> Any:
     """Read one of the package's own JSON files and return its value.
 
-    Raises OSError if it can't be opened, ValueError if it is damaged or larger than
-    MAX_NOTE_BYTES.
+    Raises OSError if it can't be opened, ValueError if it is not JSON, nested too deeply, or larger
+    than MAX_NOTE_BYTES.
     """
     with open_regular(path) as file:
         text = file.read(MAX_NOTE_BYTES + 1)

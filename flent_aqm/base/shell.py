@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Starts short-lived programs, from lists of words and never through a shell.
+"""Runs short-lived programs, from lists of words and never through a shell.
 
 The lab and the runners of tests start their programs themselves, because those run for long and are
 watched meanwhile.
@@ -26,17 +26,18 @@ _PIPE_BYTES = 1 << 16
 
 
 def find_program(name: str) -> Path | None:
-    """Return the path of a program on PATH or in the sbin folders, or None."""
+    """Return the path of a program on PATH or in the sbin folders, None if there is none."""
     path = shutil.which(name) or shutil.which(name, path="/usr/local/sbin:/usr/sbin:/sbin")
     return Path(path) if path else None
 
 
 def find_on_path(name: str, *more: str) -> Path | None:
-    """Return the path of a file that is not executable, such as a script for a browser, or None.
+    """Return the path of a file on PATH that need not be executable, such as a script for a
+    browser. Links are resolved. None if there is none.
 
     Args:
-        name: the file's name. It is looked for in the folders of PATH, where the lab puts the
-            files that a run needs.
+        name: the file's name. It is looked for in the folders of PATH, where the lab puts the files
+            that a run needs.
         more: folders that are searched after those of PATH.
     """
     for folder in (*os.get_exec_path(), *more):
@@ -53,16 +54,17 @@ def run(
     env: Mapping[str, str] | None = None,
     stdin: str = "",
 ) -> str:
-    """Run a program and return its standard output.
+    """Run a program and return its standard output as text.
 
     Args:
         argv: the program and its arguments.
-        timeout_s: after so many seconds the program is killed.
-        cwd, env: its working folder and environment (default: those of this process).
-        stdin: text that it reads from its standard input.
+        timeout_s: the program is killed after this time, in s.
+        cwd: working folder (default: that of this process).
+        env: all environment variables (default: those of this process).
+        stdin: text that the program reads from its standard input.
 
     Raises:
-        ToolMissing: if the program isn't there or may not be run.
+        ToolMissing: if the program isn't there or can't be started.
         CommandFailed: if it ends with an error, runs longer than timeout_s, or prints more than
             MOST_BYTES.
     """
@@ -108,13 +110,23 @@ def run(
 
 
 class _LimitExceeded(Exception):
-    """A program ran too long or printed too much. The text is its standard error and the reason."""
+    """A program ran too long or printed too much. The text is the reason, after its standard error
+    if it ran too long."""
 
 
-def _exchange(process: subprocess.Popen[bytes], left: bytes, timeout_s: float,
+def _exchange(process: subprocess.Popen[bytes], unwritten: bytes, timeout_s: float,
               until_s: float) -> tuple[str, str]:
-    """Write `left` to a process's standard input; return its standard output and error once it has
-    closed both. Raises _LimitExceeded."""
+    """Write to a process's standard input, and return its standard output and error once it has
+    closed both.
+
+    Args:
+        process: the process, with pipes for all three streams.
+        unwritten: bytes for its standard input.
+        timeout_s: the limit in s, for the message.
+        until_s: the limit as a time on the monotonic clock.
+
+    Raises _LimitExceeded if that takes too long, or if the process prints more than MOST_BYTES.
+    """
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -130,8 +142,8 @@ def _exchange(process: subprocess.Popen[bytes], left: bytes, timeout_s: float,
             for key, _ in ready:
                 if key.fd == stdin:
                     with suppress(BrokenPipeError):  # it reads no further
-                        left = left[os.write(stdin, left[:_PIPE_BYTES]):]
-                        if left:
+                        unwritten = unwritten[os.write(stdin, unwritten[:_PIPE_BYTES]):]
+                        if unwritten:
                             continue
                     process.stdin.close()
                 elif part := os.read(key.fd, _PIPE_BYTES):
@@ -139,14 +151,15 @@ def _exchange(process: subprocess.Popen[bytes], left: bytes, timeout_s: float,
                     continue
                 waiting.unregister(key.fd)
             if not ready or time.monotonic() > until_s:
-                raise _LimitExceeded(f"{_text(output[process.stderr.fileno()])}still running after "
-                               f"{timeout_s:g} s")
+                raise _LimitExceeded(f"{_decode(output[process.stderr.fileno()])}"
+                                     f"still running after {timeout_s:g} s")
             if sum(map(len, output.values())) > MOST_BYTES:
                 raise _LimitExceeded(f"stopped, because it printed more than {MOST_BYTES >> 20} "
                                      "MiB")
-    out, err = map(_text, output.values())
+    out, err = map(_decode, output.values())
     return out, err
 
 
-def _text(output: bytearray) -> str:
+def _decode(output: bytearray) -> str:
+    """Return output as text with \\n as line ends. Bytes that aren't UTF-8 are replaced."""
     return output.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")

@@ -20,7 +20,13 @@ _CLEAR = "\r\x1b[K"
 
 @contextmanager
 def announced(text: str, stream: TextIO | None = None) -> Iterator[None]:
-    """Show `text`, such as "drawing", while the block runs."""
+    """Context manager: show `text` and "..." on a terminal while the block runs, then erase it.
+    Nothing is written if `stream` is not a terminal.
+
+    Args:
+        text: the work, such as "drawing".
+        stream: where to show it (default: standard error).
+    """
     stream = stream or sys.stderr
     if not stream.isatty():
         yield
@@ -36,8 +42,14 @@ def announced(text: str, stream: TextIO | None = None) -> Iterator[None]:
 
 @contextmanager
 def told_if_slow(text: str, after_s: float, stream: TextIO | None = None) -> Iterator[None]:
-    """Print a line to standard error, also to a file or a log, if the work takes longer than
-    after_s."""
+    """Context manager: print a line, also to a file or a log, if the block takes longer than a
+    time.
+
+    Args:
+        text: the line, without "flent-aqm: ".
+        after_s: the time in s.
+        stream: where to print it (default: standard error).
+    """
     stream = stream or sys.stderr
     timer = threading.Timer(after_s, lambda: print(f"flent-aqm: {text}", file=stream, flush=True))
     timer.daemon = True
@@ -51,7 +63,7 @@ def told_if_slow(text: str, after_s: float, stream: TextIO | None = None) -> Ite
 def with_progress(
     items: Iterable[Item], of: int, text: str, stream: TextIO | None = None
 ) -> Iterator[Item]:
-    """Yield the items, and show "TEXT: 3 of 8" while the next item is made.
+    """Yield the items, and show "TEXT: 3 of 8" on a terminal while the next item is made.
 
     There is no line while the caller uses an item, because the caller may print.
 
@@ -59,7 +71,7 @@ def with_progress(
         items: an iterator that does the work.
         of: the number of items.
         text: the work, such as "reading data files".
-        stream: where the line is shown (default: standard error).
+        stream: where to show the line (default: standard error).
     """
     waiting = iter(items)
     done = 0

@@ -22,11 +22,11 @@ _TRIES, _AGAIN_S = 50, 0.01
 
 @contextlib.contextmanager
 def written_whole(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for writing that replaces `path` when the block ends without an error. Raises
-    OSError."""
+    """Context manager: yield a file open for writing bytes, which replaces `path` when the block
+    ends without an error. After an error, `path` stays as it was. Raises OSError."""
     part = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
-        with _locked(part) as file:
+        with _create_locked(part) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -43,7 +43,11 @@ def write_text(path: Path, text: str) -> None:
 
 
 def remove_abandoned(folders: Iterable[Path]) -> None:
-    """Remove the temporary files of processes that were killed while they wrote."""
+    """Remove the temporary files of processes that were killed while they wrote. Files that are
+    being written, or can't be removed, stay.
+
+    folders: folders to search, without their subfolders.
+    """
     for folder in folders:
         for path in folder.glob(f".*{_SUFFIX}"):
             with contextlib.suppress(OSError), path.open("rb") as file:
@@ -51,11 +55,12 @@ def remove_abandoned(folders: Iterable[Path]) -> None:
                 path.unlink()
 
 
-def _locked(path: Path) -> IO[bytes]:
-    """Create a file and return it, open for writing and locked if the file system has locks."""
+def _create_locked(path: Path) -> IO[bytes]:
+    """Create a file and return it, open for writing bytes, and locked if the file system has locks.
+    Raises OSError."""
     while True:
         file = path.open("wb")
-        if not _taken(file):
+        if not _take_lock(file):
             # Another user who may read the folder holds the lock, so a new file takes its place.
             path.unlink(missing_ok=True)
             file.close()
@@ -67,10 +72,9 @@ def _locked(path: Path) -> IO[bytes]:
         file.close()
 
 
-def _taken(file: IO[bytes]) -> bool:
-    """Lock a file and return True; return False if another process keeps the lock for half a
-    second. remove_abandoned() holds it for a moment. A file system without locks counts as
-    locked."""
+def _take_lock(file: IO[bytes]) -> bool:
+    """Lock a file. Return True, also on a file system without locks. Return False if another
+    process keeps the lock for half a second: remove_abandoned() holds it only for a moment."""
     for _ in range(_TRIES):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

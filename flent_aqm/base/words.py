@@ -21,16 +21,20 @@ def plain(words: object) -> str:
 
     White space becomes a blank. Each other character that is not printable becomes "?": control
     characters, marks that change the order of letters, bytes of a file name that are not UTF-8.
+
+    words: text, or any value, of which str() is used.
     """
     text = str(words)
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else " " if one.isspace() else "?" for one in text)
+    return "".join(letter if letter.isprintable() else " " if letter.isspace() else "?"
+                   for letter in text)
 
 
 def plain_lines(words: str) -> str:
-    """Return plain() of a text, but keep its line ends and tabs."""
-    return "".join(one if one in "\n\t" else plain(one) for one in words)
+    """Return a text in which only line ends, tabs and printable characters are left, as plain()
+    does for one line."""
+    return "".join(letter if letter in "\n\t" else plain(letter) for letter in words)
 
 
 def last_line(output: str) -> str:
@@ -43,18 +47,22 @@ def last_line(output: str) -> str:
 
 
 def for_plot(words: str) -> str:
-    """Return a label in which each $ is escaped, so that matplotlib draws it and no formula."""
+    """Return a label in which each $ is escaped with a backslash, so that matplotlib draws it and
+    no formula."""
     return _DOLLAR.sub(r"\\$", words)
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: "1 run", "3 runs"."""
+    """Return a number with its noun, such as "1 run" or "3 runs".
+
+    noun: the noun in the singular. The plural adds "s".
+    """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def for_spreadsheet(words: str) -> str:
     """Return the text of a cell, with an apostrophe before it if a spreadsheet would take it for a
-    formula. Numbers stay as they are."""
+    formula. Numbers, also negative ones, stay as they are."""
     if not words.lstrip(" ").startswith(_FORMULA):
         return words
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A video call as cross traffic: irtt sends packets of a call's size and rate."""
+"""Describes a video call as cross traffic: irtt sends packets of a call's size and rate."""
 
 from __future__ import annotations
 

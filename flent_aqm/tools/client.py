@@ -29,23 +29,27 @@ MODULE_OF_OTHERS = f'env -u {environment.WITHOUT_PLOTS} "$PYTHON" -P -m'
 
 @dataclass(frozen=True)
 class Call:
-    """The arguments of a client."""
+    """The arguments of a tool's client, as its command line has them.
 
-    # Address and port of the server.
+    Attributes:
+        host: address of the server.
+        port: port of the server.
+        tls: True to use TLS, and accept any certificate.
+        ip_version: 4, 6, or 0 for either.
+        programs: paths of the programs that the Tool needs, the client's first.
+        options: the client's options, by the names of the test parameters.
+    """
+
     host: str
     port: int
-    # Use TLS, and accept any certificate.
     tls: bool = False
-    # 4, 6, or 0 for either.
     ip_version: int = 0
-    # Paths of the programs that the Tool needs, the client's first.
     programs: tuple[str, ...] = ()
-    # The client's options, by the names of the test parameters.
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def program(self) -> str:
-        """Path of the client program, the first of `programs`."""
+        """Path of the client program, the first entry of `programs`."""
         return self.programs[0]
 
     @property
@@ -59,15 +63,17 @@ class Call:
         return f"http{'s' if self.tls else ''}://{self.host_and_port}"
 
     def words(self) -> list[str]:
-        """Return the arguments as words of a command line, which call_of() reads."""
+        """Return the arguments as words NAME=VALUE of a command line, from which call_of() makes an
+        equal Call."""
         return [f"host={self.host}", f"port={self.port}", *(["tls=yes"] if self.tls else []),
                 *([f"ip_version={self.ip_version}"] if self.ip_version else []),
-                *(f"program={one}" for one in self.programs),
+                *(f"program={path}" for path in self.programs),
                 *(f"{name}={value}" for name, value in self.options.items())]
 
 
 def call_of(words: Iterable[str]) -> Call:
-    """Return the Call whose words() are these words."""
+    """Return the Call that the words of Call.words() describe. Raises KeyError if host or port is
+    missing, ValueError if a number isn't one."""
     pairs = [word.partition("=")[::2] for word in words]
     values = dict(pairs)
     own = ("host", "port", "tls", "ip_version", "program")
@@ -79,21 +85,28 @@ def call_of(words: Iterable[str]) -> Call:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a program's output. at_s: when it arrived, in monotonic seconds."""
+    """A line of a program's output.
+
+    Attributes:
+        at_s: time at which the line arrived, in monotonic seconds.
+        text: the line without its end.
+    """
 
     at_s: float
     text: str
 
 
 def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator[Line]:
-    """Run a program and yield each line of its output and errors when it arrives.
+    """Run a program, and yield each line of its output and errors when it arrives. The program is
+    killed if the caller stops early.
 
     Args:
         name: the program's name, for messages.
         words: its command line.
         folder: its working folder (default: the current one).
 
-    Raises BadResult with the last line if the program ends with a status other than 0.
+    Raises BadResult with the last line that isn't blank if the program ends with a status other
+    than 0, and OSError if it can't be started.
     """
     last = ""
     process: subprocess.Popen[str] | None = None
@@ -119,32 +132,41 @@ def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment of another project's program: see MODULE_OF_OTHERS."""
+    """Return the environment for another project's program: this process's, without the variable
+    that keeps numpy out of runs, and with the time zone UTC."""
     return {**{name: value for name, value in os.environ.items()
                if name != environment.WITHOUT_PLOTS}, "TZ": "UTC"}
 
 
 @contextmanager
 def delayed(number: signal.Signals) -> Iterator[None]:
-    """Hold back a signal that arrives during the block, and handle it at the block's end.
+    """Context manager: hold back a signal that arrives during the block, and handle it at the
+    block's end.
 
-    Popen() returns only once the program runs. An exception from a signal handler before that
-    would leave a running program that this process doesn't know.
+    Popen() returns only once the program runs. An exception from a signal handler before that would
+    leave a running program that this process doesn't know.
+
+    number: the signal.
     """
-    came: list[int] = []
-    handler = signal.signal(number, lambda *_: came.append(number))
+    received: list[int] = []
+    handler = signal.signal(number, lambda *_: received.append(number))
     try:
         yield
     finally:
         signal.signal(number, handler)
-    if came:
+    if received:
         os.kill(os.getpid(), number)
 
 
 def main(name: str, measure: Callable[[Call, Report], None]) -> int:
-    """Run `measure` with the arguments on the command line and print its report.
+    """Run a client with the arguments on the command line, and print its report.
 
-    Return the exit status: 1, with a line on standard error, if there is no result.
+    Return the exit status: 1, with a line on standard error, if there is no result. SIGTERM raises
+    SystemExit, so that the programs that the client has started end with it.
+
+    Args:
+        name: name of the client, for the report and messages.
+        measure: function (arguments, report) that measures and fills the report.
     """
     # Whoever ends this process ends the program with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A speed test of the user's as two commands, client and server, and where its numbers stand in
-what the client prints.
+"""Makes a Tool of two commands of the user, client and server, and reads the client's output.
 
     json: down.mbps=download_mbps up.mbps=upload_mbps rtt.loaded=latency_ms
 
 reads {"down": {"mbps": 47.1}, "up": …, "rtt": {"loaded": 80}} of the last line that is JSON, or of
-all output. A factor may stand behind the place: down.kbps*0.001=download_mbps.
+all output. A factor may stand behind the path: down.kbps*0.001=download_mbps.
 
     text: 'Download: (\\S+) Mbit/s=download_mbps' 'Ping: (\\S+) ms=latency_ms'
 
@@ -49,9 +48,15 @@ _PAIR = re.compile(r"(?P<place>[^=*\s]+)(?:\*(?P<factor>[0-9.eE+-]+))?=(?P<name>
 
 
 @dataclass(frozen=True)
-class Read:
-    """Where a number is: keys and indexes in JSON, or a pattern in text, and what it is multiplied
-    by."""
+class NumberSource:
+    """The place of a number in a client's output: a path in JSON, or a pattern in text.
+
+    Attributes:
+        name: name of the number, a key of NUMBERS.
+        place: keys and indexes that lead to the number in JSON. Empty for text.
+        factor: the number in the output is multiplied by this.
+        pattern: regular expression with a group for the number. "" for JSON.
+    """
 
     name: str
     place: tuple[str, ...]
@@ -59,8 +64,9 @@ class Read:
     pattern: str = ""
 
 
-def parse_reads(text: str) -> list[Read]:
-    """Return what --reads says. Raises ConfigError."""
+def parse_number_sources(text: str) -> list[NumberSource]:
+    """Parse the value of the option --reads: "json:" or "text:", and the place of each number.
+    Raises ConfigError if it isn't of this form, has an unknown number, or has no rate."""
     form, _, rest = text.partition(":")
     try:
         words = shlex.split(rest) if form.strip() == TEXT else rest.split()
@@ -71,14 +77,16 @@ def parse_reads(text: str) -> list[Read]:
             f"--reads: {text[:60]!r}; expected 'json: PLACE=NUMBER …', such as 'json: "
             "down.mbps=download_mbps', or \"text: 'PATTERN=NUMBER' …\", such as \"text: "
             "'Download: (.*) Mbit/s=download_mbps'\"")
-    reads = [_parse_pattern(word) if form.strip() == TEXT else _parse(word) for word in words]
-    if not {f"{way}_mbps" for way in WAYS} & {one.name for one in reads}:
+    sources = [_parse_pattern(word) if form.strip() == TEXT else _parse_json_path(word)
+               for word in words]
+    if not {f"{direction}_mbps" for direction in WAYS} & {source.name for source in sources}:
         raise ConfigError(f"--reads: {text[:60]!r} reads no rate; expected download_mbps or "
                           "upload_mbps among its numbers")
-    return reads
+    return sources
 
 
-def _parse(word: str) -> Read:
+def _parse_json_path(word: str) -> NumberSource:
+    """Parse a word of the form PLACE=NUMBER or PLACE*FACTOR=NUMBER. Raises ConfigError."""
     first, _, second = word.partition("=")
     if first in NUMBERS and second not in NUMBERS:
         raise ConfigError(f"--reads: {word[:60]!r} is in the wrong order; expected PLACE=NUMBER: "
@@ -92,10 +100,16 @@ def _parse(word: str) -> Read:
         raise ConfigError(f"--reads: {word[:60]!r}; expected PLACE=NUMBER or PLACE*FACTOR=NUMBER, "
                           "such as down.kbps*0.001=download_mbps") from None
     _refuse_unknown(word, pair["name"])
-    return Read(pair["name"], tuple(pair["place"].split(".")), factor)
+    return NumberSource(pair["name"], tuple(pair["place"].split(".")), factor)
 
 
 def _refuse_unknown(word: str, name: str) -> None:
+    """Raise ConfigError if there is no number of this name.
+
+    Args:
+        word: word of the option, for the message.
+        name: name of the number.
+    """
     if name in NUMBERS:
         return
     raise ConfigError(f"--reads: {word[:60]!r}: unknown number {name!r}"
@@ -103,8 +117,8 @@ def _refuse_unknown(word: str, name: str) -> None:
                       "needs a factor, down.kbps*0.001=download_mbps")
 
 
-def _parse_pattern(word: str) -> Read:
-    """Return what a word of text's form says. Raises ConfigError."""
+def _parse_pattern(word: str) -> NumberSource:
+    """Parse a word of the form PATTERN=NUMBER or PATTERN=NUMBER*FACTOR. Raises ConfigError."""
     pattern, mark, name = word.rpartition("=")
     if len(pattern) > _LONGEST_PATTERN:
         raise ConfigError(f"--reads: the pattern {pattern[:60]!r}… has {len(pattern)} characters; "
@@ -127,27 +141,46 @@ def _parse_pattern(word: str) -> Read:
     if groups != 1:
         raise ConfigError(f"--reads: {word[:60]!r} has {groups} groups; expected one group: "
                           "( and ) around the number")
-    return Read(name, (), number, pattern)
+    return NumberSource(name, (), number, pattern)
 
 
 def command_tool(name: str, client: str, server: str, reads: str, longest_s: float = 60.0) -> Tool:
-    """Return the Tool. client: words with {host} and {port}; server: with {port}; longest_s: no
-    test takes longer. Raises ConfigError."""
-    for option, text, wanted in (("--client", client, "{host}"), ("--client", client, "{port}"),
-                                 ("--server", server, "{port}")):
-        if wanted not in text:
-            raise ConfigError(f"{option}: {text[:60]!r} has no {wanted}; put it where the "
-                              f"server's {wanted.strip('{}')} belongs")
+    """Return the Tool that a client's and a server's command line make.
+
+    Args:
+        name: name of the tool.
+        client: command line of the client, with {host} and {port}.
+        server: command line of the server, with {port}.
+        reads: value of the option --reads.
+        longest_s: no test takes longer, in s.
+
+    Raises ConfigError if a placeholder is missing, a command can't be run, or `reads` can't be
+    parsed.
+    """
+    for option, text, placeholder in (("--client", client, "{host}"),
+                                      ("--client", client, "{port}"),
+                                      ("--server", server, "{port}")):
+        if placeholder not in text:
+            raise ConfigError(f"{option}: {text[:60]!r} has no {placeholder}; put it where the "
+                              f"server's {placeholder.strip('{}')} belongs")
     words_of("--client", client)
-    numbers = tuple(NUMBERS[one.name] for one in parse_reads(reads))
+    numbers = tuple(NUMBERS[source.name] for source in parse_number_sources(reads))
     start = shlex.join(word.replace("{port}", str(PORT)) for word in words_of("--server", server))
     return Tool(name, Server(name, {"OWN_PORT": (PORT,)}, start), method=f"`{client}`",
                 source="its command line", longest_s=longest_s, numbers=numbers)
 
 
 def words_of(option: str, text: str) -> list[str]:
-    """Return a command's words, with its program, and files that they name, by their places. Raises
-    ConfigError for a program that isn't there."""
+    """Return the words of a command line. The program, and files that the command names, become
+    absolute paths.
+
+    Args:
+        option: the option with the command line, for messages.
+        text: the command line.
+
+    Raises ConfigError if the text is empty or has unbalanced quotes, or if the program isn't there
+    or not executable.
+    """
     try:
         words = shlex.split(text)
     except ValueError as fault:
@@ -165,71 +198,104 @@ def words_of(option: str, text: str) -> list[str]:
 
 
 def files_of(*commands: str) -> list[str]:
-    """Return the files that commands name, which runs have to see."""
+    """Return the absolute paths of the files that command lines name, programs included. Runs need
+    these files. Raises ConfigError as words_of() does."""
     return [word for text in commands for word in words_of("command", text)
             if os.path.isabs(word) and os.path.isfile(word)]
 
 
 def measure_by(client: str, reads: str, call: Call, report: Report) -> None:
-    """Run the client, and fill the report. Raises BadResult."""
+    """Run a client, and fill the report with its numbers. A rate counts as constant from the
+    client's start to its end.
+
+    Args:
+        client: command line of the client, with {host} and {port}.
+        reads: value of the option --reads.
+        call: address of the server.
+        report: the report to fill.
+
+    Raises BadResult if the client fails or its output lacks a number, ConfigError if a command or
+    `reads` is wrong.
+    """
     words = [word.replace("{host}", call.host).replace("{port}", str(call.port))
              for word in words_of("--client", client)]
     name = os.path.basename(words[0])
     started_s = time.monotonic()
     text = "\n".join(line.text for line in lines_of(name, words))
-    numbers = read_numbers(name, text, parse_reads(reads))
+    numbers = read_numbers(name, text, parse_number_sources(reads))
     report.numbers |= numbers
-    for way in WAYS:
-        if (mbps := numbers.get(f"{way}_mbps")) is not None:
+    for direction in WAYS:
+        if (mbps := numbers.get(f"{direction}_mbps")) is not None:
             # When each was, the capture tells.
-            report.way(way).begin(started_s)
-            report.way(way).show(time.monotonic(), mbps)
-            report.way(way).mbps = mbps
+            report.way(direction).begin(started_s)
+            report.way(direction).show(time.monotonic(), mbps)
+            report.way(direction).mbps = mbps
 
 
-def read_numbers(name: str, text: str, reads: list[Read]) -> dict[str, float]:
-    """Return the numbers in a client's output. Raises BadResult."""
-    is_text = any(read.pattern for read in reads)
+def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str, float]:
+    """Return the numbers in a client's output, by name.
+
+    Args:
+        name: name of the client, for messages.
+        text: its output.
+        sources: places of the numbers.
+
+    Raises BadResult if a number is missing, below 0 or not finite.
+    """
+    is_text = any(source.pattern for source in sources)
     if not text.strip():
         raise BadResult(f"{name} printed nothing; expected {'its numbers' if is_text else 'JSON'}")
     if is_text:
-        return {read.name: _number_in(name, text, read) * read.factor for read in reads}
-    output = _json(name, text)
+        return {source.name: _find_number(name, text, source) * source.factor for source in sources}
+    output = _find_json(name, text)
     numbers: dict[str, float] = {}
-    for read in reads:
-        place, value = ".".join(read.place), output
-        for key in read.place:
-            value = _inside(value, key)
+    for source in sources:
+        path_text, value = ".".join(source.place), output
+        for key in source.place:
+            value = _value_at(value, key)
         if isinstance(value, bool):
             value = int(value)
         if not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise BadResult(f"{name}: {place} is {json.dumps(value)[:40]}; expected a number")
+            raise BadResult(f"{name}: {path_text} is {json.dumps(value)[:40]}; expected a number")
         if value < 0:
-            raise BadResult(f"{name}: {place} is {value:g}; expected 0 or more")
-        numbers[read.name] = value * read.factor
+            raise BadResult(f"{name}: {path_text} is {value:g}; expected 0 or more")
+        numbers[source.name] = value * source.factor
     return numbers
 
 
-def _number_in(name: str, text: str, read: Read) -> float:
-    """Return what the pattern finds in a line, the last one that it matches. Raises BadResult."""
+def _find_number(name: str, text: str, source: NumberSource) -> float:
+    """Return the number that a pattern finds in a client's output, without the factor. If the
+    pattern matches several times, the last match counts. Raises BadResult if it matches nowhere, or
+    if the match isn't a number of at least 0.
+
+    Args:
+        name: name of the client, for messages.
+        text: its output.
+        source: the pattern.
+    """
     found = None
     for line in text.splitlines():
-        for match in re.finditer(read.pattern, line[:_LONGEST_LINE]):
+        for match in re.finditer(source.pattern, line[:_LONGEST_LINE]):
             found = match[1]
     if found is None:
-        raise BadResult(f"{name}: no line of its output matches {read.pattern!r}; it starts with "
+        raise BadResult(f"{name}: no line of its output matches {source.pattern!r}; it starts with "
                         f"{text.strip()[:60]!r}")
     try:
         number = float(found.strip().replace(",", "."))
     except ValueError:
-        raise BadResult(f"{name}: {read.pattern!r} finds {found[:40]!r}; expected a number"
+        raise BadResult(f"{name}: {source.pattern!r} finds {found[:40]!r}; expected a number"
                         ) from None
     if not math.isfinite(number) or number < 0:
-        raise BadResult(f"{name}: {read.pattern!r} finds {number:g}; expected 0 or more")
+        raise BadResult(f"{name}: {source.pattern!r} finds {number:g}; expected 0 or more")
     return number
 
 
-def _json(name: str, text: str) -> Any:
+def _find_json(name: str, text: str) -> Any:
+    """Return the JSON in a client's output, a dict or list: the whole output, or its last line that
+    is JSON. Raises BadResult if there is none.
+
+    name: name of the client, for the message.
+    """
     for part in (text, *reversed(text.splitlines())):
         try:
             parsed = json.loads(part)
@@ -240,7 +306,8 @@ def _json(name: str, text: str) -> Any:
     raise BadResult(f"{name} printed no JSON; its output starts with {text.strip()[:60]!r}")
 
 
-def _inside(value: Any, key: str) -> Any:
+def _value_at(value: Any, key: str) -> Any:
+    """Return the value under a key of a dict, or at an index of a list. None if there is none."""
     if isinstance(value, dict):
         return value.get(key)
     if isinstance(value, list) and key.isdigit() and int(key) < len(value):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Adaptive video and web pages as cross traffic. Both use the same HTTP server."""
+"""Describes adaptive video and web pages as cross traffic. Both use the same HTTP server."""
 
 from __future__ import annotations
 

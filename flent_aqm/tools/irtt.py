@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""irtt, the latency probe beside each test."""
+"""Describes irtt, the latency probe beside each test."""
 
 from __future__ import annotations
 

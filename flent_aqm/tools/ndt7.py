@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""NDT7.
+"""Describes the NDT7 tests, with their clients and servers.
 
-Clients: the Rust crate ndt7-client, M-Lab's client, M-Lab's script in Chromium. Servers: this
-package's and M-Lab's.
+Clients are the Rust crate ndt7-client, M-Lab's client, and M-Lab's script in Chromium. Servers are
+this package's and M-Lab's.
 """
 
 from __future__ import annotations
@@ -54,38 +54,52 @@ _PARAMETERS = {"ndt7_tls": FLAG, "ndt7_early_exit": FLAG,
                "ndt7_client": Form("crate|mlab", "crate or mlab")}
 
 
-def _server(settings: Mapping[str, object]) -> Server:
-    """Return the server that the key ndt7_server and the test parameter ndt7_tls request."""
+def _requested_server(settings: Mapping[str, object]) -> Server:
+    """Return the server that the settings request.
+
+    settings: the run's test parameters, of which ndt7_tls is used, and the key ndt7_server.
+    """
     tls = bool(switch(settings.get("ndt7_tls", "no")))
     return SERVERS[str(settings.get("ndt7_server", "own")), tls]
 
 
 def _with_server(client: tuple[Program | str, ...], settings: Mapping[str, object]
                  ) -> tuple[Program | str, ...]:
-    """Return programs of a client, and M-Lab's server if the key ndt7_server requests it."""
+    """Return the client's programs, and M-Lab's server if the key ndt7_server requests it.
+
+    Args:
+        client: the client's programs.
+        settings: the run's test parameters and the key ndt7_server.
+    """
     return (*client, MLAB_SERVER) if settings.get("ndt7_server") == "mlab" else client
 
 
 def _programs(settings: Mapping[str, object]) -> tuple[Program | str, ...]:
-    """Return the programs of the client and server that are requested."""
+    """Return the programs of the client and server that the settings request.
+
+    settings: the run's test parameters, of which ndt7_client is used, and the key ndt7_server.
+    """
     is_mlabs = settings.get("ndt7_client") == "mlab"
     return _with_server((MLAB_CLIENT if is_mlabs else CRATE,), settings)
 
 
 def _programs_in_browser(settings: Mapping[str, object]) -> tuple[Program | str, ...]:
-    """Return the programs of the client in a browser, and of the server that is requested."""
+    """Return the programs of the client in a browser, and of the server that the settings request.
+
+    settings: the run's test parameters and the key ndt7_server.
+    """
     return _with_server(_IN_BROWSER, settings)
 
 
 CRATE = "ndt7-client"
 TOOL = Tool(
-    "ndt7", CLEARTEXT, programs=(CRATE,), choose=_server, choose_programs=_programs,
+    "ndt7", CLEARTEXT, programs=(CRATE,), choose=_requested_server, choose_programs=_programs,
     sometimes=(MLAB_CLIENT, MLAB_SERVER),
     servers=tuple(SERVERS.values()), parameters=_PARAMETERS,
     shown=Shown("NDT7", ("latency_download_ms", "latency_upload_ms"),
                 (("latency_download_ms", "latency {:.0f} ms"),),
                 ("throughput_download_mbps", "throughput_upload_mbps")))
 _IN_BROWSER = (CHROMIUM, SCRIPT)
-BROWSER = Tool("ndt7_browser", CLEARTEXT, programs=_IN_BROWSER, choose=_server,
+BROWSER = Tool("ndt7_browser", CLEARTEXT, programs=_IN_BROWSER, choose=_requested_server,
                choose_programs=_programs_in_browser,
                parameters=_PARAMETERS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""netperf, whose TCP streams are the load of Flent's own tests and of speedtest_…."""
+"""Describes netperf, whose TCP streams are the load of Flent's own tests and of speedtest_…."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The test `own_test`: a speed test of the user's, from a file that isn't in this package.
+"""Makes the test `own_test` of a user's speed test, from a file that isn't in this package.
 
-The variable FLENT_AQM_OWN_TOOL names the file. It is Python, with a TOOL as speed tests of parts
-one have, and a measure(call, report), or a TOOL that command_tool() makes of two commands
-(command.py). On the server its commands find the file as "$FLENT_AQM_OWN_TOOL".
+The variable FLENT_AQM_OWN_TOOL names the file. It is Python with a TOOL, as the modules of speed
+tests in parts have, and a function measure(call, report). TOOL may also be what command_tool()
+makes of two commands (command.py). On the server its commands find the file as
+"$FLENT_AQM_OWN_TOOL".
 """
 
 from __future__ import annotations
@@ -32,17 +33,18 @@ REFUSAL = f"{NAME}: no file is named; set {environment.OWN_TOOL} to one with a T
 
 
 @cache
-def module() -> ModuleType | None:
-    """Return the user's, None where the variable isn't set. Raises ConfigError."""
+def load_user_file() -> ModuleType | None:
+    """Execute the user's file once, and return it as a module. None if the variable isn't set.
+    Raises ConfigError if the file can't be read or fails."""
     path = os.environ.get(environment.OWN_TOOL)
     if not path:
         return None
     spec = importlib.util.spec_from_file_location("flent_aqm_own_tool", path)
     if spec is None or spec.loader is None:
         raise ConfigError(f"{path}: its name doesn't end in .py; expected {_EXPECTED}")
-    made = importlib.util.module_from_spec(spec)
+    user_module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(made)
+        spec.loader.exec_module(user_module)
     except ConfigError:
         raise
     except OSError as error:
@@ -50,22 +52,23 @@ def module() -> ModuleType | None:
     except Exception as error:  # whatever is wrong with it, it is the user's to mend
         raise ConfigError(f"{path}: {type(error).__name__}: {error}; expected {_EXPECTED}"
                           ) from None
-    return made
+    return user_module
 
 
 def tool() -> Tool:
-    """Return the user's as the test own_test; UNSET without one. Raises ConfigError."""
-    made = module()
-    if made is None:
+    """Return the Tool of the user's file as the test own_test, or UNSET if the variable isn't set.
+    Raises ConfigError if the file fails, or has no TOOL with a rate."""
+    user_module = load_user_file()
+    if user_module is None:
         return UNSET
-    path, declared = os.environ[environment.OWN_TOOL], getattr(made, "TOOL", None)
+    path, declared = os.environ[environment.OWN_TOOL], getattr(user_module, "TOOL", None)
     if declared is None:
         raise ConfigError(f"{path}: the file sets no TOOL; expected {_EXPECTED}")
     if not isinstance(declared, Tool):
         raise ConfigError(f"{path}: its TOOL is of type {type(declared).__name__}; expected "
                           f"{_EXPECTED}")
     names = {number.name for number in declared.numbers}
-    if not {f"{way}_mbps" for way in WAYS} & names:
+    if not {f"{direction}_mbps" for direction in WAYS} & names:
         raise ConfigError(f"{path}: TOOL has the numbers {', '.join(sorted(names)) or 'none'}; "
                           "expected download_mbps or upload_mbps among them")
     shown = declared.shown or Shown(declared.name, tuple(
@@ -85,17 +88,21 @@ def tool() -> Tool:
 
 
 def directions() -> list[str]:
-    """Return those of which it tells a rate; both of none."""
+    """Return the directions of which the user's tool tells a rate, "download" and "upload". Both
+    without a file. Raises ConfigError as tool() does."""
     names = {number.name for number in tool().numbers}
-    return [way for way in WAYS if f"{way}_mbps" in names] or list(WAYS)
+    return [direction for direction in WAYS if f"{direction}_mbps" in names] or list(WAYS)
 
 
 def files() -> list[str]:
-    """Return the files that its runs read, of the user's, by their places on the host."""
-    made = module()
-    return [os.environ[environment.OWN_TOOL], *getattr(made, "FILES", ())] if made else []
+    """Return the paths of the files that runs of the user's tool read: the file itself, and those
+    that it names in FILES. Empty without a file. Raises ConfigError if the file fails."""
+    user_module = load_user_file()
+    if user_module is None:
+        return []
+    return [os.environ[environment.OWN_TOOL], *getattr(user_module, "FILES", ())]
 
 
 if __name__ == "__main__":
-    measure = getattr(module(), "measure", None)
+    measure = getattr(load_user_file(), "measure", None)
     sys.exit(main(NAME, measure) if measure else f"error: {NAME}: the file has no measure()")

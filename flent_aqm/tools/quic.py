@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bulk download over QUIC by aioquic, as a test and as cross traffic."""
+"""Describes a bulk download over QUIC by aioquic, as a test and as cross traffic."""
 
 from __future__ import annotations
 

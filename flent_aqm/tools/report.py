@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report of a client: measured rates and latencies, written as JSON and read by the runner."""
+"""Defines a client's report: measured rates and latencies, written as JSON and read by the
+runner."""
 
 from __future__ import annotations
 
@@ -23,117 +24,164 @@ Parsed = tuple[list[list[float]], list[dict[str, float]], dict[str, Any]]
 
 @dataclass
 class Way:
-    """The load in one direction, download or upload. Times are in monotonic seconds."""
+    """The load in one direction, download or upload. Times are in monotonic seconds.
 
-    # Begin and end of the load; None before it begins.
+    Attributes:
+        start_s: begin of the load, None before it begins.
+        end_s: end of the load so far.
+        mbps: throughput that the client shows, in Mbit/s. None if it shows none.
+        total_bytes: bytes that were transferred, as count() adds them.
+        own_clock: True if the client counts its times from a moment that this process can't see. A
+            capture may show the load's begin better.
+        warms_up: True if the connection carries data before the load begins, so a capture can't
+            show its begin.
+        rates: for each step its end, its length in s, and the bytes in it.
+        probes: for each measured time its begin, its kind such as "http_ms", and the time in ms.
+    """
+
     start_s: float | None = None
     end_s: float = 0.0
-    # Throughput that the client shows, in Mbit/s.
     mbps: float | None = None
     total_bytes: int = 0
-    # The client counts its times from a moment that this process can't see. A capture may show the
-    # load's begin better.
     own_clock: bool = False
-    # The connection carries data before the load begins, so a capture can't show its begin.
     warms_up: bool = False
-    # Of each step: its end, its length in s, and the bytes in it.
     rates: list[tuple[float, float, int]] = field(default_factory=list)
-    # Of each measured time: when it began, what was measured, and the time in ms.
     probes: list[tuple[float, str, float]] = field(default_factory=list)
 
     def begin(self, at_s: float) -> None:
-        """Record that the load begins at `at_s`, unless it has begun before."""
+        """Record that the load begins, unless it has begun before.
+
+        at_s: the time in monotonic seconds.
+        """
         if self.start_s is None:
             self.start_s = self.end_s = at_s
 
     def show(self, at_s: float, mbps: float) -> None:
-        """Record a rate that the client displayed at `at_s`. It is taken as constant since the
-        previous rate."""
+        """Record a rate that the client displayed. It is taken as constant since the previous rate,
+        or since the begin.
+
+        Args:
+            at_s: the time in monotonic seconds.
+            mbps: the rate in Mbit/s.
+        """
         length_s = at_s - self.end_s
         if length_s > 0:
             self.rates.append((at_s, length_s, round(mbps * length_s * 125_000)))
         self.end_s = at_s
 
     def count(self, size: int) -> None:
-        """Add `size` to the bytes that were transferred."""
+        """Add to the bytes that were transferred.
+
+        size: number of bytes.
+        """
         self.total_bytes += size
 
     def probe(self, what: str, sent_s: float, ms: float) -> None:
-        """Record a measured time `ms` of the kind `what`, which began at `sent_s`."""
+        """Record a measured time.
+
+        Args:
+            what: kind of the time, a key of the data file's samples.
+            sent_s: begin of the measurement in monotonic seconds.
+            ms: the measured time in ms.
+        """
         self.probes.append((sent_s, what, ms))
 
 
 @dataclass
 class Report:
-    """All that a client measured."""
+    """All that a client measured.
 
-    # Name of the client.
+    Attributes:
+        client: name of the client.
+        ways: the loads by direction, "download" and "upload".
+        idle: has the latencies that were measured on the idle line.
+        numbers: values of the tool's numbers, by name.
+        notes: sentences that a reader of this run has to know.
+    """
+
     client: str
-    # The loads by direction, "download" and "upload".
     ways: dict[str, Way] = field(default_factory=dict)
-    # Latencies that were measured on the idle line.
     idle: Way = field(default_factory=Way)
-    # Values of the tool's numbers, by name.
     numbers: dict[str, float] = field(default_factory=dict)
-    # Sentences that a reader of this run has to know.
     notes: list[str] = field(default_factory=list)
 
     def way(self, direction: str) -> Way:
-        """Return the load of a direction, "download" or "upload". The first call creates it."""
+        """Return the load of a direction. The first call creates it.
+
+        direction: "download" or "upload".
+        """
         return self.ways.setdefault(direction, Way())
 
     def at(self, at_s: float) -> Way:
-        """Return the load that ran at `at_s`, or `idle` if none did."""
-        return next((way for way in self.ways.values()
-                     if way.start_s is not None and way.start_s <= at_s <= way.end_s), self.idle)
+        """Return the load that ran at a time, or `idle` if none did.
+
+        at_s: the time in monotonic seconds.
+        """
+        return next((load for load in self.ways.values()
+                     if load.start_s is not None and load.start_s <= at_s <= load.end_s), self.idle)
 
     def text(self) -> str:
-        """Return the report as JSON, with epoch seconds, to whole microseconds."""
+        """Return the report as JSON, with times as epoch seconds to whole microseconds. Directions
+        without a begin are left out."""
         epoch_s = time.time() - time.monotonic()
         return json_text({
             "client": self.client, "numbers": self.numbers, "notes": self.notes,
-            "idle": [_probe(one, epoch_s) for one in self.idle.probes],
+            "idle": [_probe_sample(probe, epoch_s) for probe in self.idle.probes],
             "ways": {name: {
-                "start_s": round((way.start_s or 0.0) + epoch_s, 6),
-                "end_s": round(way.end_s + epoch_s, 6), "mbps": way.mbps,
-                "own_clock": way.own_clock, "warms_up": way.warms_up,
+                "start_s": round((load.start_s or 0.0) + epoch_s, 6),
+                "end_s": round(load.end_s + epoch_s, 6), "mbps": load.mbps,
+                "own_clock": load.own_clock, "warms_up": load.warms_up,
                 "rates": [{"t": round(end_s + epoch_s, 6), "dur": round(length_s, 6),
                            "val": 8e-6 * size / length_s}
-                          for end_s, length_s, size in way.rates if length_s > 0],
-                "probes": [_probe(one, epoch_s) for one in way.probes],
-            } for name, way in self.ways.items() if way.start_s is not None}})
+                          for end_s, length_s, size in load.rates if length_s > 0],
+                "probes": [_probe_sample(probe, epoch_s) for probe in load.probes],
+            } for name, load in self.ways.items() if load.start_s is not None}})
 
 
-def _probe(probe: tuple[float, str, float], epoch_s: float) -> Mapping[str, Any]:
-    sent_s, what, ms = probe
-    return {"t": round(sent_s + epoch_s, 6), what: round(ms, 6)}
+def _probe_sample(probe: tuple[float, str, float], epoch_s: float) -> Mapping[str, Any]:
+    """Return a measured time as a sample of the report: its begin "t" in epoch seconds, and the
+    time in ms under its kind.
+
+    Args:
+        probe: begin in monotonic seconds, kind, and time in ms.
+        epoch_s: the epoch time at which the monotonic clock was 0.
+    """
+    sent_s, kind, ms = probe
+    return {"t": round(sent_s + epoch_s, 6), kind: round(ms, 6)}
 
 
 def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
-    """Return what Flent stores of a report, by direction. Raises ParseError if the report is not of
-    this form, or has a throughput below 0."""
+    """Return what Flent stores of a report: direction, "download" or "upload" -> series, samples
+    and metadata. Latencies of the idle line are among the samples of the first direction.
+
+    Args:
+        text: the report as JSON.
+        tool: the tool, for messages and the names of its numbers.
+
+    Raises ParseError if the report is not of this form, or has a throughput below 0.
+    """
     try:
         report = json.loads(text)
         names = {number.name for number in tool.numbers}
         numbers = {name: float(value) for name, value in report["numbers"].items()
                    if name in names}
         idle = [{("t" if name == "t" else f"idle_{name}"): float(value)
-                 for name, value in one.items()} for one in report["idle"]]
+                 for name, value in sample.items()} for sample in report["idle"]]
         by_direction: dict[str, Parsed] = {}
-        for direction, way in report["ways"].items():
-            if not 0 <= float(way["mbps"]) < math.inf:
-                raise ParseError(f"{tool.name} reports {way['mbps']} Mbit/s of {direction}; "
+        for direction, load in report["ways"].items():
+            if not 0 <= float(load["mbps"]) < math.inf:
+                raise ParseError(f"{tool.name} reports {load['mbps']} Mbit/s of {direction}; "
                                  "expected 0 or more")
-            samples = [{name: float(value) for name, value in one.items()}
-                       for one in (*way["rates"], *way["probes"])]
+            samples = [{name: float(value) for name, value in sample.items()}
+                       for sample in (*load["rates"], *load["probes"])]
             # Latencies of the idle line are stored with the first direction.
             samples += [] if by_direction else idle
             by_direction[direction] = (
-                [[one["t"], one["val"]] for one in samples if "val" in one],
-                sorted(samples, key=lambda one: one["t"]), {
-                    "MEAN_VALUE": float(way["mbps"]), "LOAD_START": float(way["start_s"]),
-                    "LOAD_END": float(way["end_s"]),
-                    CLOCK: {one: bool(way.get(one)) for one in ("own_clock", "warms_up")},
+                [[sample["t"], sample["val"]] for sample in samples if "val" in sample],
+                sorted(samples, key=lambda sample: sample["t"]), {
+                    "MEAN_VALUE": float(load["mbps"]), "LOAD_START": float(load["start_s"]),
+                    "LOAD_END": float(load["end_s"]),
+                    CLOCK: {name: bool(load.get(name)) for name in ("own_clock", "warms_up")},
                     "SPEEDTEST": {"client": tool.name, "numbers": numbers}})
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
         raise ParseError(f"{tool.name}: its report can't be read ({cause_of(fault)}); it starts "

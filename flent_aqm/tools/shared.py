@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs and servers that several tools use."""
+"""Describes programs and servers that several tools use."""
 
 from __future__ import annotations
 
@@ -36,5 +36,9 @@ UNSENT = Form("draft|kernel|[1-9][0-9]{3,8}", "draft, kernel, or bytes, 1000 or 
 
 
 def http_server(parameters: Mapping[str, object]) -> Server:
-    """Return HTTPS or HTTP, as the test parameter speedtest_tls says."""
+    """Return the server HTTPS if the test parameter speedtest_tls is a word for yes, otherwise
+    HTTP.
+
+    parameters: the run's test parameters.
+    """
     return HTTPS if switch(parameters.get("speedtest_tls", "no")) else HTTP

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of tools, and tables that follow from it: servers, programs, speed tests.
+"""Defines the table of tools, and tables that follow from it: servers, programs, speed tests.
 
 A core tool is added by a line in TOOLS, a part's tool in the PART of its __init__.py.
 """
@@ -41,37 +41,49 @@ OPTIONAL: Mapping[str, Program] = {
 
 
 def tool_of(test_name: str) -> Tool | None:
-    """Return the tool whose test this is, or None."""
+    """Return the tool with the longest name with which the test's name begins. None if there is
+    none, or if the test needs a tool of another name."""
     tools = [tool for name, tool in TOOLS.items() if tool.has_test and test_name.startswith(name)]
     return max(tools, key=lambda tool: len(tool.name), default=None)
 
 
 def port_variables(names: Collection[str]) -> dict[str, str]:
-    """Return the port variables of these servers for the lab's scripts. Ports are separated by
-    blanks."""
+    """Return the port variables of servers for the lab's scripts: name of the variable -> ports,
+    separated by blanks.
+
+    names: names in SERVERS.
+    """
     return {variable: " ".join(map(str, ports))
             for name, server in SERVERS.items() if name in names
             for variable, ports in server.ports.items()}
 
 
 def listening(names: Iterable[str]) -> str:
-    """Return the ports on which these servers have to listen, as NAME:PROTOCOL:PORT, separated by
-    blanks."""
+    """Return the ports on which servers have to listen, as NAME:PROTOCOL:PORT, separated by blanks.
+
+    names: names in SERVERS.
+    """
     return " ".join(f"{name}:{SERVERS[name].protocol}:{port}"
                     for name in names for port in SERVERS[name].every_port)
 
 
 def start_script(names: Iterable[str]) -> str:
-    """Return the shell script that starts these servers in the lab."""
+    """Return the shell script that starts servers in the lab, in this order.
+
+    names: names in SERVERS.
+    """
     lines: list[str] = []
     for server in (SERVERS[name] for name in names):
         log = server.log or f"/run/{server.name}.log"
         lines += [server.before] * bool(server.before)
-        lines += [f"{_of_package(command)} >{log} 2>&1 &" for command in server.start.splitlines()]
+        lines += [f"{_expand_serve(command)} >{log} 2>&1 &"
+                  for command in server.start.splitlines()]
         lines += [server.after] * bool(server.after)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _of_package(command: str) -> str:
+def _expand_serve(command: str) -> str:
+    """Return a server's command for the shell. For `serve …`, that is a call of this package's
+    servers."""
     first, _, rest = command.partition(" ")
     return f'"$PYTHON" -P -m flent_aqm.servers {rest}' if first == "serve" else command

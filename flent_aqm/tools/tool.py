@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The record Tool, and the records in it, by which a module describes a speed test, probe or load.
+"""Defines the record Tool, by which a module describes a speed test, probe or load.
 
 Defaults are what most tools have. Each Flent that runs one of this package's tests imports all
 these modules, so they import little.
@@ -22,14 +22,19 @@ DEBIAN, GO, NPM, PYPI = "Debian", "Go", "npm", "PyPI"
 
 @dataclass(frozen=True)
 class Number:
-    """A number that a tool shows its user, or that its maker's formula computes from such ones."""
+    """A number that a tool shows its user, or that its maker's formula computes from such numbers.
 
-    # Key in SPEEDTEST.numbers of a data file.
+    Attributes:
+        name: key in SPEEDTEST.numbers of a data file, and end of the metric's name.
+        unit: unit of the metric, a key of _BETTER.
+        description: text about the metric for the documents.
+        wanted: LOWER, HIGHER or NEITHER, if the unit doesn't decide which values are better. "" if
+            it does.
+    """
+
     name: str
-    # Unit and description of the metric.
     unit: str
     description: str
-    # LOWER, HIGHER or NEITHER is better, if the unit doesn't decide it as _BETTER says.
     wanted: str = ""
 
     @property
@@ -39,36 +44,47 @@ class Number:
 
 
 def both(name: str, unit: str, description: str, wanted: str = "") -> tuple[Number, ...]:
-    """Return two numbers, for download and upload. {} in `name` and `description` becomes the
-    direction."""
-    return tuple(Number(name.format(way), unit, description.format(way), wanted) for way in WAYS)
+    """Return two numbers, for download and upload.
+
+    Args:
+        name: Number.name. {} becomes "download" or "upload".
+        unit: Number.unit.
+        description: Number.description. {} becomes "download" or "upload".
+        wanted: Number.wanted.
+    """
+    return tuple(Number(name.format(direction), unit, description.format(direction), wanted)
+                 for direction in WAYS)
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program, script for a browser, or Python module that only some tests need."""
+    """A program, script for a browser, or Python module that only some tests need.
 
-    # Name by which a run finds it on PATH; of a module, its import name.
+    Attributes:
+        name: name by which a run finds it on PATH. For a Python module, its import name.
+        source: where set-up gets it: DEBIAN, GO, NPM or PYPI. "" if set-up can't get it.
+        package: name of the package at that source.
+        version: pinned version, "" if the system's release decides.
+        maker: its maker, for the documents.
+        licence: its licence, for the documents.
+        setup: name for `flent-aqm setup --speedtests`, "" if it is `name`.
+        file: path of the file that is used, in an NPM package. "" for others.
+        why: clause for messages on who needs what, such as "quic_download needs the package
+            aioquic". "" if it is needed by the test of the same name.
+        also: other names of the program on PATH.
+        variable: environment variable with the path of its folder, "" if there is none.
+    """
+
     name: str
-    # Where set-up gets it: DEBIAN, GO, NPM or PYPI; "" if set-up can't get it.
     source: str = ""
-    # Name of the package at that source.
     package: str = ""
-    # Pinned version; "" if the system's release decides.
     version: str = ""
-    # For the documents.
     maker: str = ""
     licence: str = ""
-    # Name for `flent-aqm setup --speedtests`; "" if it is `name`.
     setup: str = ""
-    # Path of the file that is used, in an NPM package.
     file: str = ""
-    # For messages: who needs what, such as "quic_download needs the package aioquic". "" if it is
-    # needed by the test of the same name.
     why: str = ""
-    # Other names of the program on PATH.
     also: tuple[str, ...] = ()
-    # Environment variable with the path of its folder.
     variable: str = ""
 
     @property
@@ -78,46 +94,53 @@ class Program:
 
     @property
     def is_script(self) -> bool:
-        """True for a script, which the system can't start as a program."""
+        """True for a script, which the system can't start as a program: it is found by a variable,
+        or is a file of a package."""
         return bool(self.variable or self.file)
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server that tests need, and how it is started."""
+    """A server that tests need, and how it is started.
+
+    Attributes:
+        name: name of the server, unique among all tools.
+        ports: variable of the lab's scripts -> ports on which the server listens. The port for the
+            tool's client is the last.
+        start: commands of a POSIX shell, one per line, that run until they are killed. A command
+            that begins with `serve` is `flent-aqm serve`.
+        before: lines of shell that the lab runs before it starts the commands.
+        after: lines of shell that the lab runs after it starts the commands.
+        log: path of the commands' log in the lab, "" for /run/NAME.log.
+        protocol: protocol of all ports, "tcp" or "udp".
+        program: program that has to be on PATH, if any.
+        module: Python module that has to be installed, if any.
+        parameter: test parameter that sets the port, "" if there is none.
+        tls: True if clients speak TLS to it.
+        behind_ssh: True if server_testbed can start it on a machine behind ssh.
+        in_lab: True if `flent-aqm lab` starts it.
+        words: for a server that starts slowly, `flent-aqm lab` starts it only if its command has
+            one of these words. Empty if it always does.
+    """
 
     name: str
-    # Variable of the lab's scripts -> ports on which the server listens. The port for the tool's
-    # client is the last.
     ports: Mapping[str, tuple[int, ...]]
-    # Commands of a POSIX shell, one per line, that run until they are killed. A command that begins
-    # with `serve` is `flent-aqm serve`.
     start: str
-    # Lines of shell that the lab runs before and after it starts the commands.
     before: str = ""
     after: str = ""
-    # Path of the commands' log in the lab; "" for /run/NAME.log.
     log: str = ""
-    # Protocol of all ports: tcp or udp.
     protocol: str = "tcp"
-    # A program that has to be on PATH, and a Python module that has to be installed, if any.
     program: str | None = None
     module: str | None = None
-    # Test parameter that sets the port.
     parameter: str = ""
-    # Clients speak TLS to it.
     tls: bool = False
-    # server_testbed can start it on a machine behind ssh.
     behind_ssh: bool = True
-    # `flent-aqm lab` starts it.
     in_lab: bool = True
-    # For a server that starts slowly: `flent-aqm lab` starts it only if its command has one of
-    # these words. Empty: it always does.
     words: tuple[str, ...] = ()
 
     @property
     def every_port(self) -> list[int]:
-        """All ports on which the server listens."""
+        """All ports on which the server listens, that for the tool's client last."""
         return [port for ports in self.ports.values() for port in ports]
 
     @property
@@ -128,13 +151,16 @@ class Server:
 
 @dataclass(frozen=True)
 class Form:
-    """The values that a test parameter may have."""
+    """The values that a test parameter may have.
 
-    # Regular expression that matches a whole value.
+    Attributes:
+        pattern: regular expression that matches a whole value.
+        expected: the accepted values in words, for messages.
+        for_client: True if the parameter is also an option of the client.
+    """
+
     pattern: str
-    # The same in words, for messages.
     expected: str
-    # The parameter is also an option of the client.
     for_client: bool = True
 
 
@@ -144,110 +170,142 @@ STREAMS = Form("[1-9]|[1-5][0-9]|6[0-4]", "1 to 64")
 
 @dataclass(frozen=True)
 class Shown:
-    """How the figure of all speed tests shows a tool. Names of metrics lack the tool's prefix."""
+    """How the figure of all speed tests shows a tool. Names of metrics are without the tool's
+    prefix.
+
+    Attributes:
+        label: name of the tool in the figure.
+        latency: metrics of the latency that the tool shows while it loads the line. The figure
+            takes the largest, or the smallest of metrics in RPM.
+        verdict: pairs of a metric and a format string for it, in which {} becomes the metric's
+            word.
+        rates: metrics of download and upload rate. Empty for a test that doesn't fill the line.
+        between: text between the verdicts.
+        test: name of the test, "" if it is the tool's.
+    """
 
     label: str
-    # Metrics of the latency that the tool shows while it loads the line. The figure takes the
-    # largest, or the smallest of metrics in RPM.
     latency: tuple[str, ...] = ()
-    # Pairs of a metric and a format string for it, in which {} becomes the metric's word.
     verdict: tuple[tuple[str, str], ...] = ()
-    # Metrics of download and upload rate. Empty for a test that doesn't fill the line.
     rates: tuple[str, str] | tuple[()] = ("download_mbps", "upload_mbps")
-    # Text between the verdicts.
     between: str = "\n"
-    # Name of the test; "" if it is the tool's.
     test: str = ""
 
 
 @dataclass(frozen=True)
 class Cross:
-    """How a tool makes cross traffic. It uses the port of the tool's server."""
+    """How a tool makes cross traffic. It uses the port of the tool's server.
 
-    # Value of the key `cross_traffic`.
+    Attributes:
+        word: value of the key `cross_traffic`.
+        directions: directions of the cross traffic, "upload" and "download". None for those of the
+            load, or what the test parameter cross_direction says.
+        runner: name of the runner of the data sets.
+    """
+
     word: str
-    # Directions of the cross traffic. None: those of the load, or what cross_direction says.
     directions: tuple[str, ...] | None
-    # Runner of the data sets.
     runner: str = "aqm_cross"
 
 
 @dataclass(frozen=True)
 class OtherTests:
-    """Tests that aren't called like the tool that they need, such as Flent's own."""
+    """Tests that aren't called like the tool that they need, such as Flent's own.
 
-    # Beginning of the tests' names.
+    Attributes:
+        prefix: beginning of the tests' names.
+        servers: servers to start, in this order.
+    """
+
     prefix: str
-    # Servers to start, in this order.
     servers: tuple[Server, ...]
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A speed test, a probe or a load."""
+    """A speed test, a probe or a load.
 
-    # The names of its tests begin with this name, if has_test.
+    Attributes:
+        name: the names of its tests begin with this name, if has_test.
+        server: server of most runs.
+        module: dotted name of the module that is its client, run by `python -m` as client.py
+            describes. "" if another program is the client.
+        method: how the test works, in a sentence for the documents.
+        source: source of that sentence.
+        numbers: numbers that the tool shows.
+        prefix: prefix of the metrics of these numbers, "" if it is `name`.
+        longest_s: no test takes longer on a line of 10 Mbit/s or more, in s. If takes_length, the
+            time of each direction comes on top.
+        takes_length: True if its option `length` sets the time of each direction.
+        data_port: its data goes to the server's port plus this number.
+        programs: programs of client and server, the client's first. Programs that every set-up has
+            are given by name.
+        sometimes: further programs that some runs need.
+        servers: its other servers.
+        choose: function that returns the server for a run's test parameters and its key
+            `ndt7_server`. None if it is always `server`.
+        choose_programs: function that returns the programs for the same, in place of `programs`.
+        other_tests: further tests that need this tool.
+        parameters: test parameters of its own by name, without the port.
+        together: function of the test parameters that returns why they exclude each other, "" if
+            they don't.
+        has_test: True if there are tests that begin with `name`.
+        cross: how it makes cross traffic, None if it doesn't.
+        shown: how the figure shows it, None if it doesn't.
+    """
+
     name: str
-    # Server of most runs.
     server: Server
-    # Dotted name of the module that is its client, run by `python -m` as client.py describes.
     module: str = ""
-    # How the test works, in a sentence for the documents, and the source of that sentence.
     method: str = ""
     source: str = ""
-    # Numbers that the tool shows.
     numbers: tuple[Number, ...] = ()
-    # Prefix of the metrics of these numbers; "" if it is `name`.
     prefix: str = ""
-    # No test takes longer on a line of 10 Mbit/s or more. If takes_length, the time of each
-    # direction comes on top.
     longest_s: float = 0.0
-    # Its option `length` sets the time of each direction.
     takes_length: bool = False
-    # Its data goes to the server's port plus this number.
     data_port: int = 0
-    # Programs of client and server, the client's first. Those that every set-up has are names.
     programs: tuple[Program | str, ...] = ()
-    # Further programs that some runs need.
     sometimes: tuple[Program, ...] = ()
-    # Its other servers, and a function that returns the server for a run's test parameters and its
-    # key `ndt7_server`.
     servers: tuple[Server, ...] = ()
     choose: Callable[[Mapping[str, object]], Server] | None = None
-    # Function that returns the programs for the same, in place of `programs`.
     choose_programs: Callable[[Mapping[str, object]], tuple[Program | str, ...]] | None = None
-    # Further tests that need this tool.
     other_tests: tuple[OtherTests, ...] = ()
-    # Test parameters of its own by name, without the port.
     parameters: Mapping[str, Form] = field(default_factory=dict)
-    # Function that returns why test parameters exclude each other, "" if they don't.
     together: Callable[[Mapping[str, object]], str] | None = None
     has_test: bool = True
-    # How it makes cross traffic, and how the figure shows it, if it does.
     cross: Cross | None = None
     shown: Shown | None = None
 
     def server_of(self, settings: Mapping[str, object]) -> Server:
-        """Return the server for a run. settings: its test parameters and its key `ndt7_server`."""
+        """Return the server for a run.
+
+        settings: the run's test parameters, and the key `ndt7_server`.
+        """
         return self.choose(settings) if self.choose else self.server
 
     def program_names(self, settings: Mapping[str, object]) -> tuple[str, ...]:
-        """Return the names of the programs for a run. settings: as for server_of()."""
+        """Return the names of the programs for a run, the client's first.
+
+        settings: the run's test parameters, and the key `ndt7_server`.
+        """
         programs = self.choose_programs(settings) if self.choose_programs else self.programs
-        return tuple(one if isinstance(one, str) else one.name for one in programs)
+        return tuple(program if isinstance(program, str) else program.name for program in programs)
 
     def metric(self, name: str) -> str:
-        """Return the name of the metric for the number `name`."""
+        """Return the name of the metric for a number of the tool.
+
+        name: Number.name.
+        """
         return f"{self.prefix or self.name}_{name}"
 
     def options(self, parameters: Mapping[str, object], refuse: Callable[[str], object]
                 ) -> dict[str, str]:
-        """Return the client's options among a run's test parameters.
+        """Return the client's options among a run's test parameters, name -> value as text.
 
         Args:
             parameters: the run's test parameters by name.
-            refuse: called with a message for each value that is not allowed. It is Flent's
-                test_error, which may return.
+            refuse: called with a message for each value that is not allowed, and for parameters
+                that exclude each other. It is Flent's test_error, which may return.
         """
         options: dict[str, str] = {}
         for name, form in self.parameters.items():

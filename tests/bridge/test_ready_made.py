@@ -109,7 +109,8 @@ def test_set_up_with_the_kernel_of_another_version_says_so_and_compiles(
 ) -> None:
     """The source is the one that the archive has."""
     built = []
-    monkeypatch.setattr(build, "_build", lambda cache, archive, wanted: built.append(wanted.source))
+    monkeypatch.setattr(build, "_build_lab_kernel",
+                        lambda cache, archive, wanted: built.append(wanted.source))
 
     class Archive:
         def versions(self, pattern: str) -> list[Package]:

@@ -14,7 +14,12 @@ import pytest
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.parts.scorecard.steps import own_folder
-from flent_aqm.tools.command import Read, command_tool, parse_reads, read_numbers
+from flent_aqm.tools.command import (
+    NumberSource,
+    command_tool,
+    parse_number_sources,
+    read_numbers,
+)
 
 HERE = Path(__file__).parent
 TINY = HERE.parents[1] / "own_code" / "tiny_speedtest.py"
@@ -175,10 +180,11 @@ def test_two_tests_of_the_users_are_refused(scorecard: Scorecard) -> None:
 
 def test_reads_are_places_with_factors() -> None:
     """And names of numbers."""
-    assert parse_reads("json: down.kbps*0.001=download_mbps rtt.0=latency_ms") == [
-        Read("download_mbps", ("down", "kbps"), 0.001), Read("latency_ms", ("rtt", "0"))]
+    assert parse_number_sources("json: down.kbps*0.001=download_mbps rtt.0=latency_ms") == [
+        NumberSource("download_mbps", ("down", "kbps"), 0.001),
+        NumberSource("latency_ms", ("rtt", "0"))]
     text = 'starting\n{"down": {"kbps": 9400}, "rtt": [40.5, 41]}\n'
-    assert read_numbers("x", text, parse_reads(
+    assert read_numbers("x", text, parse_number_sources(
         "json: down.kbps*0.001=download_mbps rtt.0=latency_ms")) == {
             "download_mbps": pytest.approx(9.4), "latency_ms": 40.5}
 
@@ -193,7 +199,7 @@ def test_reads_are_places_with_factors() -> None:
 def test_reads_of_another_form_are_refused(reads: str, cause: str) -> None:
     """With what is expected."""
     with pytest.raises(ConfigError, match="--reads: ") as fault:
-        parse_reads(reads)
+        parse_number_sources(reads)
     assert cause in str(fault.value)
 
 
@@ -217,7 +223,7 @@ def test_commands_that_cannot_be_run_are_refused(client: str, server: str, cause
 def test_numbers_that_are_none_are_refused(text: str, cause: str) -> None:
     """With what was printed."""
     with pytest.raises(BadResult) as fault:
-        read_numbers("x", text, parse_reads("json: down=download_mbps"))
+        read_numbers("x", text, parse_number_sources("json: down=download_mbps"))
     assert cause in str(fault.value)
 
 
@@ -226,11 +232,11 @@ TEXT = "ping 12 ms\nDown: 47,5 Mbit/s\nDown: 47.1 Mbit/s (final)\nUp: 9000 kbit/
 
 def test_text_is_read_by_patterns() -> None:
     """The last line that matches counts; a comma may be the point, a factor changes the unit."""
-    reads = parse_reads("text: 'Down: (\\S+) Mbit/s=download_mbps' "
+    reads = parse_number_sources("text: 'Down: (\\S+) Mbit/s=download_mbps' "
                         "'Up: (.*) kbit/s=upload_mbps*0.001' 'ping (.*) ms=latency_ms'")
     assert read_numbers("x", TEXT, reads) == {
         "download_mbps": 47.1, "upload_mbps": 9.0, "latency_ms": 12.0}
-    comma = parse_reads("text: 'Down: ([0-9,]+) Mbit=download_mbps'")
+    comma = parse_number_sources("text: 'Down: ([0-9,]+) Mbit=download_mbps'")
     assert read_numbers("x", TEXT, comma) == {"download_mbps": 47.5}
 
 
@@ -249,7 +255,7 @@ def test_text_is_read_by_patterns() -> None:
 def test_reads_that_say_nothing_are_refused(reads: str, message: str) -> None:
     """Before any run, in a line that shows the form."""
     with pytest.raises(ConfigError) as refused:
-        parse_reads(reads)
+        parse_number_sources(reads)
     assert message in str(refused.value)
 
 
@@ -260,7 +266,7 @@ def test_reads_that_say_nothing_are_refused(reads: str, message: str) -> None:
 def test_text_without_the_number_fails_the_run(pattern: str, message: str) -> None:
     """With what was looked for."""
     with pytest.raises(BadResult) as failed:
-        read_numbers("x", TEXT, parse_reads(f"text: '{pattern}'"))
+        read_numbers("x", TEXT, parse_number_sources(f"text: '{pattern}'"))
     assert message in str(failed.value)
 
 
