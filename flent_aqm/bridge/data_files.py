@@ -57,13 +57,13 @@ def load_file(stock: Callable[..., Any]) -> Any:
         from flent_aqm.base.errors import BadResult
         from flent_aqm.bridge.exit_status import looking_at_files
         from flent_aqm.results.reading.for_flent import read_for_flent
-        from flent_aqm.results.result_set import before_flent, keep_old
+        from flent_aqm.results.result_set import copy_before_flent, keep_old
 
         looking_at_files()
         path = Path(filename)
         suffix = "".join(path.suffixes[-2:]) if path.suffix in (".gz", ".bz2") else path.suffix
         whole = read_for_flent(path, module.RECORDED_SETTINGS, new_settings())
-        old = before_flent(whole, module.FILEFORMAT_VERSION)
+        old = copy_before_flent(whole, module.FILEFORMAT_VERSION)
         try:
             results = _results(cls, whole, absolute, suffix)
         except Exception as error:  # Flent may raise any error for a file from somebody else

@@ -13,7 +13,7 @@ from typing import Any
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.bridge.exit_status import tell
-from flent_aqm.show.plots.paper import FLENTS_HEIGHT, HEIGHT_BY_WIDTH, drop_untouched, inches
+from flent_aqm.show.plots.paper import FLENTS_HEIGHT, HEIGHT_BY_WIDTH, drop_untouched, parse_inches
 
 # fontTools, which embeds fonts into PDF files, logs dozens of lines that would hide a warning on
 # Flent's console.
@@ -47,7 +47,7 @@ class _Width(argparse.Action):
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
         try:
-            width = inches(str(values))
+            width = parse_inches(str(values))
         except ConfigError as fault:
             parser.error(str(fault))
         namespace.FIG_WIDTH = width

@@ -63,11 +63,11 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.results.many_files import counted_once, find_files
     from flent_aqm.show.figures.gather import BASE_DELAY, gather
     from flent_aqm.show.figures.study import FIGURES, grid, of_least_delay
-    from flent_aqm.show.plots.paper import inches
+    from flent_aqm.show.plots.paper import parse_inches
 
     if args.which == "speedtests":
         return _speedtests(args)
-    width = inches(args.width) if args.width else None
+    width = parse_inches(args.width) if args.width else None
     wanted = args.figure or [figure.number for figure in FIGURES]
     unknown = [number for number in wanted if not 1 <= number <= len(FIGURES)]
     if unknown:

@@ -53,7 +53,7 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.show.report.html import render
     from flent_aqm.show.report.model import build
     from flent_aqm.show.report.odd import odd_runs
-    from flent_aqm.show.report.read import read, require
+    from flent_aqm.show.report.read import read, require_content
 
     results = args.results or [newest()]
     if args.follow:
@@ -66,7 +66,7 @@ def main(args: argparse.Namespace) -> int:
                           ".html")
     rows, damaged, folders = read(results, args.jobs)
     failed = sum(len(one.status.failed) for one in folders if one.status)
-    require(rows, damaged, failed)
+    require_content(rows, damaged, failed)
     title = args.title or purpose_of(folders) or title_of(results)
     with announced("making the page"):
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Remembers from which result sets a combined one of Flent was made.
+"""Remember from which result sets a combined one of Flent was made.
 
 Flent keeps only their number, and a title made of file names, from which the queue can't be told.
 """
@@ -14,8 +14,8 @@ MEMBERS = "_flent_aqm_members"
 
 
 def members_of(results: Any) -> list[Any]:
-    """Return the result sets from which a result set was combined, or itself if it is that of a
-    data file."""
+    """Return the result sets from which Flent's result set `results` was combined, or itself if it
+    is that of a data file."""
     members: list[Any] = results.__dict__.get(MEMBERS) or [results]
     return members
 
@@ -26,9 +26,11 @@ MOST_NAMED = 4
 
 def description_of(results: Sequence[Any], own: str) -> str:
     """Return the text on the test for a plot's title: the names of all tests if there are several,
-    else `own`.
+    their number if there are more than MOST_NAMED, else `own`.
 
-    own: Flent's description of the first result set's test.
+    Args:
+        results: Flent's result sets of the plot.
+        own: Flent's description of the first result set's test.
     """
     names = sorted({str(member.meta("NAME")) for one in results for member in members_of(one)})
     if len(names) < 2:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads and writes data files of Flent. Those that it reads may come from
-anyone, so nothing in them is trusted.
+"""Read and write data files of Flent. Files that are read may come from anyone and aren't trusted.
 
 Data files are unpacked only here. The result has the structure that docs/reference/data-format.md
 describes. Callers have to check whether values make sense.
@@ -47,41 +46,56 @@ Numbers = NDArray[numpy.float64]
 
 @dataclass(frozen=True)
 class DataFile:
-    """A data file: its metadata, its raw samples by series, and all of its content as it was read
-    (`whole`)."""
+    """A data file.
+
+    Attributes:
+        path: its path, which is named in errors.
+        version: version of Flent's file format.
+        metadata: its metadata.
+        series_meta: name of a series -> its entry in SERIES_META.
+        raw_values: name of a series -> its raw samples.
+        whole: all of the file's content, as it was read.
+    """
 
     path: Path
-    # Version of Flent's file format.
     version: int
     metadata: dict[str, Any]
-    # Name of a series -> its entry in SERIES_META.
     series_meta: dict[str, dict[str, Any]]
-    # Name of a series -> its samples.
     raw_values: dict[str, list[dict[str, Any]]]
-    # All of the file's content.
     whole: dict[str, Any]
 
 
 def read_data_file(path: Path, within: Limits | None = None) -> DataFile:
-    """Read a file *.flent.gz, *.flent.bz2 or plain *.flent.
+    """Read a file *.flent.gz, *.flent.bz2 or plain *.flent. Raises BadResult if it can't be read,
+    exceeds the limits or is damaged. The message is one line that begins with the path.
 
-    within: limits of size, by default those for files from anyone. Raises BadResult, in one line
-    with the path.
+    Args:
+        path: the file.
+        within: limits of size, None for limits().
     """
     allowed = within or limits()
-    return _checked(lambda: unpack_file(path, allowed), path, allowed)
+    return _unpack_and_check(lambda: unpack_file(path, allowed), path, allowed)
 
 
 def parse_data_file(text: bytes, path: Path) -> DataFile:
-    """Read an uncompressed data file of this package from memory. path: names the file in errors.
-    Raises BadResult."""
-    return _checked(lambda: unpack_text(text, OWN), path, OWN)
+    """Read an uncompressed data file of this package from memory, within the limits OWN. Raises
+    BadResult if it is damaged.
+
+    Args:
+        text: its JSON text.
+        path: names the file in errors.
+    """
+    return _unpack_and_check(lambda: unpack_text(text, OWN), path, OWN)
 
 
-def _checked(unpack: Callable[[], bytearray], path: Path, within: Limits) -> DataFile:
-    """Unpack, parse and check a data file. Raises BadResult, in one line with the path.
+def _unpack_and_check(unpack: Callable[[], bytearray], path: Path, within: Limits) -> DataFile:
+    """Unpack, parse and check a data file. Raises BadResult, in one line that begins with the path,
+    for every error.
 
-    unpack: returns the JSON text.
+    Args:
+        unpack: returns the JSON text.
+        path: names the file in errors.
+        within: limits of size.
     """
     try:
         text = unpack()
@@ -101,7 +115,14 @@ def _checked(unpack: Callable[[], bytearray], path: Path, within: Limits) -> Dat
 
 def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFile:
     """Check the structure and the times of a parsed file, and return it as a record. Raises
-    BadResult."""
+    BadResult, without the path, if they are wrong. Files of `flent-aqm share` get back the test's
+    own name and series: `whole` is changed in place.
+
+    Args:
+        whole: the parsed file.
+        path: path for the record.
+        within: limits of size, None for limits().
+    """
     top = a_dict(whole, "the file")
     _refuse_output_of_tool(top)
     version = top.get("version", 1)
@@ -136,7 +157,7 @@ def refuse_odd_names(what: str, series: Collection[str], most: int, hint: str = 
         what: names the part of the file in the message.
         series: names of the series.
         most: largest number of series.
-        hint: advice for a file with too many series.
+        hint: advice for a file with too many series, "" for none.
     """
     if len(series) > most:
         raise BadResult(f"{what} has {len(series):,} series, more than {most:,}{hint}")
@@ -174,7 +195,8 @@ def _refuse_output_of_tool(top: dict[str, Any]) -> None:
 
 
 def _refuse_too_much(metadata: dict[str, Any]) -> None:
-    """Raise BadResult if the metadata have too many values or too much text."""
+    """Raise BadResult if the metadata have more than MOST_METADATA_VALUES values or
+    MOST_METADATA_CHARACTERS characters of text."""
     characters, values = 0, 1
     pending: list[Any] = [metadata]
     while pending:
@@ -193,14 +215,16 @@ def _refuse_too_much(metadata: dict[str, Any]) -> None:
 
 
 def a_dict(value: Any, what: str) -> dict[str, Any]:
-    """Return the value if it is a JSON object. Raises BadResult. what: names it in the message."""
+    """Return the value if it is a JSON object. Raises BadResult if it is not, with `what` as its
+    name."""
     if not isinstance(value, dict):
-        raise BadResult(f"{what} is {_kind(value)}; expected a JSON object")
+        raise BadResult(f"{what} is {_type_text(value)}; expected a JSON object")
     return cast(dict[str, Any], value)
 
 
 def a_number(value: Any) -> float | None:
-    """Return the value as a float if it is a finite number, else None."""
+    """Return the value as a float if it is a finite number, else None. True and False are no
+    numbers."""
     if type(value) not in (int, float):
         return None
     try:
@@ -211,8 +235,8 @@ def a_number(value: Any) -> float | None:
 
 
 def numbers(values: Sequence[Any], what: str) -> Numbers:
-    """Return the values as an array if all are finite numbers. Raises BadResult. what: names them
-    in the message."""
+    """Return the values as an array. Raises BadResult if one of them is not a finite number, with
+    `what` as their name. True and False are no numbers."""
     strange = set(map(type, values)) - {float, int}
     if strange:
         raise BadResult(f"{what} has a value that is not a number "
@@ -226,7 +250,7 @@ def numbers(values: Sequence[Any], what: str) -> Numbers:
     return array
 
 
-def _kind(value: Any) -> str:
+def _type_text(value: Any) -> str:
     """Return the type of a value as text for a message."""
     return "missing" if value is None else f"of type {type(value).__name__}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups runs by their settings: which runs share a line, and how settings are named and sorted.
+"""Group runs by their settings: which runs share a line, and how settings are named and sorted.
 
 Runs that differ in a setting are never grouped unless the user requests it. Then pooled_over()
 returns the settings in which they differ.
@@ -65,23 +65,27 @@ ALIASES = {"rate": RATE, "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps
 
 
 def parse_keys(text: str) -> tuple[str, ...]:
-    """Parse names of settings, separated by commas. Short names are replaced by the full ones."""
+    """Parse names of settings, separated by commas. Short names (ALIASES) are replaced by the full
+    ones. Empty names are left out."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     return tuple(ALIASES.get(name, name) for name in names)
 
 
 def factors(runs: Sequence[Settings], beyond: Sequence[str] = ()) -> list[str]:
-    """Return the settings that distinguish all runs which are different, in the order of KNOWN.
+    """Return the names of the settings that distinguish all runs which are different, in the order
+    of KNOWN.
 
     A setting that distinguishes no more runs than those before it is left out. Files without
     settings are distinguished by their titles.
 
-    beyond: settings that are used anyway, which are not returned.
+    Args:
+        runs: settings of each run.
+        beyond: names of settings that are used anyway, which are not returned.
     """
     names = list(beyond)
     added = []
     count = len({_values(run, names) for run in runs})
-    for name in _names(runs):
+    for name in _setting_names(runs):
         if name in NEVER or name in names:
             continue
         finer = len({_values(run, [*names, name]) for run in runs})
@@ -94,39 +98,44 @@ def factors(runs: Sequence[Settings], beyond: Sequence[str] = ()) -> list[str]:
     return added
 
 
-def _names(runs: Sequence[Settings]) -> Iterable[str]:
-    """Return the names of all settings, the known ones first."""
+def _setting_names(runs: Sequence[Settings]) -> Iterable[str]:
+    """Return the names of all settings of the runs, after the known ones, which come first."""
     return dict.fromkeys((*KNOWN, *(name for run in runs for name in run)))
 
 
 def pooled_over(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
-    """Return the settings in which runs of one group differ, if runs are grouped by the settings in
-    `used`."""
+    """Return the names of the settings in which runs of one group differ, if runs are grouped by
+    the settings in `used`. Empty if runs of a group are alike."""
     return [name for name in factors(runs, used) if name != TITLE]
 
 
 def along_with(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
-    """Return the settings that differ only together with those in `used`, so that a difference
-    between groups may be their effect.
+    """Return the names of the settings that differ only together with those in `used`, so that a
+    difference between groups may be their effect.
 
-    Parameters of a queue and the upload's queue are left out, as well as settings that only some
-    runs record.
+    Parameters of a queue and the upload's queue are left out, as well as settings that have the
+    same value in all runs that record them.
     """
     apart = {*used, *pooled_over(runs, used), *NEVER}
-    return [name for name in _names(runs) if name not in apart and not name.startswith(_OF_QUEUES)
+    return [name for name in _setting_names(runs)
+            if name not in apart and not name.startswith(_OF_QUEUES)
             and len({value for run in runs if (value := setting(run, name)) is not None}) > 1]
 
 
 def alike_in(runs: Sequence[Settings], compared: Sequence[str], beyond: Sequence[str]) -> list[str]:
-    """Return the settings that runs must share to differ only in the settings in `compared`.
+    """Return the names of the settings that runs must share to differ only in the settings in
+    `compared`.
 
     A queue's parameters count as a part of the queue, unless runs of one queue differ in them.
 
-    beyond: settings that runs share anyway, which are not returned.
+    Args:
+        runs: settings of each run.
+        compared: names of the settings that are compared.
+        beyond: names of settings that runs share anyway, which are not returned.
     """
     shared = factors(runs, (*beyond, *compared))
     apart = len({_values(run, [*beyond, *shared]) for run in runs})
-    for name in _names(runs):
+    for name in _setting_names(runs):
         if name in (*NEVER, *beyond, *compared, *shared) or name.startswith(_OF_QUEUES):
             continue
         finer = len({_values(run, [*beyond, *shared, name]) for run in runs})
@@ -138,10 +147,13 @@ def alike_in(runs: Sequence[Settings], compared: Sequence[str], beyond: Sequence
 
 def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[str] = ()
              ) -> tuple[tuple[str, ...], list[str]]:
-    """Return the settings by which to group: the requested ones, and all others in which runs
-    differ. Also return the settings that are then pooled.
+    """Return the names of the settings by which to group: the requested ones, and all others in
+    which runs differ. Also return the names of the settings that are then pooled.
 
-    pool: settings that are not added, or "all" to add none.
+    Args:
+        runs: settings of each run.
+        requested: names of settings by which the user groups.
+        pool: names of settings that are not added, or "all" to add none.
     """
     if "all" in pool:
         return tuple(requested), pooled_over(runs, requested)
@@ -154,7 +166,7 @@ def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[
 
 
 def check_keys(runs: Sequence[Settings], names: Sequence[str]) -> None:
-    """Raise ConfigError, with the known settings, if no run has one of the settings."""
+    """Raise ConfigError, with the known settings, if no run has one of the settings in `names`."""
     present = sorted({name for settings in runs for name in settings})
     for name in names:
         if name not in present:
@@ -164,16 +176,18 @@ def check_keys(runs: Sequence[Settings], names: Sequence[str]) -> None:
 
 def grouped(items: Iterable[tuple[Settings, Item]], keys: Sequence[str]
             ) -> dict[tuple[Setting, ...], list[Item]]:
-    """Group items by the values of settings, sorted, numbers by size. A run without a setting has
-    the value "". Raises ConfigError if no run has one of the settings.
+    """Group items by the values of settings. Keys are sorted, numbers first and by size. A run
+    without a setting has the value "". Raises ConfigError if no run has one of the settings.
 
-    items: (settings of a run, item).
+    Args:
+        items: (settings of a run, item).
+        keys: names of the settings.
     """
     everything = list(items)
     check_keys([settings for settings, _ in everything], keys)
     groups = collect([(_values(settings, keys), item) for settings, item in everything],
                      lambda pair: pair[0])
-    ordered = sorted(groups, key=lambda key: [_order(one) for one in key])
+    ordered = sorted(groups, key=lambda key: [_value_order(one) for one in key])
     return {key: [item for _, item in groups[key]] for key in ordered}
 
 
@@ -186,7 +200,7 @@ def collect(members: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, li
 
 
 def shown(value: Setting) -> str:
-    """Return the value of a setting as text."""
+    """Return the value of a setting as text: "on" or "off" for a switch."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, (int, float)) else harmless(value)
@@ -198,7 +212,8 @@ def heading(name: str) -> str:
 
 
 def setting_text(name: str, value: Setting | None) -> str:
-    """Return a setting's value with words that say which setting it is: "100 Mbit/s", "tiers 3"."""
+    """Return a setting's value with words that say which setting it is: "100 Mbit/s", "tiers 3".
+    NOT_TOLD for None."""
     if value is None:
         return NOT_TOLD
     text_of = _TEXTS.get(name, _WITHOUT_TEXTS).format
@@ -212,7 +227,7 @@ def sorted_values(name: str, values: Iterable[Setting | None]) -> list[Setting |
 
 
 def sort_key(name: str, value: Setting | None) -> tuple[int, float, str]:
-    """Return the key by which sorted_values() sorts a setting's value."""
+    """Return the key by which sorted_values() sorts a value of the setting `name`."""
     if value is None:
         return (2, 0.0, "")
     if name == AQM:
@@ -236,11 +251,11 @@ def setting(settings: Settings, name: str) -> Setting | None:
 
 
 def _values(settings: Settings, keys: Sequence[str]) -> tuple[Setting, ...]:
-    """Return the values of settings, "" for a missing one."""
+    """Return a run's values of the settings in `keys`, "" for a missing one."""
     return tuple("" if (value := setting(settings, key)) is None else value for key in keys)
 
 
-def _order(value: Setting) -> tuple[bool, float, str]:
+def _value_order(value: Setting) -> tuple[bool, float, str]:
     """Return the sort key of a value: numbers first, by size."""
     number = isinstance(value, (int, float))
     return (not number, float(value) if number else 0.0, str(value))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Declares the option --jobs of commands that read many data files."""
+"""Declare the option --jobs of commands that read many data files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ def add_jobs(parser: argparse.ArgumentParser, when: str = "") -> None:
     """Add the option --jobs to a parser. args.jobs is then a number above 0, or None for one
     process per core.
 
-    when: text for the help on when the option applies.
+    Args:
+        parser: the command's parser.
+        when: text for the help on when the option applies, "" if always.
     """
-    parser.add_argument("--jobs", type=_jobs, metavar="N",
+    parser.add_argument("--jobs", type=_parse_jobs, metavar="N",
                         help=f"number of files to read in parallel{when} (default: one per core)")
 
 
-def _jobs(word: str) -> int:
+def _parse_jobs(word: str) -> int:
     """Parse the option's value. Raises ConfigError if it is not a number above 0."""
     if not word.isdecimal() or int(word) < 1:
         raise ConfigError(f"--jobs {word}: expected 1 or more")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Holds a data file's results as Flent does, but converts samples only if Flent needs them.
+"""Hold a data file's results as Flent does, but convert samples only if Flent needs them.
 
 Flent makes an object of its own of each sample. flent-gui opens files in other processes, and its
 window doesn't use samples, but would spend most of its time on receiving them. Therefore a series
@@ -17,13 +17,14 @@ Samples = dict[str, list[dict[str, Any]]]
 
 
 class LoadedResults(ResultSet):  # type: ignore[misc]
-    """Flent's result set of a file in Flent's newest format."""
+    """Flent's result set of a file in Flent's newest format. Samples are kept as plain dicts, or as
+    bytes after unpickling, until Flent accesses them."""
 
     _plain: dict[str, list[dict[str, Any]] | bytes] | None
     _flents: dict[str, Any]
 
     def keep(self, samples: Samples) -> None:
-        """Store the file's samples, by series."""
+        """Store the file's samples: name of a series -> its samples."""
         self._plain = dict(samples)
 
     def plain_samples(self) -> Samples:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Applies a function to each of many data files, on all processor cores.
+"""Apply a function to each of many data files, on all processor cores.
 
 Each process holds one file in memory.
 """
@@ -40,21 +40,22 @@ FEWEST_FOR_PROCESSES = 16
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
     """Return the paths, with folders replaced by the data files in and below them, sorted by name.
-    Each file is returned once.
+    Each file is returned once. A file that is named itself may have any suffix.
 
     Logs and other files that a sweep writes beside data files are left out, because `*` of a shell
-    matches them. Raises ConfigError if a path does not exist, or a folder has no data files.
+    matches them. Raises ConfigError if a path does not exist, if a folder has no data files, or if
+    only such logs were named.
     """
     files: dict[Path, None] = {}
     for path in paths:
         # os.path: Path.is_dir() and exists() raise where a folder above can't be looked into.
         if os.path.isdir(path):
-            below = sorted(_below(path))
+            below = sorted(_files_below(path))
             if not below:
                 names = ", ".join(f"*{one}" for one in SUFFIXES)
                 raise ConfigError(f"{path}: no data files ({names}) in this folder")
             files.update(dict.fromkeys(below))
-        elif why := _missing(path):
+        elif why := _why_unusable(path):
             raise ConfigError(f"{path}: {why}; expected a data file or a folder of data files")
         elif not _is_of_sweep(path):
             files[path] = None
@@ -65,12 +66,13 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def _is_of_sweep(path: Path) -> bool:
-    """Return whether a file is a sweep's log, capture or status."""
+    """Return whether a file is a sweep's log, capture or status. A log or capture counts only
+    beside its data file."""
     return path.name == STATUS or path.name.endswith(TOOLS_LOG_SUFFIX) or (
         path.suffix in (".log", ".pcap") and path.with_suffix(SUFFIX).exists())
 
 
-def _missing(path: Path) -> str:
+def _why_unusable(path: Path) -> str:
     """Return the reason why a path can't be used, "" if it exists."""
     try:
         os.lstat(path)
@@ -81,8 +83,9 @@ def _missing(path: Path) -> str:
     return ""
 
 
-def _below(folder: Path) -> Iterator[Path]:
-    """Yield the data files in and below a folder. Folders that can't be read are skipped.
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Yield the data files in and below a folder, in any order. Folders that can't be read and
+    hidden files are skipped.
 
     Symbolic links are skipped with a line on standard error: in a folder from somebody else, one
     may lead to any file.
@@ -100,8 +103,8 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _is_of_netperf_wrapper(path: Path) -> bool:
-    """Return whether a file begins like a data file. Files of other programs have the same
-    suffix."""
+    """Return whether a gzip file begins like a data file. Files of other programs have the same
+    suffix. False if it can't be read."""
     try:
         with open_regular(path) as file:
             text = zlib.decompressobj(_WITH_GZIP_HEADER).decompress(file.read(_BEGINNING_BYTES),
@@ -112,7 +115,13 @@ def _is_of_netperf_wrapper(path: Path) -> bool:
 
 
 class Sampled(Protocol):
-    """Interface of a run with a hash of its samples, "" if its file has none."""
+    """Interface of a run that records which samples it has.
+
+    Attributes:
+        path: path of its data file.
+        settings: its settings.
+        samples: hash of its samples, "" if its file has none.
+    """
 
     @property
     def path(self) -> Path: ...
@@ -128,11 +137,12 @@ SampledRun = TypeVar("SampledRun", bound=Sampled)
 
 
 def counted_once(runs: Sequence[SampledRun]) -> tuple[list[SampledRun], str]:
-    """Return the runs without repetitions of the same measurement, and a line about them, "" if
-    there are none.
+    """Return the runs without repetitions of the same measurement, and a line about the
+    repetitions, "" if there are none.
 
     Runs with the same samples and settings are one measurement, such as copies of a file, or runs
-    of the lab with the same seed. They would count several times in every interval.
+    of the lab with the same seed. They would count several times in every interval. Runs without a
+    hash of samples are repetitions only if they have the same path.
     """
     first: dict[object, SampledRun] = {}
     kept, copies = [], []
@@ -152,8 +162,9 @@ def counted_once(runs: Sequence[SampledRun]) -> tuple[list[SampledRun], str]:
 def each_run(
     files: Sequence[Path], work: Callable[[Run], Result], jobs: int | None = None
 ) -> Iterator[tuple[Path, Result | BadResult]]:
-    """Yield the result of `work` for the run in each file. See each_file()."""
-    return each_file(files, partial(_of_run, work), jobs)
+    """Yield each file's path with the result of `work` for the run in it. Arguments and errors: as
+    for each_file()."""
+    return each_file(files, partial(_work_on_run, work), jobs)
 
 
 def each_file(
@@ -167,7 +178,7 @@ def each_file(
         work: a function of a module, or partial() of one, because it is sent to other processes.
         jobs: number of processes, None for one per core.
     """
-    doing = partial(_one, work)
+    doing = partial(_result_or_error, work)
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(files) // 4)
     if len(files) < FEWEST_FOR_PROCESSES or jobs < 2:
         yield from _with_progress(files, map(doing, files))
@@ -183,7 +194,8 @@ def each_file(
 def _with_progress(
     files: Sequence[Path], results: Iterable[Result | BadResult]
 ) -> Iterator[tuple[Path, Result | BadResult]]:
-    """Yield each file with its result, and show the progress on a terminal."""
+    """Yield each file with its result, in the order of the files, and show the progress on a
+    terminal."""
     return with_progress(zip(files, results, strict=True), len(files), "reading data files")
 
 
@@ -191,17 +203,17 @@ def work_module(work: Callable[..., object]) -> str:
     """Return the name of the module in which a function is defined. For partial(_of_run, f), that
     of f."""
     while isinstance(work, partial):
-        work = work.args[0] if work.func is _of_run else work.func
+        work = work.args[0] if work.func is _work_on_run else work.func
     return str(work.__module__)
 
 
-def _of_run(work: Callable[[Run], Result], data: DataFile) -> Result:
+def _work_on_run(work: Callable[[Run], Result], data: DataFile) -> Result:
     """Return the result of `work` for the run in a data file."""
     return work(as_run(data))
 
 
-def _one(work: Callable[[DataFile], Result], path: Path) -> Result | BadResult:
-    """Return the result of `work` for a file, or the error as a BadResult."""
+def _result_or_error(work: Callable[[DataFile], Result], path: Path) -> Result | BadResult:
+    """Return the result of `work` for a file, or any error as a BadResult."""
     try:
         return work(read_data_file(path))
     except BadResult as error:

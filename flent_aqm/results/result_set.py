@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads Flent's result sets for this package's plots, each only once."""
+"""Read Flent's result sets for this package's plots, each only once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ _OLD = "_flent_aqm_old"
 
 
 def once(results: Any, name: str, make: Callable[[], Made]) -> Made:
-    """Return the result of make(), which is called only once for a result set and a name."""
+    """Return the result of make(), which is called only once for a result set and a name. The
+    result is stored in the result set.
+
+    Args:
+        results: result set of Flent.
+        name: key of the result.
+        make: computes the result.
+    """
     made = results.__dict__.setdefault(_MADE, {})
     if name not in made:
         made[name] = make()
@@ -26,15 +33,16 @@ def once(results: Any, name: str, make: Callable[[], Made]) -> Made:
 
 
 def samples_of(results: Any) -> dict[str, list[dict[str, Any]]]:
-    """Return the raw samples by series as plain dicts. Flent's own class for samples would take
-    keys for paths."""
+    """Return name of a series -> its raw samples as plain dicts, of a result set of Flent. Flent's
+    own class for samples would take keys for paths."""
     if hasattr(results, "plain_samples"):  # LoadedResults; its module would import Flent
         return cast(dict[str, list[dict[str, Any]]], results.plain_samples())
     return {name: list(map(dict, samples)) for name, samples in results.raw_values.items()}
 
 
 def data_file_of(results: Any) -> DataFile:
-    """Return a result set as a DataFile, for this package's metrics. Raises BadResult."""
+    """Return a result set of Flent as a DataFile, for this package's metrics. Raises BadResult if
+    its content is damaged."""
     # Imported here, because it needs numpy, which a run in the guest lacks.
     from flent_aqm.results.data_file import as_data_file
 
@@ -47,7 +55,7 @@ def data_file_of(results: Any) -> DataFile:
                         path)
 
 
-def before_flent(whole: dict[str, Any], newest: int) -> dict[str, Any] | None:
+def copy_before_flent(whole: dict[str, Any], newest: int) -> dict[str, Any] | None:
     """Return a copy of the parts of an older file that this package reads, for keep_old(). None for
     the newest format.
 
@@ -66,6 +74,7 @@ def before_flent(whole: dict[str, Any], newest: int) -> dict[str, Any] | None:
 
 
 def keep_old(results: Any, old: dict[str, Any] | None) -> None:
-    """Store the result of before_flent() in a result set."""
+    """Store the result of copy_before_flent() in a result set of Flent. Nothing is stored for
+    None."""
     if old is not None:
         results.__dict__[_OLD] = old

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads and writes `sweep.json`, a file beside a sweep's data files with the sweep's status.
+"""Read and write `sweep.json`, a file beside a sweep's data files with the sweep's status.
 
 A data file describes its own run. sweep.json has what no data file can tell: how many runs are
 planned, and why some have no data file.
@@ -25,25 +25,34 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Status:
-    """Status of a sweep: its command, planned and failed runs, start and end, and the hashes of its
-    batch files."""
+    """Status of a sweep.
 
-    # Words of the command line that began it.
+    Attributes:
+        command: words of the command line that began it.
+        planned: number of planned runs.
+        before: number of data files that existed when the sweep began.
+        began_s: start in epoch seconds of the host.
+        ended_s: end in epoch seconds of the host, None while the sweep is running.
+        failed: name of a data file -> cause of its run's failure.
+        batches: for this sweep and each earlier one that it resumed: path of a batch file ->
+            SHA-256.
+    """
+
     command: Sequence[str]
-    # Number of planned runs.
     planned: int
-    # Number of data files that existed when the sweep began.
     before: int
-    # Start and end in epoch seconds of the host. ended_s is None while the sweep is running.
     began_s: float
     ended_s: float | None = None
-    # Name of a data file -> cause of its run's failure.
     failed: Mapping[str, str] = field(default_factory=dict)
-    # For this sweep and each earlier one that it resumed: path of a batch file -> SHA-256.
     batches: Sequence[Mapping[str, str]] = ()
 
     def with_failed(self, name: str, cause: str) -> Status:
-        """Return the status with one more failed run. name: of its data file."""
+        """Return the status with one more failed run.
+
+        Args:
+            name: name of its data file.
+            cause: cause of the failure.
+        """
         return replace(self, failed={**self.failed, name: cause})
 
     def ended(self) -> Status:
@@ -77,8 +86,8 @@ def write(folder: Path, status: Status) -> None:
 
 
 def read(folder: Path) -> Status | None:
-    """Return the status of a folder's sweep. None if there is none, or if it is damaged: the file
-    may come from anyone."""
+    """Return the status in a folder's sweep.json. None if there is none, if it is a symbolic link,
+    or if it is damaged: the file may come from anyone."""
     path = folder / NAME
     try:
         if path.is_symlink():
@@ -101,8 +110,8 @@ def read(folder: Path) -> Status | None:
 
 
 def _batches(note: Any) -> tuple[dict[str, str], ...]:
-    """Return the batch files in a sweep.json. Entries that are not a path with a hash are left
-    out."""
+    """Return the batch files in the entry `batches` of a sweep.json: path -> SHA-256, for each
+    sweep. Entries that are not a path with a hash are left out."""
     if not isinstance(note, list):
         return ()
     read = ({path: digest for path, digest in files.items() if isinstance(digest, str)}
@@ -111,5 +120,5 @@ def _batches(note: Any) -> tuple[dict[str, str], ...]:
 
 
 def count_done(folder: Path) -> int:
-    """Return the number of data files in a folder."""
+    """Return the number of data files in a folder, without hidden ones and those in subfolders."""
     return sum(not path.name.startswith(".") for path in folder.glob(f"*{SUFFIX}"))

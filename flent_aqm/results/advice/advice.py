@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Says what is wrong with a line and what to do, for people who don't know queues.
+"""Say what is wrong with a line and what to do, for people who don't know queues.
 
 docs/home-line.md has the rules and their sources. Each sentence contains what was measured, or a
-share of it. There is no advice if the runs don't allow any.
+share of it. There is no advice if the runs don't allow any. `busy` is what keeps the line busy:
+"downloads", "uploads", or BOTH.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from flent_aqm.results.advice.measured import BOTH, Measured, Sqm, Tried
+from flent_aqm.results.advice.measured import BOTH, Configuration, Measured, Sqm
 from flent_aqm.results.metrics.flows import DIRECTIONS
 
 # Latency that a load may add. DSLReports' grade is B for more (dslreports.com/faq/17930).
@@ -32,58 +33,65 @@ SQM_PCT, MOST_PCT = 90, 95
 _SAME_SHARE, _STEADY_SHARE = 0.01, 0.1
 
 # Title of a condition -> configurations that were compared in it.
-Conditions = Mapping[str, Sequence[Tried]]
+Conditions = Mapping[str, Sequence[Configuration]]
 
 
 def advise(conditions: Conditions) -> list[str]:
-    """Return sentences on what is wrong and what to do. Empty if no run allows advice."""
+    """Return sentences on what is wrong and what to do. Empty if no run allows advice.
+
+    Args:
+        conditions: title of a condition -> the configurations that were compared in it.
+    """
     cases = [(title, one, busy) for title, tried in conditions.items() for one in tried
              for busy in one.busy]
     if not cases:
         return []
-    torn = [case for case in cases if _is_torn(case[1], case[2])]
+    torn = [case for case in cases if _runs_disagree(case[1], case[2])]
     bad = [case for case in cases if case not in torn and not _is_good(case[1], case[2])]
     if not bad:
-        return [_torn(*torn[0][1:])] if torn else [_fine(cases)]
+        return [_disagreement_sentence(*torn[0][1:])] if torn else [_all_good_sentence(cases)]
     title, worst, busy = max(bad, key=lambda case: (
         max(case[1].added_ms(case[2]), MOST_ADDED_MS), case[1].lost_pct(case[2])))
-    return [_fault(worst, busy, title if len(conditions) > 1 else "", len(cases) > len(worst.busy)),
-            _remedy(worst, busy, title, conditions)]
+    return [_fault_sentence(worst, busy, title if len(conditions) > 1 else "",
+                            len(cases) > len(worst.busy)),
+            _remedy_sentence(worst, busy, title, conditions)]
 
 
-def _is_good(one: Tried, busy: str) -> bool:
-    """Return whether latency and losses of a configuration are good while the line is busy.
-
-    busy: what keeps the line busy, such as "downloads".
-    """
+def _is_good(one: Configuration, busy: str) -> bool:
+    """Return whether latency and losses of a configuration are good while the line is busy with
+    `busy`."""
     return _is_fast(one, busy) and not _is_lossy(one, busy)
 
 
-def _is_fast(one: Tried, busy: str) -> bool:
-    """Return whether all runs add less latency than MOST_ADDED_MS."""
+def _is_fast(one: Configuration, busy: str) -> bool:
+    """Return whether all runs of a configuration add less latency than MOST_ADDED_MS."""
     return all(run.added_ms(busy) < MOST_ADDED_MS for run in one.runs)
 
 
-def _is_lossy(one: Tried, busy: str) -> bool:
+def _is_lossy(one: Configuration, busy: str) -> bool:
     """Return whether a configuration loses so many packets that words in calls are lost."""
     return one.lost_pct(busy) >= MOST_LOST_PCT
 
 
-def _is_torn(one: Tried, busy: str) -> bool:
-    """Return whether some runs add more latency than MOST_ADDED_MS and others don't."""
+def _runs_disagree(one: Configuration, busy: str) -> bool:
+    """Return whether some runs of a configuration add less latency than MOST_ADDED_MS and others
+    don't."""
     return not _is_fast(one, busy) and any(run.added_ms(busy) < MOST_ADDED_MS for run in one.runs)
 
 
-def _torn(one: Tried, busy: str) -> str:
-    """Return the sentence for runs that disagree."""
+def _disagreement_sentence(one: Configuration, busy: str) -> str:
+    """Return the sentence for a configuration whose runs disagree."""
     added = [run.added_ms(busy) for run in one.runs]
     return (f"The runs with {one.name} disagree: busy {busy} added {_ms(min(added))} to "
             f"{_ms(max(added))}. Repeat them before you change anything.")
 
 
-def _fine(cases: Sequence[tuple[str, Tried, str]]) -> str:
-    """Return the sentence for a line that is good in all cases: (condition, configuration,
-    busy)."""
+def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]]) -> str:
+    """Return the sentence for a line that is good in all cases.
+
+    Args:
+        cases: (title of the condition, configuration, busy).
+    """
     most = max(one.added_ms(busy) for _, one, busy in cases)
     everywhere = "" if len({id(one) for _, one, _ in cases}) == 1 else " in any of these runs"
     busy = list(dict.fromkeys(busy for *_, busy in cases))
@@ -95,7 +103,7 @@ def _fine(cases: Sequence[tuple[str, Tried, str]]) -> str:
     return f"{added}: calls and games run well, and nothing has to be changed."
 
 
-def _fault(one: Tried, busy: str, title: str, several: bool) -> str:
+def _fault_sentence(worst: Configuration, busy: str, title: str, several: bool) -> str:
     """Return the sentence on what is wrong.
 
     Args:
@@ -104,26 +112,29 @@ def _fault(one: Tried, busy: str, title: str, several: bool) -> str:
         title: title of the condition, "" if there is only one.
         several: there are other configurations, so that this one must be named.
     """
-    where = f" with {one.name}" if several else ""
+    where = f" with {worst.name}" if several else ""
     where += f" ({title})" if title else ""
-    if math.isinf(one.added_ms(busy)):
+    if math.isinf(worst.added_ms(busy)):
         return f"At least half of all packets are lost while {busy} keep the line busy{where}."
-    lost = f"lose {_two(one.lost_pct(busy))} % of the packets"
-    if _is_fast(one, busy):
+    lost = f"lose {_two(worst.lost_pct(busy))} % of the packets"
+    if _is_fast(worst, busy):
         return f"Busy {busy} {lost}{where}: {_LOSSY}."
-    also = f" and {lost}" if _is_lossy(one, busy) else ""
-    return f"Busy {busy} add {_ms(one.added_ms(busy))}{also}{where}: {_effect(one.runs, busy)}."
+    also = f" and {lost}" if _is_lossy(worst, busy) else ""
+    effect = _noticed_effect(worst.runs, busy)
+    return f"Busy {busy} add {_ms(worst.added_ms(busy))}{also}{where}: {effect}."
 
 
-def _effect(runs: Sequence[Measured], busy: str) -> str:
-    """Return what people notice of a one-way delay."""
+def _noticed_effect(runs: Sequence[Measured], busy: str) -> str:
+    """Return what people notice of the median one-way delay of the runs: half of the idle RTT, and
+    all that the load adds."""
     one_way_ms = median(run.idle_ms / 2 + run.added_ms(busy) for run in runs)
     return next((effect for limit_ms, effect in _ONE_WAY_MS if one_way_ms > limit_ms), _SLIGHT)
 
 
-def _remedy(worst: Tried, busy: str, title: str, conditions: Conditions) -> str:
-    """Return the sentence on what to do: the best configuration that was measured. If there is none
-    and the router has no SQM, SQM.
+def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Conditions) -> str:
+    """Return the sentence on what to do: the best configuration that was measured. If there is no
+    good one and the router has no SQM, it advises SQM. Otherwise it says that nothing better was
+    measured.
 
     Args:
         worst: the worst configuration.
@@ -131,25 +142,25 @@ def _remedy(worst: Tried, busy: str, title: str, conditions: Conditions) -> str:
         title: title of its condition.
         conditions: all conditions.
     """
-    good = _good(worst, conditions[title], conditions)
+    good = _good_configurations(worst, conditions[title], conditions)
     if good:
-        best = _best(good, worst)
+        best = _best_configuration(good, worst)
         added_ms = max(best.added_ms(one) for one in best.busy)
-        cost = _cost(best, worst)
+        cost = _throughput_loss(best, worst)
         price = f", at {100 * cost:.0f} % less throughput" if cost > _SAME_SHARE else ""
         lost = (f" and lost {_two(max(best.lost_pct(busy), 0.0))} %" if _is_lossy(worst, busy)
                 else "")
         # A slower setting may have less latency still, and stand first in a report's headline.
-        has_slower = len(good) > len(_as_fast(good, worst))
+        has_slower = len(good) > len(_equally_fast(good, worst))
         room = " and leave room below the line's rate" if best.sqm else ""
         why = (f" It is the fastest of {len(good)} settings that add less than "
                f"{MOST_ADDED_MS:g} ms{room}." if has_slower else "")
-        return (f"{_setting(best, good, worst)}: here they then added {_ms(max(added_ms, 0.0))}"
+        return (f"{_what_to_set(best, good, worst)}: here they then added {_ms(max(added_ms, 0.0))}"
                 f"{lost}{price}.{why}")
     if _is_fast(worst, busy):
         return f"Nothing that was measured kept losses below {MOST_LOST_PCT:g} %."
     alone = len(conditions[title]) == 1 and worst.fixed_rate and not worst.managed
-    rates = _rates(worst)
+    rates = _steady_rates_mbps(worst)
     if alone and rates:
         return (f"Set SQM in your router to {'/'.join(_two(SQM_PCT / 100 * one) for one in rates)} "
                 f"Mbit/s ({SQM_PCT} % of the {'/'.join(map(_two, rates))} that were measured), "
@@ -165,13 +176,18 @@ def _remedy(worst: Tried, busy: str, title: str, conditions: Conditions) -> str:
             f"{least.name}, {_ms(least.added_ms(busy))}.")
 
 
-def _good(worst: Tried, here: Sequence[Tried], conditions: Conditions) -> list[Tried]:
+def _good_configurations(worst: Configuration, here: Sequence[Configuration],
+                         conditions: Conditions) -> list[Configuration]:
     """Return configurations that are good in every direction in which the worst one was measured.
+    Empty if there is none.
 
     If there are any, only those that are good in all conditions are returned, and of these only
-    those that leave room below the line's rate.
+    those that leave room below the line's rate. A step that would leave none is skipped.
 
-    here: configurations in the worst one's condition.
+    Args:
+        worst: the worst configuration.
+        here: configurations in its condition.
+        conditions: all conditions.
     """
     good = [one for one in here if set(one.busy) >= set(worst.busy)
             and all(_is_good(one, busy) for busy in one.busy)]
@@ -183,50 +199,52 @@ def _good(worst: Tried, here: Sequence[Tried], conditions: Conditions) -> list[T
     return good
 
 
-def _best(good: Sequence[Tried], worst: Tried) -> Tried:
-    """Return the fastest configuration. Of those that are equally fast, return the one that adds
-    the least latency."""
-    return min(_as_fast(good, worst), key=_added_ms)
+def _best_configuration(good: Sequence[Configuration], worst: Configuration) -> Configuration:
+    """Return the fastest of the good configurations. Of those that are equally fast, return the one
+    that adds the least latency."""
+    return min(_equally_fast(good, worst), key=_added_ms)
 
 
-def _as_fast(good: Sequence[Tried], worst: Tried) -> list[Tried]:
-    """Return the configurations whose throughput is as high as the fastest one's."""
-    least = min(_cost(one, worst) for one in good)
-    return [one for one in good if _cost(one, worst) <= least + _SAME_SHARE]
+def _equally_fast(good: Sequence[Configuration], worst: Configuration) -> list[Configuration]:
+    """Return the good configurations whose throughput is as high as the fastest one's, within
+    _SAME_SHARE."""
+    least = min(_throughput_loss(one, worst) for one in good)
+    return [one for one in good if _throughput_loss(one, worst) <= least + _SAME_SHARE]
 
 
-def _added_ms(one: Tried) -> float:
-    """Return the latency that the load adds, rounded to 0.1 ms. Nobody notices less."""
+def _added_ms(one: Configuration) -> float:
+    """Return the latency in ms that the load adds, in the direction in which it adds most, rounded
+    to 0.1 ms. Nobody notices less."""
     return round(max(map(one.added_ms, one.busy)), 1)
 
 
-def _cost(one: Tried, worst: Tried) -> float:
-    """Return the largest share of throughput that a configuration loses in a direction, compared
-    with the worst one."""
+def _throughput_loss(one: Configuration, worst: Configuration) -> float:
+    """Return the largest share of throughput, 0 to 1, that a configuration loses in a direction,
+    compared with the worst one. 0 if no direction was measured with both."""
     shares = [1 - own / its for way in DIRECTIONS
               if (own := one.mbps(way)) is not None and (its := worst.mbps(way))]
     return max(0.0, *shares) if shares else 0.0
 
 
-def _setting(best: Tried, good: Sequence[Tried], worst: Tried) -> str:
-    """Return the beginning of the sentence on what to use. It names all queues that do equally
-    well."""
+def _what_to_set(best: Configuration, good: Sequence[Configuration], worst: Configuration) -> str:
+    """Return the beginning of the sentence on what to use: the rates for SQM, or all queues that do
+    equally well."""
     if best.sqm is not None:
-        return f"Set SQM to {_sqm(best.sqm)}"
-    return "Use " + " or ".join(one.name for one in _as_fast(good, worst)
+        return f"Set SQM to {_sqm_text(best.sqm)}"
+    return "Use " + " or ".join(one.name for one in _equally_fast(good, worst)
                                 if one.sqm is None and _added_ms(one) == _added_ms(best))
 
 
-def _sqm(one: Sqm) -> str:
+def _sqm_text(sqm: Sqm) -> str:
     """Return rates and queue of an SQM configuration as text."""
     shares = {round(100 * own / its, 1) for own, its in (
-        (one.down_mbps, one.modem_down_mbps), (one.up_mbps, one.modem_up_mbps))}
-    of_line = (f" ({shares.pop():g} % of {one.modem_down_mbps:g}/{one.modem_up_mbps:g})"
+        (sqm.down_mbps, sqm.modem_down_mbps), (sqm.up_mbps, sqm.modem_up_mbps))}
+    of_line = (f" ({shares.pop():g} % of {sqm.modem_down_mbps:g}/{sqm.modem_up_mbps:g})"
                if len(shares) == 1 else "")
-    return f"{one.down_mbps:g}/{one.up_mbps:g} Mbit/s{of_line}, with {one.queue}"
+    return f"{sqm.down_mbps:g}/{sqm.up_mbps:g} Mbit/s{of_line}, with {sqm.queue}"
 
 
-def _rates(one: Tried) -> list[float]:
+def _steady_rates_mbps(one: Configuration) -> list[float]:
     """Return the measured throughput down and up in Mbit/s. Empty if a direction is missing, if
     both directions were measured at the same time and so slowed each other, or if the runs differ
     too much."""
@@ -242,10 +260,10 @@ def _rates(one: Tried) -> list[float]:
 
 
 def _ms(value: float) -> str:
-    """Return a latency with its unit as text."""
+    """Return a latency with its unit as text: "more than could be measured" for infinity."""
     return f"{_two(value)} ms" if math.isfinite(value) else "more than could be measured"
 
 
 def _two(value: float) -> str:
-    """Return a number with two digits, without an exponent."""
+    """Return a number with two significant digits as text, without an exponent."""
     return f"{float(f'{value:.2g}'):g}" if value < 1e5 else f"{value:.0f}"

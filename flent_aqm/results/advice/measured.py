@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Extracts from runs the measurements for advice: the latency that a busy line adds."""
+"""Extract from runs the measurements for advice: the latency that a busy line adds.
+
+`busy` is what keeps the line busy: "downloads", "uploads", or BOTH at the same time.
+"""
 
 from __future__ import annotations
 
@@ -32,32 +35,40 @@ _VARYING = ("link_down_trace", "link_up_trace", "link_down_access", "link_up_acc
 
 @dataclass(frozen=True)
 class Measured:
-    """Measurements of one run: RTT of the idle line, and RTT, throughput and losses under load.
-    Keys of loaded_ms and lost_pct are what kept the line busy, such as "downloads". Those of mbps
-    are directions."""
+    """Measurements of one run.
 
-    # Median RTT of the idle line.
+    Attributes:
+        idle_ms: median RTT of the idle line.
+        loaded_ms: busy -> median RTT under that load, infinite if it is a lost probe.
+        mbps: "download" and "upload" -> throughput.
+        lost_pct: busy -> share of lost probes in percent, less that of the idle line. Empty if the
+            probe can't tell losses.
+        loss_unknown: reason why losses are not known, "" if they are.
+    """
+
     idle_ms: float
-    # What kept the line busy ("downloads", …) -> median RTT, infinite if it is a lost probe.
     loaded_ms: Mapping[str, float]
-    # Direction -> throughput.
     mbps: Mapping[str, float]
-    # What kept the line busy -> share of lost probes, less that of the idle line. Empty if the
-    # probe can't tell losses.
     lost_pct: Mapping[str, float] = field(default_factory=dict)
-    # The reason why losses are not known, "" if they are.
     loss_unknown: str = ""
 
     def added_ms(self, busy: str) -> float:
-        """Return the latency in ms that the load added to the median RTT. busy: what kept the line
-        busy."""
+        """Return the latency in ms that the load added to the median RTT. busy: a key of
+        loaded_ms."""
         return self.loaded_ms[busy] - self.idle_ms
 
 
 @dataclass(frozen=True)
 class Sqm:
-    """A shaper in front of a line. down_mbps, up_mbps: its rates. modem_down_mbps, modem_up_mbps:
-    the line's."""
+    """A shaper in front of a line.
+
+    Attributes:
+        queue: name of the shaper's queue.
+        down_mbps: rate of the shaper for downloads.
+        up_mbps: rate of the shaper for uploads.
+        modem_down_mbps: rate of the line for downloads.
+        modem_up_mbps: rate of the line for uploads.
+    """
 
     queue: str
     down_mbps: float
@@ -73,17 +84,21 @@ class Sqm:
 
 
 @dataclass(frozen=True)
-class Tried:
-    """Runs of one configuration of the line, which repeat each other, with what advice has to know
-    of its router."""
+class Configuration:
+    """Runs of one configuration of the line, which repeat each other.
 
-    # Name of the configuration for users.
+    Attributes:
+        name: name of the configuration for users.
+        runs: measurements of each run, at least one.
+        managed: whether the router limits latency, None if it is not known.
+        sqm: rates of the router's shaper and of the line, None if either is not known.
+        fixed_rate: whether the line has a constant rate, of which a share can be advised.
+    """
+
     name: str
     runs: Sequence[Measured]
-    # Whether the router limits latency, None if it is not known.
     managed: bool | None = None
     sqm: Sqm | None = None
-    # Whether the line has a constant rate, of which a share can be advised.
     fixed_rate: bool = True
 
     @property
@@ -93,25 +108,25 @@ class Tried:
                 if all(one in run.loaded_ms for run in self.runs)]
 
     def added_ms(self, busy: str) -> float:
-        """Return the median over runs of the latency in ms that the load added. busy: what kept the
-        line busy."""
+        """Return the median over runs of the latency in ms that the load added. busy: one of
+        self.busy."""
         return median(run.added_ms(busy) for run in self.runs)
 
     def lost_pct(self, busy: str) -> float:
         """Return the median over runs of the share of lost probes in percent, beyond the idle
-        line's."""
+        line's. 0 if losses are not known."""
         return median(run.lost_pct.get(busy, 0.0) for run in self.runs)
 
     def mbps(self, direction: str) -> float | None:
-        """Return the median over runs of the throughput in a direction. None if a run doesn't have
-        it."""
+        """Return the median over runs of the throughput in Mbit/s in a direction, "download" or
+        "upload". None if a run doesn't have it."""
         values = [run.mbps[direction] for run in self.runs if direction in run.mbps]
         return median(values) if len(values) == len(self.runs) else None
 
 
 def measured(run: Run) -> Measured | None:
-    """Return a run's measurements. None if it has too few probes, idle or under load, or if its
-    probe was stopped for a large share of either."""
+    """Return a run's measurements. None if it has no load, too few probes, idle or under load, or
+    if its probe was stopped for a large share of either."""
     try:
         idle = run.idle()
     except NotAvailable:
@@ -122,16 +137,17 @@ def measured(run: Run) -> Measured | None:
             loaded[busy] = run.loaded(direction)
         except NotAvailable:
             return None
-    return of_samples(idle, loaded, throughput(run))
+    return measured_of_samples(idle, loaded, throughput(run))
 
 
-def of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, float]
+def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, float]
                ) -> Measured | None:
-    """Return measurements from chosen probes. None as in measured().
+    """Return measurements from chosen probes. None as in measured(), or if at least half of the
+    idle line's probes were lost.
 
     Args:
         idle: probes of the idle line.
-        loaded: what kept the line busy -> probes under that load.
+        loaded: busy -> probes under that load.
         mbps: direction -> throughput.
     """
     enough = min(one.rtt_ms.size for one in (idle, *loaded.values())) >= FEWEST_PROBES
@@ -146,8 +162,8 @@ def of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, 
 
 
 def stood_still(samples: Samples) -> bool:
-    """Return whether the probe was stopped for so much of a phase that its RTTs don't describe the
-    phase."""
+    """Return whether the probe was stopped for so much of a phase, more than MOST_STILL, that its
+    RTTs don't describe the phase."""
     return samples.still_s > MOST_STILL * samples.length_s
 
 
@@ -157,8 +173,8 @@ def _lost_pct(samples: Samples) -> float:
 
 
 def throughput(run: Run) -> dict[str, float]:
-    """Return the throughput in Mbit/s by direction. Directions without one are left out. With cross
-    traffic, it is that of all flows together, because sharing the line is no loss."""
+    """Return "download" and "upload" -> throughput in Mbit/s. Directions without one are left out.
+    With cross traffic, it is that of all flows together, because sharing the line is no loss."""
     by_direction = {}
     for direction in DIRECTIONS:
         try:
@@ -169,8 +185,9 @@ def throughput(run: Run) -> dict[str, float]:
 
 
 def loads(run: Run) -> dict[str, str | None]:
-    """Return what kept the line busy -> direction for run.loaded(). If both directions overlap for
-    most of their time, they can't be distinguished, and the direction is None."""
+    """Return busy -> direction for run.loaded(). If both directions overlap for most of their time,
+    they can't be distinguished: the only key is BOTH, with None. Empty if the test loads neither.
+    """
     windows = {way: window for way in DIRECTIONS
                if (window := span([one for one in run.speed_test if one.direction == way]))}
     if len(windows) == 2:
@@ -181,8 +198,10 @@ def loads(run: Run) -> dict[str, str | None]:
     return {_BUSY[way]: way for way in windows}
 
 
-def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | None]]) -> Tried | None:
-    """Return the runs of one configuration. None if a run has no measurements.
+def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | None]]
+          ) -> Configuration | None:
+    """Return the runs of one configuration. None if there is no run, or if a run has no
+    measurements.
 
     Args:
         name: name of the configuration for users.
@@ -201,7 +220,7 @@ def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | None
         sqm = Sqm(str(queue), *rates, *modem)
     managed = None if queue is None else (
         shaped or not all(modem)) and not {queue, up_queue} & {*_UNMANAGED}
-    return Tried(name, complete, managed, sqm, not any(map(settings.get, _VARYING)))
+    return Configuration(name, complete, managed, sqm, not any(map(settings.get, _VARYING)))
 
 
 def _number(settings: Mapping[str, Setting], name: str) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report and advice of `flent-aqm speedtest` on a line, from files of the tests speedtest_….
+"""Write the report and advice of `flent-aqm speedtest`, from data files of the tests speedtest_….
 
 Format and definitions are those of speedtest-netperf.sh, so that its users can compare. Percentiles
 are of the pings that were answered. The standard deviation divides by the number of samples.
@@ -18,9 +18,9 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.advice.advice import advise
 from flent_aqm.results.advice.measured import (
     FEWEST_PROBES,
-    Tried,
+    Configuration,
     loads,
-    of_samples,
+    measured_of_samples,
     throughput,
 )
 from flent_aqm.results.data_file import DataFile, Numbers, a_number
@@ -42,12 +42,20 @@ TOO_SHORT = (f"No advice: it takes {FEWEST_PROBES} pings of the idle line and of
 
 @dataclass(frozen=True)
 class Latency:
-    """Summary of a test's pings: their number, the share of lost ones, and percentiles and mean of
-    RTTs. Percentiles are None with fewer than 10 answers."""
+    """Summary of a test's pings.
 
-    # Number of pings, answered or not.
+    Attributes:
+        count: number of pings, answered or not.
+        lost_pct: share of pings without an answer.
+        min_ms: shortest RTT.
+        p10_ms: 10th percentile of RTTs, None with fewer than MIN_PINGS answers.
+        median_ms: median RTT, None with fewer than MIN_PINGS answers.
+        mean_ms: mean RTT.
+        p90_ms: 90th percentile of RTTs, None with fewer than MIN_PINGS answers.
+        max_ms: longest RTT.
+    """
+
     count: int
-    # Share of pings without an answer.
     lost_pct: float
     min_ms: float
     p10_ms: float | None
@@ -59,27 +67,33 @@ class Latency:
 
 @dataclass(frozen=True)
 class Processor:
-    """Load of one processor of this machine: mean and standard deviation over samples, and mean
-    frequency (None if it is not known)."""
+    """Load of one processor of this machine.
 
-    # "cpu0", "cpu1", …
+    Attributes:
+        name: "cpu0", "cpu1", …
+        busy_pct: mean over samples of the share of busy time.
+        deviation_pct: standard deviation over samples.
+        mhz: mean frequency, None if the kernel reports none.
+    """
+
     name: str
-    # Mean, and standard deviation over samples.
     busy_pct: float
     deviation_pct: float
-    # Mean frequency, None if the kernel reports none.
     mhz: float | None
 
 
 @dataclass(frozen=True)
 class Load:
-    """Load of this machine's processors during a test. netperf_pct: share of the time of all
-    processors that netperf used."""
+    """Load of this machine's processors during a test.
 
-    # Number of samples.
+    Attributes:
+        samples: number of samples.
+        processors: load of each processor.
+        netperf_pct: share of the time of all processors that netperf used.
+    """
+
     samples: int
     processors: Sequence[Processor]
-    # Share of the time of all processors that netperf used.
     netperf_pct: float
 
 
@@ -101,8 +115,12 @@ def pings(run: Run, direction: str | None) -> Samples:
     """Return the pings that were sent while streams of a direction ran. Of a run without streams,
     return all pings.
 
-    direction: "download" or "upload", None for streams of any direction. Raises NotAvailable if no
-    ping was answered.
+    Args:
+        run: the run.
+        direction: "download" or "upload", None for streams of any direction.
+
+    Raises NotAvailable if no ping was answered, if the run has no streams of that direction, or if
+    no ping was sent while they ran.
     """
     probe = next((one for one in run.probes if one.tool is Tool.PING), None)
     if probe is None:
@@ -111,8 +129,8 @@ def pings(run: Run, direction: str | None) -> Samples:
 
 
 def load(data: DataFile, flows: Sequence[Flow]) -> Load | None:
-    """Return the load of the processors while the given streams ran. None if there is no sample, as
-    in the virtual lab."""
+    """Return the load of the processors while the given streams ran, or during the whole run
+    without streams. None if there is no sample, as in the virtual lab."""
     window = span(flows)
     inside = [one for one in data.raw_values.get("CPU", []) if _is_inside(one, window)]
     if not inside:
@@ -127,8 +145,8 @@ def load(data: DataFile, flows: Sequence[Flow]) -> Load | None:
 
 
 def _is_inside(sample: dict[str, object], window: Window | None) -> bool:
-    """Return whether a sample's interval lies within the window. None is a window without
-    limits."""
+    """Return whether a sample's interval lies within the window. A window of None has no limits.
+    False if the sample has no time or length."""
     end_s, length_s = a_number(sample.get("t")), a_number(sample.get("dur"))
     if end_s is None or length_s is None:
         return False
@@ -136,7 +154,12 @@ def _is_inside(sample: dict[str, object], window: Window | None) -> bool:
 
 
 def _processor(name: str, samples: Sequence[dict[str, object]]) -> Processor:
-    """Return mean load and frequency of a processor over samples."""
+    """Return mean load and frequency of a processor over samples.
+
+    Args:
+        name: name of the processor, which is the key of its load in percent.
+        samples: samples of the series CPU.
+    """
     busy = _values(name, samples)
     mhz = _values(f"{name}_mhz", samples)
     return Processor(name, float(busy.mean()), float(busy.std()),
@@ -144,7 +167,7 @@ def _processor(name: str, samples: Sequence[dict[str, object]]) -> Processor:
 
 
 def _values(key: str, samples: Sequence[dict[str, object]]) -> Numbers:
-    """Return the numbers under a key of all samples that have one."""
+    """Return the numbers under a key of all samples that have one. Other values are left out."""
     values = (a_number(one.get(key)) for one in samples)
     return numpy.array([value for value in values if value is not None])
 
@@ -164,13 +187,21 @@ def report(data: DataFile, blocks: Sequence[Sequence[str]], in_lab: bool) -> str
             an idle line.
         in_lab: the test ran in the virtual lab, where processors are never busy.
 
-    Raises BadResult, and NotAvailable if no ping was answered.
+    Raises BadResult if the file is damaged, and NotAvailable if no ping was answered or if the
+    throughput of a direction is not known.
     """
-    return "\n".join(_block(data, block, in_lab) for block in blocks)
+    return "\n".join(_report_block(data, block, in_lab) for block in blocks)
 
 
-def _block(data: DataFile, directions: Sequence[str], in_lab: bool) -> str:
-    """Return the report's lines on directions whose streams ran together."""
+def _report_block(data: DataFile, directions: Sequence[str], in_lab: bool) -> str:
+    """Return the report's lines on directions whose streams ran together. Raises BadResult and
+    NotAvailable as report() does.
+
+    Args:
+        data: the data file.
+        directions: "download", "upload", both, or none for an idle line.
+        in_lab: the test ran in the virtual lab.
+    """
     run = as_run(data)
     lines = [f"{direction.capitalize():>9}: {throughput_mbps(run, direction):6.2f} Mbps"
              for direction in directions]
@@ -206,12 +237,17 @@ def _load_lines(cpu_load: Load) -> list[str]:
 
 
 def _no_load_lines(why: str) -> list[str]:
-    """Return the report's lines for a test without samples of the processors. why: the reason."""
+    """Return the report's lines for a test without samples of the processors.
+
+    Args:
+        why: the reason.
+    """
     return [f" CPU Load: [{why}]", f" Overhead: [{why}]"]
 
 
 def advice(idle: DataFile | None, loaded: DataFile) -> list[str]:
-    """Return sentences that advise what to do about the line.
+    """Return sentences that advise what to do about the line, or say why there is no advice. Raises
+    BadResult if a file is damaged.
 
     Args:
         idle: data of the same line without load, None if the user did not measure it.
@@ -221,7 +257,7 @@ def advice(idle: DataFile | None, loaded: DataFile) -> list[str]:
         return [NO_IDLE]
     run = as_run(loaded)
     try:
-        measured = of_samples(pings(as_run(idle), None),
+        measured = measured_of_samples(pings(as_run(idle), None),
                               {busy: pings(run, direction)
                                for busy, direction in loads(run).items()},
                               throughput(run))
@@ -229,4 +265,4 @@ def advice(idle: DataFile | None, loaded: DataFile) -> list[str]:
         measured = None
     if measured is None:
         return [TOO_SHORT]
-    return [" ".join(advise({"": [Tried("the line", [measured])]}))]
+    return [" ".join(advise({"": [Configuration("the line", [measured])]}))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Converts tables to PyArrow, and writes them as files, a part of the table at a time."""
+"""Convert tables to PyArrow, and write them as files, a part of the table at a time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Write = Callable[[pyarrow.Table], object]
 
 def schema_of(columns: Sequence[Column]) -> pyarrow.Schema:
     """Return PyArrow's schema of columns. It contains units and descriptions, which only Parquet
-    keeps."""
+    files keep."""
     return pyarrow.schema(
         [pyarrow.field(column.name, _TYPES[column.kind],
                        metadata={"unit": column.unit, "description": column.description})
@@ -47,8 +47,12 @@ def schema_of(columns: Sequence[Column]) -> pyarrow.Schema:
 
 
 def as_batch(schema: pyarrow.Schema, rows: Sequence[Mapping[str, Cell]]) -> pyarrow.RecordBatch:
-    """Return rows as a record batch. Each row maps names of columns to values. Missing values are
-    null."""
+    """Return rows as a record batch. Missing values are null.
+
+    Args:
+        schema: schema of the table.
+        rows: name of a column -> value, for each row. Names without a column are left out.
+    """
     return pyarrow.RecordBatch.from_arrays(
         [pyarrow.array([row.get(field.name) for row in rows], field.type) for field in schema],
         schema=schema)
@@ -56,18 +60,22 @@ def as_batch(schema: pyarrow.Schema, rows: Sequence[Mapping[str, Cell]]) -> pyar
 
 def batches(schema: pyarrow.Schema, rows: Iterable[Mapping[str, Cell]]
             ) -> Iterator[pyarrow.RecordBatch]:
-    """Yield rows in batches of ROWS_IN_BATCH, because a batch of one row costs as much as one of a
-    hundred."""
+    """Yield rows as record batches of ROWS_IN_BATCH, because a batch of one row costs as much as
+    one of a hundred. Arguments: as for as_batch()."""
     rows = iter(rows)
     while held := list(islice(rows, ROWS_IN_BATCH)):
         yield as_batch(schema, held)
 
 
 def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]) -> int:
-    """Write a table atomically in the format of the path's suffix, and return the number of rows.
-    Raises ConfigError if the suffix is unknown or the file can't be written.
+    """Write a table atomically in the format of the path's suffix (.parquet, .csv or .json), and
+    return the number of rows. Raises ConfigError if the suffix is unknown or the file can't be
+    written.
 
-    parts: the batches of the table.
+    Args:
+        path: the file, which is overwritten if it exists.
+        schema: schema of the table.
+        parts: the batches of the table.
     """
     if path.suffix not in WRITERS:
         raise ConfigError(f"{path}: the suffix chooses the format; expected one of "
@@ -76,7 +84,7 @@ def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.Reco
     count = 0
     try:
         with WRITERS[path.suffix](part, schema) as write:
-            for table in _together(schema, parts):
+            for table in _join_batches(schema, parts):
                 write(table)
                 count += table.num_rows
         part.replace(path)
@@ -87,7 +95,7 @@ def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.Reco
     return count
 
 
-def _together(schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]
+def _join_batches(schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]
               ) -> Iterator[pyarrow.Table]:
     """Yield batches joined to tables of about ROWS_AT_ONCE rows."""
     held: list[pyarrow.RecordBatch] = []
@@ -101,35 +109,36 @@ def _together(schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]
 
 
 @contextmanager
-def _parquet(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
-    """Context manager: write a Parquet file. Yields the function that writes a table."""
+def _parquet_writer(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
+    """Context manager: write a Parquet file. Its value is the function that writes a table."""
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
         yield writer.write_table
 
 
 @contextmanager
-def _csv(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
-    """Context manager: write a CSV file. Yields the function that writes a table."""
+def _csv_writer(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
+    """Context manager: write a CSV file, whose texts no spreadsheet takes for formulas. Its value
+    is the function that writes a table."""
     with pyarrow.csv.CSVWriter(path, schema) as writer:
         yield lambda table: writer.write_table(_for_spreadsheets(table))
 
 
 def _for_spreadsheets(table: pyarrow.Table) -> pyarrow.Table:
-    """Return the table without texts that a spreadsheet takes for formulas. Each different text is
-    converted once, because the samples of a series repeat the same texts."""
-    for place, field in enumerate(table.schema):
+    """Return the table with texts that a spreadsheet would take for formulas made harmless. Each
+    different text is converted once, because the samples of a series repeat the same texts."""
+    for index, field in enumerate(table.schema):
         if field.type == pyarrow.string():
-            coded = table.column(place).combine_chunks().dictionary_encode()
+            coded = table.column(index).combine_chunks().dictionary_encode()
             words = [for_spreadsheet(word) for word in coded.dictionary.to_pylist()]
             column = pyarrow.array(words, field.type).take(coded.indices)
-            table = table.set_column(place, field, column)
+            table = table.set_column(index, field, column)
     return table
 
 
 @contextmanager
-def _json(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
-    """Context manager: write a JSON array with an object per line. Yields the function that writes
-    a table. PyArrow can't write JSON."""
+def _json_writer(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
+    """Context manager: write a JSON array with an object per line. Its value is the function that
+    writes a table. PyArrow can't write JSON."""
     with path.open("w", encoding="utf-8") as file:
         before = "[\n"
 
@@ -144,4 +153,4 @@ def _json(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
 
 
 WRITERS: Mapping[str, Callable[[Path, pyarrow.Schema], Any]] = {
-    ".parquet": _parquet, ".csv": _csv, ".json": _json}
+    ".parquet": _parquet_writer, ".csv": _csv_writer, ".json": _json_writer}

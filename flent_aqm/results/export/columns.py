@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Defines the columns of exported tables, and converts values from files.
+"""Define the columns of exported tables, and convert values from files.
 
 Every export has all columns, whatever the files contain. So tables of different sweeps fit
 together, and a table can be written while files are being read.
@@ -29,22 +29,34 @@ Cell = str | float | int | bool | None
 
 @dataclass(frozen=True)
 class Column:
-    """A column of an exported table. path: keys that lead to the value in a data file's
-    metadata."""
+    """A column of an exported table.
+
+    Attributes:
+        name: name of the column.
+        kind: TEXT, NUMBER, WHOLE (integers) or SWITCH.
+        path: keys that lead to the value in a data file's metadata, or key of a sample. Empty if
+            the value is computed.
+        unit: unit of the values, "" for none.
+        description: one line for users.
+    """
 
     name: str
-    # TEXT, NUMBER, WHOLE or SWITCH.
     kind: str
-    # Keys that lead to the value in a data file's metadata.
     path: tuple[str, ...]
     unit: str
-    # One line for users.
     description: str
 
 
-def _aqm(name: str, kind: str, unit: str, description: str, *path: str) -> Column:
-    """Return the column of a value in the object AQM. path: keys that lead to it, by default its
-    name."""
+def _aqm_column(name: str, kind: str, unit: str, description: str, *path: str) -> Column:
+    """Return the column of a value in the object AQM of a file's metadata.
+
+    Args:
+        name: name of the column.
+        kind: kind of the column.
+        unit: unit of the values.
+        description: one line for users.
+        path: keys that lead to the value, by default `name`.
+    """
     return Column(name, kind, ("AQM", *(path or (name,))), unit, description)
 
 
@@ -53,16 +65,16 @@ def _aqm(name: str, kind: str, unit: str, description: str, *path: str) -> Colum
 _KINDS = {"float": NUMBER, "int": WHOLE, "bool": SWITCH}
 
 
-def _settings() -> Iterator[Column]:
+def _setting_columns() -> Iterator[Column]:
     """Yield a column for each requested setting."""
     for record in RECORDS.values():
         for one in fields(record):
             row = record.rows()[one.name]
-            yield _aqm(one.name, _KINDS.get(str(one.type).split(" ")[0], TEXT), row.unit,
+            yield _aqm_column(one.name, _KINDS.get(str(one.type).split(" ")[0], TEXT), row.unit,
                        f"requested: {row.help}", "requested", one.name)
 
 
-def _applied() -> Iterator[Column]:
+def _applied_columns() -> Iterator[Column]:
     """Yield the columns for settings that the router's kernel reported."""
     for way in ("down", "up"):
         for name, kind, unit in (
@@ -70,7 +82,7 @@ def _applied() -> Iterator[Column]:
             ("ceil_mbps", NUMBER, "Mbit/s"), ("burst_bytes", NUMBER, "bytes"),
             ("cburst_bytes", NUMBER, "bytes"),
         ):
-            yield _aqm(f"applied_{way}_{name}", kind, unit,
+            yield _aqm_column(f"applied_{way}_{name}", kind, unit,
                        f"reported by the kernel after the run, device {way}",
                        "after", "applied", way, name)
 
@@ -92,16 +104,16 @@ RUN_COLUMNS: tuple[Column, ...] = (
     Column("step_size_s", NUMBER, ("STEP_SIZE",), "s", "Flent's step"),
     Column("ip_version", WHOLE, ("IP_VERSION",), "", "4, 6 or empty"),
     Column("test_parameters", TEXT, ("TEST_PARAMETERS",), "", "parameters of the test, as JSON"),
-    *_settings(),
-    _aqm("aqm_schema", WHOLE, "", "version of the object AQM", "schema"),
-    _aqm("flent_aqm", TEXT, "", "version of this package"),
-    _aqm("kernel_version", TEXT, "", "the kernel", "kernel", "version"),
-    _aqm("kernel_hash", TEXT, "", "hash of the kernel", "kernel", "hash"),
-    _aqm("tools", TEXT, "", "versions of tools, as JSON"),
-    _aqm("virtual_s", NUMBER, "s", "on the lab's clock"),
-    _aqm("wall_s", NUMBER, "s", "on the host's clock"),
-    _aqm("finished_at", TEXT, "UTC", "host's time, ISO 8601"),
-    *_applied(),
+    *_setting_columns(),
+    _aqm_column("aqm_schema", WHOLE, "", "version of the object AQM", "schema"),
+    _aqm_column("flent_aqm", TEXT, "", "version of this package"),
+    _aqm_column("kernel_version", TEXT, "", "the kernel", "kernel", "version"),
+    _aqm_column("kernel_hash", TEXT, "", "hash of the kernel", "kernel", "hash"),
+    _aqm_column("tools", TEXT, "", "versions of tools, as JSON"),
+    _aqm_column("virtual_s", NUMBER, "s", "on the lab's clock"),
+    _aqm_column("wall_s", NUMBER, "s", "on the host's clock"),
+    _aqm_column("finished_at", TEXT, "UTC", "host's time, ISO 8601"),
+    *_applied_columns(),
 )
 # Column with the metadata that have no column of their own, as JSON.
 METADATA_COLUMN = "metadata"
@@ -111,7 +123,7 @@ METRIC_COLUMNS: tuple[Column, ...] = tuple(
 
 
 def find(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    """Return the value at the end of a path of keys, None if it doesn't exist."""
+    """Return the value at the end of a path of keys in `tree`, None if it doesn't exist."""
     value: Any = tree
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
@@ -120,7 +132,7 @@ def find(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 
 def as_cell(value: Any, kind: str) -> Cell:
     """Convert a value from a file for a column of this kind. Return None for a value of another
-    type."""
+    type. Lists and objects become JSON in a column of text."""
     if kind == SWITCH:
         # If the value is a kind of cross traffic or ECN, the switch is on.
         return value if isinstance(value, bool) else str(value) in (*KINDS, ACCECN) or None
@@ -134,10 +146,10 @@ def as_cell(value: Any, kind: str) -> Cell:
 
 
 def clean(text: str) -> str:
-    """Return text that can be encoded, with lone surrogates replaced."""
+    """Return text that can be encoded as UTF-8, with lone surrogates replaced by "?"."""
     return text.encode("utf-8", "replace").decode()
 
 
 def as_json(value: Any) -> str:
-    """Return a value as JSON in one line of ASCII."""
+    """Return a value as JSON in one line of ASCII, with sorted keys."""
     return json_text(value, sort_keys=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Exports a data file as one row: its settings, its metadata, and every metric."""
+"""Export a data file as one row: its settings, its metadata, and every metric."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ _TOLD = {column.path[0] for column in RUN_COLUMNS if len(column.path) == 1}
 
 
 def run_row(data: DataFile) -> dict[str, Cell]:
-    """Return a data file's row, by names of columns. Raises BadResult."""
+    """Return the row of a data file: name of a column -> value, None for a missing one. Raises
+    BadResult if the file is damaged."""
     metadata = data.metadata
     row: dict[str, Cell] = {"schema": SCHEMA_VERSION, "file": clean(str(data.path))}
     row |= {column.name: as_cell(find(metadata, column.path), column.kind)

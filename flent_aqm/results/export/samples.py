@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Exports a data file as one row per raw sample."""
+"""Export a data file as one row per raw sample."""
 
 from __future__ import annotations
 
@@ -70,12 +70,14 @@ SCHEMA = schema_of(COLUMNS)
 
 
 def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
-    """Return all samples of a file as a record batch.
+    """Return all raw samples of a file as a record batch, with the schema SCHEMA. Values of another
+    type than their column's are null. Series that have only Flent's interpolated steps are left
+    out.
 
     It is made column by column, because a row as an object takes twice the memory of the sample
     itself.
     """
-    raw = _raw(data)
+    raw = _raw_samples(data)
     series = list(raw)
     counts = [len(samples) for samples in raw.values()]
     samples = list(chain.from_iterable(raw.values()))
@@ -90,7 +92,7 @@ def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
         "series": pyarrow.array(numpy.repeat(numpy.array(series, object), counts),
                                 pyarrow.string()),
         "more": (empty[pyarrow.string()] if there <= _KNOWN else
-                 pyarrow.array(map(_more, samples), pyarrow.string(), size=len(samples)))}
+                 pyarrow.array(map(_other_fields, samples), pyarrow.string(), size=len(samples)))}
     for field in _FIELDS:
         name, kind, form = field.name, field.kind, SCHEMA.field(field.name).type
         columns[name] = pyarrow.array(
@@ -101,8 +103,9 @@ def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
                                            schema=SCHEMA)
 
 
-def _raw(data: DataFile) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """Return the samples of all series, in the units of the newest format."""
+def _raw_samples(data: DataFile) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """Return name of a series -> its raw samples, in the units of the newest format. Series of
+    interpolated steps are left out."""
     read = {name: series.samples for name, series in series_of(data).items()
             if not series.of_steps}
     return {**data.raw_values, **read}
@@ -110,7 +113,12 @@ def _raw(data: DataFile) -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 def _phases(data: DataFile, sample_times_s: pyarrow.Array) -> pyarrow.Array:
     """Return `idle` or `loaded` for each sample, null for samples of neither. All are null if the
-    file is not a run."""
+    file is not a run.
+
+    Args:
+        data: the data file.
+        sample_times_s: time of each sample in epoch seconds.
+    """
     try:
         run = as_run(data)
     except BadResult:
@@ -123,8 +131,9 @@ def _phases(data: DataFile, sample_times_s: pyarrow.Array) -> pyarrow.Array:
     return pyarrow.array(names[numpy.where(idle, 2, loaded.astype(int))], pyarrow.string())
 
 
-def _more(sample: Mapping[str, Any]) -> str | None:
-    """Return the fields of a sample that have no column, as JSON. None if there are none."""
+def _other_fields(sample: Mapping[str, Any]) -> str | None:
+    """Return the fields of a sample that have no column of their own, as JSON. None if there are
+    none."""
     if sample.keys() <= _KNOWN:
         return None
     return as_json({key: value for key, value in sample.items() if key not in _KNOWN})

@@ -34,7 +34,7 @@ from flent_aqm.results.metrics.settings import Setting, settings_of
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.limits import limits
 from flent_aqm.results.reading.series import Kind, Tool, series_of
-from flent_aqm.results.reading.times import refuse_lasting
+from flent_aqm.results.reading.times import refuse_too_long
 
 # Largest number of a run's settings, and of characters of each, for plots and tables.
 MOST_SETTINGS = 200
@@ -277,7 +277,7 @@ def _parse_run(data: DataFile) -> Run:
     ends_s += [time_s for flow in flows for time_s in (flow.start_s, flow.end_s)]
     if ends_s:
         # Only series that are read here count. Others may have the clock of another machine.
-        refuse_lasting(float(max(ends_s) - min(ends_s)), "its flows and probes take", limits())
+        refuse_too_long(float(max(ends_s) - min(ends_s)), "its flows and probes take", limits())
     if probes:
         flows = _with_expected_windows(flows, probes, data.metadata)
         end_s = _end_s(probes, flows, a_number(data.metadata.get("TOTAL_LENGTH")))

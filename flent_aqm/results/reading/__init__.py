@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads files that may come from anyone: limits of size, and text that is safe to show."""
+"""Read files that may come from anyone: limits of size, and text that is safe to show."""

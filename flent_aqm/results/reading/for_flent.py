@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prepares a data file, perhaps from a stranger, for Flent, or refuses it.
+"""Prepare a data file, perhaps from a stranger, for Flent, or refuse it.
 
 Flent makes settings of all metadata, executes the test definition with the name NAME, and draws a
 title with dollar signs as a formula.
@@ -52,7 +52,8 @@ _LONGEST_SHARED = 1000
 
 
 def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict[str, Any]:
-    """Return the content of a file in the form that Flent's unserialise() needs. Raises BadResult.
+    """Return the content of a file in the form that Flent's unserialise() needs, with texts that
+    can be shown. Raises BadResult if the file is damaged or too large for Flent.
 
     Metadata that Flent would take for a setting or a method of its own are left out.
 
@@ -61,8 +62,8 @@ def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict
         recorded: names of settings that Flent stores.
         settings: any Settings object of Flent.
     """
-    data = _read(path, recorded, settings)
-    _complete(data)
+    data = _read_and_check(path, recorded, settings)
+    _add_missing_metadata(data)
     _make_plain(data.metadata)
     for key in _DRAWN:
         data.metadata[key] = for_plot(plain(str(data.metadata[key])[:_LONGEST_DRAWN]))
@@ -71,12 +72,13 @@ def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict
 
 def read_to_share(path: Path) -> DataFile:
     """Read a file that is to be shared, and add the metadata that Flent needs. Raises BadResult if
-    Flent can't use it."""
+    the file is damaged, or if Flent can't use it, also because a title or host has more than
+    _LONGEST_SHARED characters. Flent is imported."""
     from flent.resultset import RECORDED_SETTINGS
     from flent.settings import new
 
-    data = _read(path, RECORDED_SETTINGS, new())
-    _complete(data)
+    data = _read_and_check(path, RECORDED_SETTINGS, new())
+    _add_missing_metadata(data)
     for key in _DRAWN:
         length = len(str(data.metadata[key]))
         if length > _LONGEST_SHARED:
@@ -86,9 +88,9 @@ def read_to_share(path: Path) -> DataFile:
     return data
 
 
-def _read(path: Path, recorded: Collection[str], settings: Any) -> DataFile:
+def _read_and_check(path: Path, recorded: Collection[str], settings: Any) -> DataFile:
     """Read a file and check it for Flent. Metadata that Flent would take for other settings are
-    removed. Raises BadResult."""
+    removed. Raises BadResult. Arguments: as for read_for_flent()."""
     data = read_data_file(path)
     try:
         _refuse_harmful(data)
@@ -101,7 +103,8 @@ def _read(path: Path, recorded: Collection[str], settings: Any) -> DataFile:
 
 
 def _refuse_harmful(data: DataFile) -> None:
-    """Raise BadResult if Flent could not load the file, or would take too long."""
+    """Raise BadResult, without the path, if Flent could not load the file, or would take too
+    long."""
     metadata = data.metadata
     name = metadata.get("NAME")
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
@@ -124,18 +127,18 @@ def _refuse_harmful(data: DataFile) -> None:
         if not isinstance(meta.get("UNITS", ""), str):
             raise BadResult(f"the UNITS of its {series[:40]!r} are {str(meta['UNITS'])[:40]!r}, "
                             "not text")
-        if not _numbers_or_gaps([meta.get(_MEAN)]):
+        if not _all_numbers_or_none([meta.get(_MEAN)]):
             raise BadResult(f"the {_MEAN} of its {series[:40]!r} is {str(meta[_MEAN])[:40]!r}; "
                             "expected a finite number")
     _refuse_results(data.whole)
-    _refuse_many(data)
+    _refuse_too_large(data)
     if data.version == 1 and sum(map(len, data.whole["results"].values())) > MOST_OLD_RESULTS:
         raise BadResult(f"it is of version 1 and has more than {MOST_OLD_RESULTS:,} results")
     for series, samples in data.raw_values.items():
         _refuse_samples(series, samples)
 
 
-def _refuse_many(data: DataFile) -> None:
+def _refuse_too_large(data: DataFile) -> None:
     """Raise BadResult if the file has more than MOST_SAMPLES samples or MOST_VALUES values, which
     Flent would need more than about a second to show. Files that the user trusts (environment
     variable) are exempt."""
@@ -151,21 +154,23 @@ def _refuse_many(data: DataFile) -> None:
 
 
 def _refuse_parameter(key: str, value: Any) -> None:
-    """Raise BadResult if a test parameter is not text or a number, or is too large."""
+    """Raise BadResult if a test parameter is not text or a number, is too long, or would start more
+    than MOST_STREAMS streams."""
     if isinstance(value, (dict, list)):
         raise BadResult(f"its test parameter {key[:40]!r} is {str(value)[:40]!r}; expected text "
                         "or a number")
     text = str(value)
     parts = re.split("[,;]", text)
     if len(text) > LONGEST_PARAMETER or len(parts) > MOST_STREAMS or (
-            _COUNTS.search(key) and any(_count(part) > MOST_STREAMS for part in (value, *parts))):
+            _COUNTS.search(key) and any(_stream_count(part) > MOST_STREAMS
+                                        for part in (value, *parts))):
         raise BadResult(f"its test parameter {key[:40]!r} is too large: {text[:40]!r}; expected "
                         f"at most {MOST_STREAMS:,} streams, and {LONGEST_PARAMETER:,} characters")
 
 
-def _count(value: Any) -> float:
-    """Return the number that int() in a definition makes of a value, 0 if it makes none. +1000 and
-    1_000 are numbers, too."""
+def _stream_count(value: Any) -> float:
+    """Return the number that int() in a test definition makes of a value, 0 if it makes none. +1000
+    and 1_000 are numbers, too."""
     try:
         return int(value)
     except (TypeError, ValueError):
@@ -173,9 +178,14 @@ def _count(value: Any) -> float:
 
 
 def _refuse_results(whole: dict[str, Any]) -> None:
-    """Raise BadResult if x_values or results have another structure than Flent's."""
+    """Raise BadResult if x_values or results have another structure than Flent's, or more than
+    Flent can show.
+
+    Args:
+        whole: content of the file.
+    """
     x_values, results = whole.get("x_values"), whole.get("results")
-    if not isinstance(x_values, list) or not _numbers_or_gaps(x_values):
+    if not isinstance(x_values, list) or not _all_numbers_or_none(x_values):
         raise BadResult("its x_values are not a list of numbers")
     if not isinstance(results, dict):
         raise BadResult("its results are not a JSON object")
@@ -187,7 +197,7 @@ def _refuse_results(whole: dict[str, Any]) -> None:
     refuse_odd_names("results", results, MOST_RESULTS)
     for series, values in results.items():
         if not isinstance(values, list) or len(values) != len(x_values) \
-                or not _numbers_or_gaps(values):
+                or not _all_numbers_or_none(values):
             raise BadResult(f"its results of {series[:40]!r} are not one number, or null, for "
                             "each of its x_values")
     if any(for_spreadsheet(series) != series for series in results):
@@ -196,12 +206,12 @@ def _refuse_results(whole: dict[str, Any]) -> None:
 
 
 def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
-    """Raise BadResult if samples of a series have impossible values, or values of different
-    types."""
+    """Raise BadResult if samples of a series have impossible values, or values of different types
+    under one key."""
     for key in ("t", "val"):
         values = [sample.get(key) for sample in samples]
-        if not _numbers_or_gaps(values):
-            wrong = next(value for value in values if not _numbers_or_gaps([value]))
+        if not _all_numbers_or_none(values):
+            wrong = next(value for value in values if not _all_numbers_or_none([value]))
             raise BadResult(f"a sample of {series[:40]!r} has {str(wrong)[:40]!r} for its {key}; "
                             "expected a finite number")
     # Values are only checked by key if there are several types.
@@ -218,8 +228,9 @@ def _mixed(types: set[type]) -> bool:
     return bool(types & {int, float} and types & {str, list, dict})
 
 
-def _numbers_or_gaps(values: list[Any]) -> bool:
-    """Return whether all values are None or numbers of a possible size."""
+def _all_numbers_or_none(values: list[Any]) -> bool:
+    """Return whether all values are None or numbers of a possible size. True and False are no
+    numbers."""
     # No function is called for each value, because flent-gui opens files with millions of them.
     if not set(map(type, values)) <= _NUMBER_OR_GAP:
         return False
@@ -228,8 +239,8 @@ def _numbers_or_gaps(values: list[Any]) -> bool:
                            and max(numbers) < BEYOND_ALL_MEASURE)
 
 
-def _complete(data: DataFile) -> None:
-    """Add metadata that Flent needs, if they are missing."""
+def _add_missing_metadata(data: DataFile) -> None:
+    """Add metadata that Flent needs, if they are missing, in place."""
     metadata = data.metadata
     for key in _DRAWN:
         if metadata.get(key) is None:
@@ -248,9 +259,10 @@ def _complete(data: DataFile) -> None:
 
 
 def _make_plain(tree: Any) -> None:
-    """Remove control characters from all text in a tree, in place."""
-    places = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree))
-    for key, value in places:
+    """Remove control characters from all text, also keys, in a dict or list and all below it, in
+    place."""
+    items = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree))
+    for key, value in items:
         if isinstance(value, (dict, list)):
             _make_plain(value)
         elif isinstance(value, str) and not value.isprintable():

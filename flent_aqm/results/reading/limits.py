@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Limits of the resources that reading a data file may take.
+"""Define limits of the resources that reading a data file may take.
 
 A file's size on disk tells little: gzip can compress repetitions to a thousandth, and two
 characters of JSON can become a hundred bytes of memory. Therefore the limits apply to bytes,
@@ -21,23 +21,24 @@ BYTES_PER_CHARACTER = 2
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits for reading a data file: unpacked size, members of the archive, memory for parsing,
-    processor time for unpacking, and number and total duration of series. hint: advice to the user
-    for a larger file."""
+    """Limits for reading a data file.
 
-    # Size of the JSON text.
+    Attributes:
+        unpacked_bytes: size of the JSON text.
+        members: number of members of a gzip or bzip2 file, which may have several in sequence.
+        memory_bytes: memory for parsing, estimated by BYTES_PER_OBJECT.
+        unpack_s: processor time for unpacking.
+        series_s: sum of the durations of all series.
+        series: number of series.
+        hint: end of the error message, with advice for a larger file, or "".
+    """
+
     unpacked_bytes: int
-    # Members of a gzip or bzip2 file, which may have several in sequence.
     members: int
-    # Memory for parsing, by BYTES_PER_OBJECT.
     memory_bytes: int
-    # Processor time for unpacking.
     unpack_s: float
-    # Sum of the durations of all series.
     series_s: float
-    # Number of series.
     series: int
-    # Advice for a larger file, or "".
     hint: str = ""
 
 
@@ -54,6 +55,6 @@ OWN = Limits(256 << 20, 10_000, 4 << 30, 60.0, 200 * 86_400.0, 20_000)
 
 
 def limits() -> Limits:
-    """Return the limits for a file that the user names: OWN if the environment variable is set,
-    else STRANGERS."""
+    """Return the limits for a file that the user names: OWN if the environment variable
+    environment.LARGE_FILES is set and not 0, else STRANGERS."""
     return OWN if os.environ.get(environment.LARGE_FILES, "0") not in ("", "0") else STRANGERS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parses JSON to Python objects with finite numbers and valid text.
+"""Parse JSON to Python objects with finite numbers and valid text.
 
 The result can be printed, written and used in computations: no number is infinite or longer than a
 float, and no text has a lone surrogate.
@@ -23,7 +23,8 @@ _LONGEST_WHOLE = 18
 
 
 def parse(text: bytes | bytearray) -> Any:
-    """Parse a JSON text. Raises BadResult if it is damaged."""
+    """Parse a JSON text. Lone surrogates become "?". Raises BadResult if it is damaged, has NaN or
+    infinite numbers, or is nested too deeply."""
     # The garbage collector would examine each of the first million lists ten times, for nothing.
     collecting = gc.isenabled()
     gc.disable()
@@ -41,41 +42,44 @@ def parse(text: bytes | bytearray) -> Any:
 
 
 def _parse(text: bytes | bytearray) -> Any:
-    """Parse with orjson, or with Python's json if orjson refuses a small text."""
+    """Parse with orjson, or with Python's json if orjson refuses a text of up to _SLOW_BYTES.
+    Raises BadResult for a larger one that orjson refuses, and ValueError or RecursionError as json
+    does."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
         if len(text) > _SLOW_BYTES:
             raise BadResult(f"damaged ({error})") from None
         # orjson refuses a BOM, and lone surrogates, which Flent writes if a title was not UTF-8.
-        return _whole(json.loads(bytes(text), parse_constant=_refuse, parse_int=_int,
-                                 parse_float=_float))
+        return _without_surrogates(json.loads(
+            bytes(text), parse_constant=_refuse_constant, parse_int=_parse_int,
+            parse_float=_parse_float))
 
 
-def _refuse(name: str) -> NoReturn:
-    """Raise ValueError for NaN and Infinity."""
+def _refuse_constant(name: str) -> NoReturn:
+    """Raise ValueError for the JSON constants NaN and Infinity."""
     raise ValueError(f"{name} stands where a number is expected")
 
 
-def _int(digits: str) -> int | float:
-    """Return an integer, or a float if it has too many digits."""
-    return int(digits) if len(digits) <= _LONGEST_WHOLE else _float(digits)
+def _parse_int(digits: str) -> int | float:
+    """Return the integer for digits of JSON, or a float if there are more than _LONGEST_WHOLE."""
+    return int(digits) if len(digits) <= _LONGEST_WHOLE else _parse_float(digits)
 
 
-def _float(digits: str) -> float:
-    """Return a float. Raises ValueError if it is not finite."""
+def _parse_float(digits: str) -> float:
+    """Return the float for a number in JSON. Raises ValueError if it is not finite."""
     number = float(digits)
     if not math.isfinite(number):
         raise ValueError(f"{digits[:20]} is a number that is not finite")
     return number
 
 
-def _whole(tree: Any) -> Any:
-    """Return a tree with lone surrogates in text replaced by "?"."""
+def _without_surrogates(tree: Any) -> Any:
+    """Return parsed JSON with lone surrogates in text, also in keys, replaced by "?"."""
     if isinstance(tree, str):
         return tree.encode("utf-8", "replace").decode()
     if isinstance(tree, list):
-        return [_whole(one) for one in tree]
+        return [_without_surrogates(one) for one in tree]
     if isinstance(tree, dict):
-        return {_whole(key): _whole(value) for key, value in tree.items()}
+        return {_without_surrogates(key): _without_surrogates(value) for key, value in tree.items()}
     return tree

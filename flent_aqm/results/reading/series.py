@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads the series of a data file of any format, in the units of the newest format.
+"""Read the series of a data file of any format, in the units of the newest format.
 
 Samples are converted only here. Files of 2012 to 2017 (formats before 4, and netperf-wrapper's)
 differ from today's:
+
 - netperf's request/response tests give transactions per second instead of ms.
 - The HTTP latency is in seconds, iperf's throughput in bit/s.
 - SERIES_META has no units, no RUNNER, or does not exist.
@@ -57,20 +58,26 @@ class Kind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A series of a data file: raw samples, or Flent's interpolated steps, in ms or Mbit/s.
-    failure: the reason why it has no samples."""
+    """A measured series of a data file, in ms or Mbit/s if it is latency or throughput.
+
+    Attributes:
+        name: name of the series.
+        kind: kind of its samples.
+        meta: its entry in SERIES_META, with the unit and the mean in ms or Mbit/s.
+        samples: raw samples with converted values, or interpolated steps with their length as
+            `dur`.
+        tool: tool of a latency series, None for others.
+        of_steps: whether the samples are Flent's interpolated steps.
+        failure: reason why a series of latency or throughput has no samples, "" if it has some, and
+            for other kinds.
+    """
 
     name: str
     kind: Kind
-    # Its entry in SERIES_META, with the unit and the mean in ms or Mbit/s.
     meta: Mapping[str, Any]
-    # Converted raw samples, or steps with their length as `dur`.
     samples: Sequence[Mapping[str, Any]]
-    # Tool of a latency series, None for others.
     tool: Tool | None = None
-    # Whether the samples are Flent's interpolated steps.
     of_steps: bool = False
-    # Reason why a series of latency or throughput has no samples, "" if it has some.
     failure: str = field(default="")
 
 
@@ -94,22 +101,23 @@ _HTTP_LATENCY = "HTTP latency"
 
 
 def series_of(data: DataFile) -> dict[str, Series]:
-    """Return the measured series of a file by name, in the order of its SERIES_META.
+    """Return name of a series -> measured series of a file, in the order of its SERIES_META.
 
     Series that Flent computed from others are left out. If the file has no raw samples, the series
-    consist of its steps.
+    consist of its interpolated steps.
     """
     raw, of_steps = data.raw_values, bool(data.metadata.get(_MADE_OF_STEPS))
     if not any(raw.values()):
-        raw, of_steps = _steps(data), True
-    return {name: _read(name, data.series_meta.get(name, {}), raw.get(name, ()), data.version,
-                        of_steps)
+        raw, of_steps = _samples_of_steps(data), True
+    return {name: _read_series(name, data.series_meta.get(name, {}), raw.get(name, ()),
+                               data.version, of_steps)
             for name in dict.fromkeys([*data.series_meta, *raw])
             if not _is_computed(name, data.series_meta.get(name, {}), raw.get(name, ()), of_steps)}
 
 
 def unit_of(name: str, meta: Mapping[str, Any]) -> str:
-    """Return the unit of a series, from its metadata, else by its name, "" if it is not known."""
+    """Return the unit of a series as Flent writes it, from its metadata, else guessed by its name:
+    MS or MBPS. "" if it is not known."""
     units = meta.get("UNITS")
     if isinstance(units, str) and units:
         return units
@@ -120,29 +128,29 @@ def unit_of(name: str, meta: Mapping[str, Any]) -> str:
 
 def _is_computed(name: str, meta: Mapping[str, Any], samples: Sequence[Any], of_steps: bool
                  ) -> bool:
-    """Return whether Flent computed a series from others."""
+    """Return whether Flent computed a series from others. Arguments: as for _read_series()."""
     if meta.get("RUNNER") in _COMPUTING or _FIELD_NAME.search(name):
         return True
     return bool(_COMPUTED_NAME.search(name)) and (of_steps or not samples)
 
 
-def _read(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]], version: int,
-          of_steps: bool) -> Series:
+def _read_series(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]],
+                 version: int, of_steps: bool) -> Series:
     """Return a series in the units of format 4.
 
     Args:
-        name: of the series.
-        meta: its entry in SERIES_META.
+        name: name of the series.
+        meta: its entry in SERIES_META, {} if it has none.
         samples: its samples in the file.
         version: version of the file's format.
         of_steps: the samples are interpolated steps.
     """
-    kind = _kind(name, meta, samples)
-    tool = _tool(name, meta, () if of_steps else samples) if kind is Kind.LATENCY else None
+    kind = _kind_of(name, meta, samples)
+    tool = _tool_of(name, meta, () if of_steps else samples) if kind is Kind.LATENCY else None
     if kind is Kind.LATENCY and tool is None:
         kind = Kind.OTHER
     if version < CONVERTED_VERSION and not of_steps:
-        samples = _converted(name, kind, samples)
+        samples = _with_latencies_in_ms(name, kind, samples)
     if kind is Kind.THROUGHPUT:
         factor = _factor_to_mbps(name, meta, samples, version)
         if factor != 1:
@@ -153,11 +161,12 @@ def _read(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any
     elif kind is Kind.LATENCY:
         meta = {**meta, "UNITS": MS}
     failure = "" if kind is Kind.OTHER or any(
-        one.get("val") is not None or "lost" in one for one in samples) else _failure(name, meta)
+        one.get("val") is not None or "lost" in one
+        for one in samples) else _why_no_samples(name, meta)
     return Series(name, kind, meta, samples, tool, of_steps, failure)
 
 
-def _kind(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> Kind:
+def _kind_of(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> Kind:
     """Return the kind of a series, by its unit, else by its samples and name."""
     units = meta.get("UNITS")
     if units == MS:
@@ -169,10 +178,10 @@ def _kind(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any
     return {MS: Kind.LATENCY, MBPS: Kind.THROUGHPUT}.get(unit_of(name, meta), Kind.OTHER)
 
 
-def _tool(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
+def _tool_of(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
           ) -> Tool | None:
-    """Return the tool of a latency series, None if no probe measured it, such as the time of web
-    pages."""
+    """Return the tool of a latency series, None if no probe measured it, such as the load time of
+    web pages."""
     runner = meta.get("RUNNER")
     if runner not in (None, _DELEGATING, "NetperfDemoRunner"):
         return _TOOLS.get(str(runner))
@@ -185,19 +194,20 @@ def _tool(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any
     return Tool.UDP_RR if "UDP" in name else Tool.PING
 
 
-def _converted(name: str, kind: Kind, samples: Sequence[Mapping[str, Any]]
+def _with_latencies_in_ms(name: str, kind: Kind, samples: Sequence[Mapping[str, Any]]
                ) -> Sequence[Mapping[str, Any]]:
-    """Return raw samples of a format before 4 in the units of format 4."""
+    """Return raw samples of a format before 4 with latencies in ms. Throughput is not converted
+    here."""
     if name == _HTTP_LATENCY:
         return [_scaled(one, 1000.0) for one in samples]
     if kind is not Kind.LATENCY or not any(_OF_NETPERF in one for one in samples):
         return samples
-    return [_per_transaction(one) if _OF_NETPERF in one else one for one in samples]
+    return [_rate_to_ms(one) if _OF_NETPERF in one else one for one in samples]
 
 
-def _per_transaction(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+def _rate_to_ms(sample: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a sample of transactions per second with the time of a transaction in ms as its value,
-    None if there was no transaction."""
+    None if there was no transaction. A damaged sample is returned unchanged."""
     rate = a_number(sample.get("val"))
     if rate is None or rate < 0:
         return sample  # damaged; an error is raised where the sample is used
@@ -206,7 +216,8 @@ def _per_transaction(sample: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _factor_to_mbps(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]],
                     version: int) -> float:
-    """Return the factor from a throughput series' unit to Mbit/s."""
+    """Return the factor from the unit of a throughput series to Mbit/s, 1 if the unit is not
+    known."""
     units = meta.get("UNITS")
     if not units and version < CONVERTED_VERSION and name.startswith("UDP "):
         # A series of iperf, whose samples have no interval.
@@ -215,34 +226,36 @@ def _factor_to_mbps(name: str, meta: Mapping[str, Any], samples: Sequence[Mappin
 
 
 def _scaled(sample: Mapping[str, Any], factor: float) -> Mapping[str, Any]:
-    """Return a sample with its value multiplied by a factor."""
+    """Return a sample with its value multiplied by a factor, unchanged if it has no value."""
     value = a_number(sample.get("val"))
     return sample if value is None else {**sample, "val": value * factor}
 
 
-def _failure(name: str, meta: Mapping[str, Any]) -> str:
-    """Return the reason why a series has no samples."""
+def _why_no_samples(name: str, meta: Mapping[str, Any]) -> str:
+    """Return the reason why a series has no samples: the first error of its tool, if it is
+    recorded."""
     errors = meta.get("ERROR")
     if isinstance(errors, list) and errors:
         return f"{plain(name)}: {plain(str(errors[0])[:LONGEST_REASON])}"
     return f"the tool of {plain(name)!r} gave no data"
 
 
-def _steps(data: DataFile) -> dict[str, list[dict[str, Any]]]:
-    """Return the interpolated values of each series as samples, without gaps."""
+def _samples_of_steps(data: DataFile) -> dict[str, list[dict[str, Any]]]:
+    """Return name of a series -> its interpolated values as samples, with the time in epoch
+    seconds. Gaps are left out. Empty if the file has no steps."""
     steps, results = data.whole.get("x_values"), data.whole.get("results")
     if not isinstance(steps, list) or not isinstance(results, dict):
         return {}
     at_s = [a_number(one) for one in steps]
     length_s = a_number(data.metadata.get("STEP_SIZE")) or 0.2
-    began_s = _began_s(data.metadata)
+    began_s = _run_start_s(data.metadata)
     return {name: [{"t": began_s + at, "val": value, "dur": length_s}
                    for at, one in zip(at_s, values, strict=False)
                    if at is not None and (value := a_number(one)) is not None]
             for name, values in results.items() if isinstance(values, list)}
 
 
-def _began_s(metadata: Mapping[str, Any]) -> float:
+def _run_start_s(metadata: Mapping[str, Any]) -> float:
     """Return the start of the run in epoch seconds, 0 if the file doesn't record it."""
     for key in ("T0", "TIME"):
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks times in a data file: they must be of this age, and series must not last too long.
+"""Check times in a data file: none is later than the year 2286, and series don't last too long.
 
 Metrics and plots divide time into steps, so their costs depend on the duration of a series and not
 on its number of samples. They rely on the limit here.
@@ -27,7 +27,8 @@ WINDOW = ("LOAD_START", "LOAD_END")
 
 def refuse_odd_times(top: Mapping[str, Any], series_meta: Mapping[str, Mapping[str, Any]],
                      raw: Mapping[str, Sequence[Mapping[str, Any]]], within: Limits) -> None:
-    """Raise BadResult if a time is not of this age, or if series last too long.
+    """Raise BadResult if the absolute value of a time or interval is above LATEST_S, if a duration
+    in the metadata is impossible, or if series last too long.
 
     Args:
         top: content of the file.
@@ -39,22 +40,28 @@ def refuse_odd_times(top: Mapping[str, Any], series_meta: Mapping[str, Mapping[s
     lasting_s = 0.0
     for name in dict.fromkeys([*raw, *series_meta]):
         lasting_s += _lasts_s(name, series_meta.get(name, {}), raw.get(name, ()))
-        refuse_lasting(lasting_s, "all its series together last", within)
+        refuse_too_long(lasting_s, "all its series together last", within)
     steps = top.get("x_values")
     if isinstance(steps, list):
-        refuse_lasting(_extent(_times("x_values", steps)), "its x_values last", within)
+        refuse_too_long(_extent(_checked_s("x_values", steps)), "its x_values last", within)
 
 
-def refuse_lasting(lasting_s: float, what: str, within: Limits) -> None:
-    """Raise BadResult if a duration is longer than all series of a file may last. what: names it in
-    the message."""
+def refuse_too_long(lasting_s: float, what: str, within: Limits) -> None:
+    """Raise BadResult if a duration is longer than all series of a file together may last.
+
+    Args:
+        lasting_s: the duration.
+        what: subject and verb of the message, such as "its x_values last".
+        within: limits, of which series_s is used.
+    """
     if lasting_s > within.series_s:
         raise BadResult(f"{what} {lasting_s:,.0f} s, more than {within.series_s:,.0f} s"
                         f"{within.hint}")
 
 
 def _refuse_lengths(metadata: Mapping[str, Any]) -> None:
-    """Raise BadResult if a duration in the metadata is impossible."""
+    """Raise BadResult if a duration in the metadata is outside the range in LENGTHS. Values that
+    are not numbers are accepted here."""
     for key, (least, most) in LENGTHS.items():
         seconds = metadata.get(key)
         if isinstance(seconds, int | float) and not least <= seconds <= most:
@@ -63,25 +70,33 @@ def _refuse_lengths(metadata: Mapping[str, Any]) -> None:
 
 
 def _lasts_s(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> float:
-    """Return the time from a series' first sample to its last, in s. A sample's interval or RTT
-    lies before its time."""
-    times = _times(name, [*(one.get("t") for one in samples), *(meta.get(key) for key in WINDOW)])
-    before = _times(name, (one["dur"] for one in samples if "dur" in one))
+    """Return the time from a series' first sample to its last, in s, 0 without times. A sample's
+    interval or RTT lies before its time. Raises BadResult as _checked_s() does.
+
+    Args:
+        name: name of the series, for the message.
+        meta: its entry in SERIES_META.
+        samples: its raw samples.
+    """
+    times = _checked_s(name, [*(one.get("t") for one in samples),
+                              *(meta.get(key) for key in WINDOW)])
+    before = _checked_s(name, (one["dur"] for one in samples if "dur" in one))
     lasts_s = _extent(times) + _largest(before)
     if meta.get("UNITS") == "ms":
-        lasts_s += _largest(_times(name, (one.get("val") for one in samples), unit_s=1e-3))
+        lasts_s += _largest(_checked_s(name, (one.get("val") for one in samples), unit_s=1e-3))
     return lasts_s
 
 
-def _times(name: str, values: Iterator[Any] | Collection[Any], unit_s: float = 1.0
+def _checked_s(name: str, values: Iterator[Any] | Collection[Any], unit_s: float = 1.0
            ) -> NDArray[numpy.float64]:
-    """Return those values that are numbers, in s. Raises BadResult if one is not of this age.
+    """Return the values that are numbers, converted to seconds. Raises BadResult if an absolute
+    value exceeds LATEST_S (1e10 s, the year 2286). Values are epoch times or intervals.
 
     Args:
-        name: of the series, for the message.
+        name: name of the series, for the message.
         values: times, in units of `unit_s`. Values that are not numbers are left out, and refused
             where they are used.
-        unit_s: unit of the values.
+        unit_s: unit of the values in s.
     """
     try:
         times = numpy.array([one for one in values if type(one) in (int, float)], float) * unit_s
@@ -95,10 +110,10 @@ def _times(name: str, values: Iterator[Any] | Collection[Any], unit_s: float = 1
 
 
 def _extent(times: NDArray[numpy.float64]) -> float:
-    """Return the difference between the latest and the earliest time."""
+    """Return the difference between the latest and the earliest time, 0 without any."""
     return float(times.max() - times.min()) if times.size else 0.0
 
 
 def _largest(times: NDArray[numpy.float64]) -> float:
-    """Return the largest absolute value."""
+    """Return the largest absolute value, 0 without any."""
     return float(numpy.abs(times).max()) if times.size else 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads and unpacks a data file: regular files only, and not more than is allowed."""
+"""Read and unpack a data file: regular files only, and not more than is allowed."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ _PADDING_BYTES = 1 << 20
 
 
 def unpack_file(path: Path, limits: Limits) -> bytearray:
-    """Return the JSON text of a .gz, .bz2 or .flnt (bzip2) file, or the content of any other file.
+    """Return the JSON text of a .gz, .bz2 or .flnt (bzip2) file, or the content of a file with any
+    other suffix.
 
-    Raises BadResult if it exceeds the limits or is damaged. Raises OSError, also if it is not a
-    regular file.
+    Raises BadResult if it exceeds the limits or is damaged. Raises OSError if it can't be read or
+    is not a regular file.
     """
     with open_regular(path) as file:
         return unpack_member(file, path.name, limits)
@@ -40,20 +41,27 @@ def unpack_file(path: Path, limits: Limits) -> bytearray:
 
 def unpack_member(file: IO[bytes], name: str, limits: Limits) -> bytearray:
     """Return the text of an open file, unpacked according to the suffix of its name. Raises
-    BadResult."""
-    return _read(file, _KINDS.get(os.path.splitext(name)[1]), limits)
+    BadResult if it exceeds the limits or is damaged.
+
+    Args:
+        file: the open file.
+        name: its name. Suffixes are those of unpack_file(), and .tgz.
+        limits: limits of size, memory and time.
+    """
+    return _unpack(file, _KINDS.get(os.path.splitext(name)[1]), limits)
 
 
 def unpack_text(text: bytes, limits: Limits) -> bytearray:
-    """Return a JSON text in memory, if it is within the limits. Raises BadResult."""
-    return _read(BytesIO(text), None, limits)
+    """Return a JSON text in memory, if it is within the limits. Raises BadResult if it exceeds
+    them."""
+    return _unpack(BytesIO(text), None, limits)
 
 
 class _Member(Protocol):
-    """A member of an archive.
+    """Interface of a decompressor for one member of an archive.
 
     unpack() returns up to _UNPACKED_BYTES of unpacked data. Without new packed bytes, it returns
-    data that it still has. `ended` is the data after the member, None before its end.
+    data that it still has. `ended` is the packed data after the member, None before its end.
     """
 
     def unpack(self, packed: bytes) -> bytes: ...
@@ -63,7 +71,7 @@ class _Member(Protocol):
 
 
 class _Gzip:
-    """A member of a gzip file."""
+    """Decompressor for a member of a gzip file. unpack() raises zlib.error for damaged data."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_WITH_GZIP_HEADER)
@@ -77,7 +85,7 @@ class _Gzip:
 
 
 class _Bzip2:
-    """A member of a bzip2 file."""
+    """Decompressor for a member of a bzip2 file. unpack() raises OSError for damaged data."""
 
     def __init__(self) -> None:
         self._member = bz2.BZ2Decompressor()
@@ -95,9 +103,14 @@ _KINDS: dict[str, Callable[[], _Member]] = {
     ".gz": _Gzip, ".tgz": _Gzip, ".bz2": _Bzip2, ".flnt": _Bzip2}
 
 
-def _read(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits) -> bytearray:
-    """Return the unpacked text of a file. kind: makes a member of the archive, None for a plain
-    file. Raises BadResult."""
+def _unpack(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits) -> bytearray:
+    """Return the unpacked text of a file. Raises BadResult if it exceeds the limits or is damaged.
+
+    Args:
+        file: the open file.
+        kind: makes the decompressor of a member, None for a plain file.
+        limits: limits of size, memory and time.
+    """
     text = _Text(limits)
     if kind is None:
         while part := file.read(_UNPACKED_BYTES):
@@ -111,13 +124,21 @@ def _read(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits) -
         members += 1
         if members > limits.members:
             raise BadResult(f"it consists of more than {limits.members:,} compressed members")
-        packed = _member(kind(), packed, file, text)
+        packed = _unpack_member(kind(), packed, file, text)
     return text.content
 
 
-def _member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> bytes:
+def _unpack_member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> bytes:
     """Unpack a member of an archive to `text`, and return the packed data after it, without zeros,
-    with which some tools pad. Raises BadResult."""
+    with which some tools pad. Empty at the end of the file. Raises BadResult if the member is
+    damaged or exceeds the limits.
+
+    Args:
+        member: decompressor of the member.
+        packed: packed data that were read already.
+        file: the open file, of which more is read.
+        text: receives the unpacked data.
+    """
     ended = None
     while ended is None:
         try:
@@ -143,8 +164,7 @@ def _member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> byt
 
 
 class _Text:
-    """Collects unpacked text, and counts the memory that parsing will take. Raises BadResult beyond
-    the limits."""
+    """Collects unpacked text in `content`, and estimates the memory that parsing it will take."""
 
     def __init__(self, limits: Limits) -> None:
         self.content = bytearray()
@@ -153,7 +173,8 @@ class _Text:
         self._began_s = time.thread_time()
 
     def add(self, part: bytes) -> None:
-        """Add a part of the text. Raises BadResult beyond the limits."""
+        """Add a part of the text. Raises BadResult if size, estimated memory or processor time
+        since the first part exceed the limits."""
         self.content += part
         limits = self._limits
         if len(self.content) > limits.unpacked_bytes:

@@ -17,7 +17,7 @@ from flent_aqm.show.figures.numbers import QUANTILES, Table, quantiles
 from flent_aqm.show.figures.study import Figure, Grid
 from flent_aqm.show.looks import QUIET, legend_columns, looks_for, style_key
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
-from flent_aqm.show.plots.distributions import FEWEST_FOR_BOX, Side, draw_side_by_side
+from flent_aqm.show.plots.distributions import FEWEST_FOR_BOX, ComparedValue, draw_side_by_side
 from flent_aqm.show.plots.latency import LEAST_MS
 from flent_aqm.show.plots.paper import PAPER_INCHES
 from flent_aqm.show.row import Floats
@@ -43,7 +43,7 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
         f"{name}_{'ms' if latency else 'mbps'}" for name in STATISTICS),
         *(["tool_latency_median_ms"] if latency else [])], runs=len(rows))
     looks = looks_for(grid.aqms)
-    sides = [Side(aqm, looks[aqm]) for aqm in grid.aqms]
+    sides = [ComparedValue(aqm, looks[aqm]) for aqm in grid.aqms]
     axes = canvas.subplots(len(ways), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     handles: list[Any] = []
     narrow = canvas.get_figwidth() < PAPER_INCHES

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lists this package's plotters by their names under the key `type` of a plot.
+"""List this package's plotters by the name that a plot has under its key `type`.
 
 Flent's own names win.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sets ranges and ticks of value axes, from zero or logarithmic, and shades the load over time."""
+"""Set ranges and ticks of value axes, from zero or logarithmic, and shade the load over time."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ _WITHIN_DECADE = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7))
 
 
 def from_zero(axes: Sequence[Any], which: str = "y", room: float = ROOM) -> None:
-    """Let value axes begin at zero, and end above the highest value on any of them.
+    """Let value axes begin at zero, and end above the highest value on any of them. Axes without
+    values above zero end at 1.
 
     Call it when all axes are drawn, because setting a range ends matplotlib's automatic scaling,
     also of axes that share it.
 
     Args:
-        axes: axes of the plot.
+        axes: matplotlib axes of the plot.
         which: "x" or "y".
         room: end of the axis as a multiple of the highest value.
     """
@@ -41,20 +42,26 @@ def from_zero(axes: Sequence[Any], which: str = "y", room: float = ROOM) -> None
 
 
 def _highest(axis: Any, which: str) -> float:
-    """Return the highest value on an axis, 0 without any."""
+    """Return the highest value drawn on an axis, 0 without any. which: "x" or "y"."""
     high = axis.dataLim.x1 if which == "x" else axis.dataLim.y1
     return float(high) if math.isfinite(high) else 0.0
 
 
 def spans_decades(values: Any) -> bool:
-    """Return whether values need a logarithmic scale: all are above zero, and the largest is more
-    than LOG_FROM times the smallest. Infinite values, which are lost probes, don't count."""
+    """Return whether an array of values needs a logarithmic scale: all are above zero, and the
+    largest is more than LOG_FROM times the smallest. NaN and infinite values, which are lost
+    probes, don't count. False without values."""
     finite = values[numpy.isfinite(values)]
     return bool(finite.size and finite.min() > 0 and finite.max() > LOG_FROM * finite.min())
 
 
 def name_latency_axis(axis: Any, which: str = "x") -> None:
-    """Label a logarithmic axis with plain numbers, at least three. which: "x" or "y"."""
+    """Label a logarithmic axis with plain numbers, at least three.
+
+    Args:
+        axis: matplotlib axes.
+        which: "x" or "y".
+    """
     part = axis.xaxis if which == "x" else axis.yaxis
     part.set_major_locator(LogTicks())
     part.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -63,8 +70,8 @@ def name_latency_axis(axis: Any, which: str = "x") -> None:
 
 
 class LogTicks(Locator):
-    """Locator of ticks on a logarithmic axis: powers of ten. If there are too few, numbers between
-    them, and at last even steps.
+    """Locator of ticks on a logarithmic axis: powers of ten. If fewer than FEWEST_TICKS are in
+    range, numbers between them, and at last even steps.
 
     A class and not a function, because flent-gui gets its pictures pickled from another process.
     """
@@ -75,7 +82,8 @@ class LogTicks(Locator):
         return self.tick_values(low, high)
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
-        """Return the ticks from vmin to vmax, ascending."""
+        """Return the ticks from vmin to vmax as an array, ascending. Empty if the range is not
+        above zero or not finite."""
         if not 0 < vmin < vmax or not math.isfinite(vmax):
             return numpy.array([])
         decades = 10.0 ** numpy.arange(math.floor(math.log10(vmin)),
@@ -94,15 +102,22 @@ class LogTicks(Locator):
 
 
 def start_s(run: Run) -> float:
-    """Return the time at which a run's time axis begins, in epoch seconds."""
+    """Return the time at which a run's time axis begins, in epoch seconds: the first probe or start
+    of a flow. 0 without both."""
     starts = [float(probe.sent_s[0]) for probe in run.probes]
     starts += [flow.start_s for flow in run.flows]
     return min(starts, default=0.0)
 
 
 def shade_load(axis: Any, runs: Sequence[Run], absolute: bool = False) -> None:
-    """Shade the time of the load, if it is the same in all runs. absolute: the time axis has epoch
-    seconds."""
+    """Shade the time of the load of the first run with a load, if the load is at the same time in
+    all runs, to 1 s. Else do nothing.
+
+    Args:
+        axis: matplotlib axes over time.
+        runs: runs of the plot.
+        absolute: the time axis has epoch seconds, and not seconds since the run's start.
+    """
     spans_s = {(round(run.load_window.start_s - start_s(run), 0),
                 round(run.load_window.end_s - start_s(run), 0))
                for run in runs if run.load_window}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lists the plots that this package adds to tests, by the name for `flent -p` and flent-gui.
+"""List the plots that this package adds to tests, by the name for `flent -p` and flent-gui.
 
 It is read whenever a test is loaded, also in the lab's guest. Therefore it imports nothing.
 """
@@ -85,7 +85,12 @@ SEVERAL_TESTS = frozenset(
 
 
 def plots_for(data_sets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the plots that a test gets for its data sets, by name."""
+    """Return the plots that this package adds to a test: name -> plot as in Flent's PLOTS. Empty
+    for tests without a latency series, throughput plots only with a series in Mbit/s.
+
+    Args:
+        data_sets: the test's DATA_SETS: name of a series -> its definition.
+    """
     plots: dict[str, Plot] = {}
     measured = [one for one in data_sets.values()
                 if "apply_to" not in one and one.get("runner") != "null"]

@@ -35,8 +35,8 @@ MOST_LINES = 12
 
 
 class ChartPlotter(Framed):
-    """Base class of plots that this package draws. A subclass draws on self.axes, which grid()
-    makes."""
+    """Base class of plots that this package draws. A subclass implements draw(), which draws on
+    self.axes, which grid() makes."""
 
     can_subplot_combine = False
     can_highlight = True
@@ -50,7 +50,7 @@ class ChartPlotter(Framed):
         """Draw runs. To be implemented by subclasses.
 
         Args:
-            runs: the runs.
+            runs: the runs, at least one.
             results: Flent's result sets of the runs, in the same order.
 
         Raises BadResult with the reason if nothing can be drawn. The picture then shows the reason.
@@ -63,7 +63,13 @@ class ChartPlotter(Framed):
 
     def grid(self, rows: int = 1, columns: int = 1, **options: Any) -> list[Any]:
         """Make the axes, and return them row by row. If Flent gives one axis for a part of a plot,
-        return this axis only."""
+        return this axis only.
+
+        Args:
+            rows: number of rows.
+            columns: number of columns.
+            options: options of matplotlib's Figure.subplots(), such as sharex.
+        """
         if self._part_axis is not None:
             self.axes = [self._part_axis]
         else:
@@ -88,7 +94,8 @@ class ChartPlotter(Framed):
 
         Runs are grouped by the settings that the user requests, else by all in which they differ.
         Runs that repeat each other are drawn separately if there is room, unless `together` is set.
-        Notes below the plot tell which runs were pooled or left out.
+        Notes below the plot tell which runs were pooled or left out. Raises ConfigError if no run
+        has a requested setting.
         """
         requested = self.group_names(runs)
         names = requested or factors(settings_of(runs))
@@ -97,8 +104,13 @@ class ChartPlotter(Framed):
         return self.first(drawn, most)
 
     def note_pooled(self, runs: Sequence[Run], used: Sequence[str]) -> None:
-        """Note the settings in which runs of a group differ, and those that differ together with
-        the ones in `used`, by which runs are grouped."""
+        """Note below the plot the settings in which runs of a group differ, and those that always
+        differ together with settings in `used`. Nothing is noted if there are none.
+
+        Args:
+            runs: the runs.
+            used: names of the settings by which runs are grouped.
+        """
         settings = settings_of(runs)
         rest, along = pooled_over(settings, used), along_with(settings, used)
         if rest:
@@ -121,7 +133,12 @@ class ChartPlotter(Framed):
                       "each other" if drawn else "")
 
     def note_lost(self, label: str, samples_ms: Any) -> None:
-        """Note how many probes of a line were lost. label: names the line."""
+        """Note below the plot how many probes of a line were lost, if any.
+
+        Args:
+            label: name of the line.
+            samples_ms: array of RTTs, infinite for a lost probe.
+        """
         lost = int(numpy.isinf(samples_ms).sum())
         if lost:
             self.note(f"{label}: {lost:,} of {samples_ms.size:,} probes lost "
@@ -136,7 +153,8 @@ class ChartPlotter(Framed):
 
     def plot(self, results: Sequence[Any], config: Any = None, axis: Any = None,
              connect_interactive: bool = True) -> None:
-        """Draw result sets, or the reason why nothing can be drawn. Called by Flent."""
+        """Draw result sets, or the reason why nothing can be drawn. Called by Flent. On the command
+        line, a wrong option ends the program with exit status 2."""
         if self.metadata is None:
             self.metadata = results[0].meta()
         self.description = description_of(results, self.description)
@@ -149,27 +167,27 @@ class ChartPlotter(Framed):
         different, repeated = counted_once([run for run, _ in usable])
         kept = set(map(id, different))
         usable = [(run, result) for run, result in usable if id(run) in kept]
-        with self._letters():
+        with self._fonts():
             try:
                 if not usable:
                     raise BadResult(faults[0])
                 self.draw([run for run, _ in usable], [result for _, result in usable])
             except BadResult as fault:
-                self._say(str(fault))
+                self._show_reason(str(fault))
             except ConfigError as mistake:
                 if not (self.gui or self.in_worker):
-                    sys.exit(_refuse(mistake, self.output))
-                self._say(str(mistake))
+                    sys.exit(_print_mistake(mistake, self.output))
+                self._show_reason(str(mistake))
         self.note(repeated)
         if faults:
             self.note(f"{len(faults)} of {len(results)} files left out: {faults[0]}")
-        self._note_of_files([run for run, _ in usable])
-        self._heed_options()
+        self._note_measurement([run for run, _ in usable])
+        self._apply_options()
         if connect_interactive:
             self.connect_interactive()
 
     def verify(self) -> tuple[bool, list[int]]:
-        """Return whether the figure has anything on it, and the number of parts of each axis.
+        """Return whether the figure has anything on it, and the number of drawn parts of each axis.
         Called by Flent."""
         parts = [len(axis.get_children()) for axis in self.figure.axes]
         return any(parts), parts
@@ -180,15 +198,17 @@ class ChartPlotter(Framed):
 
     # Private methods.
 
-    def _note_of_files(self, runs: Sequence[Run]) -> None:
-        """Note the first remark on how a run's values were measured, if there is any."""
+    def _note_measurement(self, runs: Sequence[Run]) -> None:
+        """Note below the plot the first remark on how a run's values were measured, if there is
+        any."""
         noted = [run for run in runs if run.notes]
         if noted:
             among = "" if len(runs) == 1 else f"{len(noted)} of {len(runs)} files: "
             self.note(f"{among}{noted[0].notes[0]}")
 
-    def _say(self, text: str) -> None:
-        """Replace the plot with the reason why it can't be drawn."""
+    def _show_reason(self, text: str) -> None:
+        """Replace the plot with a text on why it can't be drawn. Notes and legend entries are
+        removed."""
         self.handles = []
         self.notes = []
         if self._part_axis is None:
@@ -199,8 +219,9 @@ class ChartPlotter(Framed):
         axis.text(0.5, 0.5, f"Nothing to plot:\n{text}", ha="center", va="center",
                   color=QUIET, wrap=True, transform=axis.transAxes)
 
-    def _heed_options(self) -> None:
-        """Apply Flent's options for labels, scales and bounds to the axes."""
+    def _apply_options(self) -> None:
+        """Apply Flent's options for labels, scales and bounds to the axes, and list the lines that
+        can be highlighted."""
         for axis, label in zip(self.axes, self.label_x, strict=False):
             axis.set_xlabel(label)
         for axis, label in zip(self.axes, self.label_y, strict=False):
@@ -219,11 +240,13 @@ class ChartPlotter(Framed):
                              if not line.get_label().startswith("_")]
 
 
-def _refuse(mistake: ConfigError, output: str) -> int:
-    """Print an error in one line, remove the empty picture, and return exit status 2. Flent itself
-    would exit with 0.
+def _print_mistake(mistake: ConfigError, output: str) -> int:
+    """Print an error in one line on standard error, remove the empty picture, and return exit
+    status 2. Flent itself would exit with 0.
 
-    output: path of the picture.
+    Args:
+        mistake: the error.
+        output: path of the picture.
     """
     print(f"flent-aqm: {mistake}", file=sys.stderr)
     drop_untouched(output)
@@ -231,7 +254,8 @@ def _refuse(mistake: ConfigError, output: str) -> int:
 
 
 def run_of(results: Any) -> Run:
-    """Return the run of a result set, which is read once. Raises BadResult."""
+    """Return the run of one of Flent's result sets, which is read once. Raises BadResult if its
+    data file is damaged."""
     return once(results, "run", lambda: as_run(data_file_of(results)))
 
 
@@ -243,13 +267,13 @@ def probes_of(runs: Iterable[Run]) -> Iterable[Probe]:
 
 def about(runs: Sequence[Run], samples: int | None = None, what: str = "samples",
           probes: Iterable[Probe] = ()) -> str:
-    """Return the caption's text on what a plot shows: number of runs and samples, the tools whose
+    """Return the caption's text on the data of a plot: number of runs and samples, the tools whose
     probes measured latency, router model, testbed.
 
     Args:
         runs: the runs of the plot.
         samples: number of samples, None to leave it out.
-        what: name of the samples.
+        what: name of the samples, plural.
         probes: the probes that the plot's latencies are from. Empty if it shows none.
     """
     words = [counted(len(runs), "run")]

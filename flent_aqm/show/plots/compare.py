@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares throughput and latency under load of many runs, grouped by their settings.
+"""Compare throughput and latency under load of many runs, grouped by their settings.
 
 A lost probe is slower than any other.
 """
@@ -16,13 +16,13 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about, probes_of
 from flent_aqm.show.plots.distributions import draw_side_by_side
-from flent_aqm.show.plots.places import axis_label, places_of, short_labels
+from flent_aqm.show.plots.places import axis_label, condition_grid, short_labels
 from flent_aqm.show.plots.values import QUANTITIES, directions, values
 
 
 class ComparePlotter(ChartPlotter):
     """Base class of boxes, violins and distributions. The plot's key `quantity` is "latency" or
-    "throughput"."""
+    "throughput". draw() raises NotAvailable if no run has values."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         ways = directions(runs)
@@ -37,32 +37,39 @@ class ComparePlotter(ChartPlotter):
                         probes_of(runs) if self.quantity.unit == "ms" else ()))
 
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
-        """Draw the quantity of runs for each direction. To be implemented by subclasses."""
+        """Draw self.quantity of the runs for each direction, and add the number of samples to
+        self.counted. To be implemented by subclasses.
+
+        Args:
+            runs: the runs.
+            ways: directions that the tests load, "download", "upload" or both.
+        """
         raise NotImplementedError
 
 
 class AqmCompareSidesPlotter(ComparePlotter):
-    """Boxes or violins, as the plot's key `kind` says, with a row of panels for each direction."""
+    """Boxes or violins (the plot's key `kind` is "box" or "violin"), with a row of panels for each
+    direction."""
 
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
-        places = places_of(self, runs)
+        conditions = condition_grid(self, runs)
         kind = self.config.get("kind", "box")
         axes = self.grid(len(ways), 1, sharex=True, sharey=True)
         for axis, way in zip(axes, ways, strict=True):
             cells = {at: values(self.quantity, members, way)
-                     for at, members in places.runs.items()}
+                     for at, members in conditions.runs.items()}
             self.counted += sum(cell.size for cell in cells.values())
             self.note_lost(way, numpy.concatenate(list(cells.values())))
             self.handles = draw_side_by_side(
-                axis, short_labels(places.along, places.keys), places.sides, cells, kind,
-                self.quantity.log)
+                axis, short_labels(conditions.along, conditions.keys), conditions.compared, cells,
+                kind, self.quantity.log)
             axis.set_ylabel(f"{way}\n{'RTT ' * self.quantity.log}({self.quantity.unit})")
             if self.quantity.log:
                 name_latency_axis(axis, "y")
         if not self.quantity.log:
             from_zero(axes)
-        axes[-1].set_xlabel(axis_label(places.along))
+        axes[-1].set_xlabel(axis_label(conditions.along))
         self.note("from left to right as above")
         self.note("box: quartiles; whiskers: p5, p95; dash: p99" if kind == "box"
                   else "bar: quartiles; dot: median")
-        self.note_pooled(runs, places.used)
+        self.note_pooled(runs, conditions.used)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws distributions of many runs as lines, in one panel, or in one for each condition.
+"""Draw distributions of many runs as lines, in one panel, or in one for each condition.
 
 There are several panels if one would have too many lines, so that no panel has more lines than
 there are queues.
@@ -21,7 +21,7 @@ from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.compare import ComparePlotter
 from flent_aqm.show.plots.latency import ecdf
 from flent_aqm.show.plots.paper import PAPER_INCHES, is_height_open
-from flent_aqm.show.plots.places import Places, places_of
+from flent_aqm.show.plots.places import ConditionGrid, condition_grid
 from flent_aqm.show.plots.values import values
 
 # More lines in one panel can't be told apart.
@@ -39,19 +39,19 @@ Drawn = Sequence[tuple[str, Look, Numbers]]
 
 
 class AqmCompareEcdfPlotter(ComparePlotter):
-    """A line for each group of runs. There is a panel for each direction, and with many groups for
-    each condition."""
+    """A line for each group of runs. There is a panel for each direction, and with more than
+    MOST_TOGETHER groups also for each condition: the settings that the runs of one panel share."""
 
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
         # One setting to group by gives no conditions. With three, the third would be pooled.
         if len(self.group_names(runs)) in (0, 2):
-            places = places_of(self, runs, MOST_PANELS)
-            if len(places.keys) > 1 and places.groups() > MOST_TOGETHER:
-                self._panels(runs, places, ways)
+            conditions = condition_grid(self, runs, MOST_PANELS)
+            if len(conditions.keys) > 1 and conditions.groups() > MOST_TOGETHER:
+                self._draw_panels(runs, conditions, ways)
                 return
-        self._together(runs, ways)
+        self._draw_together(runs, ways)
 
-    def _together(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
+    def _draw_together(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
         """Draw all groups in one panel for each direction."""
         groups = self.groups_of(runs, together=True)
         axes = self.grid(1, len(ways), sharey=True, sharex=True)
@@ -60,23 +60,31 @@ class AqmCompareEcdfPlotter(ComparePlotter):
                      for group in groups]
             for label, _, samples in lines:
                 self.note_lost(f"{label}, {way}", samples)
-            self._lines(axis, lines)
+            self._draw_lines(axis, lines)
             axis.set_title(way, fontsize="medium")
-        self._name(axes, len(ways))
+        self._label_axes(axes, len(ways))
 
-    def _panels(self, runs: Sequence[Run], places: Places, ways: Sequence[str]) -> None:
-        """Draw a panel for each place and direction."""
+    def _draw_panels(self, runs: Sequence[Run], conditions: ConditionGrid, ways: Sequence[str]
+                     ) -> None:
+        """Draw a panel for each condition and direction that has samples, with a line for each
+        value of the compared setting. Sets the figure's height, legend and notes.
+
+        Args:
+            runs: the runs.
+            conditions: the runs by condition and value of the compared setting.
+            ways: directions.
+        """
         panels = []
-        for place, key in enumerate(places.keys):
+        for place, key in enumerate(conditions.keys):
             for way in ways:
                 lines = [(side.label, side.look,
-                          values(self.quantity, places.runs[place, number], way))
-                         for number, side in enumerate(places.sides)]
+                          values(self.quantity, conditions.runs[place, number], way))
+                         for number, side in enumerate(conditions.compared)]
                 # A test of one direction has no samples in the other.
                 if any(samples.size for *_, samples in lines):
-                    panels.append((", ".join(map(word, places.along, key)), way, lines))
-        whole = len(panels) == len(places.keys) * len(ways)
-        columns = len(ways) if len(ways) > 1 and whole else self._columns(len(panels) or 1)
+                    panels.append((", ".join(map(word, conditions.along, key)), way, lines))
+        whole = len(panels) == len(conditions.keys) * len(ways)
+        columns = len(ways) if len(ways) > 1 and whole else self._column_count(len(panels) or 1)
         rows = math.ceil(len(panels) / columns) or 1
         width = self.figure.get_figwidth()
         titles = [wrapped(name if len(ways) == 1 else f"{name}, {way}", width / columns,
@@ -91,20 +99,20 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         at = iter(axes)
         for axis, title, (_, _, lines) in zip(at, titles, panels, strict=False):
             lost += [samples for *_, samples in lines]
-            self._lines(axis, lines)
+            self._draw_lines(axis, lines)
             axis.set_title(title, loc="left", fontsize="small")
         for axis in axes[len(panels):]:  # unused panels of the last row
             axis.set_visible(False)
         self.axes = [axis for axis in axes if axis.get_visible()]
-        self.handles = [line_key(side.label, side.look) for side in places.sides]
+        self.handles = [line_key(side.label, side.look) for side in conditions.compared]
         if len(ways) == 1:
             self.note(*ways)
         self.note_lost("all together", numpy.concatenate(lost))
-        self.note_pooled(runs, places.used)
-        self._name(self.axes, columns)
+        self.note_pooled(runs, conditions.used)
+        self._label_axes(self.axes, columns)
 
-    def _columns(self, panels: int) -> int:
-        """Return the number of columns for so many panels."""
+    def _column_count(self, panels: int) -> int:
+        """Return the number of columns for a number of panels."""
         if panels <= 3:
             return 1 if self._narrow else panels
         return 2 if self._narrow else math.ceil(panels / math.ceil(panels / 3))
@@ -114,8 +122,14 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         """Whether the picture is as narrow as a column of a paper."""
         return bool(self.figure.get_figwidth() < PAPER_INCHES)
 
-    def _lines(self, axis: Any, lines: Drawn) -> None:
-        """Draw distributions as lines in a panel. lines: label, look and samples of each."""
+    def _draw_lines(self, axis: Any, lines: Drawn) -> None:
+        """Draw distributions as lines in a panel. Lines without samples are left out. Adds the
+        number of samples to self.counted.
+
+        Args:
+            axis: the panel.
+            lines: label, look and samples of each line.
+        """
         drawn = []
         widths = numpy.linspace(*(NARROW_WIDTHS if self._narrow else WIDTHS), len(lines))
         for (label, look, samples), width in zip(lines, widths, strict=True):
@@ -126,18 +140,23 @@ class AqmCompareEcdfPlotter(ComparePlotter):
                                    label=label)
         self.handles = max(self.handles, drawn, key=len)
 
-    def _name(self, axes: Sequence[Any], columns: int) -> None:
-        """Label the axes that have no panel below them, or to their left."""
+    def _label_axes(self, axes: Sequence[Any], columns: int) -> None:
+        """Label the axes that have no panel below them, or to their left, and set their scales.
+
+        Args:
+            axes: the panels, row by row.
+            columns: number of panels in a row.
+        """
         label = self.quantity.label if columns == 1 else self.quantity.short
-        for place, axis in enumerate(axes):
+        for index, axis in enumerate(axes):
             if self.quantity.log:
                 axis.set_xscale("log")
                 name_latency_axis(axis)
             axis.set_ylim(0, 1.02)
-            if place + columns >= len(axes):
+            if index + columns >= len(axes):
                 axis.tick_params(axis="x", labelbottom=True)
                 axis.set_xlabel(f"{label} ({self.quantity.unit})")
-            if place % columns == 0:
+            if index % columns == 0:
                 axis.set_ylabel("share of probes" if self.quantity.unit == "ms"
                                 else "share of runs")
         if not self.quantity.log:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws any metric of many runs as dots with the median's interval, or as boxes."""
+"""Draw any metric of many runs as dots with the median's interval, or as boxes."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from flent_aqm.results.metrics.table import LOST, Unavailable, ranked
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis, spans_decades
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.distributions import FEWEST_FOR_BOX, draw_side_by_side
-from flent_aqm.show.plots.places import axis_label, places_of, short_labels
+from flent_aqm.show.plots.places import axis_label, condition_grid, short_labels
 from flent_aqm.show.plots.values import metric_named
 
 
 class AqmCompareMetricPlotter(ChartPlotter):
-    """The metric that --metric names. The plot's key `kind` is dots or box."""
+    """The metric that --metric names. The plot's key `kind` is "dots" or "box"."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         metric = metric_named(self.metric)
         numbers = {run: metric.of(run) for run in runs}
         reasons = [one.because for one in numbers.values()
                    if isinstance(one, Unavailable) and not one.lost]
-        places = places_of(self, runs)
+        conditions = condition_grid(self, runs)
         cells = {at: numpy.array([value for run in members
                                   if (value := ranked(numbers[run])) is not None])
-                 for at, members in places.runs.items()}
+                 for at, members in conditions.runs.items()}
         together = numpy.concatenate([numpy.empty(0), *cells.values()])
         if not together.size:
             raise NotAvailable(f"{metric.name}: {reasons[0]}")
         log = spans_decades(together)
         kind = self.config.get("kind", "dots")
         axis, = self.grid()
-        self.handles = draw_side_by_side(axis, short_labels(places.along, places.keys),
-                                         places.sides, cells, kind, log)
+        self.handles = draw_side_by_side(axis, short_labels(conditions.along, conditions.keys),
+                                         conditions.compared, cells, kind, log)
         if log:
             name_latency_axis(axis, "y")
         elif not (together < 0).any():
             from_zero([axis])
         self.heading = metric.description
         axis.set_ylabel(f"{metric.label}\n({metric.unit})" if metric.unit else metric.label)
-        axis.set_xlabel(axis_label(places.along))
-        for line in _legend(kind, cells.values(), runs):
+        axis.set_xlabel(axis_label(conditions.along))
+        for line in _explain_marks(kind, cells.values(), runs):
             self.note(line)
-        self.note_pooled(runs, places.used)
+        self.note_pooled(runs, conditions.used)
         if numpy.isinf(together).any():
             self.note(f"{LOST}: that percentile is a lost probe, slower than any")
         if reasons:
@@ -57,12 +57,12 @@ class AqmCompareMetricPlotter(ChartPlotter):
         self.note(about(runs, probes=[run.probe for run in runs if metric.is_of_probe(run)]))
 
 
-def _legend(kind: str, cells: Any, runs: Sequence[Run]) -> list[str]:
+def _explain_marks(kind: str, cells: Any, runs: Sequence[Run]) -> list[str]:
     """Return the caption's lines that explain the marks and the interval.
 
     Args:
         kind: "dots" or "box".
-        cells: values of each cell.
+        cells: arrays of values, one for each group of runs.
         runs: runs of the plot.
     """
     sizes = [cell.size for cell in cells if cell.size]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Gives plots that Flent draws the colours of queues.
+"""Give plots that Flent draws the colours of queues.
 
 Flent gives all files the same colours as soon as a plot has two series, distinguishes files by dash
 patterns only, and colours files in turn in box plots. Here a file has its queue's colour, as in
@@ -36,16 +36,22 @@ class QueueColours(Plotter):
 
     def plot(self, results: Sequence[Any], config: Any = None, *args: Any,
              **kwargs: Any) -> None:
-        """Draw result sets. Called by Flent. For combined plots, these are the combined ones."""
+        """Draw result sets. Called by Flent. For combined plots, these are the combined ones.
+        Labels and colours of the result sets are set first."""
         self.description = description_of(results, self.description)
         if len(results) > 1:
-            call_by_settings([members_of(result) for result in results], results)
+            label_by_settings([members_of(result) for result in results], results)
         if list(self.colours) == list(COLOURS):
             self.choose_colours(results, config or self.config)
         super().plot(results, config, *args, **kwargs)
 
     def choose_colours(self, results: Sequence[Any], config: Any) -> None:
-        """Set the colours that Flent gives to the result sets in turn."""
+        """Set self.colours, which Flent gives to the result sets in turn.
+
+        Args:
+            results: Flent's result sets.
+            config: the plot's definition.
+        """
         self.colours = [look.colour for look in looks_of(results)]
 
 
@@ -66,7 +72,7 @@ class Comparing(QueueColours):
         self, results: Sequence[Any], config: dict[str, Any] | None = None, axis: Any = None,
         always_colour: bool = False,
     ) -> None:
-        """Draw several result sets in one plot. Called by Flent's plot()."""
+        """Draw several result sets in one plot, each in its colour. Called by Flent's plot()."""
         config = config or self.config
         for series, style in zip(config["series"], cycle(LINE_STYLES), strict=False):
             series.setdefault("linestyle", style)
@@ -80,8 +86,8 @@ class Comparing(QueueColours):
 
 
 class Combined(QueueColours):
-    """Mixin for Flent's plotters, placed before them: Flent combines many files into one result set
-    per group. Here a single group is labelled with its settings, too."""
+    """Mixin for Flent's plotters, placed before them, for plots in which Flent combines many files
+    into one result set per group. A single group is labelled with its settings, too."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -110,13 +116,13 @@ class Combined(QueueColours):
 
         combiner.group = group
         combined = combiner(results, config)
-        call_by_settings([members_of(result) for result in combined], combined)
+        label_by_settings([members_of(result) for result in combined], combined)
         super().plot(combined, config, *args, **kwargs)
 
 
 def looks_of(results: Sequence[Any]) -> list[Look]:
-    """Return the look of each result set. A combined one has the look of its first member's
-    queue."""
+    """Return the look of each result set. A combined one has the look of its first member's queue.
+    Result sets whose file can't be read are left out."""
     runs = []
     for result in results:
         with suppress(BadResult):
@@ -124,11 +130,14 @@ def looks_of(results: Sequence[Any]) -> list[Look]:
     return looks_of_files(runs)
 
 
-def call_by_settings(members: Sequence[Sequence[Any]], results: Sequence[Any]) -> None:
-    """Label result sets with the settings in which they differ. Nothing is changed if a file is not
-    a run of this package, or if the labels would not be unique.
+def label_by_settings(members: Sequence[Sequence[Any]], results: Sequence[Any]) -> None:
+    """Label result sets with the settings in which they differ, and with the number of runs if it
+    is above one. Nothing is changed if a file is not a run of this package, or if the labels would
+    not be unique.
 
-    members: for each result set, those from which it was made.
+    Args:
+        members: for each result set, those from which it was made.
+        results: the result sets, in the same order.
     """
     try:
         grouped = [[run_of(one) for one in group] for group in members]

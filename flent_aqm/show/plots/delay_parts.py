@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws the parts of latency under load: queue, router's processor and network cards."""
+"""Draw the parts of latency under load: queue, router's processor and network cards."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ SLOWEST = 0.01
 
 
 def parts_in(result: Any) -> DelayParts:
-    """Return delay_parts() of a result set of Flent, which is computed once. Raises
-    NotAvailable."""
+    """Return delay_parts() of a result set of Flent, which is computed once. Raises NotAvailable if
+    the run has no parts, and BadResult if its samples are damaged."""
     return once(result, "delay parts", lambda: delay_parts(samples_of(result)))
 
 
@@ -58,7 +58,7 @@ class AqmDelayPartsPlotter(ChartPlotter):
                         probes_of(run for run, _ in drawn)))
 
     def _draw_over_time(self, axis: Any, run: Run, parts: DelayParts) -> None:
-        """Draw the mean parts in bins of BIN_S over time."""
+        """Draw the mean parts in ms in bins of BIN_S over time, stacked."""
         begin_s = 0.0 if self.absolute_time else start_s(run)
         number = ((parts.sent_s - parts.sent_s[0]) / BIN_S).astype(int)
         bins, place, counted = numpy.unique(number, return_inverse=True, return_counts=True)
@@ -73,8 +73,14 @@ class AqmDelayPartsPlotter(ChartPlotter):
         self.note(f"means of {1000 * BIN_S:g} ms")
 
     def _draw_bars(self, axis: Any, drawn: Sequence[tuple[Run, DelayParts]]) -> None:
-        """Draw the mean parts of all probes under load, and of the slowest, as bars for each
-        run."""
+        """Draw two stacked horizontal bars for each run: the mean parts in ms of all probes under
+        load, and of the slowest 1 %. Runs without such probes are left out with a note. Raises
+        NotAvailable if none is left.
+
+        Args:
+            axis: matplotlib axes.
+            drawn: each run with its parts.
+        """
         labels: list[str] = []
         widest = 0.0
         for run, parts in drawn:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws distributions side by side: places along an axis, with a box or violin for each queue.
+"""Draw distributions side by side: positions along an axis, with a box or violin for each queue.
 
 Only draws arrays of values. The caller explains them in labels.
 """
@@ -26,36 +26,44 @@ MOST_FOR_VIOLIN = 2000
 
 
 @dataclass(frozen=True)
-class Side:
-    """One of the queues or other things that stand side by side at each place of the axis."""
+class ComparedValue:
+    """One value of the compared setting, such as a queue. All of them stand side by side at each
+    position of the axis.
+
+    Attributes:
+        label: text for the legend.
+        look: colour, marker and hatch.
+    """
 
     label: str
     look: Look
 
 
 def draw_side_by_side(
-    axis: Any, places: Sequence[str], sides: Sequence[Side],
+    axis: Any, positions: Sequence[str], compared: Sequence[ComparedValue],
     values: Mapping[tuple[int, int], Numbers], kind: str = "box", log: bool = False,
 ) -> list[Any]:
-    """Draw distributions side by side, and return a legend handle for each side: a mark if some
-    cells are points, else a patch.
+    """Draw distributions side by side, and return a legend handle for each compared value: a mark
+    if some cells are points, else a patch.
 
     Cells without values get a grey stripe. An infinite value is a lost probe. It is drawn at the
     upper edge, above all values, on a line with the label "lost".
 
     Args:
-        axis: matplotlib axis to draw on.
-        places: labels of the places.
-        sides: the things at each place.
-        values: (index of place, index of side) -> values.
+        axis: matplotlib axes to draw on.
+        positions: labels of the positions along the axis.
+        compared: the compared values, at each position.
+        values: (index of position, index of compared value) -> values. Missing keys are empty
+            cells.
         kind: "box" (quartiles, whiskers at p5 and p95, a mark at p99 for 1,000 values or more),
-            "violin", or "dots" (each value, the median, and its interval for six or more).
+            "violin", or "dots" (each value, the median, and its interval for six or more). Boxes
+            and violins of fewer than FEWEST_FOR_BOX values are drawn as points.
         log: the value axis is logarithmic.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    width = 0.86 / len(sides)
+    width = 0.86 / len(compared)
     points = False
     if log:
         axis.set_yscale("log")
@@ -64,9 +72,9 @@ def draw_side_by_side(
         axis.axhline(edge, color=QUIET, linewidth=0.6, linestyle=(0, (1, 2)), label="_lost")
         axis.annotate("lost", (1, edge), (2, 0), xycoords=axis.get_yaxis_transform(),
                       textcoords="offset points", fontsize="x-small", color=QUIET, va="center")
-    for number, side in enumerate(sides):
-        for place in range(len(places)):
-            at = place + (number - (len(sides) - 1) / 2) * width
+    for number, entry in enumerate(compared):
+        for place in range(len(positions)):
+            at = place + (number - (len(compared) - 1) / 2) * width
             cell = values.get((place, number), numpy.empty(0))
             if not cell.size:
                 axis.axvspan(at - width / 2, at + width / 2, color=MISSING, linewidth=0, zorder=0)
@@ -74,42 +82,51 @@ def draw_side_by_side(
                               fontsize="x-small", color=QUIET, label="missing")
             elif kind == "dots":
                 points = True
-                _dots(axis, at, width, cell, side.look, edge)
+                _draw_dots(axis, at, width, cell, entry.look, edge)
             elif cell.size < FEWEST_FOR_BOX:
                 points = True
-                _points(axis, at, numpy.minimum(cell, edge), side.look)
+                _draw_points(axis, at, numpy.minimum(cell, edge), entry.look)
             elif kind == "violin" and _differ(cell):
-                _violin(axis, at, width, cell, side.look, log, edge)
+                _draw_violin(axis, at, width, cell, entry.look, log, edge)
             else:
-                _box(axis, at, width, cell, side.look, edge)
-    axis.set_xticks(range(len(places)), places)
-    axis.set_xlim(-0.5, len(places) - 0.5)
+                _draw_box(axis, at, width, cell, entry.look, edge)
+    axis.set_xticks(range(len(positions)), positions)
+    axis.set_xlim(-0.5, len(positions) - 0.5)
     axis.tick_params(axis="x", length=0)
     axis.grid(visible=False, axis="x")
-    for border in range(1, len(places)):
+    for border in range(1, len(positions)):
         axis.axvline(border - 0.5, color=QUIET, linewidth=0.4, alpha=0.4, label="_border")
     if points:  # markers distinguish them in a grey print
-        return [Line2D([], [], linestyle="none", marker=side.look.marker, markersize=6,
-                       color=side.look.colour, label=side.label) for side in sides]
-    return [Patch(facecolor=side.look.colour, hatch=side.look.hatch, edgecolor="white",
-                  label=side.label) for side in sides]
+        return [Line2D([], [], linestyle="none", marker=entry.look.marker, markersize=6,
+                       color=entry.look.colour, label=entry.label) for entry in compared]
+    return [Patch(facecolor=entry.look.colour, hatch=entry.look.hatch, edgecolor="white",
+                  label=entry.label) for entry in compared]
 
 
-def _points(axis: Any, at: float, values: Numbers, look: Look) -> None:
-    """Draw few values as points. at: position on the axis of places."""
+def _draw_points(axis: Any, at: float, values: Numbers, look: Look) -> None:
+    """Draw few values as points.
+
+    Args:
+        axis: matplotlib axes to draw on.
+        at: position on the axis.
+        values: the values, all finite.
+        look: colour and marker.
+    """
     axis.plot(numpy.full(values.size, at), values, linestyle="none", marker=look.marker,
               color=look.colour, markersize=6, markeredgecolor="white", markeredgewidth=0.4,
               label="_values")
 
 
-def _dots(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: float) -> None:
-    """Draw values in their order from left to right, with their median and its confidence interval.
+def _draw_dots(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: float
+               ) -> None:
+    """Draw values in their order from left to right, with their median and, for six values or more,
+    its confidence interval.
 
     Args:
-        axis: matplotlib axis to draw on.
-        at: position on the axis of places.
+        axis: matplotlib axes to draw on.
+        at: position of the cell's middle along the axis.
         width: width of the cell on this axis.
-        values: the values.
+        values: the values, infinite for a lost probe.
         look: colour and marker.
         edge: value at which lost probes are drawn.
     """
@@ -125,8 +142,12 @@ def _dots(axis: Any, at: float, width: float, values: Numbers, look: Look, edge:
 
 
 def _lost_edge(values: Mapping[tuple[int, int], Numbers], log: bool) -> float:
-    """Return the value at which lost probes are drawn, above all others. Infinite if none was
-    lost."""
+    """Return the value at which lost probes are drawn, above all others. Infinite if none was lost.
+
+    Args:
+        values: values of each cell, infinite for a lost probe.
+        log: the value axis is logarithmic.
+    """
     together = numpy.concatenate([numpy.empty(0), *values.values()])
     came = together[numpy.isfinite(together)]
     if came.size == together.size:
@@ -136,13 +157,15 @@ def _lost_edge(values: Mapping[tuple[int, int], Numbers], log: bool) -> float:
 
 
 def _differ(values: Numbers) -> bool:
-    """Return whether there are enough different values for a violin."""
+    """Return whether there are enough different values for a violin: more than FEWEST_FOR_BOX
+    finite ones that are not all equal."""
     came = values[numpy.isfinite(values)]
     return came.size > FEWEST_FOR_BOX and bool(numpy.ptp(came) > 0)
 
 
-def _box(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: float) -> None:
-    """Draw a box. Arguments: as for _dots()."""
+def _draw_box(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: float) -> None:
+    """Draw a box with whiskers. For 1,000 values or more, p99 is marked; for 30 or fewer, each
+    value. Arguments: as for _dots()."""
     low, first, median, third, high, tail = (min(of_any(values, percent), edge) for percent in (
         WHISKERS_PCT[0], 25, 50, 75, WHISKERS_PCT[1], 99))
     box = {"med": median, "q1": first, "q3": third, "whislo": low, "whishi": high, "fliers": []}
@@ -165,7 +188,7 @@ def _box(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: 
                   zorder=3)
 
 
-def _violin(axis: Any, at: float, width: float, values: Numbers, look: Look, log: bool,
+def _draw_violin(axis: Any, at: float, width: float, values: Numbers, look: Look, log: bool,
             edge: float) -> None:
     """Draw a violin, or a box if all values are equal. The shape is that of the probes that were
     answered. The quartiles count lost probes, too. Arguments: as for _dots()."""
@@ -177,7 +200,7 @@ def _violin(axis: Any, at: float, width: float, values: Numbers, look: Look, log
         drawn = numpy.sort(came)[places.astype(int)]
     scale = numpy.log10(numpy.maximum(drawn, 1e-3)) if log else drawn
     if not numpy.ptp(scale) > 0:
-        _box(axis, at, width, values, look, edge)
+        _draw_box(axis, at, width, values, look, edge)
         return
     # The density is drawn only between the lowest and the highest value.
     spots = numpy.linspace(scale.min(), scale.max(), 120)

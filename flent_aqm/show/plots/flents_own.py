@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flent's own plotters, with the colours of queues, and value axes that begin at zero.
+"""Adapt Flent's own plotters: colours of queues, and value axes that begin at zero.
 
 Flent's own value axis covers only the data: rates of 95.55 and 95.56 Mbit/s look as different as 1
 and 100. A logarithmic axis (--log-scale-y) is not changed.
@@ -40,7 +40,8 @@ class FromZero:
         self, axis: Any, data: Any, btm: float, top: float, unit: str | None = None,
         allow_log: bool = True,
     ) -> None:
-        """Set the range of a value axis. Called by Flent with all values on it."""
+        """Set the range of a value axis, from zero unless it is logarithmic or has no value above
+        zero. Called by Flent with all values on it."""
         highest = numpy.nanmax(data, initial=0) if data is not None else 0
         if self.log_base or not highest > 0:
             super()._do_scaling(axis, data, btm, top, unit, allow_log)  # type: ignore[misc]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws title, legend and caption around the axes of this package's plots.
+"""Draw title, legend and caption around the axes of this package's plots.
 
 matplotlib makes room for them, in a file and in a window whose size changes.
 """
@@ -21,8 +21,8 @@ EMPTY = "Nothing was measured that this plot could show."
 
 
 class Framed(Plotter):
-    """Mixin for Flent's plotters, placed before them. Flent's options for titles, legends, sizes
-    and notes apply."""
+    """Mixin for Flent's plotters, placed before them: title, legend and caption. Flent's options
+    for titles, legends, sizes and notes apply."""
 
     metadata: Any
     description: str
@@ -56,7 +56,7 @@ class Framed(Plotter):
         """Prepare the figure. axis: for a part of a plot, the axis that Flent gives. Called by
         Flent."""
         self._part_axis = axis
-        with self._letters():
+        with self._fonts():
             if axis is None:
                 self.figure.set_layout_engine("constrained")
             super().init(*filter(None, (config, axis)))
@@ -65,13 +65,14 @@ class Framed(Plotter):
         """Wrap title and caption again. Called by Flent when a window has changed its size.
         matplotlib places the legend."""
         if self._part_axis is None and self.title is not None:
-            with self._letters():
+            with self._fonts():
                 self._fit_title()
-                self._caption()
+                self._place_caption()
 
     def save(self, results: Sequence[Any]) -> None:
-        """Add title, legend and caption, and save or show the figure. Called by Flent."""
-        with self._letters():  # labels of ticks get their font size when they are drawn
+        """Add title, legend and caption, and save or show the figure. Called by Flent. Raises
+        RuntimeError if the file can't be written."""
+        with self._fonts():  # labels of ticks get their font size when they are drawn
             self._save(results)
 
     def _save(self, results: Sequence[Any]) -> None:
@@ -83,10 +84,10 @@ class Framed(Plotter):
             self._annotate_plot(skip_title=len(results) > 1)
             self._title_of_legend = self._make_legend()
             self._fit_title()
-            self._caption()
+            self._place_caption()
             if more := self.settle():
                 self.note(more)
-                self._caption()
+                self._place_caption()
         if self.output != "-":
             try:
                 if pyplot.get_backend() == "pdf":
@@ -104,8 +105,8 @@ class Framed(Plotter):
 
     # Private methods.
 
-    def _letters(self) -> Any:
-        """Return the context with fonts and font sizes for the figure's width."""
+    def _fonts(self) -> Any:
+        """Return the context manager that sets fonts and font sizes for the figure's width."""
         from matplotlib import rc_context
 
         return rc_context(letters(self.figure.get_figwidth()))
@@ -120,8 +121,9 @@ class Framed(Plotter):
         elif text:
             self.figure.suptitle(text, fontsize="medium", x=0.02, ha="left")
 
-    def _caption(self) -> None:
-        """Write the notes below the figure, or into a file if --caption-apart is given."""
+    def _place_caption(self) -> None:
+        """Write the notes below the figure, or into a text file beside the picture if
+        --caption-apart is given."""
         if self.caption_apart and self.output != "-":
             write_caption(self.output, [self.heading or self.config.get("description", ""),
                                         *self.notes])
@@ -199,12 +201,13 @@ class FlentDrawn(Framed):
 
     def plot(self, results: Sequence[Any], *args: Any, **kwargs: Any) -> None:
         """Draw result sets. Called by Flent."""
-        with self._letters():
+        with self._fonts():
             super().plot(results, *args, **kwargs)
 
     def _save(self, results: Sequence[Any]) -> None:
-        """Take axes and legend from Flent's drawing, or print EMPTY if it has no data, and save the
-        figure."""
+        """Save the figure. Before that, keep the visible axes and their legend entries, unless the
+        panels have their own legends. If no axis has data, all are hidden, and the text EMPTY is
+        drawn in the figure."""
         axes = self.figure.axes
         if not self.legends:  # legends of panels are beside the panels
             self.axes = [axis for axis in axes if axis.axison]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws a metric as a heat map over two settings, by default queue and rate."""
+"""Draw a metric as a heat map over two settings, by default queue and rate."""
 
 from __future__ import annotations
 
@@ -65,8 +65,9 @@ class AqmHeatPlotter(ChartPlotter):
         self._cells = table.shape
 
     def settle(self) -> str:
-        """Fit the values into the cells. Return a note if there is no room."""
-        if not self._cells or fit(self.axes[0], self._cells):
+        """Fit the values into the cells. Return a note if there is no room for them, which then are
+        removed, else ""."""
+        if not self._cells or fit_values(self.axes[0], self._cells):
             return ""
         return ("cells have no room for their numbers: the colours tell them, and flent-aqm "
                 "score --by")
@@ -77,13 +78,16 @@ def medians(
     columns: tuple[Sequence[str], Sequence[Sequence[Setting | None]]],
 ) -> tuple[Any, list[str]]:
     """Return the median of a metric over each cell's runs, and the reasons why runs have no value.
-    A cell is NaN if it has no value, infinite if the median is a lost probe.
+    A cell is NaN if none of its runs has a value, infinite if the median is a lost probe.
 
     Args:
         metric: the metric.
         runs: the runs.
         rows: the setting of the rows, and its values.
         columns: the settings of the columns, and their combinations of values.
+
+    Returns:
+        Array of medians in rows and columns, and a reason for each run without a value.
     """
     table = numpy.full((len(rows[1]), len(columns[1])), numpy.nan)
     reasons: list[str] = []
@@ -100,8 +104,14 @@ def medians(
 
 
 def draw_heat(axis: Any, table: Any, metric: Metric) -> Any:
-    """Draw a table of values with the values in the cells, and return the image. Cells without a
-    value are grey with a dash. Cells with a lost probe have the colour of the worst value."""
+    """Draw a table with the values in the cells, and return matplotlib's image. Cells without a
+    value are grey with a dash. Cells with a lost probe have the colour of the largest value.
+
+    Args:
+        axis: matplotlib axes.
+        table: array of values, NaN without a value, infinite for a lost probe.
+        metric: the metric, which formats the values.
+    """
     from matplotlib import colormaps
     from matplotlib.colors import LogNorm, Normalize
 
@@ -133,23 +143,30 @@ _SIZES = ("small", "x-small", "xx-small")
 _FILLED = 0.92
 
 
-def turn_labels(axis: Any, across: int) -> bool:
-    """Turn the labels of the columns if they are too wide, and return whether it was done. across:
-    number of columns."""
+def turn_labels(axis: Any, columns: int) -> bool:
+    """Turn the labels of the columns upright if they are too wide, and return whether they were
+    turned.
+
+    Args:
+        axis: matplotlib axes.
+        columns: number of columns.
+    """
     axis.figure.draw_without_rendering()  # computes the layout
     labels = labels_of(axis.xaxis)
-    if _widest(labels) <= _FILLED * axis.bbox.width / across:
+    if _widest(labels) <= _FILLED * axis.bbox.width / columns:
         return False
-    axis.set_xticks(range(across), [label.get_text().replace("\n", ", ") for label in labels],
-                    rotation=90, fontsize="small" if across < 16 else "x-small")
+    axis.set_xticks(range(columns), [label.get_text().replace("\n", ", ") for label in labels],
+                    rotation=90, fontsize="small" if columns < 16 else "x-small")
     return True
 
 
-def fit(axis: Any, shape: tuple[int, int]) -> bool:
-    """Choose the font size of the values and of the rows' labels, and turn the values if that
-    helps. Return whether the values fit into the cells. If not, they are removed.
+def fit_values(axis: Any, shape: tuple[int, int]) -> bool:
+    """Choose the font size of the values and of the rows' labels, and turn the values upright if
+    that helps. Return whether the values fit into the cells. If not, they are removed.
 
-    shape: number of rows and columns.
+    Args:
+        axis: matplotlib axes with a heat map.
+        shape: number of rows and columns.
     """
     down, across = shape
     figure = axis.figure

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws captured throughput together with the reports of the tool and the router, on one clock."""
+"""Draw captured throughput together with the reports of the tool and the router, on one clock."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flent_aqm.show.plots.observed import Captured, captured_in, queues_in
 class AqmInstantPlotter(ChartPlotter):
     """For one run: payload per 100 ms for each direction, cross traffic, and the tool's own
     results. Below, the packets that the router dropped or marked. For several runs: the payload of
-    each."""
+    each. Runs without a capture are left out."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         seen = {id(run): captured_in(result)
@@ -33,19 +33,26 @@ class AqmInstantPlotter(ChartPlotter):
         if len(runs) == 1:
             capture = seen[id(runs[0])]
             assert capture is not None
-            self._one(runs[0], capture, queues_in(results[0]))
+            self._draw_run(runs[0], capture, queues_in(results[0]))
         else:
-            self._several(usable, seen)
+            self._draw_runs(usable, seen)
         for axis in self.axes:
             from_zero([axis])
         self.axes[-1].set_xlabel("time (s)")
         self.note(about(usable, sum(one.at_s.size for one in seen.values() if one),
                         "steps of 100 ms"))
 
-    def _one(self, run: Run, capture: Captured, waiting: dict[str, Queue]) -> None:
-        """Draw one run. waiting: the router's queue for each direction."""
-        above, *below = self.grid(1 + bool(waiting), 1, sharex=True, **(
-            {"height_ratios": (2.4, 1)} if waiting else {}))
+    def _draw_run(self, run: Run, capture: Captured, queue_by_direction: dict[str, Queue]) -> None:
+        """Draw one run: throughput above, drops and marks below if the router's queues were
+        sampled.
+
+        Args:
+            run: the run.
+            capture: its captured throughput.
+            waiting: "download" and "upload" -> the router's queue. Empty without samples.
+        """
+        above, *below = self.grid(1 + bool(queue_by_direction), 1, sharex=True, **(
+            {"height_ratios": (2.4, 1)} if queue_by_direction else {}))
         begin_s = 0.0 if self.absolute_time else start_s(run)
         looks = looks_within(run, list(DIRECTIONS))
         for way in DIRECTIONS:
@@ -53,7 +60,7 @@ class AqmInstantPlotter(ChartPlotter):
                 continue
             for name, style in ((way, "-"), (f"cross_{way}", (0, (1, 1.2)))):
                 if name in capture.mbps:
-                    self._line(above, capture.at_s - begin_s, capture.mbps[name],
+                    self._draw_steps(above, capture.at_s - begin_s, capture.mbps[name],
                                looks[way].colour, style,
                                f"{name.replace('_', ' ')}, headers")
         for flow in run.speed_test:
@@ -61,16 +68,16 @@ class AqmInstantPlotter(ChartPlotter):
                 self.handles += above.plot(
                     flow.at_s - begin_s, flow.mbps, linestyle="none", marker=".", markersize=3.5,
                     color="black", alpha=0.7, zorder=3,
-                    label="the tool's own" if not self._has_tool() else "_tool")
+                    label="the tool's own" if not self._has_tool_entry() else "_tool")
         above.set_ylabel("throughput (Mbit/s)")
         for axis in below:
-            for way, queue in waiting.items():
+            for way, queue in queue_by_direction.items():
                 sign = "" if len(run.speed_test) == 1 else f", {way}"
                 for name, counts, colour in (("drops", queue.drops, DROPS),
                                              ("marks", queue.marks, MARKS)):
                     there = counts > 0
                     if there.any():
-                        self.handles.append(_stems(
+                        self.handles.append(_draw_stems(
                             axis, queue.at_s[there] - begin_s, counts[there], colour, way,
                             f"{name}{sign}"))
             axis.set_ylabel("packets\nin 0.1 s")
@@ -79,9 +86,13 @@ class AqmInstantPlotter(ChartPlotter):
                           va="center", transform=axis.transAxes)
         self.handles = [one for one in self.handles if not one.get_label().startswith("_")]
 
-    def _several(self, runs: Sequence[Run], seen: dict[int, Captured | None]) -> None:
-        """Draw the payload of several runs, with a panel for each direction. seen: id of a run ->
-        its capture."""
+    def _draw_runs(self, runs: Sequence[Run], captures: dict[int, Captured | None]) -> None:
+        """Draw the payload of several runs, with a panel for each direction that a test loads.
+
+        Args:
+            runs: the runs.
+            seen: id() of a run -> its capture, None without one.
+        """
         ways = [way for way in DIRECTIONS if any(flow.direction == way for run in runs
                                                  for flow in run.speed_test)]
         groups = self.groups_of(runs)
@@ -89,7 +100,7 @@ class AqmInstantPlotter(ChartPlotter):
         for axis, way in zip(axes, ways, strict=True):
             for group in groups:
                 for run in group.runs:
-                    capture = seen[id(run)]
+                    capture = captures[id(run)]
                     if capture is None or way not in capture.mbps:
                         continue
                     begin_s = 0.0 if self.absolute_time else start_s(run)
@@ -102,20 +113,31 @@ class AqmInstantPlotter(ChartPlotter):
                         self.handles.append(line)
             axis.set_ylabel(f"{way}\n(Mbit/s)")
 
-    def _line(self, axis: Any, at_s: Numbers, values: Numbers, colour: str, style: Any,
+    def _draw_steps(self, axis: Any, at_s: Numbers, values: Numbers, colour: str, style: Any,
               label: str) -> None:
-        """Draw a line with steps."""
+        """Draw throughput in Mbit/s as steps that end at `at_s` (s, on the plot's time axis), and
+        add the line to the legend."""
         self.handles += axis.plot(at_s, values, color=colour, linestyle=style, linewidth=1.2,
                                   drawstyle="steps-pre", label=label)
 
-    def _has_tool(self) -> bool:
-        """Return whether the legend has an entry for the tool's own results."""
+    def _has_tool_entry(self) -> bool:
+        """Return whether the legend already has an entry for the tool's own results."""
         return any(one.get_label() == "the tool's own" for one in self.handles)
 
 
-def _stems(axis: Any, at_s: Numbers, counts: Numbers, colour: str, way: str, label: str) -> Any:
-    """Draw a line with a mark for each step that has drops or marks, so that a single one is seen.
-    Return the marks, which are hollow for the download."""
+def _draw_stems(axis: Any, at_s: Numbers, counts: Numbers, colour: str, way: str, label: str
+                ) -> Any:
+    """Draw a vertical line with a mark for each sample that has drops or marks, so that a single
+    one is seen. Return the marks, which are hollow for the download.
+
+    Args:
+        axis: matplotlib axes.
+        at_s: time of each sample on the plot's time axis.
+        counts: packets dropped or marked in each.
+        colour: colour of lines and marks.
+        way: "download" or "upload".
+        label: text for the legend.
+    """
     axis.vlines(at_s, 0, counts, color=colour, linewidth=0.9, label=f"_{label}")
     marks, = axis.plot(at_s, counts, linestyle="none", color=colour, markersize=3.5,
                        marker="^" if way == "upload" else "v", label=label, markeredgewidth=0.8,

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plots of latency from a run's probes.
+"""Plot latency from a run's probes: distributions, tails, percentiles over time, glitches.
 
-AqmLatencyCdfPlotter: the share of probes answered within a time, under load.
-AqmIdleLoadedPlotter: the same before the load and during it.
-AqmTailPlotter: the share of probes that took longer, down to one in a thousand.
-AqmPercentilesOverTimePlotter: percentiles of short spans, which show the worst moments.
-AqmGlitchesPlotter: how often somebody in a call would have noticed the network.
+AqmLatencyCdfPlotter: the share of probes answered within a time, under load. AqmIdleLoadedPlotter:
+the same before the load and during it. AqmTailPlotter: the share of probes that took longer, down
+to one in a thousand. AqmPercentilesOverTimePlotter: percentiles of short spans, which show the
+worst moments. AqmGlitchesPlotter: how often somebody in a call would have noticed the network.
 
 All of them draw a line for each probe of one run, or for each group of runs: see lines().
 """
@@ -78,7 +77,13 @@ MOST_GLITCH_BARS_PER_INCH = 3.2
 
 @dataclass(frozen=True)
 class LatencyLine:
-    """Latency series that are drawn as one line. members: runs, each with one of its probes."""
+    """Latency series that are drawn as one line.
+
+    Attributes:
+        label: text for the legend.
+        look: colour, line style and marker.
+        members: runs, each with the latency series of it that is drawn.
+    """
 
     label: str
     look: Look
@@ -104,22 +109,26 @@ class LatencyLine:
         return samples
 
     def under_load_if_any(self) -> list[Samples]:
-        """Return each run's probes under load, or all probes of tests without load. Raises
-        NotAvailable."""
+        """Return the probes under load of each run if any run of the line has a flow. Raises
+        NotAvailable if one of its runs then has none. If no run has a flow, return all probes; runs
+        without probes are left out."""
         return self.loaded() if any(run.flows for run in self.runs) else self.idle()
 
 
-def lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES,
+def latency_lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES,
           together: bool = False) -> list[LatencyLine]:
-    """Return the lines to draw: for one run each probe, for several runs the best probe of each.
+    """Return the lines to draw: a line for each latency series of a single run, else a line for
+    each group of runs, with the best series of each run. Runs without a latency series are left
+    out.
 
     Args:
-        chart: the plot, whose options group runs.
+        chart: the plot, whose options group runs. It gets notes on runs that are left out.
         runs: the runs.
-        most: largest number of lines.
+        most: largest number of lines of several runs.
         together: runs that repeat each other share a line.
 
-    Raises NotAvailable if there is no probe.
+    Raises NotAvailable if no run has a latency series, and ConfigError if no run has a setting by
+    which the user groups.
     """
     with_probe = [run for run in runs if run.probes]
     if not with_probe:
@@ -128,27 +137,27 @@ def lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES,
     if len(with_probe) == 1 and not chart.group_names(runs):
         run, = with_probe
         looks = looks_within(run, [probe.name for probe in run.probes])
-        return [LatencyLine(short(probe.name), looks[probe.name], [(run, probe)])
+        return [LatencyLine(short_name(probe.name), looks[probe.name], [(run, probe)])
                 for probe in run.probes]
     return [LatencyLine(group.label, group.look, [(run, run.probe) for run in group.runs])
             for group in chart.groups_of(with_probe, most, together)]
 
 
-def short(name: str) -> str:
-    """Return a series' name without the prefix that all have."""
+def short_name(name: str) -> str:
+    """Return a series' name for the legend, without the prefix "Ping (ms) " that most have."""
     return for_plot(name.removeprefix("Ping (ms) ") or name)
 
 
 def pooled(samples: Sequence[Samples]) -> Numbers:
-    """Return all RTTs in ms, sorted. A lost probe is infinite."""
+    """Return the RTTs of all samples together in ms, sorted. A lost probe is infinite."""
     if not samples:
         return numpy.empty(0)
     return numpy.sort(numpy.concatenate([one.rtt_ms for one in samples]))
 
 
 def thinned(at: Numbers, share: Numbers, log_share: bool = False) -> tuple[Numbers, Numbers]:
-    """Return a distribution's curve without points that would be drawn at the same place as
-    another. The last point stays.
+    """Return a distribution's curve without points that would be drawn at the same position as the
+    one before. The first and the last point stay.
 
     Args:
         at: values above 0, ascending, for a logarithmic axis.
@@ -176,7 +185,7 @@ class AqmLatencyCdfPlotter(ChartPlotter):
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         together = bool(self.config.get("together"))
         drawn = []
-        for line in lines(self, runs, together=together):
+        for line in latency_lines(self, runs, together=together):
             try:
                 latencies = pooled(line.under_load_if_any())
             except NotAvailable as reason:
@@ -214,7 +223,7 @@ class AqmIdleLoadedPlotter(ChartPlotter):
     also has a line for each direction."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        drawn = lines(self, runs, MOST_LINES // 2)
+        drawn = latency_lines(self, runs, MOST_LINES // 2)
         axis, = self.grid()
         counted = 0
         for line in drawn:
@@ -229,11 +238,11 @@ class AqmIdleLoadedPlotter(ChartPlotter):
             self.note_lost(f"{line.label}, idle", idle)
             self.note_lost(f"{line.label}, loaded", loaded)
             if idle.size:
-                self._step(axis, idle, line.look, IDLE_LINE,
+                self._draw_step_line(axis, idle, line.look, IDLE_LINE,
                            f"{line.label}, idle" if alone else "_idle")
             else:
                 self.note(f"{line.label}: no probe was sent before the load")
-            self._step(axis, loaded, line.look, "-",
+            self._draw_step_line(axis, loaded, line.look, "-",
                        f"{line.label}, loaded" if alone else line.label)
             if alone and line is drawn[0]:
                 self._draw_directions(axis, line)
@@ -252,7 +261,8 @@ class AqmIdleLoadedPlotter(ChartPlotter):
                         (probe for line in drawn for _, probe in line.members)))
 
     def _draw_directions(self, axis: Any, line: LatencyLine) -> None:
-        """Draw a line for each direction, if a run's directions were loaded one after the other."""
+        """Draw a line for each direction of a line's runs, if they were loaded one after the other
+        in every run. Else do nothing."""
         try:
             by_direction = {
                 direction: [run.loaded(direction, probe) for run, probe in line.members]
@@ -261,12 +271,21 @@ class AqmIdleLoadedPlotter(ChartPlotter):
             return  # with one direction only, its line would be the same as the first
         if all(_one_after_the_other(run) for run in line.runs):
             for direction, samples in by_direction.items():
-                self._step(axis, pooled(samples), line.look, DIRECTION_LINES[direction],
+                self._draw_step_line(axis, pooled(samples), line.look, DIRECTION_LINES[direction],
                            f"{line.label}, {direction}", width=1.0)
 
-    def _step(self, axis: Any, latencies: Numbers, look: Look, style: Any, label: str,
+    def _draw_step_line(self, axis: Any, latencies: Numbers, look: Look, style: Any, label: str,
               width: float = 1.8) -> None:
-        """Draw a distribution as a line with steps."""
+        """Draw a distribution as a line with steps, and add it to the legend.
+
+        Args:
+            axis: matplotlib axes.
+            latencies: sorted RTTs in ms, infinite for a lost probe.
+            look: colour and marker.
+            style: matplotlib's line style.
+            label: text for the legend.
+            width: width of the line in points.
+        """
         at_ms, share = ecdf(latencies)
         self.handles += axis.plot(at_ms, share, drawstyle="steps-post", color=look.colour,
                                   linestyle=style, linewidth=width, label=label,
@@ -275,8 +294,12 @@ class AqmIdleLoadedPlotter(ChartPlotter):
 
 
 def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
-    """Return latencies, and the share of samples that are not longer, from sorted latencies. The
-    share stays below 1 if probes were lost."""
+    """Return the points of a cumulative distribution: latencies in ms, and the share (0 to 1) of
+    samples that are not longer. It begins at share 0, and stays below 1 if probes were lost.
+
+    Args:
+        latencies: sorted RTTs in ms, infinite for a lost probe.
+    """
     finite = latencies[numpy.isfinite(latencies)]
     at, first = numpy.unique(finite, return_index=True)
     counted = numpy.append(first[1:], finite.size)
@@ -285,7 +308,8 @@ def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _one_after_the_other(run: Run) -> bool:
-    """Return whether a run's directions were loaded one after the other, as NDT7 does."""
+    """Return whether a run's directions were loaded one after the other, as NDT7 does. Raises
+    NotAvailable if the test doesn't load both."""
     sent_s = [run.loaded(direction).sent_s for direction in DIRECTIONS]
     return bool(sent_s[0][-1] <= sent_s[1][0] or sent_s[1][-1] <= sent_s[0][0])
 
@@ -295,7 +319,7 @@ class AqmTailPlotter(ChartPlotter):
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = []
-        for line in lines(self, runs):
+        for line in latency_lines(self, runs):
             try:
                 drawn.append((line, pooled(line.under_load_if_any())))
             except NotAvailable as reason:
@@ -343,8 +367,12 @@ class AqmTailPlotter(ChartPlotter):
 
 
 def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the latencies at which the share of slower probes changes, and that share, from sorted
-    latencies. The share does not fall below that of the lost probes."""
+    """Return the points of the distribution's complement: latencies in ms, and the share (0 to 1)
+    of slower samples. The share does not fall below that of the lost probes.
+
+    Args:
+        latencies: sorted RTTs in ms, infinite for a lost probe.
+    """
     at_ms, first = numpy.unique(latencies[numpy.isfinite(latencies)], return_index=True)
     # Number of samples up to and including each value.
     counted = numpy.append(first[1:], int(numpy.isfinite(latencies).sum()))
@@ -364,7 +392,7 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
     """Median, 90th percentile and slowest probe of each span, on a logarithmic axis."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        drawn = lines(self, runs, MOST_RUNS_OVER_TIME)
+        drawn = latency_lines(self, runs, MOST_RUNS_OVER_TIME)
         drawn = self.first(drawn, MOST_RUNS_OVER_TIME)
         axis, = self.grid()
         if any(len(line.members) > 1 for line in drawn):
@@ -405,8 +433,8 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
 
 
 def span_s(probe: Probe) -> float:
-    """Return the length of the spans into which a series is divided, in s. Raises NotAvailable if
-    it has fewer than two probes."""
+    """Return the length in s of the spans into which a latency series is divided. Raises
+    NotAvailable if it has fewer than two probes at different times."""
     spacing_s = probe.spacing_ms / 1000
     lasts_s = float(probe.sent_s[-1] - probe.sent_s[0])
     if not spacing_s > 0 or not math.isfinite(spacing_s) or not lasts_s > 0:
@@ -422,27 +450,28 @@ def span_s(probe: Probe) -> float:
 
 def spans(probe: Probe, length_s: float, load: Window | None = None
           ) -> tuple[Numbers, dict[str, Numbers]]:
-    """Return the middle of each span in epoch seconds, and its statistics by name, NaN if unknown.
+    """Return the middle of each span in epoch seconds, and statistic ("median", "slowest", "90th
+    percentile") -> its value in ms for each span, NaN if unknown.
 
     Spans are counted from the load's start, backwards and forwards, and again from its end, because
     a span with both would show the load's effect before it began. The 90th percentile is left out
     if spans have too few probes. A lost probe is slower than any other. A percentile that is a lost
-    probe is NaN.
+    probe is NaN. `slowest` is that of the answered probes.
 
     Args:
         probe: the latency series.
         length_s: length of a span.
         load: time of the load, None without load.
     """
-    number = numpy.searchsorted(_cut(probe, load, length_s), probe.sent_s, side="right")
+    number = numpy.searchsorted(_span_starts_s(probe, load, length_s), probe.sent_s, side="right")
     middles, medians, tails, slowest = [], [], [], []
     for span in numpy.unique(number):
         inside = number == span
         latencies = numpy.sort(probe.rtt_ms[inside])
         finite = latencies[numpy.isfinite(latencies)]
         middles.append(float(probe.sent_s[inside][[0, -1]].mean()))
-        medians.append(_at(latencies, 50))
-        tails.append(_at(latencies, 90))
+        medians.append(_percentile_or_nan(latencies, 50))
+        tails.append(_percentile_or_nan(latencies, 90))
         slowest.append(finite[-1] if finite.size else numpy.nan)
     statistics = {"median": numpy.array(medians), "slowest": numpy.array(slowest)}
     if not numpy.isnan(tails).all():
@@ -450,9 +479,9 @@ def spans(probe: Probe, length_s: float, load: Window | None = None
     return numpy.array(middles), statistics
 
 
-def _cut(probe: Probe, load: Window | None, length_s: float) -> Numbers:
-    """Return the times at which spans begin. The load's start and end are among them. Arguments: as
-    for spans()."""
+def _span_starts_s(probe: Probe, load: Window | None, length_s: float) -> Numbers:
+    """Return the times in epoch seconds at which spans begin, ascending. The load's start and end
+    are among them. Arguments: as for spans()."""
     first_s, last_s = float(probe.sent_s[0]), float(probe.sent_s[-1])
     start_s, end_s = (max(load.start_s, first_s), load.end_s) if load else (first_s, math.inf)
     before = numpy.arange(start_s, first_s - length_s, -length_s)
@@ -462,9 +491,9 @@ def _cut(probe: Probe, load: Window | None, length_s: float) -> Numbers:
     return numpy.unique(numpy.concatenate((before, during, after)))
 
 
-def _at(latencies: Numbers, percent: float) -> float:
-    """Return a percentile of sorted latencies, NaN if it is a lost probe or if there are too few
-    samples."""
+def _percentile_or_nan(latencies: Numbers, percent: float) -> float:
+    """Return a percentile of sorted latencies in ms, NaN if it is a lost probe or if fewer than
+    SAMPLES_BEYOND samples lie beyond it."""
     if samples_beyond(latencies.size, percent) < SAMPLES_BEYOND:
         return math.nan
     value = of_sorted(latencies, percent)
@@ -476,9 +505,9 @@ class AqmGlitchesPlotter(ChartPlotter):
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn, reasons = [], []
-        for line in lines(self, runs):
+        for line in latency_lines(self, runs):
             try:
-                drawn.append((line, [_glitches(line, threshold_ms)
+                drawn.append((line, [_glitch_rate_and_longest(line, threshold_ms)
                                      for threshold_ms in GLITCH_THRESHOLDS_MS]))
             except NotAvailable as reason:
                 reasons.append(f"{line.label}: {reason}")
@@ -517,9 +546,10 @@ class AqmGlitchesPlotter(ChartPlotter):
             self.note(f"left out: {text}")
 
 
-def _glitches(line: LatencyLine, threshold_ms: float) -> tuple[float, float]:
-    """Return glitches per minute over all runs of a line, and the longest glitch in ms. Raises
-    NotAvailable if the load had no duration, or if there are no probes."""
+def _glitch_rate_and_longest(line: LatencyLine, threshold_ms: float) -> tuple[float, float]:
+    """Return glitches per minute over all runs of a line, and the longest glitch in ms, 0 without
+    any. Raises NotAvailable if glitches can't be found in one of the runs, or if the load had no
+    duration."""
     events: list[Glitch] = []
     length_s = 0.0
     for run, probe in line.members:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws the latency under load of each queue beside its throughput, with a row for each test."""
+"""Draw the latency under load of each queue beside its throughput, with a row for each test."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
             names += factors(settings_of(runs), (rows_are, sides_are))
         rows = self.first(sorted_keys(runs, names), MOST_ROWS)
         drawn = [run for run in runs if key_of(run, names) in rows]
-        sides = [word(sides_are, value) for value in _values_of(runs, sides_are)]
+        sides = [word(sides_are, value) for value in _setting_values(runs, sides_are)]
         looks = looks_for(sides)
-        axes = self._panels(len(rows))
+        axes = self._make_panels(len(rows))
         counted = 0
         # strict is false, because there is only one axis if Flent gives it.
         for row, left, right in zip(rows, axes[0::2], axes[1::2], strict=False):
             members = {side: of_side for side in sides if (of_side := [
                 run for run in runs if key_of(run, names) == row
                 and word(sides_are, setting(run.settings, sides_are)) == side])}
-            latencies = {side: _latencies(of_side) for side, of_side in members.items()}
+            latencies = {side: _loaded_rtts_ms(of_side) for side, of_side in members.items()}
             counted += sum(samples.size for samples in latencies.values())
             name = self._row_title(runs, names, row)
             for side, samples in latencies.items():
@@ -72,9 +72,9 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         axes[-2].set_xlabel("round-trip time under load (ms)")
         axes[-1].set_xlabel("throughput (Mbit/s)")
         from_zero(axes[1::2], "x")
-        self.heading = f"Latency while a test loads {_link(drawn)}"
+        self.heading = f"Latency while a test loads {_link_text(drawn)}"
         self.handles = [line_key(side, looks[side]) for side in sides]
-        split = any(len(_by_direction([run])) > 1 for run in runs)
+        split = any(len(_throughputs_mbps([run])) > 1 for run in runs)
         several = any(len(of_side) > 1 for of_side in
                       collect(drawn, lambda run: key_of(run, [*names, sides_are])).values())
         self.note("bars: mean over runs" + (", dots: runs" if several else "")
@@ -86,14 +86,21 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         self.note(about(runs, counted, "probes", probes_of(runs)))
 
     def _row_title(self, runs: Sequence[Run], names: Sequence[str], row: Sequence[Any]) -> str:
-        """Return the settings in which a row differs from the others. A single row is named by its
-        first setting."""
+        """Return the settings in which a row differs from the others, as text. A single row is
+        named by its first setting.
+
+        Args:
+            runs: all runs.
+            names: settings that distinguish rows.
+            row: their values in the row.
+        """
         differing = [word(name, value) for name, value in zip(names, row, strict=True)
-                     if len(_values_of(runs, name)) > 1]
+                     if len(_setting_values(runs, name)) > 1]
         return ", ".join(differing) or word(names[0], row[0])
 
-    def _panels(self, rows: int) -> list[Any]:
-        """Make two axes for each row, and return them row by row."""
+    def _make_panels(self, rows: int) -> list[Any]:
+        """Make two axes for each of `rows` rows, latency and throughput, and return them row by
+        row. Sets the figure's size unless the user did."""
         narrow = self.figure.get_figwidth() < PAPER_INCHES
         if is_height_open(self.fig_width, self.fig_height) and not self.in_window:
             if self.fig_height == FLENTS_HEIGHT:
@@ -129,17 +136,18 @@ def draw_latencies(axis: Any, latencies: Mapping[str, Numbers], looks: Mapping[s
 
 def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
                     latencies: Mapping[str, Numbers], looks: Mapping[str, Look]) -> None:
-    """Draw a bar for each queue and direction: the mean of the throughput that the tools reported.
-    Several runs have a dot each. The queue's label has its 99th percentile of latency.
+    """Draw a bar for each queue and direction: the mean over runs of the throughput in Mbit/s that
+    the tools reported. Several runs have a dot each. The queue's label has its 99th percentile of
+    latency.
 
     Args:
-        axis: matplotlib axis to draw on.
+        axis: matplotlib axes to draw on.
         members: queue -> its runs.
         latencies: queue -> sorted RTTs in ms.
         looks: queue -> its look.
     """
     for place, (side, runs) in enumerate(members.items()):
-        of_runs = _by_direction(runs)
+        of_runs = _throughputs_mbps(runs)
         for number, mbps in enumerate(of_runs):
             mean = float(mbps.mean())
             at = place + BAR * ((number + 0.5) / len(of_runs) - 0.5)
@@ -157,7 +165,8 @@ def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
                       va="center",
                       color="white" if inside else "black", fontweight="bold",
                       fontsize="small" if len(of_runs) == 1 else "x-small")
-    axis.set_yticks(range(len(members)), [f"{side}\n{_tail(latencies[side])}" for side in members],
+    axis.set_yticks(range(len(members)),
+                    [f"{side}\n{_p99_text(latencies[side])}" for side in members],
                     fontsize="small")
     axis.set_ylim(len(members) - 0.5, -0.5)
     axis.grid(visible=True, axis="x", alpha=0.3)
@@ -165,33 +174,36 @@ def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
     axis.set_axisbelow(True)
 
 
-def _by_direction(runs: Sequence[Run]) -> list[Numbers]:
-    """Return the throughput of each run for each direction. Only the first direction is returned if
-    the means of all are alike."""
+def _throughputs_mbps(runs: Sequence[Run]) -> list[Numbers]:
+    """Return an array of the runs' throughputs in Mbit/s for each direction, download first. Runs
+    and directions without a value are left out. If the means of the directions differ by less than
+    ALIKE (1 %), only the first array is returned."""
     by_way = [one for way in directions(runs)
               if (one := values(QUANTITIES["throughput"], runs, way)).size]
     means = [float(one.mean()) for one in by_way]
     return by_way[:1] if means and max(means) - min(means) < ALIKE * max(means) else by_way
 
 
-def _values_of(runs: Sequence[Run], name: str) -> list[Any]:
-    """Return the different values of a setting in the runs, in the order of an axis."""
+def _setting_values(runs: Sequence[Run], name: str) -> list[Any]:
+    """Return the different values of the setting `name` in the runs, in the order of an axis. None
+    stands for runs without it."""
     return sorted_values(name, [setting(run.settings, name) for run in runs])
 
 
-def _link(runs: Sequence[Run]) -> str:
-    """Return a text on the link, with its rates and base RTT if all runs have the same."""
+def _link_text(runs: Sequence[Run]) -> str:
+    """Return a text on the link, with its rates and base RTT if all runs have the same rates, else
+    "the link"."""
     rates = {(run.settings.get("rate_down_mbps"), run.settings.get("rate_up_mbps")) for run in runs}
     down, up = next(iter(rates))
     if len(rates) > 1 or not isinstance(down, (int, float)) or not isinstance(up, (int, float)):
         return "the link"
     return (f"a {down:g} Mbit/s link" if up == down else
-            f"a link of {down:g} Mbit/s down, {up:g} Mbit/s up") + _base_rtt(runs)
+            f"a link of {down:g} Mbit/s down, {up:g} Mbit/s up") + _base_rtt_text(runs)
 
 
-def _base_rtt(runs: Sequence[Run]) -> str:
+def _base_rtt_text(runs: Sequence[Run]) -> str:
     """Return a text on the RTT without a queue, "" if this package did not build the path of all
-    runs."""
+    runs, or if it differs between them."""
     requested = {(run.settings.get("testbed"), run.settings.get("base_delay_ms")) for run in runs}
     delays = {delay for _, delay in requested}
     if {testbed for testbed, _ in requested} - {"virtual", "netns"} or len(delays) > 1:
@@ -201,8 +213,9 @@ def _base_rtt(runs: Sequence[Run]) -> str:
         ", base RTT < 1 ms")
 
 
-def _latencies(runs: Sequence[Run]) -> Numbers:
-    """Return the RTTs of all probes under load in both directions, sorted, in ms."""
+def _loaded_rtts_ms(runs: Sequence[Run]) -> Numbers:
+    """Return the RTTs in ms of all probes under load in both directions, sorted, infinite if lost.
+    Runs without such probes are left out."""
     rtts_ms = []
     for run in runs:
         try:
@@ -212,8 +225,9 @@ def _latencies(runs: Sequence[Run]) -> Numbers:
     return numpy.sort(numpy.concatenate(rtts_ms)) if rtts_ms else numpy.empty(0)
 
 
-def _tail(latencies: Numbers) -> str:
-    """Return a text on the 99th percentile of latency, "" if it is not known."""
+def _p99_text(latencies: Numbers) -> str:
+    """Return a text on the 99th percentile of latency: "p99 31.4 ms", "p99 lost", or "" with too
+    few samples."""
     try:
         return f"p99 {percentile(latencies, 99):.3g} ms"
     except LostProbe:

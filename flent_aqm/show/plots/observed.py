@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads series that were sampled beside the tools: captured packets, and the router's queues.
+"""Read series that were sampled beside the tools: captured packets, and the router's queues.
 
 Both are series of this package's tests with several values per sample
 (docs/reference/data-format.md).
@@ -24,8 +24,9 @@ RawValues = Mapping[str, Sequence[Mapping[str, Any]]]
 class Captured:
     """Throughput of captured packets.
 
-    at_s: end of each step, in epoch seconds.
-    mbps: name ("download", "cross_upload", …) -> throughput in each step.
+    Attributes:
+        at_s: end of each step, in epoch seconds.
+        mbps: name ("download", "cross_upload", …) -> throughput in each step.
     """
 
     at_s: Numbers
@@ -33,8 +34,12 @@ class Captured:
 
 
 def captured(raw: RawValues) -> Captured | None:
-    """Return the throughput of captured packets, None without a capture. Raises BadResult if the
-    samples are damaged."""
+    """Return the throughput of captured packets, payload only. None without a capture. Raises
+    BadResult if a sample lacks a field or has one that is not a number.
+
+    Args:
+        raw: name of a series -> its raw samples.
+    """
     samples = raw.get(CAPTURE)
     if not samples:
         return None
@@ -45,10 +50,12 @@ def captured(raw: RawValues) -> Captured | None:
 
 
 def captured_in(results: Any) -> Captured | None:
-    """Return captured() of a result set of Flent, which is computed once."""
+    """Return captured() of a result set of Flent, which is computed once. Raises BadResult as it
+    does."""
     return once(results, "captured", lambda: captured(samples_of(results)))
 
 
 def queues_in(results: Any) -> dict[str, Queue]:
-    """Return queues() of a result set of Flent, which is computed once."""
+    """Return queues() of a result set of Flent, direction -> queue, which is computed once. Raises
+    BadResult if the samples are damaged."""
     return once(results, "queues", lambda: queues(samples_of(results)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws several runs over each other, labelled by the settings in which they differ."""
+"""Draw several runs over each other, labelled by the settings in which they differ."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class AqmOverlayPlotter(ChartPlotter):
         reasons = []
         for run, result in zip(runs, results, strict=True):
             try:
-                curves[id(run)] = (slowest(run) if latency
-                                   else payload(run, captured_in(result)))
+                curves[id(run)] = (slowest_per_step(run) if latency
+                                   else captured_payload(run, captured_in(result)))
             except BadResult as reason:
                 reasons.append(str(reason))
         drawn = [run for run in runs if id(run) in curves]
@@ -74,9 +74,10 @@ class AqmOverlayPlotter(ChartPlotter):
             self.note(f"{counted(len(reasons), 'run')} without: {reasons[0]}")
 
 
-def slowest(run: Run) -> tuple[Numbers, Numbers]:
-    """Return the slowest probe of each step: times in s since the run's start, and RTTs in ms.
-    Raises NotAvailable if no probe was answered."""
+def slowest_per_step(run: Run) -> tuple[Numbers, Numbers]:
+    """Return the slowest answered probe of each step of STEP_S in which a probe was answered: times
+    in s since the run's start, and RTTs in ms. Raises NotAvailable without a latency series, or if
+    no probe was answered."""
     probe = run.probe
     answered = ~probe.lost
     at_s = probe.sent_s[answered] - start_s(run)
@@ -87,14 +88,21 @@ def slowest(run: Run) -> tuple[Numbers, Numbers]:
 
 
 def ways_of(run: Run) -> set[str]:
-    """Return the directions that a run's test loads."""
+    """Return the directions that a run's test loads, "download", "upload" or both. Empty without
+    load."""
     return {flow.direction for flow in run.speed_test if flow.direction}
 
 
-def payload(run: Run, seen: Captured | None) -> tuple[Numbers, Numbers]:
+def captured_payload(run: Run, capture: Captured | None) -> tuple[Numbers, Numbers]:
     """Return the test's captured payload in both directions together: times in s since the run's
-    start, and throughput in Mbit/s. Raises NotAvailable without a capture."""
-    if seen is None:
+    start, and throughput in Mbit/s. Cross traffic is left out. Raises NotAvailable without a
+    capture.
+
+    Args:
+        run: the run.
+        capture: its capture, None without one.
+    """
+    if capture is None:
         raise NotAvailable("no packets were captured")
-    ways = [mbps for name, mbps in seen.mbps.items() if not name.startswith("cross_")]
-    return seen.at_s - start_s(run), numpy.sum(ways, axis=0)
+    ways = [mbps for name, mbps in capture.mbps.items() if not name.startswith("cross_")]
+    return capture.at_s - start_s(run), numpy.sum(ways, axis=0)

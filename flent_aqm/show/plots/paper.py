@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes pictures fit for papers: width, font size, embeddable fonts, captions as files.
+"""Make pictures fit for papers: width, font size, embeddable fonts, captions as files.
 
 It imports little, because Flent reads its options with it, also in the lab's guest.
 """
@@ -29,8 +29,9 @@ _COLUMN: dict[Any, Any] = {
     "figure.constrained_layout.w_pad": 0.02, "figure.constrained_layout.h_pad": 0.02}
 
 
-def inches(text: str) -> float:
-    """Parse a width such as 3.33in, 8.5cm, 85mm or 240pt. Return inches. Raises ConfigError."""
+def parse_inches(text: str) -> float:
+    """Parse the width of --width, such as 3.33in, 8.5cm, 85mm or 240pt; without a unit, inches.
+    Return inches. Raises ConfigError for other text, or for an impossible width."""
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text.strip().lower())
     unit = (match[2] or "in") if match else ""
     if not match or unit not in _INCHES:
@@ -63,8 +64,9 @@ def drop_untouched(picture: str) -> None:
 
 
 def write_caption(picture: str | Path, lines: Iterable[str]) -> Path:
-    """Write title and caption of a picture to a text file beside it, and return its path. Raises
-    OSError."""
+    """Write title and caption of a picture to a text file beside it, with the suffix .txt, and
+    return its path. Empty lines are left out. An existing file is overwritten. Raises OSError if it
+    can't be written."""
     path = Path(picture).with_suffix(".txt")
     path.write_text("\n".join(filter(None, lines)) + "\n", encoding="utf-8")
     return path

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Arranges many runs at places along an axis, or in panels, with queues side by side at each place.
+"""Arrange many runs by condition along an axis, or in panels, with queues side by side at each.
 
-By default, queues stand side by side, and all other settings in which runs differ are along the
-axis, the rate first. --override-group-by "first,second" names two other settings. Then runs that
-differ in the remaining settings are pooled, which the caption says.
+A condition is the settings that the runs of one position on the axis, or of one panel, share. By
+default, queues stand side by side, and all other settings in which runs differ are along the axis,
+the rate first. --override-group-by "first,second" names two other settings. Then runs that differ
+in the remaining settings are pooled, which the caption says.
 """
 
 from __future__ import annotations
@@ -17,63 +18,67 @@ from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.show.groups import axes_of, key_of, sorted_keys, word
 from flent_aqm.show.looks import looks_for
 from flent_aqm.show.plots.chart import ChartPlotter
-from flent_aqm.show.plots.distributions import Side
+from flent_aqm.show.plots.distributions import ComparedValue
 
 # More places along an axis would have no room for their labels.
 MOST_PLACES = 20
 
 
 @dataclass(frozen=True)
-class Places:
-    """Runs, arranged at places along an axis and side by side. runs: (index of place, index of
-    side) -> runs."""
+class ConditionGrid:
+    """Runs, arranged by condition along an axis and by the compared setting side by side.
 
-    # Settings along the axis.
+    Attributes:
+        along: names of the settings that make up a condition.
+        keys: values of these settings in each condition.
+        beside: name of the compared setting, whose values stand side by side.
+        compared: label and look of each of its values.
+        runs: (index of condition, index of compared value) -> runs, which may be none.
+    """
+
     along: Sequence[str]
-    # Values of these settings at each place.
     keys: Sequence[Sequence[Setting | None]]
-    # Setting whose values stand side by side.
     beside: str
-    sides: Sequence[Side]
-    # (index of place, index of side) -> runs, which may be none.
+    compared: Sequence[ComparedValue]
     runs: Mapping[tuple[int, int], Sequence[Run]]
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Settings by which runs are grouped."""
+        """Names of the settings by which runs are grouped."""
         return (*self.along, self.beside)
 
     def groups(self) -> int:
-        """Return the number of groups that have a run."""
+        """Return the number of groups (condition and compared value) that have a run."""
         return sum(bool(members) for members in self.runs.values())
 
 
-def places_of(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_PLACES) -> Places:
-    """Arrange a chart's runs at no more than `most` places. Raises ConfigError if the user groups
-    by a setting that no run has."""
+def condition_grid(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_PLACES
+                   ) -> ConditionGrid:
+    """Arrange a chart's runs in a grid of at most `most` conditions. Notes below the chart tell if
+    others are left out. Raises ConfigError if the user groups by a setting that no run has."""
     along, beside = axes_of(runs, chart.group_names(runs))
     keys = chart.first(sorted_keys(runs, along), most)
     values = sorted_values(beside, [setting(run.settings, beside) for run in runs])
     looks = looks_for([word(beside, value) for value in values])
-    members = {(place, side): [run for run in runs if key_of(run, along) == key
+    members = {(condition, index): [run for run in runs if key_of(run, along) == key
                                and setting(run.settings, beside) == value]
-               for place, key in enumerate(keys) for side, value in enumerate(values)}
-    sides = [Side(word(beside, value), looks[word(beside, value)]) for value in values]
-    return Places(along, keys, beside, sides, members)
+               for condition, key in enumerate(keys) for index, value in enumerate(values)}
+    compared = [ComparedValue(word(beside, value), looks[word(beside, value)]) for value in values]
+    return ConditionGrid(along, keys, beside, compared, members)
 
 
 def axis_label(along: Sequence[str]) -> str:
-    """Return the label of an axis of places: the names of its settings."""
+    """Return the label of an axis of conditions: the names of its settings."""
     return ", ".join({RATE: "link rate (Mbit/s)"}.get(name, name.replace("_", " "))
                      for name in along)
 
 
-def short_labels(along: Sequence[str], places: Sequence[Sequence[Setting | None]]) -> list[str]:
-    """Return the label of each place: a line for each setting.
+def short_labels(along: Sequence[str], conditions: Sequence[Sequence[Setting | None]]) -> list[str]:
+    """Return the label of each condition: a line for each setting.
 
     Args:
-        along: settings along the axis.
-        places: values of these settings at each place.
+        along: names of the settings along the axis.
+        conditions: values of these settings in each condition.
     """
     return ["\n".join(word(name, value).removesuffix(" Mbit/s")
-                      for name, value in zip(along, key, strict=True)) for key in places]
+                      for name, value in zip(along, key, strict=True)) for key in conditions]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws backlog, drops and marks of the router's queues over time."""
+"""Draw backlog, drops and marks of the router's queues over time."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from flent_aqm.show.looks import Look
 from flent_aqm.show.plots.axes import from_zero, shade_load, start_s
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.observed import queues_in
-from flent_aqm.show.plots.tcp_info import WAY_LINES, at_once
+from flent_aqm.show.plots.tcp_info import WAY_LINES, loads_both_at_once
 
 
 class AqmQueuesPlotter(ChartPlotter):
-    """Backlog, and below it drops and marks counted since the start."""
+    """Backlog in packets, and below it drops and marks counted since the start."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         sampled = {id(run): queues_in(result)
                    for run, result in zip(runs, results, strict=True)}
         with_samples = [run for run in runs if sampled[id(run)]]
-        drawn = _lines(with_samples, sampled, self.groups_of(with_samples))
+        drawn = _queue_lines(with_samples, sampled, self.groups_of(with_samples))
         self.note_first_runs(with_samples, len({id(run) for _, _, run, _ in drawn}))
         if not drawn:
             raise NotAvailable("the router's queues were not sampled in "
@@ -56,12 +56,16 @@ class AqmQueuesPlotter(ChartPlotter):
         self.note(about(runs, sum(queue.at_s.size for _, _, _, queue in drawn)))
 
 
-def _lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]],
+def _queue_lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]],
            groups: Sequence[Group]) -> list[tuple[str, Look, Run, Queue]]:
-    """Return the lines to draw, as label, look, run and queue. For one run, both directions. For
-    several runs, the directions that their test loads.
+    """Return the lines to draw, as label, look, run and queue. For one run, all sampled directions.
+    For several runs, the first run of each group and the directions that a test loads. Empty
+    without samples.
 
-    sampled: id of a run -> its queue for each direction.
+    Args:
+        runs: runs with samples.
+        sampled: id() of a run -> direction -> its queue.
+        groups: the groups of runs.
     """
     if len(runs) == 1:
         run, = runs
@@ -70,7 +74,7 @@ def _lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]],
                 for way, queue in sampled[id(run)].items()]
     loaded = {flow.direction for run in runs for flow in run.speed_test} - {""}
     # If directions are loaded one after the other, they can be told apart by their time.
-    both = at_once(runs)
+    both = loads_both_at_once(runs)
     return [(f"{group.label}, {way}" if both else group.label,
              group.look.lined(WAY_LINES[way]) if both else group.look, run, queue)
             for group in groups for run in group.runs[:1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws runs side by side, as Ping-exp does: a column for each run.
+"""Draw runs side by side, as Ping-exp does: a column for each run.
 
 A column has latency over time, its distribution, and that of jitter. Destinations share a column.
 """
@@ -18,7 +18,7 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import looks_for, style_key, wrapped
 from flent_aqm.show.plots.axes import from_zero
 from flent_aqm.show.plots.chart import ChartPlotter, about
-from flent_aqm.show.plots.latency import short
+from flent_aqm.show.plots.latency import short_name
 from flent_aqm.show.plots.paper import FLENTS_HEIGHT, is_height_open
 
 MOST_RUNS = 4
@@ -56,15 +56,15 @@ class AqmSideBySidePlotter(ChartPlotter):
             lost = []
             for probe in run.probes:
                 colour = looks[probe.name].colour
-                _over_time(cells[0], run, probe, colour)
+                _draw_over_time(cells[0], run, probe, colour)
                 if len(cells) == 3:
-                    _distribution(cells[1], probe.rtt_ms, colour)
-                    _distribution(cells[2], jitter_ms(probe), colour)
+                    _draw_distribution(cells[1], probe.rtt_ms, colour)
+                    _draw_distribution(cells[2], jitter_ms(probe), colour)
                 lost.append(f"{probe.lost.mean() * 100:.1f} %")
             title = for_plot(run.title or run.test)
             cells[0].set_title(wrapped(f"{title}\nlost: {', '.join(lost)}",
                                        self.figure.get_figwidth() / columns), fontsize="small")
-        self.handles += [Line2D([], [], label=short(name), color=look.colour)
+        self.handles += [Line2D([], [], label=short_name(name), color=look.colour)
                          for name, look in looks.items()]
         if any(probe.lost.any() for run in drawn for probe in run.probes):
             self.handles.append(style_key("lost, at the upper edge", **LOST))
@@ -83,14 +83,15 @@ class AqmSideBySidePlotter(ChartPlotter):
 
 
 def jitter_ms(probe: Probe) -> Any:
-    """Return the differences in ms between the RTTs of successive probes that were both
-    answered."""
+    """Return the absolute differences in ms between the RTTs of successive probes that were both
+    answered. May be empty."""
     differences = numpy.abs(numpy.diff(numpy.where(probe.lost, numpy.nan, probe.rtt_ms)))
     return differences[numpy.isfinite(differences)]
 
 
-def _over_time(axis: Any, run: Run, probe: Probe, colour: str) -> None:
-    """Draw a probe's RTTs over time, and lost probes as crosses."""
+def _draw_over_time(axis: Any, run: Run, probe: Probe, colour: str) -> None:
+    """Draw a probe's RTTs in ms over seconds since the run's first probe, and lost probes as
+    crosses."""
     begin_s = min(float(one.sent_s[0]) for one in run.probes)
     there = ~probe.lost
     axis.plot(probe.sent_s[there] - begin_s, probe.rtt_ms[there], ".", markersize=2.5,
@@ -99,8 +100,9 @@ def _over_time(axis: Any, run: Run, probe: Probe, colour: str) -> None:
               color=colour, transform=axis.get_xaxis_transform(), **LOST)
 
 
-def _distribution(axis: Any, values: Any, colour: str) -> None:
-    """Draw the distribution of values, which ends below 1 if probes were lost."""
+def _draw_distribution(axis: Any, values: Any, colour: str) -> None:
+    """Draw the cumulative distribution of values as steps. It ends below 1 if values are infinite,
+    which are lost probes."""
     if values.size:
         came = numpy.sort(values[numpy.isfinite(values)])
         axis.step(came, numpy.arange(1, came.size + 1) / values.size, where="post",

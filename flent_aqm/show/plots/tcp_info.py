@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws TCP's own values over time: RTT, congestion window, retransmissions."""
+"""Draw TCP's own values over time: RTT, congestion window, retransmissions."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ SEGMENT_BYTES = 1448
 
 
 class AqmTcpInfoPlotter(ChartPlotter):
-    """A panel for each value that the senders reported."""
+    """A panel for each value that the senders reported: RTT in ms, congestion window and
+    retransmissions in packets."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        flows = _flows(runs, self.groups_of(runs))
+        flows = _flows_to_draw(runs, self.groups_of(runs))
         self.note_first_runs(runs, len({id(run) for _, _, run, _ in flows}))
         if any(_is_receivers(flow) for _, _, _, flow in flows):
             self.note("retransmits of NDT7's upload: not available, as its TCP_INFO is the "
@@ -66,17 +67,18 @@ class AqmTcpInfoPlotter(ChartPlotter):
         self.note(about(runs, counted))
 
 
-def _flows(runs: Sequence[Run], groups: Sequence[Group]
+def _flows_to_draw(runs: Sequence[Run], groups: Sequence[Group]
            ) -> list[tuple[str, Look, Run, Flow]]:
-    """Return the flows to draw, as label, look, run and flow. For one run, all flows. For several
-    groups, those of the first run of each."""
+    """Return the flows to draw, as label, look, run and flow. For one run, all flows with TCP's
+    state. For several runs, the test's flows of the first run of each group. Empty if no flow has
+    TCP's state."""
     if len(runs) == 1:
         run, = runs
         flows = [flow for flow in run.flows if flow.tcp]
         looks = looks_within(run, [flow.name for flow in flows])
         return [(for_plot(flow.name), looks[flow.name], run, flow) for flow in flows]
     # If directions are loaded one after the other, they can be told apart by their time.
-    both = at_once(runs)
+    both = loads_both_at_once(runs)
     return [(f"{group.label}, {flow.direction}" if both else group.label,
              group.look.lined(WAY_LINES.get(flow.direction, "-")) if both else group.look,
              run, flow)
@@ -84,7 +86,7 @@ def _flows(runs: Sequence[Run], groups: Sequence[Group]
             for flow in run.speed_test if flow.tcp]
 
 
-def at_once(runs: Sequence[Run]) -> bool:
+def loads_both_at_once(runs: Sequence[Run]) -> bool:
     """Return whether any of the tests loads both directions at the same time."""
     return any(one.start_s < other.end_s and other.start_s < one.end_s
                for run in runs for one in run.speed_test for other in run.speed_test
@@ -92,18 +94,19 @@ def at_once(runs: Sequence[Run]) -> bool:
 
 
 def _rtt(flow: Flow) -> tuple[Numbers, Numbers] | None:
-    """Return times and TCP's RTTs in ms, None if they were not reported."""
+    """Return times in epoch seconds and TCP's RTTs in ms, None if they were not reported."""
     return _field(flow, "tcp_rtt")
 
 
 def _window(flow: Flow) -> tuple[Numbers, Numbers] | None:
-    """Return times and congestion windows in packets, None if they were not reported."""
+    """Return times in epoch seconds and congestion windows in packets, None if they were not
+    reported."""
     return _field(flow, "tcp_cwnd")
 
 
 def _retransmits(flow: Flow) -> tuple[Numbers, Numbers] | None:
-    """Return times and the packets sent again since the previous sample. None if only the receiver
-    reported TCP's state."""
+    """Return times in epoch seconds and the packets sent again since the previous sample. None if
+    they were not reported, or if only the receiver reported TCP's state."""
     if _is_receivers(flow):
         return None
     samples = _field(flow, "retransmits")
@@ -117,12 +120,13 @@ def _retransmits(flow: Flow) -> tuple[Numbers, Numbers] | None:
 
 
 def _is_receivers(flow: Flow) -> bool:
-    """Return whether TCP's state is that of the receiver, which sends nothing again."""
+    """Return whether a flow's TCP state is that of the receiver, which sends nothing again: NDT7's
+    upload."""
     return bool(flow.ndt7) and flow.direction == "upload"
 
 
 def _field(flow: Flow, name: str) -> tuple[Numbers, Numbers] | None:
-    """Return times and values of a field of TCP's state, None without samples."""
+    """Return times in epoch seconds and values of a field of TCP_FIELDS, None without samples."""
     points = flow.tcp.get(name)
     return None if points is None or not points.at_s.size else (points.at_s, points.values)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Collects values for distributions over many runs: one per run, or all probes of a run."""
+"""Collect values for distributions over many runs: one per run, or all probes of a run."""
 
 from __future__ import annotations
 
@@ -20,29 +20,35 @@ DEFAULT_METRIC = "latency_loaded_p99_ms"
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity that plots compare, such as latency: its names and unit on an axis, and `of`,
-    which returns the values of a run in a direction."""
+    """A quantity that plots compare, such as latency.
 
-    # Name on an axis, and a shorter one for narrow plots.
+    Attributes:
+        label: name on an axis.
+        short: shorter name for narrow plots.
+        unit: unit of the values.
+        log: whether its axis is logarithmic.
+        what: name of its values in a caption, plural.
+        of: returns the values of a run in a direction, "download" or "upload". Raises NotAvailable
+            if there are none.
+    """
+
     label: str
     short: str
     unit: str
-    # Whether its axis is logarithmic.
     log: bool
-    # Name of its values in a caption.
     what: str
-    # Returns the values of a run in a direction. Raises NotAvailable.
     of: Callable[[Run, str], Numbers]
 
 
 def _throughput(run: Run, way: str) -> Numbers:
-    """Return the throughput that a run's tool reports for a direction, in Mbit/s, as an array of
-    one value."""
+    """Return an array of one value: the throughput in Mbit/s that a run's tool reports for a
+    direction. Raises NotAvailable if it is not known."""
     return numpy.array([throughput_mbps(run, way)])
 
 
 def _latency(run: Run, way: str) -> Numbers:
-    """Return the RTTs in ms of all probes under a direction's load, infinite for a lost probe."""
+    """Return the RTTs in ms of all probes while the test loaded a direction, infinite for a lost
+    probe. Raises NotAvailable if there are none."""
     return run.loaded(way).rtt_ms
 
 
@@ -55,13 +61,15 @@ QUANTITIES = {
 
 
 def directions(runs: Sequence[Run]) -> list[str]:
-    """Return the directions that any of the tests loads."""
+    """Return the directions that any of the tests loads, "download" before "upload". Empty without
+    load."""
     return [way for way in DIRECTIONS
             if any(flow.direction == way for run in runs for flow in run.speed_test)]
 
 
 def values(quantity: Quantity, runs: Sequence[Run], way: str) -> Numbers:
-    """Return all values of runs in a direction. Runs without a value are left out."""
+    """Return all values of runs in a direction together, in the unit of the quantity. Runs without
+    a value are left out. way: "download" or "upload"."""
     of_runs = []
     for run in runs:
         try:

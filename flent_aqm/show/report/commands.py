@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prints the commands on the report's page, with which readers can repeat the sweep and the page.
+"""Print the commands on the report's page, with which readers can repeat the sweep and the page.
 
 People copy them into a shell, and result folders may come from anyone. The command in a
 `sweep.json` is offered only if it can do nothing but measure in a lab with a batch of this package.
@@ -36,7 +36,8 @@ def purpose(words: Sequence[str]) -> str:
     """Return the purpose of a batch of this package: the first sentence of the comment at the
     beginning of its file. Return "" for other batches, and if there is no comment.
 
-    words: the words of the sweep's command line.
+    Args:
+        words: the words of the sweep's command line.
     """
     split = [part for word in words for part in word.split("=", 1)]
     named = next((after for word, after in pairwise(split) if word in ("-B", "--batch-file")), "")
@@ -53,28 +54,33 @@ def purpose(words: Sequence[str]) -> str:
 
 def sweep_command(words: Sequence[str]) -> tuple[str, str]:
     """Return a description of a sweep's command, and the command in the form in which the page
-    offers it.
+    offers it: commented out unless it can only measure.
 
-    words: the words of the command line, from sweep.json.
+    Args:
+        words: the words of the command line, from sweep.json.
     """
     if _only_measures(words):
         return "the sweep, as it was typed", shlex.join(["flent", *words[1:]])
     about = ("the sweep, as its folder tells it, with more than a batch of this package's: look "
              "at it before you run it")
-    return about, _comment(shlex.join(words))
+    return about, _as_comment(shlex.join(words))
 
 
-def offered(*words: str | Path) -> str:
+def offered_command(*words: str | Path) -> str:
     """Return a command of this package with paths as text for a shell. It is commented out with a #
-    if a terminal would not print the paths as they are."""
+    if a terminal would not print the paths as they are.
+
+    Args:
+        words: the command's words, quoted where needed. Paths are Path, options and names text.
+    """
     # A path that begins with - would be taken for an option.
     texts = [f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word)
              for word in words]
     line = shlex.join(texts)
-    return line if line.isprintable() else _comment(line)
+    return line if line.isprintable() else _as_comment(line)
 
 
-def _comment(line: str) -> str:
+def _as_comment(line: str) -> str:
     """Return a command line as a shell comment, cut to _MOST_CHARACTERS, with unprintable
     characters replaced."""
     shown = "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in line)
@@ -83,7 +89,7 @@ def _comment(line: str) -> str:
 
 def _only_measures(words: Sequence[str]) -> bool:
     """Return whether the command is `flent` with a batch of this package, and has only harmless
-    options."""
+    options. False without words."""
     if not words or Path(words[0]).name != "flent":
         return False
     rest = list(words[1:])
@@ -101,7 +107,7 @@ def _only_measures(words: Sequence[str]) -> bool:
 
 def _is_harmless(option: str, value: str) -> bool:
     """Return whether an option of flent is known and has a value that can only change how a lab
-    measures."""
+    measures. value: "" for an option without one."""
     match option:
         case "-B" | "--batch-file":
             return value in {text for path in resource_dir("batches").glob("*.batch")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Collects facts of a run for the report: testbed, versions, and the router's settings.
+"""Collect facts of a run for the report: testbed, versions, and the router's settings.
 
 The settings are those that were requested and those that the router's kernel reported.
 """
@@ -22,36 +22,42 @@ MOST_TOLD = 12
 
 @dataclass(frozen=True)
 class Proof:
-    """The router's settings as requested and as its kernel reported them, as text. fault: the
-    differences, "" if there is none."""
+    """The router's settings as requested and as its kernel reported them.
 
-    # Queue and rate, by which proofs are sorted.
+    Attributes:
+        aqm: name of the download's queue, by which proofs are sorted.
+        mbps: the download's rate, by which proofs are sorted. 0 if it is not recorded.
+        requested: the requested settings as text.
+        applied: the reported settings as text, for each direction.
+        fault: the differences as text, "" if there is none.
+    """
+
     aqm: str
     mbps: float
-    # The requested settings as text.
     requested: str
-    # The reported settings as text, for each direction.
     applied: tuple[str, ...]
-    # The differences as text, "" if there is none.
     fault: str
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Facts of a run for the report's page: heading -> value, the router's settings, and the run's
-    durations on the lab's and the host's clock."""
+class RunFacts:
+    """Facts of a run for the report's page.
 
-    # Heading on the page -> value.
+    Attributes:
+        by_heading: heading on the page -> value, as text.
+        proof: the router's settings, None in files that this package did not write.
+        virtual_s: duration of the run on the lab's clock, None if it is not recorded.
+        wall_s: duration of the run on the host's clock, None if it is not recorded.
+    """
+
     by_heading: Mapping[str, str]
-    # None in files that this package did not write.
     proof: Proof | None
-    # Duration of the run on the lab's clock, and on the host's.
     virtual_s: float | None
     wall_s: float | None
 
 
-def facts_of(data: DataFile, run: Run) -> Facts:
-    """Return the facts of a data file."""
+def facts_of(data: DataFile, run: Run) -> RunFacts:
+    """Return the facts of a data file. Facts that it doesn't record are left out."""
     aqm, metadata = run.aqm, data.metadata
     kernel = aqm.get("kernel")
     kernel = kernel if isinstance(kernel, dict) else {}
@@ -70,16 +76,16 @@ def facts_of(data: DataFile, run: Run) -> Facts:
     for name, version in sorted(tools.items()) if isinstance(tools, dict) else ():
         if version and name != "flent":
             by_heading[f"tool: {name[:40]}"] = version
-    return Facts({heading: _text(value) for heading, value in by_heading.items()
+    return RunFacts({heading: _text(value) for heading, value in by_heading.items()
                   if value not in (None, "")},
                  proof_of(aqm), a_number(aqm.get("virtual_s")), a_number(aqm.get("wall_s")))
 
 
 def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
-    """Return the requested and the reported settings of the router from the object AQM. None if
-    either is missing."""
+    """Return the requested and the reported settings of the router from a file's object AQM. None
+    if either is missing."""
     requested = aqm.get("requested")
-    moments = [_in(aqm, moment, "applied") for moment in ("before", "after")]
+    moments = [_object_at(aqm, moment, "applied") for moment in ("before", "after")]
     if not isinstance(requested, dict) or not moments[1]:
         return None
     of_upload = requested.get("up_aqm")
@@ -87,11 +93,11 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
               "up": str(of_upload or requested.get("aqm", ""))}
     settings, applied, faults = [], [], []
     for way, wanted in queues.items():
-        device = _in(moments[1], way)
+        device = _object_at(moments[1], way)
         mbps = a_number(requested.get(f"rate_{way}_mbps"))
         settings.append(f"{way} {mbps:g} Mbit/s" if mbps is not None else way)
         reported_mbps = a_number(device.get("rate_mbps"))
-        parameters = _in(device, "qdisc_parameters")
+        parameters = _object_at(device, "qdisc_parameters")
         applied.append(f"{way}: {_text(device.get('shaper'))} {_text(device.get('rate_mbps'))} "
                        f"Mbit/s, burst {_text(device.get('burst_bytes'))} bytes; "
                        f"{_text(device.get('qdisc'))} " + " ".join(
@@ -114,37 +120,48 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
 
 
 def _queue_words(requested: Mapping[str, Any], prefix: str) -> list[str]:
-    """Return the requested queue's name and parameters. prefix: "" or "up_", for a queue of the
-    upload direction's own."""
-    parameters = _in(requested, f"{prefix}aqm_parameters")
+    """Return the name of the requested queue, and its parameters as NAME=VALUE.
+
+    Args:
+        requested: the requested settings.
+        prefix: "" for the queue of both directions, "up_" for the upload's own queue.
+    """
+    parameters = _object_at(requested, f"{prefix}aqm_parameters")
     return [str(requested.get(f"{prefix}aqm", "")),
             *(f"{name}={_text(value)}" for name, value in sorted(parameters.items()))]
 
 
-def together(runs: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
-    """Return the facts of many runs together: each heading with its value. If runs differ, each
-    value has the number of its runs."""
+def combine_facts(runs: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
+    """Return the facts of many runs together: (heading, values) in the order of headings, without
+    the seed. If runs differ, each value has the number of its runs behind it.
+
+    Args:
+        runs: heading -> value, for each run.
+    """
     by_heading: dict[str, dict[str, int]] = {}
     for one in runs:
         for heading, value in one.items():
             counts = by_heading.setdefault(heading, {})
             counts[value] = counts.get(value, 0) + 1
-    return [(heading, _counted(counts, len(runs))) for heading, counts in by_heading.items()
+    return [(heading, _with_counts(counts, len(runs))) for heading, counts in by_heading.items()
             if heading != "seed"]
 
 
 def seeds(runs: Iterable[Mapping[str, str]]) -> list[str]:
-    """Return the different seeds of the runs, sorted, numbers by size."""
+    """Return the different seeds of the runs, sorted, numbers by size. Runs without a seed are left
+    out."""
     return sorted({one["seed"] for one in runs if "seed" in one},
                   key=lambda text: (not text.isdigit(), len(text), text))
 
 
-def _counted(counts: Mapping[str, int], runs: int) -> list[str]:
+def _with_counts(counts: Mapping[str, int], runs: int) -> list[str]:
     """Return the values, the most frequent first, each with the number of its runs. A value that
-    all runs share has no number.
+    all runs share has no number. At most MOST_TOLD values are returned, and "and N more" for the
+    rest.
 
-    counts: value -> number of its runs.
-    runs: number of all runs.
+    Args:
+        counts: value -> number of its runs.
+        runs: number of all runs.
     """
     if len(counts) == 1 and sum(counts.values()) == runs:
         return list(counts)
@@ -153,7 +170,7 @@ def _counted(counts: Mapping[str, int], runs: int) -> list[str]:
     return lines + [f"and {len(most) - MOST_TOLD} more"] * (len(most) > MOST_TOLD)
 
 
-def _in(tree: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+def _object_at(tree: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
     """Return the object under a path of keys, an empty one if there is none."""
     inner: Any = tree
     for key in keys:
@@ -162,7 +179,7 @@ def _in(tree: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text of limited length."""
+    """Return a value as text of at most LONGEST characters, DASH for None."""
     if isinstance(value, float):
         return f"{value:g}"
     return DASH if value is None else str(value)[:LONGEST]

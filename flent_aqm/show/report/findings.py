@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups runs into conditions, and each condition's runs by queue, for the report's headline.
+"""Group runs into conditions, and each condition's runs by queue, for the report's headline.
 
 A condition has runs that differ only in their queue. Values are never pooled over conditions. All
 values are metrics. A lost probe counts as later than any other, so a percentile is infinite if more
@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from flent_aqm.results.advice.measured import Tried, tried
+from flent_aqm.results.advice.measured import Configuration, tried
 from flent_aqm.results.grouping import NOT_TOLD, RATE, collect, setting_text
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import of_any
@@ -39,38 +39,45 @@ LATENCIES: Mapping[float, str] = {
 
 
 @dataclass(frozen=True)
-class Line:
-    """A queue in a condition, with the values of each of its runs: latency by percentile, losses,
-    throughput by direction.
-    is_shared: cross traffic was on the line. Then mbps is that of all flows, and own_mbps that of
-    the test."""
+class QueueRuns:
+    """The runs of a queue in a condition. Sequences have a value for each run that has the metric.
 
-    # Name of the queue, or of the configuration if these are compared.
+    Attributes:
+        queue: name of the queue, or of the configuration if these are compared.
+        colour: colour of the queue on the page.
+        runs: number of runs.
+        latency_ms: percentile (a key of LATENCIES) -> latency under load, infinite for a lost
+            probe.
+        lost_pct: share of lost probes under load. Empty if no run's probe can tell losses.
+        mbps: "download" and "upload" -> throughput, of all flows together if the line is shared.
+        is_shared: whether cross traffic was on the line.
+        own_mbps: direction -> throughput of the test alone.
+        fairness: direction -> Jain's index of test and cross traffic. Empty if the line is not
+            shared.
+        p_limit: limit of a difference's p-value: 0.05, divided by the number of comparisons on the
+            page.
+    """
+
     queue: str
     colour: str
-    # Number of runs.
     runs: int
-    # Percentile -> latency under load of each run, infinite for a lost probe.
     latency_ms: Mapping[float, Sequence[float]]
     lost_pct: Sequence[float]
-    # Direction -> throughput of each run, of all flows together if the line is shared.
     mbps: Mapping[str, Sequence[float]]
-    # True with cross traffic on the line.
     is_shared: bool = False
-    # Direction -> throughput of the test alone.
     own_mbps: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    # Direction -> Jain's index of test and cross traffic.
     fairness: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    # Limit of a difference's p-value: 0.05, divided by the number of comparisons on the page.
     p_limit: float = FALSE_SHARE
 
     def within_ms(self, percent: float) -> float:
-        """Return the median over runs of a percentile of latency under load, in ms."""
+        """Return the median over runs of a percentile of latency under load, in ms. Infinite if it
+        is a lost probe. percent: a key of latency_ms."""
         return of_any(self.latency_ms[percent], 50)
 
     @property
     def is_lost(self) -> bool:
-        """Whether at least half of the probes were lost."""
+        """Whether the median over runs of the median latency is a lost probe: at least half of the
+        probes were lost."""
         return math.isinf(self.within_ms(MIDDLE_PCT))
 
     @property
@@ -80,29 +87,38 @@ class Line:
         return of_any(self.lost_pct, 50) if self.lost_pct else None
 
     def middle_mbps(self, way: str) -> float:
-        """Return the median over runs of the throughput in a direction, in Mbit/s."""
+        """Return the median over runs of the throughput in a direction, in Mbit/s. way: a key of
+        mbps."""
         return of_any(self.mbps[way], 50)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Runs that differ only in their queue. tail_pct: percentile of latency at which the queues are
-    compared."""
+    """Runs that differ only in their queue.
 
-    # The settings that its runs share.
+    Attributes:
+        title: the settings that its runs share, as far as conditions differ in them.
+        tail_pct: percentile of latency at which its queues are compared: the highest that every run
+            has, and that is finite for each queue. Queues that lost at least half of the probes are
+            not considered.
+        lines: the queues with their runs, in the order of legends.
+        tried: the queues in the form that advice needs, without those whose runs don't allow
+            advice.
+    """
+
     title: str
-    # Percentile at which its queues are compared: the highest that every run has, and that is
-    # finite for each queue. Queues that lost at least half of the probes are not considered.
     tail_pct: float
-    lines: Sequence[Line]
-    # The queues in the form that advice needs, without those whose runs don't allow advice.
-    tried: Sequence[Tried] = ()
+    lines: Sequence[QueueRuns]
+    tried: Sequence[Configuration] = ()
 
 
 def conditions(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]) -> list[Condition]:
-    """Return the conditions that have latency under load, in the order of their settings.
+    """Return the conditions that have latency under load, in the order of their settings. Runs
+    without such a latency are left out.
 
-    dimensions: settings that distinguish slices, with their values in order.
+    Args:
+        rows: the runs.
+        dimensions: settings that distinguish slices, with their values in order.
     """
     rates_in_order = rates(rows)
     several = len(rates_in_order) > 1
@@ -114,7 +130,8 @@ def conditions(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]) -> li
         [places[one.name][value] for one, value in zip(dimensions, pair[0][0], strict=True)],
         rates_in_order.index(pair[0][1])))
     colours = {name: look.colour for name, look in looks_for(queues(rows)).items()}
-    made = [_condition(_title(key, rate if several else None, dimensions), members, colours)
+    made = [_condition(_condition_title(key, rate if several else None, dimensions), members,
+                       colours)
             for (key, rate), members in ordered]
     # Bonferroni: each queue against the best of its condition.
     p_limit = FALSE_SHARE / max(1, sum(len(one.lines) - 1 for one in made))
@@ -123,9 +140,15 @@ def conditions(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]) -> li
 
 
 def _condition(title: str, rows: Sequence[ReportRow], colours: Mapping[str, str]) -> Condition:
-    """Return a condition of runs. colours: queue -> colour, in the order of legends."""
+    """Return the condition of runs.
+
+    Args:
+        title: title of the condition.
+        rows: its runs.
+        colours: queue -> colour, in the order of legends.
+    """
     members = collect(rows, queue_of)
-    lines = [_line(queue, colour, members[queue]) for queue, colour in colours.items()
+    lines = [_queue_runs(queue, colour, members[queue]) for queue, colour in colours.items()
              if queue in members]
     percentiles = [percent for percent, name in LATENCIES.items()
                    if all(name in row.metrics for row in rows)]
@@ -137,24 +160,34 @@ def _condition(title: str, rows: Sequence[ReportRow], colours: Mapping[str, str]
             (row.settings, row.measured) for row in members[line.queue]]))])
 
 
-def _line(queue: str, colour: str, rows: Sequence[ReportRow]) -> Line:
-    """Return a queue with the values of its runs."""
-    def of(name: str) -> list[float]:
+def _queue_runs(queue: str, colour: str, rows: Sequence[ReportRow]) -> QueueRuns:
+    """Return a queue with the values of its runs.
+
+    Args:
+        queue: name of the queue.
+        colour: colour of the queue on the page.
+        rows: its runs.
+    """
+    def values_of(name: str) -> list[float]:
         return [row.metrics[name] for row in rows if name in row.metrics]
 
-    def by_way(form: str) -> dict[str, list[float]]:
-        return {way: values for way in DIRECTIONS if (values := of(form.format(way)))}
+    def by_direction(form: str) -> dict[str, list[float]]:
+        return {way: values for way in DIRECTIONS if (values := values_of(form.format(way)))}
 
     shared = any(shares_line(row.settings) for row in rows)
-    own_mbps = by_way("throughput_{}_mbps")
-    return Line(queue, colour, len(rows),
-                {percent: values for percent, name in LATENCIES.items() if (values := of(name))},
-                of("loss_loaded_pct"), by_way("total_{}_mbps") if shared else own_mbps, shared,
-                own_mbps, by_way("fairness_{}") if shared else {})
+    own_mbps = by_direction("throughput_{}_mbps")
+    return QueueRuns(queue, colour, len(rows),
+                     {percent: values for percent, name in LATENCIES.items()
+                      if (values := values_of(name))},
+                     values_of("loss_loaded_pct"),
+                     by_direction("total_{}_mbps") if shared else own_mbps, shared,
+                     own_mbps, by_direction("fairness_{}") if shared else {})
 
 
-def _title(key: Sequence[Setting], rate: Setting | None, dimensions: Sequence[Dimension]) -> str:
-    """Return the title of a condition: the settings in which conditions differ.
+def _condition_title(key: Sequence[Setting], rate: Setting | None,
+                     dimensions: Sequence[Dimension]) -> str:
+    """Return the title of a condition: the settings in which conditions differ. "all runs" if there
+    is nothing to name.
 
     Args:
         key: values of the dimensions.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keeps a report up to date while a sweep writes data files. Each file is read once.
+"""Keep a report up to date while a sweep writes data files. Each file is read once.
 
 Nothing in a data file ends it. A run that can't be shown is listed as damaged until its file
 changes or is removed. Errors that don't belong to a single run are shown above the page.
@@ -30,10 +30,10 @@ _REST_FACTOR = 10
 
 
 class Follower:
-    """Makes the answers to a browser, each once for a state of the results.
+    """Makes the answers to a browser, each once for each state of the results.
 
-    look() reads new files. The other methods return answers as bytes, and may be called by any
-    number of threads. Raises ConfigError if a folder doesn't exist.
+    look() reads new files. page(), data() and state() return answers as bytes, and may be called by
+    any number of threads. Raises ConfigError if a folder doesn't exist.
 
     Args:
         folders: folders of results.
@@ -58,8 +58,8 @@ class Follower:
         self._progress = self._progress_of(self._results)
 
     def look(self) -> None:
-        """Read new and changed files, and forget those that were removed. Errors are shown on the
-        page."""
+        """Read new and changed files, and forget those that were removed. Doesn't raise: an error
+        is shown on the page."""
         try:
             self._look()
         except Exception as error:  # such as a folder that can't be read any more
@@ -68,7 +68,8 @@ class Follower:
             self._faults["look"] = ""
 
     def _look(self) -> None:
-        """Read new and changed files, and forget those that were removed."""
+        """Read new and changed files, and forget those that were removed. Raises any error of
+        reading folders. Damaged files are kept as such."""
         stamps = dict(self._files())
         new = [path for path, stamp in stamps.items()
                if path not in self._results or self._results[path][0] != stamp]
@@ -105,24 +106,28 @@ class Follower:
 
     def _answer(self, name: str, make: Callable[[int, Report], bytes]) -> bytes:
         """Return an answer, made once for each version. Other callers wait meanwhile. If it can't
-        be made, odd runs are left out. If it still can't, the previous answer is returned.
+        be made, odd runs are left out. If it still can't, the previous answer is returned, or one
+        of a page without runs.
 
-        name: of the answer. make: makes it from version and report.
+        Args:
+            name: key of the answer, "page" or "data".
+            make: makes the answer from version and report.
         """
         with self._lock:
             try:
-                return self._made_anew(name, make)
+                return self._answer_for_version(name, make)
             except Exception:
                 self._leave_out_odd_runs()
             try:
-                return self._made_anew(name, make)
+                return self._answer_for_version(name, make)
             except Exception as error:
                 self._faults["page"] = f"the page is an older one: {a_defect(error)}"
             return self._made[name][1] if name in self._made else make(
                 self._version, build([], [], [], self._title))
 
-    def _made_anew(self, name: str, make: Callable[[int, Report], bytes]) -> bytes:
-        """Return an answer, which is made again if the version has changed."""
+    def _answer_for_version(self, name: str, make: Callable[[int, Report], bytes]) -> bytes:
+        """Return an answer, which is made again if the version has changed. Arguments: as for
+        _answer(). Raises any error of `make`."""
         version, report = self._report()
         if name not in self._made or self._made[name][0] != version:
             self._made[name] = version, make(version, report)
@@ -130,7 +135,8 @@ class Follower:
         return self._made[name][1]
 
     def _leave_out_odd_runs(self) -> None:
-        """Treat each run for which no page can be made as a damaged file."""
+        """Treat each run for which no page can be made as a damaged file, and forget the report
+        that was built."""
         odd = odd_runs([row for _, row in self._results.values() if isinstance(row, ReportRow)])
         results = {path: (stamp, BadResult(f"{plain(path)}: {odd[path]}") if path in odd else row)
                    for path, (stamp, row) in self._results.items()}
@@ -139,7 +145,7 @@ class Follower:
         self._built, self._rest_until_s = None, 0.0
 
     def _report(self) -> tuple[int, Report]:
-        """Return the report and its version, built again if there are new files and the rest is
+        """Return the version and its report, built again if there are new files and the rest is
         over."""
         if self._built is None or (self._built[0] != self._version
                                    and time.monotonic() >= self._rest_until_s):
@@ -149,25 +155,31 @@ class Follower:
                 [row for _, (_, row) in results if isinstance(row, ReportRow)],
                 [(path, str(fault).removeprefix(f"{plain(path)}: "))
                  for path, (_, fault) in results if isinstance(fault, BadResult)],
-                self._places(self._results), self._title)
+                self._folders_of(self._results), self._title)
             now_s = time.monotonic()
             self._rest_until_s = now_s + _REST_FACTOR * (now_s - began_s)
         return self._built
 
     def _progress_of(self, paths: Iterable[Path]) -> str:
-        """Return the progress of the folders' sweeps as HTML."""
-        now_s = time.time()
-        return progress_html([progress(one, now_s) for one in self._places(paths)])
+        """Return the progress of the folders' sweeps as HTML.
 
-    def _places(self, paths: Iterable[Path]) -> list[Folder]:
-        """Return the folders that have data files or a sweep's status."""
-        places = dict.fromkeys([*self._folders, *(path.parent for path in sorted(paths))])
-        folders = [Folder(path, status.count_done(path), status.read(path)) for path in places]
+        Args:
+            paths: data files.
+        """
+        now_s = time.time()
+        return progress_html([progress(one, now_s) for one in self._folders_of(paths)])
+
+    def _folders_of(self, files: Iterable[Path]) -> list[Folder]:
+        """Return a Folder for each watched folder and each parent of `files`, if it has data files
+        of its own or a sweep's status. Subfolders are not searched."""
+        paths = dict.fromkeys([*self._folders, *(path.parent for path in sorted(files))])
+        folders = [Folder(path, status.count_done(path), status.read(path)) for path in paths]
         return [one for one in folders if one.done or one.status]
 
     def _files(self) -> Iterator[tuple[Path, tuple[int, int]]]:
-        """Yield the data files below the folders, with modification time and size, which show
-        changes. Symbolic links that lead out of the folders are left out."""
+        """Yield the data files below the folders, each with (modification time in ns, size in
+        bytes), which shows changes. Hidden files and symbolic links that lead out of the folders
+        are left out."""
         for folder in self._folders:
             top = folder.resolve()
             for place, folders, names in os.walk(folder, followlinks=False):
@@ -185,10 +197,10 @@ class Follower:
 
 
 def _json(whole: Any) -> bytes:
-    """Return a value as JSON without blanks."""
+    """Return a value as JSON without blanks, in UTF-8."""
     return _bytes(json_text(whole, compact=True))
 
 
 def _bytes(text: str) -> bytes:
-    """Return a text as UTF-8."""
+    """Return a text as UTF-8. Characters that UTF-8 can't encode become "?"."""
     return text.encode("utf-8", "replace")

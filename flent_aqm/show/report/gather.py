@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Extracts from a data file everything that a report shows of a run."""
+"""Extract from a data file everything that a report shows of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flent_aqm.results.data_file import DataFile, a_number
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import Unavailable, ranked, values
 from flent_aqm.show.plots.observed import captured
-from flent_aqm.show.report.facts import Facts, facts_of
+from flent_aqm.show.report.facts import RunFacts, facts_of
 from flent_aqm.show.row import (
     Floats,
     Row,
@@ -34,33 +34,38 @@ LONGEST = 200
 
 @dataclass(frozen=True, eq=False)
 class ReportRow(Row):
-    """A run on the report's page: its metrics, curves of throughput and RTT over time, facts,
-    errors and notes. side: name of the configuration as which it is compared, "" if queues are
-    compared."""
+    """A run on the report's page.
 
-    # Metrics that have a value, in the order of METRICS. Infinite if a percentile is a lost probe.
+    Attributes:
+        metrics: metrics that have a value, in the order of METRICS. Infinite if a percentile is a
+            lost probe.
+        mbps: direction -> throughput of captured packets' payload per STEP_S since the transfer's
+            start, NaN for a step without values. Empty without a capture.
+        rtt_ms: direction -> median RTT of probes per STEP_S since the transfer's start, NaN for a
+            step without probes.
+        facts: testbed, versions, and the router's settings.
+        errors: errors of the run's tools.
+        side: name of the configuration as which the run is compared, "" if queues are compared.
+        measured: measurements for advice, None if the run has none.
+        notes: notes on how values were measured.
+        no_latency: reason why the latency under load is not known, "" if it is.
+        samples: SHA-256 of its samples, "" if its file has none.
+    """
+
     metrics: Mapping[str, float]
-    # Direction -> throughput of captured packets' payload per STEP_S since the transfer's start.
     mbps: Mapping[str, Floats]
-    # Direction -> median RTT of probes per STEP_S.
     rtt_ms: Mapping[str, Floats]
-    facts: Facts
-    # Errors of the run's tools.
+    facts: RunFacts
     errors: tuple[str, ...]
-    # Name of the configuration as which the run is compared, "" if queues are compared.
     side: str = ""
-    # Measurements for advice, None if the run has none.
     measured: Measured | None = None
-    # Notes on how values were measured.
     notes: tuple[str, ...] = ()
-    # Reason why the latency under load is not known, "" if it is.
     no_latency: str = ""
-    # Hash of its samples, "" if its file has none.
     samples: str = ""
 
 
 def row_of(data: DataFile) -> ReportRow:
-    """Return a data file's row. Raises BadResult if the file can't be used."""
+    """Return the row of a data file. Raises BadResult if the file is damaged."""
     run = as_run(data)
     seen = captured(data.raw_values)
     curves = {way: curve for way in directions(run)
@@ -69,7 +74,7 @@ def row_of(data: DataFile) -> ReportRow:
     metrics = values(run)
     return ReportRow(
         path=data.path,
-        settings={name[:LONGEST]: short(value)
+        settings={name[:LONGEST]: _cut(value)
                   for name, value in run.settings.items()},
         loaded_ms=loaded_ms(probes),
         metrics={name: value for name, one in metrics.items()
@@ -87,19 +92,26 @@ def row_of(data: DataFile) -> ReportRow:
 
 
 def _why_no_latency(run: Run, median_ms: float | Unavailable) -> str:
-    """Return the reason why a run's latency under load is not known, or "" if it is."""
+    """Return the reason why a run's latency under load is not known, or can't be trusted because
+    the probe was stopped. "" if it is known.
+
+    Args:
+        run: the run.
+        median_ms: median latency under load.
+    """
     if isinstance(median_ms, Unavailable) and not median_ms.lost:
         return median_ms.because
     return run.notes[0] if stood_still(run.loaded()) else ""
 
 
-def short(value: Any) -> Any:
-    """Return a setting, cut to LONGEST characters if it is text."""
+def _cut(value: Any) -> Any:
+    """Return the value of a setting, cut to LONGEST characters if it is text."""
     return value[:LONGEST] if isinstance(value, str) else value
 
 
 def _per_step(at_s: Any, values: Any, middle: Callable[[Any], Any] = numpy.median) -> Floats:
-    """Return one value for each step of STEP_S, NaN for a step without values.
+    """Return one value for each step of STEP_S from 0, at most MOST_STEPS, NaN for a step without
+    values. Empty without values.
 
     Args:
         at_s: times of the values, in s since the start.
@@ -117,7 +129,8 @@ def _per_step(at_s: Any, values: Any, middle: Callable[[Any], Any] = numpy.media
 
 
 def _errors(data: DataFile) -> tuple[str, ...]:
-    """Return the errors of the run's tools, at most three of each tool."""
+    """Return the errors of the run's tools as "SERIES: LINE", at most three of each tool. If no
+    tool reported any but some gave no data, return a line with their number."""
     lines = [f"{name}: {line}"[:2 * LONGEST] for name, meta in data.series_meta.items()
              if isinstance(meta.get("ERROR"), list) for line in meta["ERROR"][:3]]
     failed = a_number(data.metadata.get("FAILED_RUNNERS"))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Puts the findings into sentences.
+"""Put the findings into sentences.
 
 Each sentence rests on comparisons of `compared`, and contains the values that were compared.
+`Cases` are conditions, each with some of its queues.
 """
 
 from __future__ import annotations
@@ -24,44 +25,48 @@ from flent_aqm.show.report.compared import (
     lose_alike,
     standing,
 )
-from flent_aqm.show.report.findings import Condition, Line
+from flent_aqm.show.report.findings import Condition, QueueRuns
 from flent_aqm.show.report.words import LATENCY_DIGITS, listed, ms, number, percentile, span
 
 # Smallest difference in Jain's index that counts. Two flows with shares of 55 and 45 % have an
 # index of 0.99, with 75 and 25 % of 0.8.
 UNFAIR = 0.1
 
-Cases = Sequence[tuple[Standing, Sequence[Line]]]
+Cases = Sequence[tuple[Standing, Sequence[QueueRuns]]]
 
 
-def headline(conditions: Sequence[Condition], words: str, all_runs: int, apart: Sequence[str] = (),
-             also: Sequence[str] = (), why_none: Sequence[str] = ()) -> list[str]:
-    """Return sentences with the findings.
+def headline(conditions: Sequence[Condition], compared_word: str, all_runs: int,
+             apart: Sequence[str] = (), also: Sequence[str] = (),
+             why_none: Sequence[str] = ()) -> list[str]:
+    """Return sentences with the findings, at least one.
 
     Args:
         conditions: conditions with their queues.
-        words: name of the things that are compared, such as "queue".
+        compared_word: name of the things that are compared, such as "queue".
         all_runs: number of runs, also of those without latency under load.
         apart: settings in which conditions differ.
         also: settings besides the queue in which the compared configurations differ.
         why_none: for each run without a latency under load, the reason.
     """
     if not conditions:
-        return [_nothing(why_none)]
+        return [_no_latency_sentence(why_none)]
     standings = [standing(one) for one in conditions if len(one.lines) > 1]
     if not standings:
-        names = f"; they differ in {_names(apart)}" if apart else ""
-        return [_alone(conditions),
-                f"Nothing to compare: no two runs are alike in all but the {words}{names}."]
-    sentences = [_lowest(standings), _throughput(standings), _shares(standings),
-                 _in_groups(standings), _loss(standings)]
+        names = f"; they differ in {_listed_settings(apart)}" if apart else ""
+        return [_single_queue_sentence(conditions),
+                f"Nothing to compare: no two runs are alike in all but the {compared_word}{names}."]
+    sentences = [_latency_sentences(standings), _throughput_sentences(standings),
+                 _sharing_sentence(standings), _two_groups_sentence(standings),
+                 _loss_sentence(standings)]
     if also:
-        sentences.append(f"What is compared differs in {_names(also)}, too.")
-    return [*filter(None, sentences), _runs(standings, words, all_runs, apart)]
+        sentences.append(f"What is compared differs in {_listed_settings(also)}, too.")
+    return [*filter(None, sentences),
+            _number_of_runs_sentence(standings, compared_word, all_runs, apart)]
 
 
-def _nothing(why_none: Sequence[str]) -> str:
-    """Return the sentence for runs without latency under load, with the most frequent reason."""
+def _no_latency_sentence(why_none: Sequence[str]) -> str:
+    """Return the sentence for runs without latency under load, with the most frequent reason.
+    why_none: as for headline()."""
     reasons = Counter(why_none).most_common()
     if not reasons:
         return "There are no runs."
@@ -71,7 +76,7 @@ def _nothing(why_none: Sequence[str]) -> str:
             "the rest.")
 
 
-def _alone(conditions: Sequence[Condition]) -> str:
+def _single_queue_sentence(conditions: Sequence[Condition]) -> str:
     """Return the sentence for conditions with a single queue each."""
     lines = [(one, line) for one in conditions for line in one.lines]
     if len(lines) > 1:
@@ -85,7 +90,7 @@ def _alone(conditions: Sequence[Condition]) -> str:
 
 # ---- latency ----
 
-def _lowest(standings: Sequence[Standing]) -> str:
+def _latency_sentences(standings: Sequence[Standing]) -> str:
     """Return the sentences on latency under load: the queues with the lowest and the highest, and
     the conditions in which queues are alike, overlap, or lost the probes."""
     by = {outcome: [one for one in standings if one.outcome is outcome] for outcome in Outcome}
@@ -97,12 +102,12 @@ def _lowest(standings: Sequence[Standing]) -> str:
         return "" if alone else f" in {counted(len(standings), 'condition')}"
 
     if alike := by[Outcome.ALIKE]:
-        within = _within([(one, one.condition.lines) for one in alike])
+        within = _latencies_text([(one, one.condition.lines) for one in alike])
         losses = ("" if all(lose_alike(one.condition.lines) for one in alike)
                   else ", but for the probes that they lost")
         parts.append(f"All kept latency under load alike{where(alike)}{losses}: {within}.")
     if untold := by[Outcome.UNTOLD]:
-        within = _within([(one, [line for line in one.condition.lines if not line.is_lost])
+        within = _latencies_text([(one, [line for line in one.condition.lines if not line.is_lost])
                           for one in untold])
         parts.append("Whose latency under load was lower, the runs don't tell"
                      f"{where(untold)}, as they overlap: {within}.")
@@ -114,32 +119,35 @@ def _lowest(standings: Sequence[Standing]) -> str:
 def _best_and_worst(standings: Sequence[Standing]) -> str:
     """Return the sentences on the queues with the lowest and the highest latency, in conditions in
     which queues differ."""
-    winners, best = _most([(one, one.best) for one in standings])
-    losers, worst = _most([(one, one.worst) for one in standings])
-    text = (f"{listed(winners)} kept latency under load lowest{_where(winners, best, standings)}: "
-            f"{_within(best)}.")
+    winners, best = _most_named([(one, one.best) for one in standings])
+    losers, worst = _most_named([(one, one.worst) for one in standings])
+    text = (f"{listed(winners)} kept latency under load lowest"
+            f"{_in_how_many(winners, best, standings)}: "
+            f"{_latencies_text(best)}.")
     if not losers or set(losers) & set(winners):
         return text
-    text += f" With {listed(losers)}, the worst{_where(losers, worst, standings)}, "
+    text += f" With {listed(losers)}, the worst{_in_how_many(losers, worst, standings)}, "
     if all(line.is_lost for _, lines in worst for line in lines):
         return f"{text}at least half of the probes were lost."
     worst = [(one, [line for line in lines if not line.is_lost]) for one, lines in worst]
     if {one.percent for one, _ in worst} == {one.percent for one, _ in best} and len(
             {one.percent for one, _ in best}) == 1:
-        return f"{text}it was {_span(worst)}{_factor(worst, winners)}."
-    return f"{text}{_within(worst)}{_factor(worst, winners)}."
+        return f"{text}it was {_latency_range(worst)}{_times_as_long(worst, winners)}."
+    return f"{text}{_latencies_text(worst)}{_times_as_long(worst, winners)}."
 
 
-def _most(cases: Cases) -> tuple[list[str], Cases]:
-    """Return the queues that are named in most cases, and the cases reduced to these queues."""
+def _most_named(cases: Cases) -> tuple[list[str], Cases]:
+    """Return the names of the queues that are named in most cases, and the cases reduced to these
+    queues. Cases without them are left out."""
     times = Counter(line.queue for _, lines in cases for line in lines)
     names = [name for name, count in times.items() if count == max(times.values())]
     named = [(one, [line for line in lines if line.queue in names]) for one, lines in cases]
     return names, [(one, lines) for one, lines in named if lines]
 
 
-def _where(names: Sequence[str], cases: Cases, among: Sequence[Standing]) -> str:
-    """Return in how many conditions each of the queues was named: " in 3 of 4 conditions".
+def _in_how_many(names: Sequence[str], cases: Cases, among: Sequence[Standing]) -> str:
+    """Return in how many conditions each of the queues was named: " in 3 of 4 conditions". "" if
+    there is only one condition.
 
     Args:
         names: the queues.
@@ -156,27 +164,33 @@ def _where(names: Sequence[str], cases: Cases, among: Sequence[Standing]) -> str
         else f"in {times} of {len(among)} conditions")
 
 
-def _within(cases: Cases) -> str:
-    """Return percentiles of latency under load as text, the highest percentile first."""
-    by: dict[float, list[tuple[Standing, Sequence[Line]]]] = {}
+def _latencies_text(cases: Cases) -> str:
+    """Return percentiles of latency under load as text, the highest percentile first. At least one
+    case must have a queue."""
+    by: dict[float, list[tuple[Standing, Sequence[QueueRuns]]]] = {}
     for one, lines in sorted(cases, key=lambda case: -case[0].percent):
         if lines:
             by.setdefault(one.percent, []).append((one, lines))
     (first, nearest), *others = by.items()
-    return f"{percentile(first)} {_span(nearest)}" + "".join(
-        f"; in {counted(len(more), 'condition')}, {percentile(percent)} {_span(more)}"
+    return f"{percentile(first)} {_latency_range(nearest)}" + "".join(
+        f"; in {counted(len(more), 'condition')}, {percentile(percent)} {_latency_range(more)}"
         for percent, more in others)
 
 
-def _span(cases: Cases) -> str:
-    """Return the range of the cases' latencies as text."""
+def _latency_range(cases: Cases) -> str:
+    """Return the range of the cases' latencies as text: "12 to 15 ms"."""
     return span([line.within_ms(one.percent) for one, lines in cases for line in lines], "ms")
 
 
-def _factor(worst: Cases, winners: Sequence[str]) -> str:
+def _times_as_long(worst: Cases, winners: Sequence[str]) -> str:
     """Return how many times longer the latency of the worst queues is than the winners': ", 5 to 8
-    times as long". Return "" if the factor is below 1.5, or if the winners are not the best in one
-    of the conditions."""
+    times as long". Return "" if the lowest factor is below 1.5, or if the winners are not the best
+    in one of the conditions.
+
+    Args:
+        worst: conditions with their worst queues.
+        winners: names of the queues that are compared with them.
+    """
     factors = []
     for one, lines in worst:
         best = [line.within_ms(one.percent) for line in one.best if line.queue in winners]
@@ -191,42 +205,48 @@ def _factor(worst: Cases, winners: Sequence[str]) -> str:
 
 # ---- throughput ----
 
-def _throughput(standings: Sequence[Standing]) -> str:
-    """Return the sentence on the throughput that the queues with the lowest latency lost. If there
-    is no such queue, return on the differences in throughput."""
+def _throughput_sentences(standings: Sequence[Standing]) -> str:
+    """Return the sentence on the price of low latency: the throughput that the fastest queues have
+    less than the queue with most throughput. If queues don't differ in latency in any condition,
+    return the sentences on how throughput differs between queues. Return "" if there is nothing to
+    compare."""
     ways = [way for way in DIRECTIONS if any(way in line.mbps for one in standings
                                              for line in one.condition.lines)]
     if not ways:
         return "These runs don't tell their throughput."
     differing = [one for one in standings if one.outcome is Outcome.DIFFER]
     if not differing:
-        return " ".join(filter(None, (_difference(standings, way, len(ways) > 1)
+        return " ".join(filter(None, (_throughput_difference(standings, way, len(ways) > 1)
                                       for way in ways)))
-    costs = [text for way in ways if (text := _cost(differing, way, len(ways) > 1))]
+    costs = [text for way in ways if (text := _throughput_cost(differing, way, len(ways) > 1))]
     return f"It cost {'; '.join(costs)}." if costs else ""
 
 
-def _what(standings: Sequence[Standing], way: str, several: bool) -> str:
-    """Return the name of the throughput in a sentence, with the direction if there are several, and
-    "of all flows" if the line is shared."""
+def _throughput_name(standings: Sequence[Standing], way: str, several: bool) -> str:
+    """Return the name of the throughput in a sentence, with the direction if `several` (the runs
+    have both), and "of all flows" if the line is shared."""
     shared = any(line.is_shared for one in standings for line in one.condition.lines)
     return (f"{way} throughput" if several or shared else "throughput") + (
         " of all flows" if shared else "")
 
 
-def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
-    """Return how much throughput in a direction the queues with the lowest latency lost, at most.
+def _throughput_cost(standings: Sequence[Standing], way: str, several: bool) -> str:
+    """Return how much throughput in a direction the queues with the lowest latency lost, at most,
+    as the end of the sentence "It cost …". "" if no condition has two queues with a throughput.
 
-    several: the runs have both directions.
+    Args:
+        standings: conditions whose queues differ in latency.
+        way: "download" or "upload".
+        several: the runs have both directions.
     """
-    what = _what(standings, way, several)
+    what = _throughput_name(standings, way, several)
     comparable = [(one, lines) for one in standings
                   if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1
                   and any(line in one.best for line in lines)]
     if not comparable:
         return ""
     cases = [(1 - line.middle_mbps(way) / most.middle_mbps(way), line, most, one)
-             for one, lines in comparable for most in [_most_mbps(lines, way)]
+             for one, lines in comparable for most in [_highest_throughput(lines, way)]
              for line in lines if line in one.best and most.middle_mbps(way) > 0]
     tested = [case for case in cases if is_less_mbps(case[1], case[2], way)]
     if tested:
@@ -234,7 +254,7 @@ def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
         up_to = "up to " if len(cases) > 1 else ""
         return (f"{up_to}{100 * part:.0f} % of {what}: {number(line.middle_mbps(way))} Mbit/s with "
                 f"{line.queue}, {number(most.middle_mbps(way))} with {most.queue}"
-                f"{_of(one, standings)}")
+                f"{_in_brackets(one, standings)}")
     if any(part > SAME_THROUGHPUT_SHARE for part, *_ in cases):
         return f"no {what} that the runs could tell, as they overlap"
     if len(comparable) > 1:
@@ -243,7 +263,7 @@ def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
     best = [line for line in lines if line in one.best]
     others = [line for line in lines if line not in one.best]
     mbps = span([line.middle_mbps(way) for line in best], "Mbit/s")
-    if not any(is_less_mbps(line, _most_mbps(lines, way), way) for line in lines):
+    if not any(is_less_mbps(line, _highest_throughput(lines, way), way) for line in lines):
         mbps = span([line.middle_mbps(way) for line in lines], "Mbit/s")
         return f"no {what}: {mbps} with all"
     return (f"no {what}: {mbps} with {listed([line.queue for line in best])}, "
@@ -251,14 +271,20 @@ def _cost(standings: Sequence[Standing], way: str, several: bool) -> str:
             f"{listed([line.queue for line in others])}")
 
 
-def _difference(standings: Sequence[Standing], way: str, several: bool) -> str:
+def _throughput_difference(standings: Sequence[Standing], way: str, several: bool) -> str:
     """Return the sentence on the largest difference in throughput in a direction, or on throughput
-    that is alike. Return "" if the runs show neither."""
-    what = _what(standings, way, several)
+    that is alike. Return "" if the runs show neither.
+
+    Args:
+        standings: conditions.
+        way: "download" or "upload".
+        several: the runs have both directions.
+    """
+    what = _throughput_name(standings, way, several)
     comparable = [(one, lines) for one in standings
                   if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1]
     pairs = [(1 - least.middle_mbps(way) / most.middle_mbps(way), least, most, one)
-             for one, lines in comparable for most in [_most_mbps(lines, way)]
+             for one, lines in comparable for most in [_highest_throughput(lines, way)]
              for least in lines if is_less_mbps(least, most, way)]
     if pairs:
         part, least, most, one = max(pairs, key=lambda pair: pair[0])
@@ -266,25 +292,25 @@ def _difference(standings: Sequence[Standing], way: str, several: bool) -> str:
         return (f"{what.capitalize()} differed by {up_to}{100 * part:.0f} %: "
                 f"{number(least.middle_mbps(way))} Mbit/s with {least.queue}, "
                 f"{number(most.middle_mbps(way))} with {most.queue}"
-                f"{_of(one, standings)}.")
+                f"{_in_brackets(one, standings)}.")
     if comparable and all(line.middle_mbps(way) >= (1 - SAME_THROUGHPUT_SHARE)
-                          * _most_mbps(lines, way).middle_mbps(way)
+                          * _highest_throughput(lines, way).middle_mbps(way)
                           for _, lines in comparable for line in lines):
         mbps = span([line.middle_mbps(way) for _, lines in comparable for line in lines], "Mbit/s")
         return f"{what.capitalize()}, too, was alike: {mbps}."
     return ""
 
 
-def _most_mbps(lines: Sequence[Line], way: str) -> Line:
+def _highest_throughput(lines: Sequence[QueueRuns], way: str) -> QueueRuns:
     """Return the queue with the highest median throughput in a direction."""
     return max(lines, key=lambda line: line.middle_mbps(way))
 
 
 # ---- shares and groups ----
 
-def _shares(standings: Sequence[Standing]) -> str:
-    """Return the sentence on how test and cross traffic shared the line, for the condition in which
-    queues differ most. Return "" if they differ in none."""
+def _sharing_sentence(standings: Sequence[Standing]) -> str:
+    """Return the sentence on how test and cross traffic shared the line, for the condition and
+    direction in which queues differ most in fairness. Return "" if they differ in none."""
     cases = []
     for one in standings:
         for way in DIRECTIONS:
@@ -308,12 +334,12 @@ def _shares(standings: Sequence[Standing]) -> str:
             f"for the other (Jain's index {jain}{where}).")
 
 
-def _own_of_all(line: Line, way: str) -> str:
-    """Return the test's throughput and that of all flows: "43 of 86"."""
+def _own_of_all(line: QueueRuns, way: str) -> str:
+    """Return the median throughput of the test and of all flows in Mbit/s: "43 of 86"."""
     return f"{number(of_any(line.own_mbps[way], 50))} of {number(line.middle_mbps(way))}"
 
 
-def _in_groups(standings: Sequence[Standing]) -> str:
+def _two_groups_sentence(standings: Sequence[Standing]) -> str:
     """Return the sentence on the queue whose runs fall into two groups, for the value whose groups
     are the furthest apart. The median of such runs is just a value of the larger group. Return ""
     if there is none."""
@@ -336,12 +362,12 @@ def _in_groups(standings: Sequence[Standing]) -> str:
     return (f"Runs fall into two groups, so that a median is no typical value: {what} with {queue} "
             f"was {number(of_any(low_runs, 50), digits)} {unit} in "
             f"{counted(len(low_runs), 'run')}, {number(of_any(high_runs, 50), digits)} in "
-            f"{len(high_runs)}{_of(one, standings)}.{more}")
+            f"{len(high_runs)}{_in_brackets(one, standings)}.{more}")
 
 
 # ---- losses and runs ----
 
-def _loss(standings: Sequence[Standing]) -> str:
+def _loss_sentence(standings: Sequence[Standing]) -> str:
     """Return the sentence on the queue that lost most probes. Return "" if none lost a noticeable
     share."""
     told = [(lost_pct, line, one) for one in standings for line in one.condition.lines
@@ -355,15 +381,16 @@ def _loss(standings: Sequence[Standing]) -> str:
     alike = [line.queue for lost_pct, line, its in told
              if its is one and number(lost_pct) == number(most_pct)]
     return (f"Up to {number(most_pct, 2)} % of the probes were lost: with {listed(alike)}"
-            f"{_of(one, standings)}{less}. A lost probe counts as later than any other.")
+            f"{_in_brackets(one, standings)}{less}. A lost probe counts as later than any other.")
 
 
-def _of(one: Standing, among: Sequence[Standing]) -> str:
+def _in_brackets(one: Standing, among: Sequence[Standing]) -> str:
     """Return the condition's title in brackets, or "" if there is only one condition."""
     return f" ({one.condition.title})" if len(among) > 1 else ""
 
 
-def _runs(standings: Sequence[Standing], words: str, all_runs: int, apart: Sequence[str]) -> str:
+def _number_of_runs_sentence(standings: Sequence[Standing], compared_word: str, all_runs: int,
+                             apart: Sequence[str]) -> str:
     """Return the sentence on the number of runs, and on runs that were not compared. Arguments: as
     for headline()."""
     counts = [line.runs for one in standings for line in one.condition.lines]
@@ -373,12 +400,13 @@ def _runs(standings: Sequence[Standing], words: str, all_runs: int, apart: Seque
     chance = (": how much of the difference is chance, single runs don't tell." if low == 1
               else ".")
     others = all_runs - sum(counts)
-    but = f" that is alike in {_names(apart)}" if apart else ""
+    but = f" that is alike in {_listed_settings(apart)}" if apart else ""
     rest = (f" {'One more run has' if others == 1 else f'{others} more runs have'} no latency "
-            f"under load, or no other {words} to be compared with{but}." if others else "")
-    return f"From {counted(sum(counts), 'run')}, {each} of each {words}{where}{chance}{rest}"
+            f"under load, or no other {compared_word} to be compared with{but}." if others else "")
+    return (f"From {counted(sum(counts), 'run')}, {each} of each {compared_word}{where}{chance}"
+            f"{rest}")
 
 
-def _names(settings: Sequence[str]) -> str:
+def _listed_settings(settings: Sequence[str]) -> str:
     """Return names of settings as a list in a sentence."""
     return listed([harmless(name) for name in settings])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Renders the report as one HTML page that loads nothing from elsewhere.
+"""Render the report as one HTML page that loads nothing from elsewhere.
 
 Jinja2 escapes text from data files. Data for the plots is JSON that can't end its element. As a
 second line of defence, the page's policy allows only this package's scripts, by their hashes, and
@@ -23,8 +23,13 @@ from flent_aqm.show.report.model import Report
 
 
 def render(report: Report, *, follow: int | None = None) -> str:
-    """Return the page. follow: version of its data if it is for `report --follow`, whose page asks
-    for updates. None for a page in a file."""
+    """Return the page as HTML.
+
+    Args:
+        report: contents of the page.
+        follow: version of its data if it is for `report --follow`, whose page asks for updates.
+            None for a page in a file.
+    """
     environment = _environment()
     scripts = [_plotly(), Markup(_source("report.js"))]
     if follow is not None:
@@ -40,18 +45,21 @@ def render(report: Report, *, follow: int | None = None) -> str:
 
 
 def top_html(report: Report) -> str:
-    """Return the page's part above the plots."""
+    """Return the page's part above the plots as HTML."""
     return _environment().get_template("top.html").render(report=report)
 
 
 def sections_html(report: Report) -> str:
-    """Return the page's part below the plots."""
+    """Return the page's part below the plots as HTML."""
     return _environment().get_template("sections.html").render(report=report)
 
 
 def progress_html(progress: Sequence[Mapping[str, Any]]) -> str:
-    """Return the progress of sweeps as HTML. progress: as model.progress() returns it, of each
-    folder."""
+    """Return the progress of sweeps as HTML.
+
+    Args:
+        progress: as model.progress() returns it, for each folder.
+    """
     return _environment().get_template("progress.html").render(progress=progress)
 
 
@@ -65,7 +73,7 @@ def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("flent_aqm.show.report", "page"), autoescape=True,
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        finalize=_shown)
+        finalize=_printable)
     environment.filters["duration"] = duration
     environment.filters["counted"] = counted
     # Keys of JSON are not sorted, because numbers and words can't be compared.
@@ -74,14 +82,14 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _shown(value: Any) -> Any:
+def _printable(value: Any) -> Any:
     """Return text from data files with unprintable characters replaced. Markup, which is this
-    package's own, is returned unchanged."""
+    package's own, and values other than text are returned unchanged."""
     return plain(value) if type(value) is str else value
 
 
 def duration(seconds: float | None) -> str:
-    """Return a duration as text in seconds, minutes, or hours and minutes."""
+    """Return a duration as text: "90 s", "45 min" or "2 h 5 min". "" for None."""
     if seconds is None:
         return ""
     whole = round(seconds)

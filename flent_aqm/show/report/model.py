@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes everything that a report's page shows: JSON for its plots and tables, and text."""
+"""Compute everything that a report's page shows: JSON for its plots and tables, and text."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.status import Status
 from flent_aqm.show.looks import looks_for
 from flent_aqm.show.report import findings, headline, panels, slices, statistics
-from flent_aqm.show.report.commands import offered, sweep_command
-from flent_aqm.show.report.facts import Proof, seeds, together
+from flent_aqm.show.report.commands import offered_command, sweep_command
+from flent_aqm.show.report.facts import Proof, combine_facts, seeds
 from flent_aqm.show.report.gather import ReportRow
 
 # Metrics that the table of runs shows by default.
@@ -43,8 +43,10 @@ _MARKERS = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "P
 class Folder:
     """A folder with data files.
 
-    done: number of data files.
-    status: status of the sweep that wrote them, None if there is none.
+    Attributes:
+        path: path of the folder.
+        done: number of data files in it.
+        status: status of the sweep that wrote them, None if there is none.
     """
 
     path: Path
@@ -54,8 +56,30 @@ class Folder:
 
 @dataclass(frozen=True)
 class Report:
-    """The contents of a report's page. data: for the page's script. The other fields are for its
-    template."""
+    """The contents of a report's page.
+
+    Attributes:
+        data: data for the page's script, see data_of().
+        title: heading of the page.
+        made_at: date and time at which it was made, as text.
+        runs: number of runs.
+        virtual_s: sum of the runs' durations on the lab's clock.
+        wall_s: sum of the runs' durations on the host's clock.
+        facts: (heading, values) over all runs.
+        seeds: different seeds of the runs.
+        failures: (name, cause) of failed runs and damaged files.
+        proofs: the router's settings, each with the number of its runs, faulty ones first.
+        commands: (description, command) that repeat the measurement and the page.
+        headline: sentences with the findings.
+        notes: notes on how values were measured, each with the number of its runs.
+        advice: sentences with advice.
+        side: word for the things that are compared: "queue", "configuration" or "setting".
+        panels: data of the picture of the findings, see panels.panels().
+        conditions: a line on the runs' settings.
+        has_ways: whether any queue has throughput in both directions.
+        several: whether any queue has several runs in a condition.
+        progress: progress of each folder's sweep, see progress().
+    """
 
     data: Mapping[str, Any]
     title: str
@@ -94,30 +118,30 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
     rows, side = slices.with_sides(rows)
     dimensions = slices.dimensions(rows, side)
     conditions = findings.conditions(rows, dimensions)
-    word_of_side = _word_of_side(rows)
+    compared_word = _compared_word(rows)
     by_heading = [row.facts.by_heading for row in rows]
     proofs = collect([row.facts.proof for row in rows if row.facts.proof], lambda proof: proof)
     failures = [one for folder in folders for one in failed(folder)]
     failures += [(path.name, cause) for path, cause in damaged]
     failures += [(row.path.name, "; ".join(row.errors)) for row in rows if row.errors]
     return Report(
-        data=data_of(rows, dimensions) | {"side": word_of_side}, title=title, runs=len(rows),
+        data=data_of(rows, dimensions) | {"side": compared_word}, title=title, runs=len(rows),
         made_at=datetime.datetime.fromtimestamp(now_s, datetime.UTC).strftime(
             "%Y-%m-%d %H:%M UTC"),
         virtual_s=sum(row.facts.virtual_s or 0 for row in rows),
         wall_s=sum(row.facts.wall_s or 0 for row in rows),
-        facts=together(by_heading), seeds=seeds(by_heading), failures=failures,
+        facts=combine_facts(by_heading), seeds=seeds(by_heading), failures=failures,
         proofs=sorted(((proof, len(same)) for proof, same in proofs.items()),
                       key=lambda pair: (not pair[0].fault, pair[0].aqm, pair[0].mbps,
                                         pair[0].requested)),
         commands=_commands(rows, folders),
         headline=headline.headline(
-            conditions, word_of_side, len(rows),
+            conditions, compared_word, len(rows),
             slices.apart(rows, dimensions, side), slices.also_differ(rows, side),
             [row.no_latency for row in rows if row.no_latency]),
         notes=list(Counter(note for row in rows for note in row.notes).most_common()),
-        advice=advise({one.title: one.tried for one in conditions}), side=word_of_side,
-        panels=panels.panels(conditions), conditions=_conditions(rows, dimensions),
+        advice=advise({one.title: one.tried for one in conditions}), side=compared_word,
+        panels=panels.panels(conditions), conditions=_settings_line(rows, dimensions),
         has_ways=any(len(line.mbps) > 1 for one in conditions for line in one.lines),
         several=any(line.runs > 1 for one in conditions for line in one.lines),
         progress=[progress(one, now_s) for one in folders])
@@ -125,7 +149,7 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
 
 def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -> dict[str, Any]:
     """Return the data for the page's script: dimensions, queues, rates, cells, metrics, statistics,
-    and an entry for each run."""
+    and an entry for each run. All values can be written as JSON."""
     names = slices.queues(rows)
     rates = slices.rates(rows)
     rows = sorted(rows, key=lambda row: (
@@ -138,7 +162,7 @@ def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -
     return {
         "dimensions": [{"name": one.name, "label": LABELS.get(one.name, one.name),
                         "values": one.values} for one in dimensions],
-        "queues": [{"name": name, "colour": look.colour, "dash": _dash(look.line),
+        "queues": [{"name": name, "colour": look.colour, "dash": _svg_dashes(look.line),
                     "symbol": _MARKERS.get(look.marker, "circle")}
                    for name, look in looks_for(names).items()],
         "rates": rates,
@@ -158,7 +182,7 @@ def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -
     }
 
 
-def _word_of_side(rows: Sequence[ReportRow]) -> str:
+def _compared_word(rows: Sequence[ReportRow]) -> str:
     """Return the word for the things that are compared: "queue", "configuration", or "setting" for
     files without a queue, measured on a line whose router was not configured."""
     if any(row.side for row in rows):
@@ -166,9 +190,9 @@ def _word_of_side(rows: Sequence[ReportRow]) -> str:
     return "queue" if any(row.settings.get(AQM) for row in rows) else "setting"
 
 
-def _conditions(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -> str:
+def _settings_line(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -> str:
     """Return a line on the runs' settings: those in which they differ first, then those that they
-    share."""
+    share. May be empty."""
     rates = slices.rates(rows)
     words = [f"{LABELS.get(one.name, one.name)} {', '.join(map(shown, one.values))}"
              for one in dimensions]
@@ -186,8 +210,8 @@ def _conditions(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension
     return "; ".join(words)
 
 
-def _dash(line: object) -> str:
-    """Return a line style of matplotlib as dashes of SVG."""
+def _svg_dashes(line: object) -> str:
+    """Return a line style of matplotlib as dashes for SVG: "8px,4px", or "solid"."""
     if isinstance(line, tuple):
         return ",".join(f"{2 * part:g}px" for part in line[1])
     return "solid"
@@ -202,26 +226,33 @@ def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tupl
     ours = [row for row in rows if row.facts.proof]
     if ours:
         commands.append(("one run again, compared with its file; likewise any other",
-                         offered("flent-aqm", "replay", ours[0].path)))
+                         offered_command("flent-aqm", "replay", ours[0].path)))
     places = [one.path for one in folders] or [row.path for row in rows[:3]]
     commands += [
-        ("this page", offered("flent-aqm", "report", *places, "-o", "report.html")),
-        ("the study's figures on paper", offered(
+        ("this page", offered_command("flent-aqm", "report", *places, "-o", "report.html")),
+        ("the study's figures on paper", offered_command(
             "flent-aqm", "figures", *places, "-o", "figures")),
-        ("a row per run with all metrics", offered(
+        ("a row per run with all metrics", offered_command(
             "flent-aqm", "export", *places, "-o", "runs.parquet"))]
     return commands
 
 
 def failed(folder: Folder) -> list[tuple[str, str]]:
-    """Return name and cause of a sweep's failed runs that have no data file now."""
+    """Return (name, cause) of a sweep's failed runs that have no data file now. Empty without a
+    sweep's status."""
     return [(name, cause) for name, cause in sorted(folder.status.failed.items())
             if not os.path.lexists(folder.path / Path(name).name)] if folder.status else []
 
 
 def progress(folder: Folder, now_s: float) -> dict[str, Any]:
-    """Return how many runs of a folder's sweep are done, planned and failed, and the seconds left.
-    Without a sweep's status, all are done. now_s: the time in epoch seconds."""
+    """Return the progress of a folder's sweep: folder (its name), done, planned and failed (numbers
+    of runs), left_s (seconds left, None if not known), going (whether it still runs). Without a
+    sweep's status, all runs are done.
+
+    Args:
+        folder: the folder.
+        now_s: the time in epoch seconds.
+    """
     status = folder.status
     return {"folder": folder.path.name, "done": folder.done,
             "planned": status.planned if status else folder.done,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds runs that no page can show because of a defect in this package.
+"""Find runs that no page can show because of a defect in this package.
 
 The other runs can then be shown.
 """
@@ -16,7 +16,8 @@ from flent_aqm.show.report.model import build
 
 
 def odd_runs(rows: Sequence[ReportRow]) -> dict[Path, str]:
-    """Return the files of runs for which no page can be made, each with the error."""
+    """Return the files of runs for which no page can be made, each with the text of the error.
+    Empty if there is none. Makes a page of each run alone."""
     odd = {}
     for row in rows:
         try:

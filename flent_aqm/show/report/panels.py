@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes the picture of the findings: a scale that all panels share, and positions on it."""
+"""Compute the picture of the findings: a scale that all panels share, and positions on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flent_aqm.base.words import counted
 from flent_aqm.results.metrics.compare import two_groups
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.show.looks import DASH
-from flent_aqm.show.report.findings import MIDDLE_PCT, Condition, Line
+from flent_aqm.show.report.findings import MIDDLE_PCT, Condition, QueueRuns
 from flent_aqm.show.report.words import ms, number, percentile
 
 # Further panels are shown only after a click.
@@ -22,7 +22,12 @@ MOST_PANELS = 8
 @dataclass(frozen=True)
 class Scale:
     """A logarithmic scale of latencies that all panels share. Positions are in percent of its
-    width."""
+    width.
+
+    Attributes:
+        low_ms: latency at 0 %.
+        high_ms: latency at 100 %.
+    """
 
     low_ms: float
     high_ms: float
@@ -32,10 +37,11 @@ class Scale:
         """Powers of ten within the scale, each as (position in percent, text)."""
         first, last = math.ceil(math.log10(self.low_ms) - 1e-9), math.floor(
             math.log10(self.high_ms) + 1e-9)
-        return [(self.place(10.0 ** at), number(10.0 ** at)) for at in range(first, last + 1)]
+        return [(self.position(10.0 ** at), number(10.0 ** at)) for at in range(first, last + 1)]
 
-    def place(self, value_ms: float) -> float:
-        """Return the position of a latency in percent. A lost probe is at the end."""
+    def position(self, value_ms: float) -> float:
+        """Return the position of a latency in percent, 0 to 100. A lost probe (infinite) is at the
+        end, and so is any latency beyond it."""
         if math.isinf(value_ms):
             return 100.0
         inside = min(max(value_ms, self.low_ms), self.high_ms)
@@ -45,7 +51,7 @@ class Scale:
 
 def scale(conditions: Sequence[Condition]) -> Scale:
     """Return the scale that fits all conditions: from the power of ten below the lowest latency to
-    the one above the highest."""
+    the one above the highest. 1 to 10 ms if there is none."""
     values_ms = [value for one in conditions for line in one.lines
                  for percent in (MIDDLE_PCT, one.tail_pct)
                  if 0 < (value := line.within_ms(percent)) < math.inf]
@@ -55,11 +61,12 @@ def scale(conditions: Sequence[Condition]) -> Scale:
 
 
 def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
-    """Return the data for the template: panels that are shown at once, panels behind a click, and
-    ticks."""
+    """Return the data for the template: `first` (panels that are shown at once), `more` (panels
+    behind a click), `ticks`, and whether any line is shared (`any_shared`) or any percentile lost
+    (`any_lost`)."""
     common = scale(conditions)
     drawn = [{"title": one.title, "tail": percentile(one.tail_pct),
-              "lines": [_line(line, one.tail_pct, common) for line in one.lines]}
+              "lines": [_queue_data(line, one.tail_pct, common) for line in one.lines]}
              for one in conditions]
     return {"first": drawn[:MOST_PANELS], "more": drawn[MOST_PANELS:], "ticks": common.ticks,
             "any_shared": any(line.is_shared for one in conditions for line in one.lines),
@@ -67,11 +74,11 @@ def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
                             for one in conditions for line in one.lines)}
 
 
-def _line(line: Line, tail_pct: float, common: Scale) -> dict[str, Any]:
-    """Return the data of a queue in a panel.
+def _queue_data(line: QueueRuns, tail_pct: float, common: Scale) -> dict[str, Any]:
+    """Return the data of a queue in a panel, for the template.
 
     Args:
-        line: the queue.
+        line: the queue with its runs.
         tail_pct: the percentile to which its bar extends.
         common: the scale.
     """
@@ -80,16 +87,17 @@ def _line(line: Line, tail_pct: float, common: Scale) -> dict[str, Any]:
         "queue": line.queue, "runs": line.runs,
         # Black would not be seen on dark ground.
         "colour": "var(--ink)" if line.colour == "#000000" else line.colour,
-        "from": common.place(line.within_ms(MIDDLE_PCT)), "to": common.place(tail_ms),
+        "from": common.position(line.within_ms(MIDDLE_PCT)), "to": common.position(tail_ms),
         "lost": math.isinf(tail_ms), "middle": ms(line.within_ms(MIDDLE_PCT)),
         "latency": ms(tail_ms),
         "lost_pct": number(line.middle_lost_pct, 2) if line.middle_lost_pct else "",
-        "throughput": " / ".join(_mbps(line, way) for way in line.mbps)}
+        "throughput": " / ".join(_throughput_text(line, way) for way in line.mbps)}
 
 
-def _mbps(line: Line, way: str) -> str:
-    """Return a direction's throughput as text: both values if the runs fall into two groups, and
-    "43 of 86" if the line is shared with cross traffic."""
+def _throughput_text(line: QueueRuns, way: str) -> str:
+    """Return a direction's median throughput in Mbit/s as text: both values if the runs fall into
+    two groups, and "43 of 86" if the line is shared with cross traffic. DASH without a value. way:
+    a key of line.mbps."""
     values = line.own_mbps.get(way, ()) if line.is_shared else line.mbps[way]
     if groups := two_groups(values):
         low, high = groups

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads data files, and the status of their sweeps, for a report."""
+"""Read data files, and the status of their sweeps, for a report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flent_aqm.show.report.model import Folder
 def read(paths: Sequence[Path], jobs: int | None = None
          ) -> tuple[list[ReportRow], list[tuple[Path, str]], list[Folder]]:
     """Read data files. Return the rows of good files, (path, cause) of damaged files, and their
-    folders.
+    folders. Files with the same samples count once; a line on standard error tells their number.
 
     Args:
         paths: data files and folders.
@@ -42,8 +42,8 @@ def read(paths: Sequence[Path], jobs: int | None = None
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """Return the data files. A folder in which a sweep has not yet finished a run has none. Raises
-    ConfigError if a path doesn't exist or has no data files."""
+    """Return the data files at and below the paths. A folder in which a sweep has not yet finished
+    a run has none. Raises ConfigError if a path doesn't exist or has no data files."""
     empty = [path for path in paths if os.path.isdir(path) and status.read(path) is not None
              and not status.count_done(path)]
     others = [path for path in paths if path not in empty]
@@ -52,7 +52,12 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
 def folders_of(paths: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
     """Return the folders with data files, and those in which a sweep has started. Folders of files
-    that the user named themselves are left out."""
+    that the user named themselves are left out.
+
+    Args:
+        paths: files and folders that the user named.
+        files: data files at and below these.
+    """
     below = [path for path in paths if os.path.isdir(path)]
     places = dict.fromkeys(file.parent for file in files
                            if any(path == file.parent or path in file.parent.parents
@@ -61,8 +66,10 @@ def folders_of(paths: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
     return [Folder(path, status.count_done(path), status.read(path)) for path in places]
 
 
-def require(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], failed: int) -> None:
-    """Raise ConfigError if there is nothing to report on.
+def require_content(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], failed: int
+                    ) -> None:
+    """Raise ConfigError if there is neither a good file nor a failed run, so that there is nothing
+    to report on.
 
     Args:
         rows: good files.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Serves a Follower's page to browsers on this machine.
+"""Serve a Follower's page to browsers on this machine.
 
 There are three addresses. None of them names a file, so no path can lead out of the results. A page
 of another site whose name resolves to this machine (DNS rebinding) is recognised by the Host
@@ -50,12 +50,19 @@ LOOK_EVERY_S = 2.0
 
 
 def serve(follower: Follower, host: str, port: int) -> None:
-    """Serve a page until ^C, and look for new files meanwhile. Raises ConfigError if the server
-    can't listen."""
+    """Serve a page until ^C, and look for new files every LOOK_EVERY_S meanwhile. The address is
+    printed, with a warning if other machines can reach it. Raises ConfigError if the server can't
+    listen.
+
+    Args:
+        follower: makes the answers.
+        host: name or address to listen on.
+        port: port to listen on, 0 for any free port.
+    """
     server = Server(follower, host, port)
     ended = threading.Event()
 
-    def look() -> None:
+    def look_until_ended() -> None:
         """Look for new files until the server ends."""
         while not ended.is_set():
             follower.look()
@@ -66,7 +73,7 @@ def serve(follower: Follower, host: str, port: int) -> None:
         if not server.address.startswith(("http://127.", "http://localhost", "http://[::1]")):
             print("warning: this server is not restricted to this machine: anybody who can "
                   f"reach {server.address} can see the results", file=sys.stderr)
-        threading.Thread(target=look, daemon=True).start()
+        threading.Thread(target=look_until_ended, daemon=True).start()
         server.serve_forever()
     except KeyboardInterrupt:
         pass
@@ -109,7 +116,8 @@ class Server(ThreadingHTTPServer):
         return f"http://{host}:{self.server_address[1]}/"
 
     def answers_to(self, host: str) -> bool:
-        """Return whether requests with this Host header are answered."""
+        """Return whether requests with this Host header are answered: localhost, the name or
+        address on which the server listens, or any numeric address."""
         match = _HOST.fullmatch(host.strip().lower())
         if match is None:
             return False
@@ -123,7 +131,8 @@ class Server(ThreadingHTTPServer):
         return True  # a numeric address is not the name of another site
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Record a new connection, and close the oldest one if there are too many."""
+        """Record a new connection, and start its thread. The oldest connection is closed if there
+        are MOST_CLIENTS already."""
         with self._lock:
             if len(self._clients) >= MOST_CLIENTS:
                 self._end(next(iter(self._clients)))
@@ -144,7 +153,7 @@ class Server(ThreadingHTTPServer):
                 self._end(one)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print errors, except those of connections."""
+        """Print the traceback of an error, except those of connections."""
         if not isinstance(sys.exception(), OSError):  # such as a browser that has gone
             super().handle_error(request, client_address)
 
@@ -157,14 +166,19 @@ class Server(ThreadingHTTPServer):
 
 
 class _Head:
-    """Reads the lines of a request up to _MOST_HEAD_BYTES, and returns no more after that."""
+    """Reads the lines of a request, in place of its file. After _MOST_HEAD_BYTES, readline()
+    returns an empty line, as at the end of the file."""
 
     def __init__(self, file: BufferedIOBase) -> None:
         self._file, self.left_bytes = file, _MOST_HEAD_BYTES
         self.close = file.close
 
     def readline(self, limit: int = -1) -> bytes:
-        """Read a line. limit: at most this many bytes, -1 for no limit of the caller's."""
+        """Read a line and return it, cut if the head has no more room.
+
+        Args:
+            limit: return at most this many bytes, -1 for no limit of the caller's.
+        """
         line = self._file.readline(min(limit, self.left_bytes) if limit >= 0 else self.left_bytes)
         self.left_bytes -= len(line)
         return line
@@ -193,7 +207,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile = self._head  # type: ignore[assignment]
 
     def _answer(self) -> None:
-        """Answer a request, or refuse it if it comes from another site or is too long."""
+        """Answer a request, or refuse it with an error status: if its head is too long, if it is
+        for another name or comes from another site, or if it is for an unknown address."""
         if not self._head.left_bytes:
             self._send(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "text/plain",
                        f"A request of more than {_MOST_HEAD_BYTES} bytes.\n".encode())
@@ -218,7 +233,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, page[0], page[1]())
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
-        """Send a response. kind: media type of the body."""
+        """Send a response. Nothing happens if the client has gone. A HEAD request gets no body.
+
+        Args:
+            status: HTTP status.
+            kind: media type of the body.
+            body: the body.
+        """
         try:
             self.send_response(status)
             for name, value in {**_HEADERS, "Content-Type": f"{kind}; charset=utf-8",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups runs into slices (test and other settings) and cells (queue and rate)."""
+"""Group runs into slices (test and other settings) and cells (queue and rate)."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ BOX_PCT = (5, 25, 50, 75, 95, 99)
 class Dimension:
     """A setting that distinguishes slices.
 
-    name: name of the setting.
-    values: its values in the runs, in order.
+    Attributes:
+        name: name of the setting.
+        values: its values in the runs, in order. NOT_TOLD stands for runs without it.
     """
 
     name: str
@@ -54,45 +55,50 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
     Configurations are compared if other settings of the router go together with the queue. A
     setting that was varied for each queue is not part of the configuration.
 
-    Returns the rows, with `side` set to the configuration's name, and the settings that belong to
-    the configuration.
+    Returns:
+        The rows, with `side` set to the configuration's name if configurations are compared, and
+        the names of the settings that belong to what is compared.
     """
-    apart = [name for name in _ROUTER if len(_pairs(AQM, name, rows)) > 1
-             and len(_pairs(AQM, name, rows)) < len(_pairs(AQM, AQM, rows))
-             * len(_pairs(name, name, rows))]
+    apart = [name for name in _ROUTER if len(_value_pairs(AQM, name, rows)) > 1
+             and len(_value_pairs(AQM, name, rows)) < len(_value_pairs(AQM, AQM, rows))
+             * len(_value_pairs(name, name, rows))]
     names = (AQM, *apart)
-    keys = {_key(row, names) for row in rows}
+    keys = {_values_of(row, names) for row in rows}
     if not apart or len(keys) > MOST_SIDES:
         return list(rows), (AQM,)
-    if len(keys) == len(_pairs(AQM, AQM, rows)):  # each queue has a configuration of its own
+    if len(keys) == len(_value_pairs(AQM, AQM, rows)):  # each queue has a configuration of its own
         return list(rows), names
-    titles = [_own_words(row, rows) for row in rows]
-    pairs = {(title, _key(row, names)) for title, row in zip(titles, rows, strict=True)}
+    titles = [_own_title_words(row, rows) for row in rows]
+    pairs = {(title, _values_of(row, names)) for title, row in zip(titles, rows, strict=True)}
     if not len(pairs) == len(set(titles)) == len(keys):  # the user calls them otherwise
-        titles = [_side(row, names) for row in rows]
+        titles = [_configuration_name(row, names) for row in rows]
     return [replace(row, side=title) for row, title in zip(rows, titles, strict=True)], names
 
 
-def _pairs(one: str, other: str, rows: Sequence[ReportRow]) -> set[tuple[Setting | None, ...]]:
-    """Return the different pairs of values that two settings have in the runs."""
-    return {_key(row, (one, other)) for row in rows}
+def _value_pairs(name: str, other_name: str, rows: Sequence[ReportRow]
+                 ) -> set[tuple[Setting | None, ...]]:
+    """Return the different pairs of values that the settings `name` and `other_name` have
+    in the runs."""
+    return {_values_of(row, (name, other_name)) for row in rows}
 
 
-def _key(row: ReportRow, names: Sequence[str]) -> tuple[Setting | None, ...]:
-    """Return a run's values of settings, None for a setting that it doesn't have."""
+def _values_of(row: ReportRow, names: Sequence[str]) -> tuple[Setting | None, ...]:
+    """Return a run's values of the settings `names`, None for a setting that it doesn't have."""
     return tuple(setting(row.settings, name) for name in names)
 
 
-def _side(row: ReportRow, names: Sequence[str]) -> str:
-    """Return the name of a run's configuration, made of its settings."""
+def _configuration_name(row: ReportRow, names: Sequence[str]) -> str:
+    """Return the name of a run's configuration: the values of the settings `names`, without those
+    that it doesn't have."""
     return ", ".join(setting_text(name, value) for name, value in
-                     zip(names, _key(row, names), strict=True) if value is not None)
+                     zip(names, _values_of(row, names), strict=True) if value is not None)
 
 
-def _own_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
-    """Return the words of a run's title that are not values of its other settings."""
+def _own_title_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
+    """Return the words of a run's title that are not values of its other settings, as far as runs
+    differ in these."""
     others = {str(value) for name, value in row.settings.items()
-              if name not in (AQM, "title", *_ROUTER) and len(_pairs(name, name, rows)) > 1}
+              if name not in (AQM, "title", *_ROUTER) and len(_value_pairs(name, name, rows)) > 1}
     return " ".join(part for part in str(row.settings.get("title", "")).split()
                     if part not in others)
 
@@ -113,7 +119,9 @@ def dimensions(rows: Sequence[ReportRow], side: Sequence[str] = (AQM,)) -> list[
     """Return the test and the other settings that distinguish slices. Runs of a slice and rate
     differ only in the settings that are compared.
 
-    side: settings that are compared.
+    Args:
+        rows: the runs.
+        side: names of the settings that are compared.
     """
     names = ["test", *alike_in([row.settings for row in rows], side, ("test", RATE))]
     return [Dimension(name, [NOT_TOLD if one is None else one for one in sorted_values(
@@ -128,19 +136,23 @@ def apart(rows: Sequence[ReportRow], dims: Sequence[Dimension], side: Sequence[s
     Args:
         rows: the runs.
         dims: the settings that distinguish slices.
-        side: the settings that are compared.
+        side: names of the settings that are compared.
     """
     names = [one.name for one in dims if len(one.values) > 1] + [RATE] * (len(rates(rows)) > 1)
     return [*names, *along_with([row.settings for row in rows], (*names, *side))]
 
 
 def also_differ(rows: Sequence[ReportRow], side: Sequence[str]) -> list[str]:
-    """Return the settings besides the queue in which the compared configurations differ.
+    """Return the names of the settings besides the queue in which the compared configurations
+    differ. Empty if queues alone are compared.
 
-    side: settings of the configuration.
+    Args:
+        rows: the runs.
+        side: names of the settings of the configuration.
     """
-    return [name for name in side if name != AQM and len(_pairs(name, name, rows)) > 1 and not (
-        name == "up_aqm" and all(_key(row, (AQM, name)) in (
+    return [name for name in side
+            if name != AQM and len(_value_pairs(name, name, rows)) > 1 and not (
+        name == "up_aqm" and all(_values_of(row, (AQM, name)) in (
             (row.settings.get(AQM), None), (row.settings.get(AQM),) * 2) for row in rows))]
 
 
@@ -168,7 +180,11 @@ def rates(rows: Sequence[ReportRow]) -> list[Setting]:
 
 def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
     """Return the data that plots show of a cell: latency and throughput by direction, curves over
-    time, and metrics that are words. rows: runs of the cell, at least one."""
+    time, and metrics that are words. Directions without data are left out.
+
+    Args:
+        rows: runs of the cell, at least one.
+    """
     ways = {}
     for way in DIRECTIONS:
         sent = [row.loaded_ms[way] for row in rows if way in row.loaded_ms]
@@ -177,10 +193,11 @@ def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
         if not sent and not mbps:
             continue
         ways[way] = {
-            **(_latencies(numpy.concatenate(sent)) if sent else {}),
+            **(_latency_data(numpy.concatenate(sent)) if sent else {}),
             "mbps": [number(one) for one in mbps],
-            "over_time": _together([row.mbps[way] for row in rows if way in row.mbps]),
-            "rtt_over_time": _together([row.rtt_ms[way] for row in rows if way in row.rtt_ms])}
+            "over_time": _curve_over_runs([row.mbps[way] for row in rows if way in row.mbps]),
+            "rtt_over_time": _curve_over_runs([row.rtt_ms[way] for row in rows
+                                               if way in row.rtt_ms])}
     words = {name: metric.text(of_any(samples, 50)) for name, metric in METRICS.items()
              if metric.word and (samples := [row.metrics[name] for row in rows
                                              if name in row.metrics])}
@@ -188,10 +205,13 @@ def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
             "shared": any(shares_line(row.settings) for row in rows)}
 
 
-def _latencies(loaded_ms: Any) -> dict[str, Any]:
-    """Return percentiles of all probes, of which a lost probe is later than any other.
+def _latency_data(loaded_ms: Any) -> dict[str, Any]:
+    """Return percentiles of all probes, of which a lost probe is later than any other: probes and
+    lost (numbers of probes), levels (percentiles with enough samples), ms (their values), box
+    (values of BOX_PCT). Infinite values are None.
 
-    loaded_ms: latency of each probe, infinite if it was lost.
+    Args:
+        loaded_ms: array of each probe's latency, infinite if it was lost.
     """
     count = loaded_ms.size
     levels = [level for level in LEVELS_PCT if level in (0, 100)
@@ -204,9 +224,14 @@ def _latencies(loaded_ms: Any) -> dict[str, Any]:
             "box": [number(one) for one in box]}
 
 
-def _together(curves: Sequence[Any]) -> dict[str, Any] | None:
-    """Return the median, the smallest and the largest value over runs at each step of time. None
-    without curves."""
+def _curve_over_runs(curves: Sequence[Any]) -> dict[str, Any] | None:
+    """Return the median, the smallest and the largest value over runs at each step of time: s
+    (middle of each step), middle, and with several curves least and most. Steps without values are
+    left out. None without curves.
+
+    Args:
+        curves: a curve of each run, with a value for each step of STEP_S, NaN without one.
+    """
     curves = [curve for curve in curves if curve.size]
     if not curves:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes statistics between queues, and each factor's share of the variance."""
+"""Compute statistics between queues, and each factor's share of the variance."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def between_queues(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
             groups = {**groups, ALL_RATES: members}
         for rate, here in groups.items():
             for metric in METRICS:
-                entry = _entry(here, metric)
+                entry = _metric_statistics(here, metric)
                 if entry:
                     entries.append({"slice": list(key), "rate": rate, "metric": metric, **entry})
     return entries
@@ -66,8 +66,14 @@ def _balanced(rows: Sequence[ReportRow]) -> bool:
     return len(cells) == whole and len({len(one) for one in cells.values()}) == 1
 
 
-def _entry(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:
-    """Return the statistics of a metric, None if no run has it or it doesn't apply."""
+def _metric_statistics(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:
+    """Return the statistics of a metric in the form of between_queues(), None if no run has it or
+    it doesn't apply.
+
+    Args:
+        rows: runs of a slice and rate.
+        metric: name of the metric.
+    """
     # With cross traffic, the test's own throughput would compare shares of the line. Without it,
     # the total is the same as the test's own.
     shared = any(shares_line(row.settings) for row in rows)
@@ -97,10 +103,11 @@ def _entry(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:
 
 def variance(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
              ) -> Mapping[str, Mapping[str, Mapping[str, float | None]]]:
-    """Return each factor's share of the variance (eta squared): test -> metric -> factor -> share.
-    Factors are the queue, the rate, and other settings in which runs differ."""
+    """Return each factor's share of the variance (eta squared, 0 to 1): test -> metric -> factor ->
+    share. Factors are the queue, the rate, and other settings in which runs differ. Factors with a
+    single value, or as many values as runs, are left out."""
     factors: dict[str, Callable[[ReportRow], object]] = {AQM: queue_of, RATE: rate_of} | {
-        one.name: _setting(one.name) for one in dimensions if one.name != "test"}
+        one.name: _setting_getter(one.name) for one in dimensions if one.name != "test"}
     shares: dict[str, dict[str, dict[str, float | None]]] = {}
     for test, members in collect(rows, lambda row: str(row.settings.get("test", ""))).items():
         for metric in METRICS:
@@ -117,13 +124,14 @@ def variance(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
     return shares
 
 
-def _setting(name: str) -> Callable[[ReportRow], object]:
-    """Return a function that returns a run's value of a setting."""
+def _setting_getter(name: str) -> Callable[[ReportRow], object]:
+    """Return a function from a row to its setting `name`, None if the run doesn't record it.
+    Defaults are not filled in."""
     return lambda row: row.settings.get(name)
 
 
 def or_none(function: Callable[[], Any]) -> Any:
-    """Return the function's result, None if it raises NotAvailable."""
+    """Return the result of `function`, None if it raises NotAvailable."""
     try:
         return function()
     except NotAvailable:

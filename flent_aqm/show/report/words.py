@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Formats numbers and names for the report's sentences and panels."""
+"""Format numbers and names for the report's sentences and panels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ def ms(value: float) -> str:
 
 
 def span(values: Sequence[float], unit: str) -> str:
-    """Return a range of values as text, or the value that all share: "19.4 to 20.9 Mbit/s"."""
+    """Return the range of at least one value as text, or the value that all share: "19.4 to 20.9
+    Mbit/s".
+
+    Args:
+        values: the values.
+        unit: their unit. Latencies ("ms") have LATENCY_DIGITS significant digits, others three.
+    """
     digits = LATENCY_DIGITS if unit == "ms" else 3
     texts = list(dict.fromkeys(number(one, digits) for one in (min(values), max(values))))
     return f"{' to '.join(texts)} {unit}"
@@ -34,7 +40,8 @@ def listed(names: Sequence[str]) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with so many significant digits, without an exponent."""
+    """Return a number with `digits` significant digits as text, with commas between thousands and
+    without an exponent: "1,230". "inf" if it is infinite."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     places = digits - 1 - math.floor(math.log10(abs(value)))

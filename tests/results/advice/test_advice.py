@@ -11,7 +11,13 @@ import numpy
 import pytest
 
 from flent_aqm.results.advice.advice import advise
-from flent_aqm.results.advice.measured import BOTH, Measured, Tried, of_samples, tried
+from flent_aqm.results.advice.measured import (
+    BOTH,
+    Configuration,
+    Measured,
+    measured_of_samples,
+    tried,
+)
 from flent_aqm.results.metrics.run import Samples
 from flent_aqm.results.metrics.settings import Setting
 
@@ -26,16 +32,16 @@ def run(down_ms: float = 1.0, up_ms: float = 1.0, idle_ms: float = 20.0,
                     dict(zip(("download", "upload"), mbps, strict=True)))
 
 
-def output(*names_and_runs: Tried) -> str:
+def output(*names_and_runs: Configuration) -> str:
     """All sentences on configurations of one condition."""
     return " ".join(advise({"": names_and_runs}))
 
 
-def line(*runs: Measured, **more: Any) -> Tried:
-    return Tried("the line", runs, **more)
+def line(*runs: Measured, **more: Any) -> Configuration:
+    return Configuration("the line", runs, **more)
 
 
-def sqm(share: float, *runs: Measured, aqm: str = "cake", name: str = "") -> Tried:
+def sqm(share: float, *runs: Measured, aqm: str = "cake", name: str = "") -> Configuration:
     """A configuration with SQM at a share of 40/10 Mbit/s."""
     attempt = tried(name or f"{share:.0%} {aqm}", [({**MODEM,
         "aqm": aqm, "rate_down_mbps": 40 * share, "rate_up_mbps": 10 * share}, one)
@@ -73,7 +79,7 @@ def test_line_that_loses_packets_is_not_fine(lost_pct: float, is_fine: bool) -> 
 
 def test_losses_are_mended_by_what_loses_less() -> None:
     """It says what each lost; where nothing else was measured, or all lose, that."""
-    short, fair = Tried("no_aqm", [lossy(18)]), Tried("fq_codel", [lossy(0.0)])
+    short, fair = Configuration("no_aqm", [lossy(18)]), Configuration("fq_codel", [lossy(0.0)])
     assert output(short, fair) == (
         "Busy uploads lose 18 % of the packets with no_aqm: words in calls get lost. Use fq_codel: "
         "here they then added 1 ms and lost 0 %.")
@@ -83,17 +89,17 @@ def test_losses_are_mended_by_what_loses_less() -> None:
 
 def test_queues_that_do_as_well_as_each_other_are_all_named() -> None:
     """None of them is better, but one that adds more isn't one of them."""
-    good = [Tried(name, [run(added, added)]) for name, added in (
+    good = [Configuration(name, [run(added, added)]) for name, added in (
         ("sfq", 0.11), ("fq_codel", 0.12), ("codel", 5))]
     assert "Use sfq or fq_codel: here they then added 0.11 ms." in output(
-        Tried("no_aqm", [run(95, 95)]), *good)
+        Configuration("no_aqm", [run(95, 95)]), *good)
 
 
 def test_losses_of_the_idle_line_are_not_the_loads() -> None:
     """Five of 100 probes are lost either way."""
     some = numpy.where(numpy.arange(100) % 20 == 0, math.inf, 10.0)
     probes = Samples(numpy.arange(100.0), some, 100.0, 1000.0)
-    measured = of_samples(probes, {"uploads": probes}, {})
+    measured = measured_of_samples(probes, {"uploads": probes}, {})
     assert measured is not None
     assert measured.lost_pct == {"uploads": 0.0}
 
@@ -142,7 +148,7 @@ def test_runs_that_disagree_are_to_be_repeated() -> None:
 
 
 def test_measured_remedy_is_advised_with_what_it_did() -> None:
-    off = Tried("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
+    off = Configuration("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
     assert output(off, sqm(0.9, run(3, 12, mbps=(36, 9)))) == (
         "Busy uploads add 620 ms with SQM off: calls break. Set SQM to 36/9 Mbit/s (90 % of "
         "40/10), with cake: here they then added 12 ms, at 10 % less throughput.")
@@ -150,7 +156,7 @@ def test_measured_remedy_is_advised_with_what_it_did() -> None:
 
 def test_remedy_says_that_it_is_the_fastest_where_slower_ones_add_less() -> None:
     """As a headline may praise one of these; not where all are as fast."""
-    off = Tried("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
+    off = Configuration("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
     fast, slow = sqm(0.9, run(3, 12, mbps=(36, 9))), sqm(0.85, run(3, 4, mbps=(34, 8.5)))
     text = output(off, fast, slow)
     assert "Set SQM to 36/9 Mbit/s" in text
@@ -160,7 +166,7 @@ def test_remedy_says_that_it_is_the_fastest_where_slower_ones_add_less() -> None
 
 
 def test_remedy_leaves_room_below_the_line_where_one_was_measured() -> None:
-    off = Tried("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
+    off = Configuration("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
     full, room = sqm(1.0, run(mbps=(40, 10))), sqm(0.9, run(mbps=(36, 9)))
     assert "36/9" in output(off, full, room)
     assert "40/10 Mbit/s (100 % of 40/10)" in output(off, full)
@@ -169,7 +175,7 @@ def test_remedy_leaves_room_below_the_line_where_one_was_measured() -> None:
 
 
 def test_fastest_remedy_wins_and_of_equally_fast_ones_the_one_that_adds_least() -> None:
-    off = Tried("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
+    off = Configuration("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
     fast, slow = sqm(0.9, run(9, 9, mbps=(36, 9))), sqm(0.85, run(1, 1, mbps=(34, 8.5)))
     assert "36/9" in output(off, slow, fast)
     calm = sqm(0.9, run(2, 2, mbps=(36, 9)), aqm="fq_codel")
@@ -177,14 +183,14 @@ def test_fastest_remedy_wins_and_of_equally_fast_ones_the_one_that_adds_least() 
 
 
 def test_remedy_that_some_runs_deny_is_none() -> None:
-    off = Tried("SQM off", [run(5, 620)], managed=False)
+    off = Configuration("SQM off", [run(5, 620)], managed=False)
     text = output(off, sqm(0.9, run(), run(up_ms=70)))
     assert "Nothing that was measured kept it below 30 ms" in text
 
 
 def test_queue_that_is_good_in_all_conditions_goes_before_others() -> None:
-    def of(name: str, added_ms: float) -> Tried:
-        return Tried(name, [run(added_ms, added_ms)], managed=name != "no_aqm")
+    def of(name: str, added_ms: float) -> Configuration:
+        return Configuration(name, [run(added_ms, added_ms)], managed=name != "no_aqm")
 
     sentences = advise({"10 Mbit/s": [of("no_aqm", 500), of("codel", 5), of("sfq", 6)],
                         "1 Mbit/s": [of("no_aqm", 400), of("codel", 60), of("sfq", 20)]})
@@ -202,10 +208,10 @@ def test_too_few_probes_carry_no_advice() -> None:
     def samples(count: int) -> Samples:
         return Samples(numpy.arange(float(count)), numpy.full(count, 20.0), 1.0, 100.0)
 
-    assert of_samples(samples(10), {"uploads": samples(10)}, {}) is not None
-    assert of_samples(samples(9), {"uploads": samples(10)}, {}) is None
-    assert of_samples(samples(10), {"uploads": samples(9)}, {}) is None
-    assert of_samples(samples(10), {}, {}) is None
+    assert measured_of_samples(samples(10), {"uploads": samples(10)}, {}) is not None
+    assert measured_of_samples(samples(9), {"uploads": samples(10)}, {}) is None
+    assert measured_of_samples(samples(10), {"uploads": samples(9)}, {}) is None
+    assert measured_of_samples(samples(10), {}, {}) is None
 
 
 def test_configuration_with_a_run_that_tells_nothing_is_left_out() -> None:

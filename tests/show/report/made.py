@@ -12,7 +12,7 @@ import numpy
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.percentiles import percentile_or_lost
-from flent_aqm.show.report.facts import Facts
+from flent_aqm.show.report.facts import RunFacts
 from flent_aqm.show.report.findings import LATENCIES
 from flent_aqm.show.report.gather import ReportRow
 from flent_aqm.show.report.model import build
@@ -36,7 +36,7 @@ def row(aqm: str, sent_ms: Sequence[float], mbps: float | Mapping[str, float] = 
         metrics["loss_loaded_pct"] = 100 * float(numpy.isinf(sent_ms).mean())
     loaded_ms = {way: numpy.array(sent_ms, numpy.float32) for way in ways if len(sent_ms)}
     return ReportRow(Path(f"{aqm}.flent.gz"), output, loaded_ms, metrics, {}, {},
-                     Facts({}, None, None, None), (),
+                     RunFacts({}, None, None, None), (),
                      no_latency="" if len(sent_ms) else "no probe was sent under load")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results import status
-from flent_aqm.show.report.commands import offered, purpose, sweep_command
+from flent_aqm.show.report.commands import offered_command, purpose, sweep_command
 from flent_aqm.show.report.model import Folder, build
 
 OURS = "batches/aqm_sweep.batch"
@@ -58,9 +58,9 @@ def test_other_command_is_one_line_that_a_shell_passes_over(
 
 def test_names_of_files_are_words_of_a_command_and_nothing_else() -> None:
     """Neither options, nor more commands, nor what steers a terminal."""
-    assert shlex.split(offered("flent-aqm", "report", Path("-o"), Path("a b;c"))) == [
+    assert shlex.split(offered_command("flent-aqm", "report", Path("-o"), Path("a b;c"))) == [
         "flent-aqm", "report", "./-o", "a b;c"]
-    assert offered("flent-aqm", "report", Path("a\x1b[201~\nb")).startswith("# ")
+    assert offered_command("flent-aqm", "report", Path("a\x1b[201~\nb")).startswith("# ")
 
 
 def test_report_on_a_strangers_folder_offers_none_of_its_words(tmp_path: Path) -> None:

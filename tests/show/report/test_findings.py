@@ -177,7 +177,7 @@ def test_scale_has_decades_around_all_latencies() -> None:
     """From 1 to 200 ms it goes from 1 to 1,000; 10 ms is a third of the way."""
     drawn = scale(conditions_of([row("fq_codel", FAST), row("no_aqm", SLOW)]))
     assert [text for _, text in drawn.ticks] == ["1", "10", "100", "1,000"]
-    assert drawn.place(10.0) == pytest.approx(33.33)
+    assert drawn.position(10.0) == pytest.approx(33.33)
 
 
 @pytest.mark.parametrize(("value", "text"), [

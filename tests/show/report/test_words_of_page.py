@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.results.status import Status
-from flent_aqm.show.report.facts import Facts, Proof
+from flent_aqm.show.report.facts import Proof, RunFacts
 from flent_aqm.show.report.gather import ReportRow
 from flent_aqm.show.report.html import sections_html, top_html
 from flent_aqm.show.report.model import Folder, build
@@ -34,7 +34,7 @@ BOTH_WAYS = [row("codel", FAST, {"download": 9.0, "upload": 8.0})]
 def proven(*proofs: Proof | None, seeds: Sequence[str] = ()) -> list[ReportRow]:
     """Runs of routers that reported this, or nothing."""
     seed_facts = [{"seed": seed} for seed in seeds] or [{}] * len(proofs)
-    return [replace(row("codel", FAST), facts=Facts(facts, proof, 60.0, 6.0))
+    return [replace(row("codel", FAST), facts=RunFacts(facts, proof, 60.0, 6.0))
             for proof, facts in zip(proofs, seed_facts, strict=True)]
 
 
