@@ -28,11 +28,11 @@ from flent_aqm.base.words import counted
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard import figure, markdown, worst_lines
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.columns import COUNT, IN_SHORT, NONE, headline, ordered
+from flent_aqm.parts.scorecard.columns import COUNT, IN_DOCS, NONE, headline, ordered, ranks
 from flent_aqm.parts.scorecard.contestant import CONTESTANTS
 from flent_aqm.parts.scorecard.order import Order, compare
 from flent_aqm.parts.scorecard.reading import WORSE
-from flent_aqm.parts.scorecard.words import stalls, typical
+from flent_aqm.parts.scorecard.words import stalls, stalls_of_all, typical
 from flent_aqm.parts.scorecard.worst import AIMS
 from flent_aqm.parts.scorecard.worst_lines import LOADING, LineError, WorstLine
 from flent_aqm.results.data_file import SUFFIX, read_data_file
@@ -73,11 +73,16 @@ def table(results: Path, docs: Path | None) -> str:
     shown = _cards(results / "1")
     if docs:
         _draw(shown, docs / PICTURE)
-    lines = ["| test | when a line stalls, it says | " + " | ".join(
-        column.heading for column in IN_SHORT) + " |", "|---|---|" + "---|" * len(IN_SHORT)]
+    stalled, rank = stalls_of_all(shown), ranks(shown)
+    count = len(next(iter(stalled.values()), ()))
+    lines = [f"| rank | test | on the {counted(count, 'line')} that stall under all tests, it says "
+             "| " + " | ".join(column.heading for column in IN_DOCS) + " |",
+             "|---|---|---|" + "---|" * len(IN_DOCS)]
     for card in ordered(shown):
-        lines.append(f"| {markdown.cell(card.label)} | {_stalled(card)} | " + " | ".join(
-            column.value(card.scores.get(column.kind)) for column in IN_SHORT) + " |")
+        cases = stalled.get(card.test)
+        lines.append(f"| {rank[card.test]} | {markdown.cell(card.label)} "
+                     f"| {' of '.join(typical(cases)) if cases else NONE} | " + " | ".join(
+                         column.whole(card.scores.get(column.kind)) for column in IN_DOCS) + " |")
     none = [f"{markdown.cell(card.label)} in {counted(len(card.failed), 'cell')}"
             for card in ordered(shown) if card.failed]
     lines += ["", f"{headline(shown)}{'; no number: ' * bool(none)}{', '.join(none)}."]
@@ -120,7 +125,7 @@ def real_time(results: Path, docs: Path | None) -> str:
     lines, how their order holds. Raises AqmError."""
     del docs
     shown = _cards(results / "2")
-    column = next(one for one in IN_SHORT if one.kind == "tells_apart")
+    column = next(one for one in IN_DOCS if one.kind == "tells_apart")
     texts = [f"{markdown.cell(card.label)} {column.value(score)}" for card in ordered(shown)
              if (score := card.scores.get(column.kind))]
     lines = [f"{headline(shown)}; {column.heading}: {', '.join(texts)}."]
@@ -136,7 +141,7 @@ def others(results: Path, docs: Path | None) -> str:
     shown = _cards(results)
     return "\n".join(
         f"- {markdown.cell(card.label)}: says {_stalled(card)}, " + ", ".join(
-            f"{column.heading} {column.value(score)}" for column in IN_SHORT
+            f"{column.heading} {column.value(score)}" for column in IN_DOCS
             if column.form != COUNT and (score := card.scores.get(column.kind)))
         for card in ordered(shown))
 

@@ -40,10 +40,11 @@ def test_page_has_all_tests_and_their_order(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(sys, "argv", ["scorecard", "table", str(tmp_path), "-o", str(docs)])
     assert scorecard.main() == 0
     page = (docs / "scorecard.md").read_text()
-    assert "| BLIND | 20 ms of 300 ms | 0.90 | 0.080 |" in page
+    assert ("| none | BLIND | 20 ms of 300 ms | 0.90 [0.90 to 0.90] of 8 "
+            "| 0.080 [0.080 to 0.080] of 8 |") in page
     assert "2 tests, 16 runs, in virtual time; no number: BLIND in 1 cell." in page
     assert "In 16 runs of 8 cells (seed 11), " in page
-    assert "; 1 -->\n| test |" in page
+    assert "; 1 -->\n| rank | test |" in page
     assert (docs / "img" / "scorecard.png").stat().st_size
 
 
@@ -70,7 +71,7 @@ def test_tests_on_fewer_lines_have_a_line_each(
     assert scorecard.main() == 0
     assert capsys.readouterr().out == (
         "- BLIND: says 20 ms of 300 ms, throughput 0.90, "
-        "latency ÷ median 0.080, ÷ p95 0.067, BEAD passes 100 %\n")
+        "latency ÷ median 0.080, ÷ p95 0.067, hides 100 ms 100 %\n")
 
 
 def test_folder_without_cards_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

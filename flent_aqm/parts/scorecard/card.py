@@ -32,9 +32,9 @@ SCHEMA_VERSION = 1
 class Card:
     """The scorecard of one test."""
 
-    # Name of the test.
+    # Name of the row, Contestant.name.
     test: str
-    # Name for readers.
+    # Label for readers.
     label: str
     readings: Sequence[Reading]
     # Name of a place -> why there is no reading.
@@ -73,7 +73,7 @@ def made(one: Contestant, places: Sequence[Place], folder: Path, failed: Mapping
             readings.append(read(one, place, read_data_file(folder / f"{place.name}{SUFFIX}")))
         except BadResult as fault:
             faults[place.name] = str(fault)
-    return Card(one.test, one.label, readings, faults, one.method, testbed)
+    return Card(one.name, one.label, readings, faults, one.method, testbed)
 
 
 def write(card: Card, folder: Path) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flent_aqm.base.words import counted, plain
@@ -24,7 +24,7 @@ class Column:
     kind: str
     # RATIO, SHARE or COUNT: how values are written.
     form: str = RATIO
-    # True: the column is also in the short table.
+    # True: the column is also in the terminal's table, which has 80 columns.
     in_short: bool = False
 
     @property
@@ -44,9 +44,11 @@ class Column:
         return " to ".join(self._one(each, bare=True) for each in (score.low, score.high))
 
     def whole(self, score: Score | None) -> str:
-        """Return the score's value and interval as text."""
+        """Return the score's value, its interval and the number of its cases as text."""
+        if score is None:
+            return NONE
         between = self.interval(score)
-        return f"{self.value(score)} [{between}]" if between else self.value(score)
+        return f"{self.value(score)}{f' [{between}]' if between else ''} of {score.count}"
 
     def case(self, case: Case | None) -> str:
         """Return a case's cell as text, with its value if it has one."""
@@ -66,15 +68,15 @@ class Column:
 COLUMNS: Sequence[Column] = (
     Column("throughput", "throughput", in_short=True),
     Column("latency ÷ median", "latency_to_median", in_short=True),
-    Column("÷ p95", "latency_to_p95", in_short=True),
+    Column("÷ p95", "latency_to_p95"),
     Column("÷ own", "latency_to_own"),
     Column("tells apart", "tells_apart", SHARE, in_short=True),
-    Column("invents", "invents_difference", SHARE),
+    Column("invents", "invents_difference", SHARE, in_short=True),
     Column("bad is good", "calls_bad_good", SHARE, in_short=True),
-    Column("good is bad", "calls_good_bad", SHARE),
-    Column("BEAD passes", "bead_passes_bad", SHARE, in_short=True),
-    Column("BEAD fails", "bead_fails_good", SHARE),
-    Column("too slow", "bead_too_slow", SHARE),
+    Column("good is bad", "calls_good_bad", SHARE, in_short=True),
+    Column("hides 100 ms", "hides_100_ms", SHARE),
+    Column("invents 100 ms", "invents_100_ms", SHARE),
+    Column("too slow", "too_slow", SHARE),
     Column("unseen glitches", "blind_to_tail"),
     Column("spread", "repeats_throughput", SHARE),
     Column("of latency", "repeats_latency", SHARE),
@@ -83,8 +85,12 @@ COLUMNS: Sequence[Column] = (
     Column("lab, s", "lab_wall_s"),
 )
 IN_SHORT: Sequence[Column] = [column for column in COLUMNS if column.in_short]
-INTERVALS = ("In brackets: 95 % intervals, of medians by the sign test, of shares by Clopper and "
-             "Pearson, over cells and seeds.")
+# Columns of the table in docs/scorecard.md.
+IN_DOCS: Sequence[Column] = [column for column in COLUMNS if column.in_short or column.kind in (
+    "latency_to_p95", "hides_100_ms", "invents_100_ms")]
+INTERVALS = ("In brackets: 95 % intervals, the wider of the exact one over cells (medians by the "
+             "sign test, shares by Clopper and Pearson) and a bootstrap over whole lines; then the "
+             "number of cases. Tests whose intervals of \"tells apart\" overlap share a rank.")
 
 
 def ordered(cards: Sequence[Card]) -> list[Card]:
@@ -97,6 +103,17 @@ def ordered(cards: Sequence[Card]) -> list[Card]:
                 max(ratio.value, 1 / ratio.value) if ratio and ratio.value else float("inf"),
                 card.label)
     return sorted(cards, key=key)
+
+
+def ranks(cards: Sequence[Card]) -> Mapping[str, str]:
+    """Return the rank of each test by the share of queues told apart, as text: 1 more than the
+    number of tests whose interval is wholly above its own, so that tests whose intervals overlap
+    with the best one's share its rank. NONE for tests without that score."""
+    scores = {card.test: card.scores.get("tells_apart") for card in cards}
+    bounds = {test: (score.low, score.high) for test, score in scores.items()
+              if score and score.low is not None and score.high is not None}
+    return {test: str(1 + sum(low > bounds[test][1] for low, _ in bounds.values()))
+            if test in bounds else NONE for test in scores}
 
 
 def headline(cards: Sequence[Card]) -> str:

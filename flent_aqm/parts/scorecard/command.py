@@ -76,7 +76,7 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.parts.scorecard.worst import USUAL_RUNS
 
     _check_search(args)
-    pairs = [(one, args.output / one.test) for one in _contestants(args, own)]
+    pairs = [(one, args.output / one.name) for one in _contestants(args, own)]
     cells = places(args.cells, _seeds(args.seeds), args.only)
     keys = {name: value for name in ("jobs", "scheduler") if (value := getattr(args, name))}
     if own:
@@ -111,7 +111,7 @@ def _contestants(args: argparse.Namespace, own: Path | None) -> Sequence[Contest
     names = [name for name in args.tests if not name.endswith(OWN_SUFFIX)]
     if not (names or own or args.all or args.against) or (names and args.all):
         raise ConfigError("no test given; name a test, such as ndt7, your own file, or --all; "
-                          f"known: {', '.join(one.test for one in contestants)}")
+                          f"known: {', '.join(one.name for one in contestants)}")
     if not args.all:
         return [contestant(name) for name in names if name != NAME]
     for one in contestants:

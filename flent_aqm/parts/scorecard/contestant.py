@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.setup.optional import check_tools
 from flent_aqm.show.figures.speedtests import SHOWN
 from flent_aqm.spec.needs import needs_of_run
@@ -34,7 +35,7 @@ class Contestant:
 
     # Name of the test definition.
     test: str
-    # Name for readers.
+    # Label for readers.
     label: str
     # Metrics that the test shows to its user, by their full names.
     shown: Shown
@@ -44,6 +45,15 @@ class Contestant:
     parameters: Mapping[str, str] = field(default_factory=dict)
     # Description of how the test measures.
     method: str = ""
+    # Name on the command line and of the folder, "" for that of the test definition.
+    variant: str = ""
+    # Name of the row whose runs are used, "" for runs of its own.
+    runs_of: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name on the command line and of the folder with the card."""
+        return self.variant or self.test
 
 
 # Test -> how its maker's classes describe a line that is good for calls and games.
@@ -58,8 +68,11 @@ _PARAMETERS = {
     "responsiveness": {"interval_s": "1", "probes_per_s": "20"},
     "goresponsiveness": {"probes_per_s": "20"},
     "iperf3_bidirectional": {"tcp_cong_control": "cubic"},
-    # HTTP/2, as on its own page.
-    "cloudflare_browser": {"speedtest_tls": "yes"},
+}
+# Labels of tests whose usual label says too little in a table of all tests.
+_LABELS = {
+    "iperf3_bidirectional": "iperf3, both directions at once",
+    "ookla_style": "Ookla-style (connections and sizes are ours)",
 }
 # A run in a browser takes the lab a minute or more, on any line.
 _SLOW = ("cloudflare_browser",)
@@ -71,11 +84,36 @@ def _method(test: str) -> str:
     return tool.method if tool else ""
 
 
-# All tests that show a throughput, by name.
+def _by_test() -> dict[str, Contestant]:
+    """Return a row for each test that shows a throughput, by the name of its definition."""
+    return {test: Contestant(test, _LABELS.get(test, " ".join(shown.label.split())), shown,
+                             _VERDICTS.get(test), _PARAMETERS.get(test, {}), _method(test))
+            for test, shown in SHOWN.items() if shown.rates}
+
+
+def _variants(by_test: Mapping[str, Contestant]) -> Iterator[Contestant]:
+    """Yield further rows: the same tests with other parameters, or other numbers of the same
+    results."""
+    # The clients print TCP's smallest round trip. Who reads the archive has all of them.
+    ndt7 = by_test["ndt7"]
+    archived = replace(ndt7.shown, latency=tuple(f"ndt7_rtt_{name}_ms" for name in DIRECTIONS))
+    yield replace(
+        ndt7, variant="ndt7_archived", runs_of="ndt7", label="NDT7, as archived", shown=archived,
+        method="Median of the round trips (TCPInfo.RTT) that the server's measurements have.")
+    # The real service speaks HTTP/1.1. Over HTTP/2, latency requests wait behind the data.
+    cloudflare = by_test["cloudflare"]
+    yield replace(cloudflare, variant="cloudflare_http2", label="Cloudflare (its method, HTTP/2)",
+                  parameters={**cloudflare.parameters, "http_version": "2"})
+    for name in DIRECTIONS:
+        rate = f"throughput_{name}_mbps"
+        yield Contestant(f"iperf3_{name}", f"iperf3, {name} alone",
+                         Shown("", rates=(rate, rate)),
+                         parameters={"tcp_cong_control": "cubic"})
+
+
+# All rows by their names.
 CONTESTANTS: Mapping[str, Contestant] = {
-    test: Contestant(test, " ".join(shown.label.split()), shown, _VERDICTS.get(test),
-                     _PARAMETERS.get(test, {}), _method(test))
-    for test, shown in SHOWN.items() if shown.rates}
+    **(_TESTS := _by_test()), **{one.name: one for one in _variants(_TESTS)}}
 
 
 def own_contestant() -> Contestant:
@@ -102,4 +140,4 @@ def why_not(one: Contestant) -> str:
         check_tools(needs_of_run(one.test, Scenario(), one.parameters).tools)
     except ToolMissing as missing:
         return str(missing)
-    return f"it takes an hour; name it: scorecard {one.test}" if one.test in _SLOW else ""
+    return f"it takes an hour; name it: scorecard {one.name}" if one.test in _SLOW else ""

@@ -9,6 +9,7 @@ divided by the possible throughput.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ def _draw(cards: Sequence[Card], canvas: Any) -> None:
             tells.barh(row, score.value * 100, 0.55, color="#6699CC")
             tells.plot([(score.low or 0) * 100, (score.high or 0) * 100], [row, row],
                        color="black", linewidth=0.7)
-        _strip(rate, [value * 100 for value, _ in rates(card.readings)], row, _CALM)
+        _strip(rate, [value * 100 for value, _, _ in rates(card.readings)], row, _CALM)
     latency.set_yticks(range(len(cards)), [
         wrapped_label(for_plot(plain(card.label))) for card in cards])
     latency.set_ylim(len(cards) - 0.5, -0.5)
@@ -111,7 +112,7 @@ def _ratios(card: Card, *, stalled: bool) -> list[float]:
     or of the others."""
     return [way.shown_ms / way.others_median_ms
             for one in card.readings for _, way in one.telling
-            if way.shown_ms and way.others_median_ms
+            if way.shown_ms and way.others_median_ms and math.isfinite(way.others_median_ms)
             and ((way.rise_p95_ms or 0.0) > BAD_MS) is stalled]
 
 

@@ -14,7 +14,7 @@ import jinja2
 
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.columns import COLUMNS, INTERVALS, headline, ordered
+from flent_aqm.parts.scorecard.columns import COLUMNS, INTERVALS, headline, ordered, ranks
 from flent_aqm.parts.scorecard.order import Order
 from flent_aqm.parts.scorecard.words import sentences
 
@@ -34,6 +34,6 @@ def page(cards: Sequence[Card], orders: Sequence[Order], picture: bytes, caption
         finalize=lambda value: plain(value) if type(value) is str else value)
     environment.filters["counted"] = counted
     return environment.get_template("scorecard.html").render(
-        cards=ordered(cards), columns=COLUMNS, intervals=INTERVALS, headline=headline(cards),
-        sentences=sentences, orders=orders, caption=caption,
+        cards=ordered(cards), ranks=ranks(cards), columns=COLUMNS, intervals=INTERVALS,
+        headline=headline(cards), sentences=sentences, orders=orders, caption=caption,
         picture=f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}") + "\n"

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.columns import COLUMNS, INTERVALS, headline, ordered
+from flent_aqm.parts.scorecard.columns import COLUMNS, INTERVALS, headline, ordered, ranks
 from flent_aqm.parts.scorecard.order import Order
 from flent_aqm.parts.scorecard.words import sentences
 
 
 def table(cards: Sequence[Card]) -> str:
     """Return the table of all tests in Markdown, with a row per test."""
-    lines = ["| test | " + " | ".join(column.heading for column in COLUMNS) + " |",
-             "|---|" + "---|" * len(COLUMNS)]
-    lines += [f"| {cell(card.label)} | " + " | ".join(
+    lines = ["| rank | test | " + " | ".join(column.heading for column in COLUMNS) + " |",
+             "|---|---|" + "---|" * len(COLUMNS)]
+    rank = ranks(cards)
+    lines += [f"| {rank[card.test]} | {cell(card.label)} | " + " | ".join(
         column.whole(card.scores.get(column.kind)) for column in COLUMNS) + " |"
         for card in ordered(cards)]
     return "\n".join(lines) + "\n"

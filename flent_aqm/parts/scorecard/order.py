@@ -26,7 +26,7 @@ from flent_aqm.parts.scorecard.scores import KIND, KINDS, Score
 
 _FOLDER = "order"
 # Kinds of score that don't depend on the test's quality.
-_NO_SCORE = ("lab_wall_s",)
+_NO_SCORE = ("lab_wall_s", "megabytes", "seconds")
 _SEED = re.compile(r"-seed(\d+)$")
 
 

@@ -2,15 +2,17 @@
 """Reads from a run's data file what the test showed, and the true values: the input of all scores.
 
 The true values are: the throughput that the line's rate leaves for TCP's payload; the round trips
-of another flow (the probe, every 10 ms); those of the loading flow's own packets (from the
-capture); and the time in the queue. Each direction is judged for the time of its load. Numbers that
-a test shows for both directions together are compared with the worse direction.
+of another flow (the probe, every 10 ms; a lost one counts as infinitely long); those of the loading
+flow's own packets (from the capture); and the time in the queue. Each direction is judged for the
+time of its load, in tests that alternate between directions while it alone carries data. Numbers
+that a test shows for both directions together are compared with the worse direction.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -27,6 +29,8 @@ from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.throughput import link_rate_mbps, payload_share
 
 WORSE = "worse"
+# In JSON, which has no infinity: the value of a percentile beyond which probes were lost.
+LOST = "lost"
 # A rate that exceeds the line's by this factor is in another unit, or of another line.
 UNIT_FACTOR = 8.0
 GLITCH_MS = 100
@@ -34,7 +38,8 @@ GLITCH_MS = 100
 
 @dataclass(frozen=True)
 class Way:
-    """Values of a direction, or the worse values of both directions. None: not known."""
+    """Values of a direction, or the worse values of both directions. None: not known. A percentile
+    of round trips is infinite if that probe was lost."""
 
     # Throughput as the test shows it, and the one that the line makes possible.
     shown_mbps: float | None = None
@@ -83,6 +88,11 @@ class Reading:
     lab_wall_s: float | None = None
 
     @property
+    def line(self) -> str:
+        """Name of the access line, without queue, seed and bulk flow."""
+        return re.sub(r"(-beside)?-seed\d+$", "", self.group)
+
+    @property
     def telling(self) -> list[tuple[str, Way]]:
         """The directions for which the test shows a latency, with their values. If it shows none
         per direction, the worse direction, if it shows any."""
@@ -90,18 +100,24 @@ class Reading:
         return [one for one in shown if one[0] != WORSE] or shown
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the reading in a form that JSON can hold."""
-        return asdict(self)
+        """Return the reading in a form that JSON can hold. Infinite values become LOST."""
+        values = asdict(self)
+        values["ways"] = {name: {key: LOST if value == math.inf else value
+                                 for key, value in way.items()}
+                          for name, way in values["ways"].items()}
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Reading:
         """Return the reading from the result of as_dict(). Raises TypeError, LookupError or
         AttributeError if the values have another form."""
-        ways = {name: Way(**way) for name, way in values["ways"].items()}
+        ways = {name: Way(**{key: math.inf if value == LOST else value
+                             for key, value in way.items()})
+                for name, way in values["ways"].items()}
         one = cls(**{**values, "ways": ways})
         numbers = [one.megabytes, one.seconds, one.lab_wall_s]
         for way in ways.values():
-            numbers += asdict(way).values()
+            numbers += [None if value == math.inf else value for value in asdict(way).values()]
         if not all(number is None or a_number(number) is not None for number in numbers) or \
                 type(one.beside) is not bool or one.good not in (None, True, False):
             raise TypeError("a reading has values of another kind than expected")
@@ -146,8 +162,8 @@ def _way(one: Contestant, run: Run, way: str, place: Place) -> Way:
         # Beside a bulk flow, the possible throughput depends on the test's share.
         shown_mbps, None if place.beside else possible_mbps,
         _latency_ms(one, run, way),
-        _finite(partial(percentile_or_lost, probe.rtt_ms, 50)),
-        _finite(partial(percentile_or_lost, probe.rtt_ms, 95)),
+        _or_none(partial(percentile_or_lost, probe.rtt_ms, 50)),
+        _or_none(partial(percentile_or_lost, probe.rtt_ms, 95)),
         _finite(partial(latency.idle_median_ms, run)),
         _finite(partial(latency.flow_rtt_ms, run, way, "median")),
         _finite(partial(queue.delay_ms, run, way, "mean")),
@@ -228,10 +244,15 @@ def _metric_or_none(run: Run, name: str) -> float | None:
     return None if isinstance(value, Unavailable) else value
 
 
-def _finite(function: Any) -> float | None:
-    """Return the result of a function, None if it isn't available or not finite (a lost probe)."""
+def _or_none(function: Callable[[], float]) -> float | None:
+    """Return the result of a function, infinite for a lost probe. None if it isn't available."""
     try:
-        value = float(function())
+        return float(function())
     except NotAvailable:
         return None
-    return value if math.isfinite(value) else None
+
+
+def _finite(function: Callable[[], float]) -> float | None:
+    """Return the result of a function. None if it isn't available or not finite."""
+    value = _or_none(function)
+    return value if value is not None and math.isfinite(value) else None

@@ -74,19 +74,26 @@ def score(one: Contestant, places: Sequence[Place], folder: Path, testbed: str,
     Args:
         one: the test.
         places: the places of the runs.
-        folder: folder for the runs.
+        folder: folder for the card, and for the runs unless they are those of another row.
         testbed: `virtual` or `netns`.
         keys: batch keys `jobs` and `scheduler`.
 
     Raises AqmError.
     """
-    cells = [cell_of(one, place, folder, testbed) for place in places]
+    runs = _runs_folder(one, folder)
+    cells = [cell_of(one, place, runs, testbed) for place in places]
     make_missing(cells, keys)
-    card = cards.made(one, places, folder, failures(folder, cells), testbed)
+    card = cards.made(one, places, runs, failures(runs, cells), testbed)
     cards.write(card, folder)
     for line in failed_lines(card):
         print(f"flent-aqm: {line}", file=sys.stderr)
     return not card.failed
+
+
+def _runs_folder(one: Contestant, folder: Path) -> Path:
+    """Return the folder with a row's runs: `folder`, its own, or that of the row whose runs it
+    uses."""
+    return folder.with_name(one.runs_of) if one.runs_of else folder
 
 
 def search(one: Contestant, aim: str, runs: int, folder: Path, keys: Mapping[str, object]) -> None:
@@ -101,7 +108,7 @@ def search(one: Contestant, aim: str, runs: int, folder: Path, keys: Mapping[str
 
     Raises AqmError.
     """
-    place_folder = folder / "worst"
+    place_folder = _runs_folder(one, folder) / "worst"
 
     def measure(places: Sequence[Place]) -> list[Reading | None]:
         """Make the missing runs and return their readings, None for a failed run."""

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -31,8 +32,8 @@ def _shows_no_latency(card: Card) -> str:
     """Return the sentence for a test that shows no latency, "" for other tests."""
     if "latency_to_median" in card.scores or not card.readings:
         return ""
-    return ("It shows no latency: a line on which calls break up looks like any other "
-            "of the same speed.")
+    return ("It shows no latency: a line that stalls looks like any other of the same "
+            "speed.")
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,25 @@ class Stall:
 
 
 def stalls(card: Card) -> list[Stall]:
-    """Return each line and direction that stalls, if the test shows a latency for it."""
+    """Return each line and direction that stalls, if the test shows a latency for it. Lines of
+    which more than one packet in twenty is lost are left out, because that time is unknown."""
     return [Stall(way.shown_ms, way.others_p95_ms, f"{one.words}, {_LOADING[name]}")
             for one in card.readings for name, way in one.telling
-            if way.shown_ms and way.others_p95_ms and (way.rise_p95_ms or 0) > BAD_MS]
+            if way.shown_ms and way.others_p95_ms and math.isfinite(way.others_p95_ms)
+            and (way.rise_p95_ms or 0) > BAD_MS]
+
+
+def stalls_of_all(cards: Sequence[Card]) -> Mapping[str, list[Stall]]:
+    """Return the lines that stall under each of these tests, by the name of the test, of the tests
+    that show a latency: the largest latency that the test shows in any direction, beside the true
+    one of the worse direction. All tests have the same lines in the same order."""
+    by_test = {card.test: {one.place: Stall(way.shown_ms, way.others_p95_ms, one.words)
+                           for one in card.readings if (way := one.ways[WORSE]).shown_ms
+                           and way.others_p95_ms and math.isfinite(way.others_p95_ms)
+                           and (way.rise_p95_ms or 0) > BAD_MS}
+               for card in cards if "latency_to_median" in card.scores}
+    common = set.intersection(*map(set, by_test.values())) if by_test else set()
+    return {test: [cases[place] for place in sorted(common)] for test, cases in by_test.items()}
 
 
 def typical(cases: Sequence[Stall]) -> tuple[str, str]:
@@ -93,8 +109,8 @@ def _wrong_verdicts(card: Card) -> str:
     verdicts."""
     parts = []
     for name, words in (
-            ("calls_bad_good", "calls good {} of {} on which calls break up"),
-            ("calls_good_bad", "calls bad {} of {} that are fit for them")):
+            ("calls_bad_good", "calls good {} of {} that rise by more than 100 ms"),
+            ("calls_good_bad", "calls bad {} of {} that rise by less than 20 ms")):
         score = card.scores.get(name)
         if score is not None:
             parts.append(words.format(round(score.value * score.count),
@@ -102,14 +118,18 @@ def _wrong_verdicts(card: Card) -> str:
     return f"In its own words, it {' and '.join(parts)}." if parts else ""
 
 
-def _bead(card: Card) -> str:
-    """Return the sentence about lines that wrongly pass BEAD's latency rule, "" without such a
-    score."""
-    score = card.scores.get("bead_passes_bad")
-    if score is None:
-        return ""
-    return (f"{round(score.value * score.count)} of {counted(score.count, 'line')} that fail a "
-            "public funder's rule for latency pass by its numbers.")
+def _limit(card: Card) -> str:
+    """Return the sentence about lines on which the test's latency is on the wrong side of 100 ms,
+    "" without such a score."""
+    parts = []
+    for name, words in (
+            ("hides_100_ms", "shows 100 ms or less on {} of {} above it (95th percentile)"),
+            ("invents_100_ms", "shows more on {} of {} within it")):
+        score = card.scores.get(name)
+        if score is not None:
+            parts.append(words.format(round(score.value * score.count),
+                                      counted(score.count, "line")))
+    return f"It {' and '.join(parts)}." if parts else ""
 
 
 def _throughput(card: Card) -> str:
@@ -133,4 +153,4 @@ def _cost(card: Card) -> str:
 
 
 _SENTENCES: Sequence[Callable[[Card], str]] = (
-    _shows_no_latency, _hides, _tells_apart, _wrong_verdicts, _bead, _throughput, _cost)
+    _shows_no_latency, _hides, _tells_apart, _wrong_verdicts, _limit, _throughput, _cost)

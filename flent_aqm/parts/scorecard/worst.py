@@ -60,9 +60,11 @@ class Aim:
 
 
 def _latencies(one: Reading) -> Iterator[tuple[str, float | None, float | None]]:
-    """Yield direction, shown latency and true median latency in ms."""
+    """Yield direction, shown latency and true median latency in ms, where most probes came
+    back."""
     for name, way in one.telling:
-        yield name, way.shown_ms, way.others_median_ms
+        if way.others_median_ms is None or math.isfinite(way.others_median_ms):
+            yield name, way.shown_ms, way.others_median_ms
 
 
 def _rates(one: Reading) -> Iterator[tuple[str, float | None, float | None]]:

@@ -15,9 +15,10 @@ from flent_aqm.tools.tool import NPM, Form, Number, Program, Shown, Tool, both
 TOOL = Tool(
     "cloudflare", HTTP,
     method=("Requests files of 0.1 to 250 MB one after the other until one takes a second; "
-            "throughput is the 90th percentile. An empty request every 400 ms beside them, as "
-            "in Chromium on the same HTTP/2 connection (`http_version=1`: on its own), gives "
-            "latency. Loss, which needs a TURN server, counts 0 points. The server leaves 16 kB "
+            "throughput is the 90th percentile. An empty request every 400 ms beside them, on a "
+            "connection of its own as with HTTP/1.1, which the real service speaks "
+            "(`http_version=2`: on the same connection), gives latency. Loss, which needs a TURN "
+            "server, is that of the run's own probe on the idle line. The server leaves 16 kB "
             "unsent."),
     source="cloudflare/speedtest, defaultConfig.ts",
     longest_s=200,

@@ -22,7 +22,8 @@ SPEED_TESTS = ("AqmNdt7Runner", "AqmIperf3Runner", "AqmIperf3ReverseRunner", "Aq
                "AqmIperf2Runner")
 # Runners whose series have the unit of a flow but are none: one captures packets, one sets the
 # router's rate.
-OBSERVERS = ("AqmCaptureRunner", "AqmRatesRunner")
+CAPTURE_RUNNER = "AqmCaptureRunner"
+OBSERVERS = (CAPTURE_RUNNER, "AqmRatesRunner")
 # Part of the names of series of cross traffic.
 CROSS_TRAFFIC = "cross"
 DIRECTIONS = ("download", "upload")

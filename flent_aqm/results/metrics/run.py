@@ -21,6 +21,8 @@ from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import DataFile, Numbers, a_number, read_data_file
 from flent_aqm.results.metrics.flows import (
+    CAPTURE_RUNNER,
+    DIRECTIONS,
     Flow,
     is_flow,
     read_flow,
@@ -31,6 +33,7 @@ from flent_aqm.results.metrics.flows import (
 from flent_aqm.results.metrics.probes import MAX_LOST, Probe, read_probe, until
 from flent_aqm.results.metrics.queue_samples import QUEUES, RUNNER, Queue, queues
 from flent_aqm.results.metrics.settings import Setting, settings_of
+from flent_aqm.results.metrics.turns import turns
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.limits import limits
 from flent_aqm.results.reading.series import Kind, Tool, series_of
@@ -88,6 +91,8 @@ class Run:
             not sampled.
         failed_series: name of a flow's series without samples -> the reason.
         silent_probes: name of a latency series without samples -> the reason.
+        turns: "download" and "upload" -> intervals in which the test loads this direction alone.
+            Empty unless the test alternates between them: see turns.py.
     """
 
     path: Path
@@ -100,6 +105,7 @@ class Run:
     queue_by_direction: Mapping[str, Queue] = field(default_factory=dict)
     failed_series: Mapping[str, str] = field(default_factory=dict)
     silent_probes: Mapping[str, str] = field(default_factory=dict)
+    turns: Mapping[str, Sequence[Window]] = field(default_factory=dict)
 
     @property
     def samples(self) -> str:
@@ -179,12 +185,15 @@ class Run:
         none, or no latency series or load.
 
         Args:
-            direction: "download" or "upload": while this direction was loaded. None: from the start
-                of the first flow to the end of the last one.
+            direction: "download" or "upload": while this direction was loaded; in a test that
+                alternates between them, while it alone carried data. None: from the start of the
+                first flow to the end of the last one.
             probe: a latency series of the run, None for the best one.
         """
         if probe is None:
             return self._phases(direction)
+        if direction is not None and direction in self.turns:
+            return _in_turns(probe, self.turns[direction])
         window = self.load_window if direction is None else span(self.way(direction))
         if window is None:
             raise NotAvailable(self._why_no_flow())
@@ -302,7 +311,16 @@ def _parse_run(data: DataFile) -> Run:
         queue_by_direction=queues(data.raw_values)
         if data.series_meta.get(QUEUES, {}).get("RUNNER") == RUNNER else {},
         failed_series=failures, silent_probes=silent,
+        turns=turns(_captured_steps(data), {name: span([
+            flow for flow in flows if flow.direction == name and not flow.is_cross])
+            for name in DIRECTIONS}),
     )
+
+
+def _captured_steps(data: DataFile) -> Sequence[Mapping[str, Any]]:
+    """Return the raw samples of the run's capture, empty without a capture."""
+    return next((data.raw_values.get(name, ()) for name, about in data.series_meta.items()
+                 if about.get("RUNNER") == CAPTURE_RUNNER), ())
 
 
 def _probe_rank(probe: Probe) -> tuple[bool, int, float]:
@@ -420,6 +438,20 @@ def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: s
         raise NotAvailable(f"no probe was sent {when}")
     return Samples(probe.sent_s[inside], probe.rtt_ms[inside], window.length_s, probe.spacing_ms,
                    probe.loss_unknown, probe.still_in_s(window), probe.of_steps)
+
+
+def _in_turns(probe: Probe, windows: Sequence[Window]) -> Samples:
+    """Return the probes that were sent in any of these intervals. Raises NotAvailable if there are
+    none."""
+    inside = numpy.zeros(probe.sent_s.size, dtype=numpy.bool_)
+    for window in windows:
+        inside |= window.holds(probe.sent_s)
+    if not inside.any():
+        raise NotAvailable("no probe was sent while this direction alone was loaded")
+    return Samples(probe.sent_s[inside], probe.rtt_ms[inside],
+                   sum(window.length_s for window in windows), probe.spacing_ms,
+                   probe.loss_unknown, sum(probe.still_in_s(window) for window in windows),
+                   probe.of_steps)
 
 
 def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:

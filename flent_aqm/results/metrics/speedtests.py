@@ -7,6 +7,8 @@ objects in the file, which the runners of measure/runners write. AIM's tables ar
 
 from __future__ import annotations
 
+import numpy
+
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import a_number
 from flent_aqm.results.metrics.flows import DIRECTIONS
@@ -36,8 +38,12 @@ def reported(run: Run, client: str, name: str) -> float:
 
 
 def cloudflare_points(run: Run, experience: str) -> float:
-    """Return AIM's points from the values that Cloudflare's client reported, without loss, which it
-    doesn't measure. Raises NotAvailable if one of the values is missing.
+    """Return AIM's points from the values that Cloudflare's client reported. Raises NotAvailable
+    if one of them is missing.
+
+    Loss is that of the run's probe on the idle line. Cloudflare's engine sends its own UDP packets
+    to a TURN server, when it sends nothing else, and there is no such server in the lab. Without a
+    probe that tells losses, loss counts 0 points.
 
     Args:
         run: the run.
@@ -47,10 +53,30 @@ def cloudflare_points(run: Run, experience: str) -> float:
     increase_ms = max(reported(run, "cloudflare", f"loaded_latency_{direction}_ms")
                       for direction in DIRECTIONS) - latency_ms
     return aim_points(
-        latency_ms, increase_ms, None,
+        latency_ms, increase_ms, _idle_loss(run),
         download_mbps=(reported(run, "cloudflare", "download_mbps")
                        if experience == "streaming" else None),
         jitter_ms=reported(run, "cloudflare", "jitter_ms") if experience == "rtc" else None)
+
+
+def _idle_loss(run: Run) -> float | None:
+    """Return the share of probes lost on the idle line, 0 to 1. None if it isn't known."""
+    try:
+        idle = run.idle()
+    except NotAvailable:
+        return None
+    return None if idle.loss_unknown else float(numpy.isinf(idle.rtt_ms).mean())
+
+
+def ndt7_archived_rtt_ms(run: Run, direction: str) -> float:
+    """Return the median of the RTTs in ms (TCPInfo.RTT) that the server's measurements of one
+    direction have, as NDT7's archive keeps them. Clients show the smallest one only. Raises
+    NotAvailable."""
+    rtts = [flow.tcp["tcp_rtt"].values for flow in run.way(direction)
+            if flow.ndt7 and "tcp_rtt" in flow.tcp]
+    if not rtts:
+        raise NotAvailable("the test is not an NDT7 test, or its server sent no measurements")
+    return float(numpy.median(numpy.concatenate(rtts)))
 
 
 def ndt7(run: Run, direction: str, field: str) -> float:

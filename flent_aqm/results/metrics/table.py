@@ -268,6 +268,10 @@ def _speed_tests() -> Iterator[Metric]:
                          speedtests.ndt7, direction=way, field=field), unit, better,
                          f"{what} of the {way}, as NDT7 reports it", "ndt7 protocol v0.11",
                          least=KERNEL_LEAST_MS if unit == "ms" else None)
+        yield Metric(f"ndt7_rtt_{way}_ms",
+                     partial(speedtests.ndt7_archived_rtt_ms, direction=way), "ms", LOWER,
+                     f"median RTT (TCPInfo.RTT) of the {way} in NDT7's archive, which its clients "
+                     "don't show", "ndt7 protocol v0.11", least=KERNEL_LEAST_MS)
     for way in DIRECTIONS:
         for what, function, description in (
             ("iqm", grades.ookla_iqm_ms, "interquartile mean"),

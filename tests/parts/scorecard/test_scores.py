@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from math import inf
 
 import pytest
 
@@ -68,7 +70,7 @@ def test_test_without_latency_has_no_score_of_it() -> None:
     """But glitches that it doesn't show."""
     one = reading("q", way(None, 300.0, glitches_per_minute=6.0))
     by_name = scores([one])
-    assert not {"latency_to_median", "tells_apart", "bead_passes_bad"} & set(by_name)
+    assert not {"latency_to_median", "tells_apart", "hides_100_ms"} & set(by_name)
     assert by_name["blind_to_tail"].value == 6.0
 
 
@@ -121,17 +123,17 @@ def test_verdicts_are_wrong_on_bad_and_good_lines_alone() -> None:
     assert (by_name["calls_good_bad"].value, by_name["calls_good_bad"].count) == (1.0, 1)
 
 
-def test_bead_rule_is_the_same_for_both() -> None:
-    """100 ms, of the test's number and of the probe's 95th percentile."""
+def test_limit_of_100_ms_is_the_same_for_both() -> None:
+    """Of the test's number and of the probe's 95th percentile."""
     by_name = scores([reading("hidden", way(100.0, 101.0)), reading("shown", way(101.0, 101.0)),
                       reading("fine", way(101.0, 100.0))])
-    assert by_name["bead_passes_bad"].value == 0.5
-    assert by_name["bead_fails_good"].value == 1.0
+    assert by_name["hides_100_ms"].value == 0.5
+    assert by_name["invents_100_ms"].value == 1.0
 
 
 def test_rate_below_four_fifths_is_too_slow() -> None:
     """Of a line that carries all."""
-    score = of("bead_too_slow", *(reading(f"q{mbps}", replace(_BASE, shown_mbps=mbps))
+    score = of("too_slow", *(reading(f"q{mbps}", replace(_BASE, shown_mbps=mbps))
                                   for mbps in (79.9, 80.0)))
     assert score is not None
     assert (score.value, score.worst) == (0.5, Case("q79.9, download"))
@@ -154,12 +156,48 @@ def test_spread_is_over_seeds_of_one_cell() -> None:
     assert score.count == 1
 
 
-def test_lost_percentile_is_not_divided_by() -> None:
+def test_unknown_percentile_is_not_divided_by() -> None:
     """Nor is a rise of it known."""
     one = reading("q", way(50.0, 100.0))
     lost = replace(one, ways={name: replace(each, others_p95_ms=None, others_median_ms=None)
                               for name, each in one.ways.items()})
-    assert {"latency_to_p95", "bead_passes_bad"} & set(scores([lost])) == set()
+    assert {"latency_to_p95", "hides_100_ms"} & set(scores([lost])) == set()
+
+
+def test_line_that_loses_more_than_one_packet_in_twenty_is_bad() -> None:
+    """Its percentile is infinite: no ratio, but worse than any other line, and over each limit."""
+    lost = reading("lossy", replace(way(50.0, 100.0), others_p95_ms=inf), good=True)
+    by_name = scores([lost, reading("clear", way(40.0, 40.0), good=True)])
+    assert by_name["latency_to_p95"].count == 1
+    assert (by_name["calls_bad_good"].value, by_name["calls_bad_good"].worst) == (
+        1.0, Case("lossy"))
+    assert by_name["hides_100_ms"].value == 1.0
+    assert by_name["tells_apart"].value == 1.0  # 50 for the lossy one, 40 for the clear one
+    assert of("tells_apart", lost, replace(lost, words="lossy, too")) is None
+    assert Reading.from_dict(json.loads(json.dumps(lost.as_dict(), allow_nan=False))) == lost
+
+
+def test_interval_is_wider_where_cells_of_one_line_agree() -> None:
+    """Ten cells of two lines that disagree say no more than two cells would; ten lines do."""
+    def shares(lines: int) -> Score | None:
+        """Whether 10 lines are called good, of so many independent ones."""
+        return of("calls_bad_good", *(
+            reading(f"q{number}", way(50.0, 220.0), line=f"line{number * lines // 10}-seed1",
+                    good=number < 5) for number in range(10)))
+
+    two, ten = shares(2), shares(10)
+    assert two is not None
+    assert ten is not None
+    assert two.value == ten.value == 0.5
+    assert (two.low, two.high) == (0.0, 1.0)
+    assert (ten.low, ten.high) == pytest.approx((0.187, 0.813), abs=0.001)  # Clopper, Pearson
+
+
+def test_runs_beside_a_bulk_flow_and_other_seeds_are_of_the_same_line() -> None:
+    """For the bootstrap over lines."""
+    groups = ("50mbit-40ms-seed1", "50mbit-40ms-beside-seed1", "50mbit-40ms-seed12")
+    assert {replace(reading("q", way(1.0, 2.0)), group=name).line for name in groups} == {
+        "50mbit-40ms"}
 
 
 def test_kinds_have_a_name_each() -> None:

@@ -20,10 +20,12 @@ PROBE = "Ping (ms) UDP irtt"
 def run_of(loaded_ms: Sequence[float | None], idle_ms: Sequence[float] = (21.0,) * 300, *,
            lost_at_s: Sequence[float] = (), directions: Sequence[str] = ("download", "upload"),
            tcp_rtt_ms: Sequence[float] | None = None, mbps: float = 90.0,
-           spacing_s: float = SPACING_S) -> Run:
+           spacing_s: float = SPACING_S,
+           captured: Sequence[tuple[float, float]] = ()) -> Run:
     """A run of irtt and a flow per direction: idle probes, then loaded ones, None being a
     lost one. lost_at_s: when more lost ones were sent, in s after the load's start.
-    tcp_rtt_ms: a sample of TCP_INFO with each loaded probe."""
+    tcp_rtt_ms: a sample of TCP_INFO with each loaded probe. captured: download and upload in Mbit/s
+    in the steps of a capture, which share the load's time."""
     load_s = START_S + len(idle_ms) * spacing_s
     end_s = load_s + len(loaded_ms) * spacing_s
     # Half a probe away from the load's edges, so that rounding decides nothing.
@@ -42,6 +44,12 @@ def run_of(loaded_ms: Sequence[float | None], idle_ms: Sequence[float] = (21.0,)
             "RUNNER": "AqmIperf3Runner", "UNITS": "Mbits/s", "MEAN_VALUE": mbps,
             "LOAD_START": load_s, "LOAD_END": end_s}
         raw[f"TCP {way}"] = [{"t": end_s, "val": mbps, "dur": end_s - load_s}, *tcp]
+    if captured:
+        series["Capture"] = {"RUNNER": "AqmCaptureRunner", "UNITS": "Mbits/s"}
+        step_s = (end_s - load_s) / len(captured)
+        raw["Capture"] = [
+            {"t": load_s + (number + 1) * step_s, "dur": step_s, "val": down + up,
+             "download": down, "upload": up} for number, (down, up) in enumerate(captured)]
     requested = {"rate_down_mbps": 100.0, "rate_up_mbps": 100.0, "aqm": "no_aqm"}
     return as_run(as_data_file({
         "version": 4, "raw_values": raw,

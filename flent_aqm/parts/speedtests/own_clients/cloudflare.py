@@ -2,9 +2,11 @@
 """Client that follows Cloudflare's method: requests of growing sizes, one after the other.
 
 Source: cloudflare/speedtest (August 2026), defaultConfig.ts, BandwidthEngine.ts,
-MeasurementCalculations.ts, ScoresCalculations.ts. In Chromium all requests to a host share one
-HTTP/2 connection. These requests do, too, including those that measure latency under load. Packet
-loss is left out, because it needs a TURN server. Its score is then 0.
+MeasurementCalculations.ts, ScoresCalculations.ts. The service speaks HTTP/1.1 for these requests
+(cloudflare/speedtest, issue 69: its engine takes the server's time from new HTTP/1.1 connections),
+so requests that measure latency under load have a connection of their own. Over HTTP/2 all requests
+share one connection, as in Chromium with a server that speaks it. Packet loss is left out, because
+it needs a TURN server.
 """
 
 from __future__ import annotations
@@ -65,13 +67,13 @@ class Size:
 async def measure(server: Server, report: Report, call: Call) -> None:
     """Run the whole test and fill the report.
 
-    Options of the call: `http_version` 2, or 1, where latencies are measured on a separate
-    connection. `unsent` limits the unsent bytes in the server's kernel, as in
+    Options of the call: `http_version` 1, where latencies are measured on a separate connection, or
+    2. `unsent` limits the unsent bytes in the server's kernel, as in
     servers/protocols/watermarks.py.
 
     Raises BadResult if a connection or request fails.
     """
-    http = int(call.options.get("http_version", 2))
+    http = int(call.options.get("http_version", 1))
     unsent = call.options.get("unsent", UNSENT)
     sizes: dict[str, dict[int, Size]] = {DOWNLOAD: {}, UPLOAD: {}}
     idle_ms: list[float] = []
