@@ -109,6 +109,14 @@ def test_acknowledgement_is_no_error() -> None:
     assert parse_dump(message(ERROR, bytes(4)) + qdisc(b"htb", 3, ROOT)).keys() == {3}
 
 
+def test_request_asks_the_kernel_for_a_dump_of_all_qdiscs() -> None:
+    """A header of netlink (RTM_GETQDISC, NLM_F_REQUEST | NLM_F_DUMP, to the kernel, which is port
+    0), then an empty tcmsg."""
+    sent = request(7)
+    assert struct.unpack("=IHHII", sent[:16]) == (len(sent), 38, 0x301, 7, 0)
+    assert sent[16:] == bytes(20)
+
+
 def test_request_is_answered_by_this_machines_kernel() -> None:
     """The real one: an answer that ends, with no device that there isn't."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as kernel:

@@ -115,6 +115,32 @@ def test_classes_when_there_are_none_or_several_are_counted_right() -> None:
     assert (second.handle, second.counters["bytes"]) == ("1:2", 5)
 
 
+def test_class_above_others_has_no_priority_and_no_quantum() -> None:
+    """tc prints neither for it; 0 stands for none."""
+    text = "class" + TEXT.split("\nclass")[-1].removesuffix("@end\n")
+    inner, = parse_classes(text.replace("leaf 10: prio 0 quantum 1514 ", "")
+                           .replace("level 0", "level 7")).htb
+    assert (inner.leaf, inner.prio, inner.quantum_bytes) == ("", 0, 0)
+
+
+@pytest.mark.parametrize(("word", "value"), [("ecn ", True), ("noecn ", False)])
+def test_switch_of_text_is_on_or_off(word: str, value: bool) -> None:
+    """tc before 4.16 has no JSON for qdiscs."""
+    [queue] = parse_qdiscs_text(
+        f"qdisc pie 10: parent 1:1 limit 1000p target 15ms tupdate 15ms {word}\n"
+        " Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n backlog 0b 0p requeues 0\n",
+        "up")
+    assert queue.parameters["ecn"] is value
+
+
+def test_counter_that_json_has_as_true_is_the_number_1() -> None:
+    """A data file has numbers alone."""
+    read = parse_read_back(TEXT.replace('"drops":148', '"drops":true', 1))
+    drops = [queue.counters["drops"] for one in read.directions.values() for queue in one.qdiscs]
+    assert all(type(number) is int for number in drops)
+    assert 1 in drops
+
+
 def test_psched_when_ticks_are_nanoseconds_ignores_the_hack_for_old_tc() -> None:
     """A clock of 10^9 a second says 1000 in its first word, and has 1000 ticks a microsecond."""
     assert parse_psched("000003e8 00000001 3b9aca00 000000fa").ticks_per_us == 1000

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.json_text import json_text
-from flent_aqm.base.words import plain
+from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.infer.classes import CANT_TELL
 from flent_aqm.parts.infer.features import FEATURES
 from flent_aqm.parts.infer.model import Verdict, judge_all
@@ -62,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
             damaged += 1
             print(f"flent-aqm: skipped: {plain(fault)}", file=sys.stderr)
     if uploads and len(files) > 1:
-        print(f"flent-aqm: {uploads} uploads left out: the queue is inferred from TCP_INFO of a "
+        print(f"flent-aqm: {counted(uploads, 'upload')} left out: the queue is inferred from TCP_INFO of a "
               "download's sender, the server", file=sys.stderr)
     return 1 if damaged else 0
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.words import counted
 from flent_aqm.results.data_file import DataFile, Numbers, a_number, as_data_file
 from flent_aqm.results.reading.limits import limits
 from flent_aqm.results.reading.parse import parse
@@ -109,9 +110,9 @@ def read_downloads(path: Path) -> list[Download]:
     if found.reasons:
         raise BadResult(f"{path}: {found.reasons[0]}")
     if found.uploads:
-        raise UploadsOnly(f"{path}: {found.uploads} uploads and no download; the queue is "
-                          "inferred from TCP_INFO of a download's sender, the "
-                          "server", found.uploads)
+        raise UploadsOnly(f"{path}: {counted(found.uploads, 'upload')} and no download; the "
+                          "queue is inferred from TCP_INFO of a download's sender, the server",
+                          found.uploads)
     raise BadResult(f"{path}: no NDT7 download with the sender's TCP_INFO; expected a data "
                     "file of a test ndt7…, or JSON of M-Lab's NDT7 archive")
 

@@ -14,7 +14,8 @@ import pytest
 
 from flent_aqm.parts.infer.classes import AQM, CANT_TELL, CLASSES, DROP_TAIL, FLOW_QUEUEING, POLICER
 from flent_aqm.parts.infer.classes import answer_of as answer
-from flent_aqm.parts.infer.model import judge, judge_all
+from flent_aqm.parts.infer.command import _format_text
+from flent_aqm.parts.infer.model import Verdict, judge, judge_all
 from flent_aqm.parts.infer.reading import read_downloads
 
 from ...warm_flent import run_flent_aqm
@@ -131,7 +132,7 @@ def test_download_that_tells_nothing_has_its_reason(tmp_path: Path) -> None:
         assert f"{name}.json: {reason}" in done.stderr
     path = tmp_path / "up.json"
     path.write_text(json.dumps({"Upload": {"ServerMeasurements": rows}}))
-    assert "1 uploads and no download" in run_flent_aqm("infer", "up.json", cwd=tmp_path).stderr
+    assert "1 upload and no download" in run_flent_aqm("infer", "up.json", cwd=tmp_path).stderr
 
 
 def test_uploads_in_a_folder_are_counted_in_one_line(tmp_path: Path) -> None:
@@ -150,6 +151,24 @@ def test_uploads_in_a_folder_are_counted_in_one_line(tmp_path: Path) -> None:
     assert alone.returncode == 1
     assert alone.stderr.count("\n") == 1
     assert "skipped" in alone.stderr
+
+
+def test_upload_beside_a_download_is_told(tmp_path: Path) -> None:
+    """One of two files is enough."""
+    (tmp_path / "0.json").write_text(json.dumps({"Upload": {}}))
+    (tmp_path / "a.json").write_text(json.dumps(archived()))
+    done = run_flent_aqm("infer", ".", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "1 upload left out" in done.stderr
+
+
+def test_three_likeliest_queues_are_named_where_none_is_likely_enough() -> None:
+    """By their probability, the largest first."""
+    shares = dict(zip(CLASSES, (0.05, 0.3, 0.25, 0.19, 0.21), strict=False))
+    told = _format_text(Path("a.json"), read_downloads(GOLDEN / "real_time.flent.gz")[0], Verdict(
+        CANT_TELL, shares, {}, "", depth_ms=None, at_least=False))
+    first, second, third = sorted(shares, key=shares.__getitem__, reverse=True)[:3]
+    assert told.endswith(f"can't tell ({first} 30%, {second} 25%, {third} 21%)")
 
 
 def test_downloads_judged_together_are_judged_as_alone() -> None:

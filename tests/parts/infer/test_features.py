@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
 
 import numpy
@@ -53,6 +54,13 @@ def download(at_s: list[float], rise_ms: list[float]) -> Download:
 ])
 def test_feature_of_worked_samples(name: str, value: float) -> None:
     assert features(WORKED)[name] == pytest.approx(value, abs=1e-9)
+
+
+def test_fall_is_measured_from_the_samples_beside_the_first_loss() -> None:
+    """A higher rise two samples later is no part of it."""
+    rise_ms = RISE_MS.copy()
+    rise_ms[3] = 80
+    assert features(replace(WORKED, rtt_ms=10 + rise_ms))["first_fall"] == pytest.approx(25 / 40)
 
 
 def test_download_without_losses_has_no_values_of_losses() -> None:

@@ -62,6 +62,17 @@ def test_tests_without_a_uuid_are_numbered(tmp_path: Path) -> None:
     assert [one.name for one in lines] == ["test 1", "test 2"]
 
 
+def test_eight_measurements_are_enough(tmp_path: Path) -> None:
+    """Of fewer, the number is told."""
+    rows = [measurement(number) for number in range(8)]
+    test = {"Download": {"UUID": "x", "ServerMeasurements": rows}}
+    one, = read_downloads(_written(tmp_path, test))
+    assert one.at_s.size == 8
+    del rows[0]
+    with pytest.raises(BadResult, match="only 7 measurements with data"):
+        read_downloads(_written(tmp_path, test))
+
+
 def test_round_trips_are_in_milliseconds_from_both_sources(tmp_path: Path) -> None:
     """A data file of ours has ms, M-Lab's archive the kernel's microseconds. At 50 Mbit/s behind
     FQ-CoDel a round trip is some milliseconds."""
@@ -111,7 +122,7 @@ def test_measurement_that_is_no_measurement_is_left_out(
 @pytest.mark.parametrize(("whole", "told"), [
     ({}, "no NDT7 download"), ([], "no NDT7 download"), ("7", "no NDT7 download"),
     ("", "no NDT7 download"), ({"raw": 5}, "no NDT7 download"),
-    ({"Upload": archived()["Download"]}, "1 uploads and no download"),
+    ({"Upload": archived()["Download"]}, "1 upload and no download"),
     ({"Download": {"ServerMeasurements": [measurement(at) for at in range(7)]}}, "only 7 measurem"),
     ({"Download": {"ServerMeasurements": [[[[]]]] * 9}}, "only 0 measurements with data"),
     ({"Download": {"ServerMeasurements": {"0": {}}}}, "no NDT7 download"),
