@@ -23,7 +23,7 @@ Parsed = tuple[list[list[float]], list[dict[str, float]], dict[str, Any]]
 
 
 @dataclass
-class Way:
+class DirectionLoad:
     """The load in one direction, download or upload. Times are in monotonic seconds.
 
     Attributes:
@@ -100,19 +100,19 @@ class Report:
     """
 
     client: str
-    ways: dict[str, Way] = field(default_factory=dict)
-    idle: Way = field(default_factory=Way)
+    ways: dict[str, DirectionLoad] = field(default_factory=dict)
+    idle: DirectionLoad = field(default_factory=DirectionLoad)
     numbers: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def way(self, direction: str) -> Way:
+    def way(self, direction: str) -> DirectionLoad:
         """Return the load of a direction. The first call creates it.
 
         direction: "download" or "upload".
         """
-        return self.ways.setdefault(direction, Way())
+        return self.ways.setdefault(direction, DirectionLoad())
 
-    def at(self, at_s: float) -> Way:
+    def at(self, at_s: float) -> DirectionLoad:
         """Return the load that ran at a time, or `idle` if none did.
 
         at_s: the time in monotonic seconds.

@@ -19,7 +19,7 @@ from flent_aqm.parts.speedtests.own_clients.connection import Connection, Reply,
 from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
 from flent_aqm.parts.speedtests.own_clients.http2 import Http2Connection
 from flent_aqm.servers.protocols.http2_bulk import Inbound
-from flent_aqm.tools.report import Way
+from flent_aqm.tools.report import DirectionLoad
 from flent_aqm.tools.table import TOOLS
 
 KINDS = (Http1Connection, Http2Connection)
@@ -140,7 +140,7 @@ def test_responsiveness_opens_no_more_connections_than_asked(
     async def measure() -> None:
         async with asyncio.TaskGroup() as group:
             test = responsiveness._Test(
-                _server(1), Http2Connection, Way(), responsiveness.Parameters(
+                _server(1), Http2Connection, DirectionLoad(), responsiveness.Parameters(
                     interval_s=0.01, most_connections=3, more_connections=2),
                 group, random.Random(0))
             with pytest.raises(BadResult, match="0 probes came back"):

@@ -18,7 +18,7 @@ from flent_aqm.parts.speedtests.own_clients.connection import Connection, Server
 from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
 from flent_aqm.parts.speedtests.own_clients.own_client import Metered, run
 from flent_aqm.tools.client import Call
-from flent_aqm.tools.report import Report, Way
+from flent_aqm.tools.report import DirectionLoad, Report
 
 PINGS = 10
 STREAMS = {"download": 5, "upload": 3}
@@ -87,7 +87,7 @@ async def _load_direction(server: Server, report: Report, direction: str) -> Non
     report.numbers[f"{direction}_mbps"] = way.mbps
 
 
-async def _measure_mbps(way: Way, grace_s: float) -> float:
+async def _measure_mbps(way: DirectionLoad, grace_s: float) -> float:
     """Wait until the test has lasted long enough, and return the throughput in Mbit/s that
     LibreSpeed would then show.
 
@@ -114,8 +114,8 @@ async def _measure_mbps(way: Way, grace_s: float) -> float:
             return per_s * 8e-6 * OVERHEAD_FACTOR
 
 
-async def _repeat_request(server: Server, way: Way,
-                          request: Callable[[Connection, Way], Awaitable[None]],
+async def _repeat_request(server: Server, way: DirectionLoad,
+                          request: Callable[[Connection, DirectionLoad], Awaitable[None]],
                           delay_s: float) -> None:
     """Repeat a request on a connection of its own until cancelled.
 
@@ -131,12 +131,12 @@ async def _repeat_request(server: Server, way: Way,
             await request(connection, way)
 
 
-async def _download(connection: Connection, way: Way) -> None:
+async def _download(connection: Connection, way: DirectionLoad) -> None:
     """Request filler bytes, and count them in `way` as they arrive."""
     await connection.get(f"/garbage?ckSize={GARBAGE_CHUNKS}", way.count, patience_s=None)
 
 
-async def _upload(connection: Connection, way: Way) -> None:
+async def _upload(connection: Connection, way: DirectionLoad) -> None:
     """Send one POST of UPLOAD_BYTES of filler, and wait for the response. Bytes are added to `way`
     as the kernel takes them."""
     await connection.post("/empty", UPLOAD_BYTES, way.count, patience_s=None)

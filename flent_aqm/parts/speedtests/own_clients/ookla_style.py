@@ -21,7 +21,7 @@ from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
 from flent_aqm.parts.speedtests.own_clients.own_client import Metered, run
 from flent_aqm.parts.speedtests.own_clients.statistics import mean, mean_difference, without
 from flent_aqm.tools.client import Call
-from flent_aqm.tools.report import Report, Way
+from flent_aqm.tools.report import DirectionLoad, Report
 
 PINGS = 10
 LENGTH_S = 15.0
@@ -105,7 +105,7 @@ def sliced_mbps(samples: list[int], sample_s: float) -> float:
     return mean(without(rates, SLOWEST_SHARE, FASTEST_SHARE))
 
 
-async def _transfer_chunks(server: Server, way: Way, direction: str) -> None:
+async def _transfer_chunks(server: Server, way: DirectionLoad, direction: str) -> None:
     """Transfer chunks on a connection of its own until cancelled. Their size follows the rate, so
     that a chunk takes about half a second.
 
@@ -130,7 +130,7 @@ async def _transfer_chunks(server: Server, way: Way, direction: str) -> None:
                              MOST_CHUNK_BYTES))
 
 
-async def _measure_latency(server: Server, way: Way) -> None:
+async def _measure_latency(server: Server, way: DirectionLoad) -> None:
     """Record the latency of a small request, sent 0.2 s after each response on a connection of its
     own, until cancelled."""
     async with Http1Connection(server) as connection:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from flent_aqm.parts.speedtests.own_clients.connection import Server, find_server
 from flent_aqm.tools.client import Call, main
-from flent_aqm.tools.report import Report, Way
+from flent_aqm.tools.report import DirectionLoad, Report
 
 STEP_S = 0.2
 
@@ -43,7 +43,7 @@ class Metered:
     while the block runs, and the direction's begin and end. A direction may be loaded several
     times."""
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: DirectionLoad) -> None:
         self._way = way
         self._task: asyncio.Task[None] | None = None
         self._last_s = 0.0

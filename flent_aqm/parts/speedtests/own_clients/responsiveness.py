@@ -27,7 +27,7 @@ from flent_aqm.parts.speedtests.own_clients.connection import Connection, Server
 from flent_aqm.parts.speedtests.own_clients.own_client import Metered, run
 from flent_aqm.parts.speedtests.own_clients.statistics import deviation, mean, without
 from flent_aqm.tools.client import Call
-from flent_aqm.tools.report import Report, Way
+from flent_aqm.tools.report import DirectionLoad, Report
 
 # Size of an upload that lasts longer than any test.
 UPLOAD_BYTES = 8 * 10**9
@@ -114,7 +114,7 @@ class _Test:
 
     server: Server
     kind: type[Connection]
-    way: Way
+    way: DirectionLoad
     requested: Parameters
     group: asyncio.TaskGroup
     chance: random.Random

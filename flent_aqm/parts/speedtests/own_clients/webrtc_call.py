@@ -28,7 +28,7 @@ from flent_aqm.servers.protocols.webrtc import (
     from_json,
 )
 from flent_aqm.tools.client import Call
-from flent_aqm.tools.report import Report, Way
+from flent_aqm.tools.report import DirectionLoad, Report
 
 # A frame that took so many ms longer than the fastest frame is late: with 50 ms for camera, encoder
 # and screen, its delay reaches the 150 ms of ITU-T G.114.
@@ -144,7 +144,7 @@ def _mean_mbps(received: list[tuple[float, int]]) -> float:
     return 8e-6 * (received[-1][1] - received[0][1]) / (received[-1][0] - received[0][0])
 
 
-def _extra_delays_ms(way: Way, receiver: EndRecord, began_s: float) -> list[float]:
+def _extra_delays_ms(way: DirectionLoad, receiver: EndRecord, began_s: float) -> list[float]:
     """Return for each frame how many ms longer it took than the fastest frame. Also record these
     times as probes in `way`.
 
