@@ -62,8 +62,8 @@ def main(args: argparse.Namespace) -> int:
             damaged += 1
             print(f"flent-aqm: skipped: {plain(fault)}", file=sys.stderr)
     if uploads and len(files) > 1:
-        print(f"flent-aqm: {counted(uploads, 'upload')} left out: the queue is inferred from TCP_INFO of a "
-              "download's sender, the server", file=sys.stderr)
+        print(f"flent-aqm: {counted(uploads, 'upload')} left out: the queue is inferred from "
+              "TCP_INFO of a download's sender, the server", file=sys.stderr)
     return 1 if damaged else 0
 
 
