@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copies of this checkout in other places, with a Python environment of their own.
+"""Copy this checkout to other places, with a Python environment of its own.
 
 The environment is what `make setup` makes there: programs and packages lie in the copy, and name
 it. Files of packages, which nothing writes to, are hard links where the file system allows it.
@@ -28,7 +28,8 @@ _NAME_THE_PLACE = ("pyvenv.cfg", ".set-up", "lib/python*/site-packages/flent_aqm
 
 
 def copy_checkout(folder: Path) -> Path:
-    """Copy sources and environment to a new folder, and return the folder."""
+    """Copy sources and environment to `folder`, which must not exist, and return it. Build
+    products, caches and results are left out."""
     def ignored(above: str, names: list[str]) -> set[str]:
         return set(names) & (_NOWHERE | (_NOT_AT_TOP if Path(above) == SOURCE else set()))
 
@@ -39,8 +40,9 @@ def copy_checkout(folder: Path) -> Path:
 
 @contextmanager
 def python_for_all_users() -> Iterator[Path]:
-    """Yield a Python with this package that every user can start: this process's own, or, below a
-    home that others can't look into, that of a copy."""
+    """Context manager: yield the path of a Python with this package that every user can start. It
+    is this process's own, or, below a home that others can't look into, that of a temporary
+    copy."""
     if all(path.stat().st_mode & 0o005 == 0o005 for path in (SOURCE, *SOURCE.parents)):
         yield Path(sys.executable)
         return
@@ -50,7 +52,8 @@ def python_for_all_users() -> Iterator[Path]:
 
 
 def copy_environment(folder: Path) -> None:
-    """Give the checkout in a folder an environment with the packages of this process's own."""
+    """Give the checkout in `folder` an environment (.venv) with the packages of this process's
+    own."""
     old, new = Path(sys.prefix), folder / ".venv"
     # `cp -l` stops at the first file that can't be linked
     if subprocess.run(["cp", "-a", "-l", old, new], capture_output=True, check=False).returncode:
@@ -61,7 +64,7 @@ def copy_environment(folder: Path) -> None:
         if path.is_symlink() or not path.is_file():
             continue
         content = path.read_bytes()
-        changed = _moved(content, os.fsencode(old.parent), os.fsencode(folder))
+        changed = _with_new_path(content, os.fsencode(old.parent), os.fsencode(folder))
         if changed != content:
             # a new file: the old one may have the same content by a link
             mode = path.stat().st_mode
@@ -70,9 +73,16 @@ def copy_environment(folder: Path) -> None:
             path.chmod(mode)
 
 
-def _moved(content: bytes, old: bytes, new: bytes) -> bytes:
-    """Replace the place of a checkout in a file. The first line of a program can't name a path with
-    a blank or a long path: then a shell starts Python, as in the programs that pip writes."""
+def _with_new_path(content: bytes, old: bytes, new: bytes) -> bytes:
+    """Return a file's content with the path of a checkout replaced. A program whose first line
+    would have a blank, or more than 120 bytes, is started by a shell, as in the programs that pip
+    writes.
+
+    Args:
+        content: content of the file.
+        old: path of the old checkout.
+        new: path of the new checkout.
+    """
     first, _, rest = content.partition(b"\n")
     if first.startswith(b"#!" + old + b"/"):
         words = first[2:].replace(old, new)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a lab costs: seconds on the wall's clock and of the processor."""
+"""Measure what a lab costs: seconds on the wall's clock and of the processor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,16 @@ LONG_S = 25.0
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured figure: the median of values; target: the most it should be, or None."""
+    """One measured figure.
+
+    Attributes:
+        name: name of the figure.
+        unit: unit of all values.
+        value: median of the values, wall time.
+        values: all measured values, wall time.
+        target: greatest value that is wanted, None without a target.
+        cpu: median of the processor's time in the same unit, None if it wasn't measured.
+    """
 
     name: str
     unit: str
@@ -31,7 +40,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds on the wall's clock and of the processor, ours and those of what we started."""
+    """Seconds on the wall's clock, and of the processor for this process and its children."""
 
     wall_s: float
     cpu_s: float
@@ -41,7 +50,7 @@ class Cost:
 
 
 def cost_of(do: Callable[[], object]) -> Cost:
-    """What a call costs."""
+    """Call `do` and return what the call costs."""
     wall_s, cpu_s = time.monotonic(), _cpu_s()
     do()
     return Cost(time.monotonic() - wall_s, _cpu_s() - cpu_s)
@@ -53,13 +62,22 @@ def _cpu_s() -> float:
 
 
 def median_cost(costs: list[Cost]) -> Cost:
-    """Each of both by itself."""
+    """Return the median wall time and the median processor time, each by itself. `costs` must not
+    be empty."""
     return Cost(median(one.wall_s for one in costs), median(one.cpu_s for one in costs))
 
 
 def figure(name: str, unit: str, target: float | None, repeat: int,
            measure: Callable[[], Cost]) -> Figure:
-    """Measure one figure, and say so."""
+    """Measure one figure, print it, and return it.
+
+    Args:
+        name: name of the figure.
+        unit: unit of the costs.
+        target: greatest wall time that is wanted, None without a target.
+        repeat: number of measurements. Fewer are made if they take longer than LONG_S together.
+        measure: function that makes one measurement.
+    """
     costs: list[Cost] = []
     end = time.monotonic() + LONG_S
     while not costs or (len(costs) < repeat and time.monotonic() < end):
@@ -71,7 +89,17 @@ def figure(name: str, unit: str, target: float | None, repeat: int,
 
 def lab_cost(argv: list[str], rate_mbps: float, servers: tuple[str, ...], *,
              set_up: bool = True, router_model: str = "ideal") -> Cost:
-    """From start to power-off of a lab that runs one command; set_up: the router's queue."""
+    """Return the cost of a lab that runs one command, from start to power-off.
+
+    Args:
+        argv: the command.
+        rate_mbps: rate of the router's shaper.
+        servers: names of the servers in the lab.
+        set_up: whether the router's queue is set up.
+        router_model: text of the router model.
+
+    Raises SystemExit if the command fails.
+    """
     scenario = Scenario().but(aqm="fq_codel", rate_up_mbps=rate_mbps, rate_down_mbps=rate_mbps,
                         router_model=router_model)
     cpu_s = _cpu_s()

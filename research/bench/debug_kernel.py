@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a kernel that checks itself finds: mistakes made on purpose, and none in the lab's own code.
+"""Prove that a kernel that checks itself finds mistakes made on purpose, and none in the lab's
+code.
 
     make debug-check                                  builds the kernel first: about ten minutes
 
 The kernel is made with `flent-aqm kernel build … --config debug` and has a queue with mistakes,
-tests/own_code/sch_faulty.c. Each mistake must be the cause of a failed run, with its place. Then
+tests/own_code/sch_faulty.c. Each mistake must be the cause of a failed run, with its location. Then
 each queue that the lab knows is run once on the same kernel, where nothing may be found.
 """
 
@@ -65,7 +66,8 @@ filename_extra = ${{aqm}}
 
 
 def main() -> int:
-    """Build, run, show; return the exit status."""
+    """Build the kernel, make the runs, and print a table. Return the exit status, 1 if a result is
+    not as expected. Removes the kernel, unless --keep is given."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", action="store_true", help=f"keep the kernel {NAME}")
     parser.add_argument("--source", help="of the kernel, as for flent-aqm kernel build; default: "
@@ -80,7 +82,7 @@ def main() -> int:
     aqms = [name for name in AQMS if QUEUES[name].kind not in absent]
     try:
         with tempfile.TemporaryDirectory() as name:
-            missed = _check(Path(name), aqms)
+            missed = _run_and_compare(Path(name), aqms)
     finally:
         if not arguments.keep:
             subprocess.run([BIN / "flent-aqm", "kernel", "remove", NAME], check=True)
@@ -89,8 +91,14 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def _check(folder: Path, aqms: list[str]) -> int:
-    """Run all of them; return how many are not as expected."""
+def _run_and_compare(folder: Path, aqms: list[str]) -> int:
+    """Run all mistakes and all queues, and print the table. Return how many results are not as
+    expected.
+
+    Args:
+        folder: folder for batch and results.
+        aqms: queues of the lab that the kernel has.
+    """
     shutil.copy(resource_dir("batches") / "base.batch", folder)
     (folder / "debug.batch").write_text(BATCH.format(
         kernel=NAME, names=", ".join(f"fault{length}" for length in FAULTS),
@@ -102,25 +110,32 @@ def _check(folder: Path, aqms: list[str]) -> int:
     table = Table("queue", "expected", "found", "", box=None)
     missed = 0
     for length, (what, expected) in FAULTS.items():
-        cause = _cause(results, str(length))
-        missed += _add(table, f"faulty: {what}", expected, cause,
-                       re.search(expected, cause) is not None)
+        cause = _failure_cause(results, str(length))
+        missed += _add_row(table, f"faulty: {what}", expected, cause,
+                           re.search(expected, cause) is not None)
     for aqm in aqms:
         ran = any(results.glob(f"*-{aqm}-{NAME}{SUFFIX}"))
-        missed += _add(table, aqm, "nothing", "nothing" if ran else _cause(results, aqm), ran)
+        missed += _add_row(table, aqm, "nothing", "nothing" if ran
+                           else _failure_cause(results, aqm), ran)
     Console().print(table)
     if not results.is_dir():
         print(done.stderr[-2000:])
     return missed
 
 
-def _add(table: Table, queue: str, expected: str, seen: str, good: bool) -> int:
+def _add_row(table: Table, queue: str, expected: str, seen: str, good: bool) -> int:
     table.add_row(queue, expected, seen, "ok" if good else "NO")
     return 0 if good else 1
 
 
-def _cause(results: Path, end: str) -> str:
-    """Return what a failed run's log gives as its cause, "" where the run didn't fail."""
+def _failure_cause(results: Path, end: str) -> str:
+    """Return what a failed run's log gives as its cause. "" if the run didn't fail, "no log"
+    without a log.
+
+    Args:
+        results: folder of the results.
+        end: end of the run's name before the kernel's: transmit queue length or AQM.
+    """
     if any(results.glob(f"*-{end}-{NAME}{SUFFIX}")):
         return ""
     log = next(iter(results.glob(f"*-{end}-{NAME}.log")), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Changes to the kernel that a gate has to see, and some that it must not."""
+"""Changes to the kernel that a gate has to see, and some that it must not see."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Planted:
-    """A change to a file of the kernel. old is there once; overrides choose the queue, for both
-    sides; has_effect: whether packets notice; cells: of gate.batch, in which the change is judged
-    where time doesn't allow all."""
+    """A change to a file of the kernel.
+
+    Attributes:
+        name: description of the change.
+        file: path of the file in the source tree.
+        old: text to replace, which the file has once.
+        new: text in its place.
+        overrides: batch overrides that choose the queue, for both sides.
+        has_effect: whether the change has an effect on packets.
+        cells: cells of gate.batch in which the change is judged if time doesn't allow all.
+    """
 
     name: str
     file: str
@@ -23,7 +31,8 @@ class Planted:
     cells: tuple[str, ...] = ("one_flow", "overload")
 
     def patch(self, tree: Path) -> str:
-        """Return it as a patch of a kept source. Raise SystemExit where the source is another."""
+        """Return the change as a patch for the original source that is kept in `tree`. Raises
+        SystemExit if the file doesn't have `old` exactly once."""
         saved = tree / ".flent-aqm" / "before" / self.file
         before = (saved if saved.is_file() else tree / self.file).read_text()
         if before.count(self.old) != 1:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Circumstances that must not change a run: what `make identical` varies.
 
-Each is a context manager that gives an Around: how a command of this package is started in
+Each function is a context manager that yields an Around: how to start a command of this package in
 these circumstances.
 """
 
@@ -65,7 +65,14 @@ BUSY = [sys.executable, "-c", "import os\nwhile os.getppid() != 1: sum(range(10*
 
 @dataclass(frozen=True)
 class Around:
-    """bin: folder of `flent-aqm`; before: words in front of the command; env, cwd: its own."""
+    """How a command of this package is started in some circumstances.
+
+    Attributes:
+        bin: folder with the program `flent-aqm`.
+        before: words in front of the command.
+        env: environment variables of the command.
+        cwd: working folder of the command.
+    """
 
     bin: Path = Path(sys.executable).parent
     before: Sequence[str] = ()
@@ -73,7 +80,8 @@ class Around:
     cwd: Path = Path("/")
 
     def run(self, *words: str | Path) -> subprocess.CompletedProcess[bytes]:
-        """Run `flent-aqm WORDS`."""
+        """Run `flent-aqm WORDS` and return the finished process with its output. A status other
+        than 0 is no error."""
         return subprocess.run([*self.before, self.bin / "flent-aqm", *words], cwd=self.cwd,
                               env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
                               check=False)
@@ -81,50 +89,53 @@ class Around:
 
 @contextmanager
 def nothing() -> Iterator[Around]:
-    """As it is."""
+    """Yield the usual circumstances."""
     yield Around()
 
 
 @contextmanager
 def load() -> Iterator[Around]:
-    """Two busy processes for each core."""
-    with _running([BUSY] * 2 * (os.cpu_count() or 1)):
+    """Run two busy processes for each core meanwhile."""
+    with _processes_running([BUSY] * 2 * (os.cpu_count() or 1)):
         yield Around()
 
 
 @contextmanager
 def jobs_beside() -> Iterator[Around]:
-    """Another lab at work on the same cores."""
+    """Run another lab on the same cores meanwhile."""
     around = Around()
-    with _running([[str(around.bin / "flent-aqm"), "lab", "--seed", "99", "--aqm", "sfq", "--",
-                    "iperf3", "-c", "server", "-t", "3600"]]):
+    with _processes_running([[str(around.bin / "flent-aqm"), "lab", "--seed", "99", "--aqm", "sfq",
+                              "--",
+                              "iperf3", "-c", "server", "-t", "3600"]]):
         yield around
 
 
 @contextmanager
 def other_folder() -> Iterator[Around]:
-    """A checkout with a longer path, without compiled Python files."""
-    with _checkout(Path("/var/tmp"), "another place/of the sources") as around:
+    """Yield a checkout with a longer path, which contains a blank, without compiled Python
+    files."""
+    with _changed_checkout(Path("/var/tmp"), "another place/of the sources") as around:
         yield around
 
 
 @contextmanager
 def below_tmp() -> Iterator[Around]:
-    """A checkout in /tmp, which the guest hides and has to show again."""
-    with _checkout(Path("/tmp"), "a/b/c") as around:
+    """Yield a checkout in /tmp, which the guest hides and has to show again."""
+    with _changed_checkout(Path("/tmp"), "a/b/c") as around:
         yield around
 
 
 @contextmanager
 def other_user() -> Iterator[Around]:
-    """Nobody, with a home, a temporary folder and a checkout of its own. Needs root."""
-    with _checkout(Path("/var/tmp"), "flent-aqm") as around, _as_nobody(around) as other:
+    """Run as nobody, with a home, a temporary folder and a checkout of its own. Needs root."""
+    with _changed_checkout(Path("/var/tmp"), "flent-aqm") as around, _as_nobody(around) as other:
         yield other
 
 
 @contextmanager
 def earlier_files() -> Iterator[Around]:
-    """A working folder with files of all kinds in it, and a temporary folder full of them."""
+    """Yield a working folder with files of all kinds in it, which is also the temporary folder and
+    the home."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-full-") as name:
         folder = Path(name)
         for number in range(50):
@@ -137,7 +148,8 @@ def earlier_files() -> Iterator[Around]:
 
 @contextmanager
 def other_environment() -> Iterator[Around]:
-    """Other locale, time zone, terminal, hash seed, umask, limits, and much more beside."""
+    """Yield another locale, time zone, terminal, hash seed, umask and limits, and 200 more
+    variables."""
     yield Around(
         before=["sh", "-c", 'umask 077; ulimit -n 512; ulimit -s 16384; exec "$@"', "sh"],
         env={**os.environ, "LC_ALL": "tr_TR.UTF-8", "LANG": "C", "TZ": "Asia/Kolkata",
@@ -147,29 +159,29 @@ def other_environment() -> Iterator[Around]:
 
 @contextmanager
 def other_host_name() -> Iterator[Around]:
-    """A host of another name, and no address layout randomization. Needs root."""
+    """Yield a host of another name, without address layout randomization. Needs root."""
     yield Around(before=["unshare", "--uts", "sh", "-c", 'hostname another.example; exec "$@"',
                          "sh", "setarch", "-R"])
 
 
 @contextmanager
 def more_imports() -> Iterator[Around]:
-    """A checkout whose runners import five more modules in the guest."""
-    with _checkout(Path("/var/tmp"), "flent-aqm", MORE_IMPORTS) as around:
+    """Yield a checkout whose runners import five more modules in the guest."""
+    with _changed_checkout(Path("/var/tmp"), "flent-aqm", MORE_IMPORTS) as around:
         yield around
 
 
 @contextmanager
 def more_programs() -> Iterator[Around]:
-    """A checkout whose router hook starts three more programs to apply a queue."""
-    with _checkout(Path("/var/tmp"), "flent-aqm", MORE_PROGRAMS) as around:
+    """Yield a checkout whose router hook starts three more programs to apply a queue."""
+    with _changed_checkout(Path("/var/tmp"), "flent-aqm", MORE_PROGRAMS) as around:
         yield around
 
 
 @contextmanager
 def paths() -> Iterator[Around]:
-    """A working folder whose name has one of PATH_LENGTHS, the next each time, and as much in a
-    variable."""
+    """Yield a working folder whose name has the next of PATH_LENGTHS, and a variable of the same
+    length."""
     length = next(_lengths)
     with tempfile.TemporaryDirectory(prefix="flent-aqm-") as name:
         folder = Path(name) / ("x" * length)
@@ -182,10 +194,10 @@ _lengths = cycle(PATH_LENGTHS)
 
 @contextmanager
 def older_processor() -> Iterator[Around]:
-    """A processor's newer flags hidden from what asks libraries or /proc/cpuinfo, on the host and
-    in the guest. Needs root. The instruction CPUID itself can't be told anything on most
+    """Hide a processor's newer flags from everything that asks libraries or /proc/cpuinfo, on the
+    host and in the guest. Needs root. The instruction CPUID itself can't be changed on most
     machines."""
-    with (_checkout(Path("/var/tmp"), "flent-aqm", OLDER_IN_GUEST) as around,
+    with (_changed_checkout(Path("/var/tmp"), "flent-aqm", OLDER_IN_GUEST) as around,
           tempfile.NamedTemporaryFile("w", prefix="cpuinfo-") as file):
         file.write("".join(f"{FLAGS if line.startswith('flags') else line}\n"
                            for line in Path("/proc/cpuinfo").read_text().splitlines()))
@@ -198,17 +210,18 @@ def older_processor() -> Iterator[Around]:
 
 @contextmanager
 def as_long_variables() -> Iterator[Around]:
-    """The variables of `older_processor` in the guest, of the same lengths, which hide nothing."""
-    with _checkout(Path("/var/tmp"), "flent-aqm", AS_LONG_IN_GUEST) as around:
+    """Yield a checkout that sets variables in the guest as long as those of `older_processor`,
+    which hide nothing."""
+    with _changed_checkout(Path("/var/tmp"), "flent-aqm", AS_LONG_IN_GUEST) as around:
         yield around
 
 
 @contextmanager
 def all_at_once() -> Iterator[Around]:
-    """Another user (if we are root), a longer path of the sources, more imports, more programs
-    in the router's hook, and many variables."""
-    with _checkout(Path("/var/tmp"), "another place/of the sources", MORE_IMPORTS,
-                   MORE_PROGRAMS) as around:
+    """Yield another user (if this one is root), a longer path of the sources, more imports, more
+    programs in the router's hook, and many variables, together."""
+    with _changed_checkout(Path("/var/tmp"), "another place/of the sources", MORE_IMPORTS,
+                           MORE_PROGRAMS) as around:
         env = {**os.environ, **{f"OTHER_{number}": "x" * number for number in range(200)}}
         if os.geteuid() != 0:
             yield replace(around, env=env)
@@ -239,7 +252,7 @@ NEEDS_ROOT = ("other_user", "other_host_name", "older_processor")
 
 
 def possible() -> list[str]:
-    """Those that this user can bring about."""
+    """Return the names of the circumstances that this user can bring about. Some need root."""
     return [name for name in ALL if os.geteuid() == 0 or name not in NEEDS_ROOT]
 
 
@@ -255,8 +268,8 @@ def _as_nobody(around: Around) -> Iterator[Around]:
 
 
 @contextmanager
-def _running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
-    """Processes that run meanwhile, and end with this."""
+def _processes_running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
+    """Context manager: run processes for each command line, and terminate them at the end."""
     with ExitStack() as stack:
         for words in commands:
             process = subprocess.Popen(
@@ -268,8 +281,15 @@ def _running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
 
 
 @contextmanager
-def _checkout(base: Path, name: str, *changes: tuple[str, str, str]) -> Iterator[Around]:
-    """Yield how to run a copy of the sources and of their Python environment in another place."""
+def _changed_checkout(base: Path, name: str, *changes: tuple[str, str, str]) -> Iterator[Around]:
+    """Yield how to run a copy of the sources and of their Python environment in a temporary folder.
+
+    Args:
+        base: folder for the temporary folder.
+        name: path of the checkout in the temporary folder.
+        changes: (file, line, text) of each change: the text is inserted behind the first occurrence
+            of the line.
+    """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-checkout-", dir=base) as temporary:
         top = Path(temporary)
         top.chmod(0o755)

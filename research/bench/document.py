@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Puts the newest kept result of `make bench` into docs/results/performance.md.
+"""Put the newest kept result of `make bench` into docs/results/performance.md.
 
     .venv/bin/python -m research.bench.document
 """
@@ -28,7 +28,8 @@ def main() -> None:
 
 
 def section(result: dict[str, Any]) -> str:
-    """Text and table of one result."""
+    """Return text and table of one result, in Markdown. Figures without a target are left out,
+    except those of the peer."""
     machine = result["machine"]
     lines = [(f"On {machine['cores']} cores of {machine['cpu']}, host kernel "
              f"{machine['kernel']}; load average before: {result['load_before']:.1f}. "

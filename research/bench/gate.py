@@ -59,10 +59,20 @@ _SEED_LINE = re.compile(r"^seed = (\d+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Comparison:
-    """What one verdict said. seen: the metrics that weren't the same, with their verdicts; wall_s:
-    of a side's runs, None where they were there already; identical: pairs with the same samples, of
-    how many (more than 55 where further seeds were made); aqm, has_effect: of a planted change;
-    right: whether it said what it should."""
+    """The result of one verdict.
+
+    Attributes:
+        name: name of the comparison or of the planted change.
+        seen: the metrics that were better, worse or mixed -> verdict. For `others` and `further`:
+            the verdict -> its text.
+        said: the verdict's sentence.
+        wall_s: time of a side's runs, None if they were there already.
+        identical: number of pairs with identical samples, and of all pairs (more than 55 if further
+            seeds were made).
+        aqm: queue of a planted change, "" for none.
+        has_effect: whether a planted change has an effect on packets.
+        right: whether the verdict is as it should be.
+    """
 
     name: str
     seen: dict[str, str]
@@ -75,7 +85,8 @@ class Comparison:
 
 
 def main() -> int:
-    """Run what is asked for; returns the exit status."""
+    """Make the comparisons that the command line names, and write their results. Return the exit
+    status, 1 if any is not as it should be."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("false-alarms", "power", "others", "further"))
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
@@ -102,7 +113,7 @@ def main() -> int:
     if args.what == "false-alarms":
         made, runs = false_alarms(output, args.comparisons, args.aqm, args.first_seed)
         if args.draws:
-            results["drawn"] = drawn(runs, args.draws)
+            results["drawn"] = compare_drawn_seeds(runs, args.draws)
         made = [replace(one, right=not one.seen) for one in made]
         good = sum(one.right for one in made)
         print(f"{good} of {len(made)} comparisons of a kernel with itself: not different")
@@ -119,7 +130,7 @@ def main() -> int:
         print(f"{good} of {len(made)} changes: as it should be")
     RESULTS.mkdir(exist_ok=True)
     now = datetime.datetime.now(datetime.UTC)
-    results |= {"made": asdict(_made(output)), "comparisons": [asdict(one) for one in made]}
+    results |= {"made": asdict(_provenance(output)), "comparisons": [asdict(one) for one in made]}
     for old in RESULTS.glob(f"gate-{args.what}-*.json"):
         old.unlink()
     (RESULTS / f"gate-{args.what}-{now:%Y-%m-%dT%H%M%SZ}.json").write_text(
@@ -129,9 +140,9 @@ def main() -> int:
     return int(good < len(made))
 
 
-def _made(output: Path) -> Made:
-    """Return what the runs were made with: set-up's kernel is that of each folder's first file but
-    a planted change's."""
+def _provenance(output: Path) -> Made:
+    """Return date, kernel, versions and number of the runs below `output`. Kernel and versions are
+    those of each folder's first file, without the folders of planted changes."""
     files = find_files([output])
     first = {file.parent: file for file in reversed(files) if "change" not in str(file.parent)}
     return replace(made_of([as_run(read_data_file(file)) for file in first.values()]),
@@ -140,8 +151,15 @@ def _made(output: Path) -> Made:
 
 def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
                  ) -> tuple[list[Comparison], dict[int, list[ScoredFile]]]:
-    """Compare each set of seeds with the next one: the code is the same, chance is another. Return
-    what was found, and all runs by seed."""
+    """Compare each set of five seeds with the next set: the code is the same, chance is different.
+    Return the comparisons, and all runs by seed.
+
+    Args:
+        output: folder for the runs.
+        comparisons: number of comparisons.
+        aqm: queue of the runs.
+        first_seed: first seed of the first set.
+    """
     text = (resource_dir("batches") / "gate.batch").read_text()
     base = (resource_dir("batches") / "base.batch").read_text()
     compared: list[Comparison] = []
@@ -162,16 +180,24 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
             by_seed.setdefault(seed, []).append(run)
             runs.append(_with_seed(run, seed - before_first))
         if before:
-            compared.append(_compared(f"seeds {before_first - SEEDS + 1} to {before_first} and the "
-                                      "next five", before, runs, took_s))
+            compared.append(_compare(f"seeds {before_first - SEEDS + 1} to {before_first} and the "
+                                     "next five", before, runs, took_s))
         before = runs
     return compared, by_seed
 
 
-def drawn(runs: Mapping[int, Sequence[ScoredFile]], draws: int) -> dict[str, int]:
-    """Compare pairs of sets whose seeds are drawn from all: these comparisons share runs, but a
-    rate of one in a hundred shows. Return how many there were, in how many of them something was
-    different ("alarms"), and each metric that wasn't."""
+def compare_drawn_seeds(runs: Mapping[int, Sequence[ScoredFile]], draws: int) -> dict[str, int]:
+    """Compare pairs of sets whose seeds are drawn from all. These comparisons share runs, but a
+    rate of one in a hundred shows.
+
+    Args:
+        runs: seed -> its runs, one per cell.
+        draws: number of pairs of sets.
+
+    Returns:
+        "draws", "alarms" (pairs of sets in which any metric differed), and each metric that
+            differed, with their numbers.
+    """
     draw = random.Random(1)
     counts = Counter(draws=draws, alarms=0)
     for _ in range(draws):
@@ -190,13 +216,24 @@ def _with_seeds_from(text: str, before_first: int) -> str:
 
 
 def _with_seed(run: ScoredFile, seed: int) -> ScoredFile:
-    """As if both sides had the same seeds, without which there are no pairs."""
+    """Return the run with another seed, because runs are paired only if both sides have the same
+    seeds."""
     return replace(run, settings={**run.settings, SEED: seed})
 
 
 def power(output: Path, only: str, cells: str, minutes: float) -> list[Comparison]:
-    """Build a kernel for each change, and compare it with set-up's, whose runs serve all changes
-    to one queue. Where five seeds can't tell, make more of them for so many minutes."""
+    """Build a kernel for each change of DEFECTS, and compare it with set-up's kernel, whose runs
+    serve all changes to one queue. If five seeds can't tell, more of them are made. Return the
+    comparisons.
+
+    Args:
+        output: folder for runs and patches.
+        only: part of the names of the changes, "" for all.
+        cells: cells of gate.batch, with commas between them, "" for all.
+        minutes: time for further seeds of a change, 0 for none.
+
+    Raises SystemExit if no kernel is set up.
+    """
     source = stock_source()
     if source is None:
         raise SystemExit("bench.gate: no kernel is set up: make setup")
@@ -219,7 +256,7 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
         if not is_there(folder):
             subprocess.run(build, check=True)
             took_s = sweep(batch, folder, [*overrides, f"kernel={name}"])
-        one = _sides_compared(planted.name, base, folder, took_s)
+        one = _compare_folders(planted.name, base, folder, took_s)
         # The folder of further seeds is there if this was done before.
         if minutes and not one.seen and UNTOLD in one.said.lower() and not (
                 folder / FOLDER).exists():
@@ -227,7 +264,7 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
             subprocess.run([BIN / "flent-aqm", "verdict", "--base", base, "--test", folder,
                             "--until-decided", f"{minutes:g}", "-o", folder / "verdict.md"],
                            check=False)
-            one = _sides_compared(planted.name, base, folder, took_s)
+            one = _compare_folders(planted.name, base, folder, took_s)
         subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=False,
                        stderr=subprocess.DEVNULL)
         compared.append(replace(one, aqm=planted.overrides[0].removeprefix("aqm="),
@@ -245,8 +282,18 @@ REFUSED = "refused"
 def others(output: Path, defects: Sequence[Planted], only: str, whole_gate: bool
            ) -> list[Comparison]:
     """Build a kernel for each defect, and have `flent-aqm verdict` judge it: by its samples, and
-    with coverage where these don't show that it is worse. Right is "worse", "not exercised" with
-    the lines that never ran, or that `kernel build` refuses what isn't compiled."""
+    with coverage if these don't show that it is worse. Right is "worse", "not exercised" with the
+    lines that never ran, or that `kernel build` refuses what isn't compiled.
+
+    Args:
+        output: folder for runs, patches and notes. Defects with a note are not judged again.
+        defects: the defects.
+        only: part of the names of the defects to judge, "" for all.
+        whole_gate: run all cells, otherwise those that each defect names.
+
+    Returns:
+        The comparisons, including those of earlier calls. Raises SystemExit if no kernel is set up.
+    """
     source = stock_source()
     if source is None:
         raise SystemExit("bench.gate: no kernel is set up: make setup")
@@ -256,7 +303,7 @@ def others(output: Path, defects: Sequence[Planted], only: str, whole_gate: bool
     for number, planted in enumerate(defects):
         note = output / f"change{number}.json"
         if only in planted.name and not note.exists():
-            one = _of_other(output, number, planted, tree, whole_gate)
+            one = _judge_defect(output, number, planted, tree, whole_gate)
             note.write_text(json.dumps(asdict(one), indent=1) + "\n")
         if note.exists():
             kept = json.loads(note.read_text())
@@ -264,9 +311,17 @@ def others(output: Path, defects: Sequence[Planted], only: str, whole_gate: bool
     return judged
 
 
-def _of_other(output: Path, number: int, planted: Planted, tree: Path, whole_gate: bool
-              ) -> Comparison:
-    """Build one defect's kernel, run its cells and those of set-up's kernel, and judge it."""
+def _judge_defect(output: Path, number: int, planted: Planted, tree: Path, whole_gate: bool
+                  ) -> Comparison:
+    """Build one defect's kernel, run its cells and those of set-up's kernel, and judge it.
+
+    Args:
+        output: folder for runs and patch.
+        number: index of the defect.
+        planted: the defect.
+        tree: source tree of set-up's kernel.
+        whole_gate: run all cells, otherwise those that the defect names.
+    """
     folder, base = output / f"change{number}", base_folder(output, planted.overrides)
     patch, name = output / f"change{number}.patch", f"gate-{output.name}{number}"
     patch.write_text(planted.patch(tree))
@@ -300,19 +355,19 @@ def _of_other(output: Path, number: int, planted: Planted, tree: Path, whole_gat
 
 
 def base_folder(output: Path, overrides: Sequence[str]) -> Path:
-    """Return the folder of set-up's kernel's runs with these overrides."""
+    """Return the folder of the runs of set-up's kernel with these batch overrides."""
     return output / ("base-" + "-".join(re.sub(r"\W+", "_", one)[:20] for one in overrides))
 
 
-def _sides_compared(name: str, base: Path, test: Path, took_s: float | None) -> Comparison:
+def _compare_folders(name: str, base: Path, test: Path, took_s: float | None) -> Comparison:
     sides = (("base", base), ("test", test))
-    return _compared(name, scored(find_files([base])), scored(find_files([test])), took_s, Counter(
+    return _compare(name, scored(find_files([base])), scored(find_files([test])), took_s, Counter(
         run.side for side, place in sides for run in failed_runs(side, [place])))
 
 
-def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
-              wall_s: float | None, failed: Mapping[str, int] = MappingProxyType({})
-             ) -> Comparison:
+def _compare(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
+             wall_s: float | None, failed: Mapping[str, int] = MappingProxyType({})
+            ) -> Comparison:
     comparison = replace(pair(base, test), failed=failed)
     judged = judge(comparison, USUAL)
     one = Comparison(name, {each.metric.name: each.verdict for each in judged
@@ -326,8 +381,16 @@ def _compared(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
 
 
 def sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
-    """Run the batch; return the wall seconds that it took, None where its runs are there already,
-    of a comparison before that was stopped."""
+    """Run the batch, and return the wall time in s that it took. None if the runs in the folder are
+    complete already.
+
+    Args:
+        batch: file of the batch.
+        folder: folder for the runs.
+        overrides: batch overrides, KEY=VALUE.
+
+    Raises SystemExit if Flent ends before all runs are made. Runs that failed count as made.
+    """
     if is_there(folder):
         return None
     begun_s = time.monotonic()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which lines of the kernel's queues and TCP the cells of batches/gate.batch execute, and in which
-order cells would be chosen if each next one had to add most lines.
+"""Find the kernel lines that the cells of batches/gate.batch execute, and the best order of cells.
+
+The lines are those of the kernel's queues and TCP. In the order, each next cell is the one that
+adds most lines.
 
     make gate-coverage      one run of each cell for each queue of SETS, with an instrumented kernel
 
@@ -60,7 +62,7 @@ Line = tuple[str, int]
 
 
 def main() -> int:
-    """Build, run, write; return the exit status."""
+    """Build the kernel, make the runs, and write the results. Return the exit status 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("results/gate-coverage"),
                         help="where the runs go (default: %(default)s)")
@@ -80,7 +82,7 @@ def main() -> int:
                *([f"jobs={args.jobs}"] if args.jobs else [])])
         for path in find_files([output / queue]):
             title = read_data_file(path).metadata["TITLE"]
-            ran.setdefault(names[title], set()).update(_lines(code, recorded_blocks(path)))
+            ran.setdefault(names[title], set()).update(_executed_lines(code, recorded_blocks(path)))
     files = find_files([output])
     made = made_of([as_run(read_data_file(path)) for path in files])
     results = {"made": {**asdict(made), "runs": len(files)}, "queues": args.queues,
@@ -97,7 +99,8 @@ def main() -> int:
 
 
 def _instrumented_kernel(output: Path) -> tuple[NamedKernel, Path]:
-    """Return a kernel that records all files of GLOBS, and the folder of its source."""
+    """Return a kernel that records all files of GLOBS, and the folder of its source. Builds it if
+    necessary. Raises SystemExit if no kernel is set up."""
     source = stock_source()
     if source is None:
         raise SystemExit("bench.gate_coverage: no kernel is set up: make setup")
@@ -114,8 +117,13 @@ def _instrumented_kernel(output: Path) -> tuple[NamedKernel, Path]:
             path for path in paths if object_of(tree, path).is_file()]), tree
 
 
-def _lines(code: Instrumented, blocks: Mapping[int, int]) -> Iterator[Line]:
-    """Yield the lines that a run executed RARELY times or more."""
+def _executed_lines(code: Instrumented, blocks: Mapping[int, int]) -> Iterator[Line]:
+    """Yield the lines, as (path, number), that a run executed RARELY times or more.
+
+    Args:
+        code: basic blocks of the kernel and their lines.
+        blocks: address of a block -> how often it ran.
+    """
     counts = counts_of_blocks(code, blocks)
     for path, lines in code.lines.items():
         for line, of_line in lines.items():
@@ -125,10 +133,13 @@ def _lines(code: Instrumented, blocks: Mapping[int, int]) -> Iterator[Line]:
 
 def summary(code: Instrumented, ran: Mapping[str, set[Line]], texts: Mapping[str, str]
             ) -> dict[str, object]:
-    """Return cells in greedy order, each with the lines that it adds and those that only it
-    reaches, and lines of each file.
+    """Return "cells" in greedy order, each with the number of lines that it executes, adds, and
+    reaches alone, and "files": path -> lines executed, lines with code.
 
-    ran: name of a cell -> the lines that it executes. texts: path -> content of the files.
+    Args:
+        code: basic blocks of the kernel and their lines.
+        ran: name of a cell -> the lines that it executes.
+        texts: path -> content of the files.
     """
     seen: set[Line] = set()
     cells = []
@@ -149,7 +160,8 @@ def summary(code: Instrumented, ran: Mapping[str, set[Line]], texts: Mapping[str
 
 
 def greedy(ran: Mapping[str, set[Line]]) -> Iterator[str]:
-    """Yield the cells' names, next always the cell that adds most lines to those before it."""
+    """Yield the names of the cells. The next cell is always the one that adds most lines to those
+    before it."""
     seen: set[Line] = set()
     left = dict(sorted(ran.items()))
     while left:

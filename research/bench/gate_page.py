@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docs/results/gate.md, from what research/bench/gate.py has found.
+"""Write docs/results/gate.md from the results of research/bench/gate.py.
 
     python -m research.bench.gate_page     of the kept results
 """
@@ -19,7 +19,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "results" / "gate.md"
 
 
 def write_part(what: str, results: Mapping[str, Any], page: Path = PAGE) -> None:
-    """Write the part of `power` or `false-alarms`. results: as in its JSON file."""
+    """Write one part of the page.
+
+    Args:
+        what: key of _PARTS, such as `power`.
+        results: the content of its JSON file.
+        page: the page.
+    """
     part, lines = _PARTS[what]
     made = results["made"]
     text = page.read_text(encoding="utf-8")
@@ -30,8 +36,9 @@ def write_part(what: str, results: Mapping[str, Any], page: Path = PAGE) -> None
         tuple(made["versions"]), tuple(made["kernels"]), made["date"], made["runs"]))
 
 
-def changes(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a table: a line for each change, those without effect last."""
+def changes_table(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a Markdown table (header, a row per planted change in the order given), an empty line,
+    and a sentence that counts what was found. Args: results: the content of the JSON file."""
     yield "| change | queue | seen by |"
     yield "|---|---|---|"
     for one in results["comparisons"]:
@@ -47,8 +54,9 @@ def changes(results: Mapping[str, Any]) -> Iterator[str]:
            f"found; of {len(none)} without, {sum(bool(one['seen']) for one in none)}.")
 
 
-def of_others(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a table: a line for each defect of a kind that others have chosen."""
+def defects_table(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a Markdown table (header, a row per defect in the order given), an empty line, and a
+    sentence that counts the verdicts."""
     yield "| change | queue | verdict |"
     yield "|---|---|---|"
     counts = Counter[str]()
@@ -62,8 +70,9 @@ def of_others(results: Mapping[str, Any]) -> Iterator[str]:
         f"{verdict} {count}" for verdict, count in counts.most_common()) + ".")
 
 
-def coverage(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a table of cells in greedy order, and one of files."""
+def coverage_table(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a Markdown table of cells in greedy order, one of files, and a sentence on all files.
+    Files without an executed line are left out."""
     yield "| cell | lines that it executes | adds | only it | where only it goes |"
     yield "|---|---|---|---|---|"
     for cell in results["cells"]:
@@ -82,22 +91,24 @@ def coverage(results: Mapping[str, Any]) -> Iterator[str]:
            "dump it, or are for options that these runs don't give.")
 
 
-def alarms(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence, and each comparison of a kernel with itself that was an alarm."""
+def alarm_lines(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence on the comparisons of set-up's kernel with itself, a list of those that were
+    an alarm, and a sentence on drawn seeds, if there are any."""
     pairs = results["comparisons"]
     good = sum(one["right"] for one in pairs)
     yield (f"{good} of {len(pairs)} comparisons of set-up's kernel with itself, with other seeds "
            "on either side, found no difference.")
     yield from (f"- {one['name']}: {one['said']}" for one in pairs if not one["right"])
     if drawn := results.get("drawn"):
-        yield (f"So did {drawn['draws'] - drawn['alarms']} of {drawn['draws']} with seeds drawn "
+        yield (f"So did {drawn['draws'] - drawn['alarms']} of {drawn['draws']} with seeds "
+               "drawn "
                "from all.")
 
 
 _PARTS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Iterator[str]]]] = {
-    "power": ("changes", changes), "others": ("others", of_others),
-    "further": ("further", of_others),
-    "coverage": ("coverage", coverage), "false-alarms": ("alarms", alarms)}
+    "power": ("changes", changes_table), "others": ("others", defects_table),
+    "further": ("further", defects_table),
+    "coverage": ("coverage", coverage_table), "false-alarms": ("alarms", alarm_lines)}
 
 
 if __name__ == "__main__":

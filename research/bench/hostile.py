@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What hostile files cost each command that reads data: processor time and memory, one file
-in one process at a time.
+"""Measure what hostile files cost each command that reads data: processor time and memory.
 
     .venv/bin/python -m research.bench.hostile [--commands score,report] [--families sizes,numbers]
 
-Each process is forked off one that has imported the command's modules, as importing is the
-same for any file; the first line of each command says what it takes beside. Fails where a
-file takes more than MOST_S or MOST_MB, ends in a traceback, writes where it was not told to, or
-gives more than a line that refuses it.
+One file is read in one process at a time. Each process is forked off one that has imported the
+command's modules, as importing is the same for any file; the first line of each command says what
+it takes beside. Fails where a file takes more than MOST_S or MOST_MB, ends in a traceback, writes
+where it was not told to, or gives more than a line that refuses it.
 """
 
 from __future__ import annotations
@@ -45,7 +44,8 @@ Do = Callable[[Path, Path], int]
 
 
 def _cli(*words: str) -> Do:
-    """A command of ours; FILE and OUT in its words are replaced."""
+    """Return a function (file, output folder) that runs a command of this package and returns its
+    exit status. FILE and OUT in its words are replaced."""
     def do(file: Path, out: Path) -> int:
         from flent_aqm.cli import main
 
@@ -54,7 +54,8 @@ def _cli(*words: str) -> Do:
 
 
 def _replay(file: Path, out: Path) -> int:
-    """Up to the moment when the run would be made again."""
+    """Read a file as `replay` does, up to the moment when the run would be made again. Return the
+    exit status."""
     from flent_aqm.base.errors import AqmError
     from flent_aqm.sweep.replay import recorded
 
@@ -67,7 +68,8 @@ def _replay(file: Path, out: Path) -> int:
 
 
 def _follow(file: Path, out: Path) -> int:
-    """The page, its data and its state, of a folder with the file in it."""
+    """Make the page, its data and its state of a folder with the file in it. Return the exit
+    status."""
     from flent_aqm.show.report.follow import Follower
 
     folder = out / "folder"
@@ -89,7 +91,8 @@ def _flent(*words: str) -> Do:
 
 
 def _verdict(file: Path, out: Path) -> int:
-    """As one of three seeds after a change."""
+    """Judge the file as one of three seeds after a change. Return the exit status, 1 if the runs
+    can't tell."""
     for side in ("base", "test"):
         folder = out / side
         folder.mkdir()
@@ -106,7 +109,8 @@ def _verdict(file: Path, out: Path) -> int:
 
 
 def _plots(file: Path, out: Path) -> int:
-    """Draw each plot of ours, whether the file's test has it or not."""
+    """Draw each plot of this package, whether the file's test has it or not. Return 0 if any was
+    drawn, otherwise 1."""
     ended: set[object] = set()
     for name in PLOTS:
         try:
@@ -130,7 +134,8 @@ window.worker_pool.join()  # so that what its processes took is counted
 
 
 def _gui(file: Path, out: Path) -> int:
-    """Open the file in flent-gui's window, without a screen."""
+    """Open the file in flent-gui's window, without a screen. Return 0 if it was opened, otherwise
+    1."""
     os.environ |= {"QT_QPA_PLATFORM": "offscreen", "XDG_RUNTIME_DIR": str(out)}
     os.chdir(out)
     sys.argv = ["flent-gui", str(file)]
@@ -182,8 +187,16 @@ IMPORTS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Met:
-    """What a command did with a file. cpu_s, peak_mb: of it and what it started; status:
-    negative when it was killed, 99 with a traceback. strayed: what it wrote elsewhere."""
+    """What a command did with a file.
+
+    Attributes:
+        cpu_s: processor time of the command and the processes that it started.
+        peak_mb: largest memory of one of them, in MiB.
+        status: exit status, negative if a signal killed it, 99 with a traceback.
+        out: beginning of its output.
+        err: beginning of its error output.
+        strayed: files that it wrote where it was not told to, with commas between them.
+    """
 
     cpu_s: float
     peak_mb: float
@@ -194,7 +207,12 @@ class Met:
 
 
 def measure(command: str, file: Path) -> Met:
-    """Run the command in a process of its own."""
+    """Run a command on a file in a process of its own, and return what it did.
+
+    Args:
+        command: key of COMMANDS.
+        file: the file.
+    """
     with (tempfile.TemporaryDirectory() as box, tempfile.TemporaryFile() as output,
           tempfile.TemporaryFile() as complained):
         out, home, here, temporary = (Path(box, name) for name in ("out", "home", "here", "tmp"))
@@ -239,7 +257,7 @@ def _read(text: IO[bytes]) -> str:
 
 
 def fault_of(command: str, met: Met) -> str:
-    """What is wrong with the way in which a file was met; empty if nothing is."""
+    """Return what is wrong with the way in which a command handled a file, "" if nothing is."""
     if met.status < 0:
         return f"killed by signal {-met.status}"
     if met.status in (3, 99) or "Traceback" in met.err or "can't show it" in met.err:

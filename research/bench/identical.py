@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Proof that runs repeat: each test once, then again and again in other circumstances.
+"""Prove that runs repeat: each test once, then again and again in other circumstances.
 
     make identical                                           all tests, 20 runs of each
     make identical IDENTICAL_ARGUMENTS='--runs 3 --only rrul'
     make identical IDENTICAL_ARGUMENTS='--only ndt7 --router-model mt7621'
 
-Each test of ours and Flent's rrul runs as a batch of one cell; `flent-aqm replay` repeats
-it and compares. Commands in `flent-aqm lab` are repeated, too: what they print has to be
-the same, byte for byte. Circumstances are those of disturbances.py, in turn. The result goes to
+Each test of ours and Flent's rrul runs as a batch of one cell; `flent-aqm replay` repeats it and
+compares. Commands in `flent-aqm lab` are repeated, too: what they print has to be the same, byte
+for byte. Circumstances are those of disturbances.py, in turn. The result goes to
 research/bench/results/identical-DATE.json after each test; the exit status is 1 if any run
 differed.
 """
@@ -123,8 +123,13 @@ LAB = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """One test or command: how many runs there were, and those that differed, by
-    circumstance and with what was said."""
+    """The result of repeating one test or command.
+
+    Attributes:
+        name: name of the test or command.
+        runs: number of runs.
+        differed: (circumstance, message) of each run that differed.
+    """
 
     name: str
     runs: int
@@ -132,7 +137,8 @@ class Verdict:
 
 
 def main() -> int:
-    """Run all, write the result; returns the exit status."""
+    """Repeat the tests and commands, and write the result. Return the exit status, 1 if any run
+    differed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=20, help="of each test (default: 20)")
     parser.add_argument("--only", action="append", help="this test or command; may be repeated")
@@ -161,7 +167,7 @@ def main() -> int:
         "circumstances": circumstances,
         "router_model": arguments.router_model,
     }
-    verdicts = earlier(path, frame)
+    verdicts = read_earlier_verdicts(path, frame)
     # Going on where the last test stopped, so that each meets other ones first.
     order = cycle(circumstances)
     turns = {name: [next(order) for _ in range(arguments.runs - 1)] for name in names}
@@ -178,8 +184,16 @@ def main() -> int:
     return 1 if any(verdict.differed for verdict in verdicts.values()) else 0
 
 
-def earlier(path: Path, frame: dict[str, Any]) -> dict[str, Verdict]:
-    """Return what an earlier call has written, by name. Exits where that was of other programs."""
+def read_earlier_verdicts(path: Path, frame: dict[str, Any]) -> dict[str, Verdict]:
+    """Return the verdicts that an earlier call has written to the file, by name. Empty without a
+    file.
+
+    Args:
+        path: the file.
+        frame: kernel, versions, circumstances and router model of this call.
+
+    Raises SystemExit if those of the earlier call are different.
+    """
     if not path.exists():
         return {}
     kept = json.loads(path.read_text())
@@ -191,7 +205,15 @@ def earlier(path: Path, frame: dict[str, Any]) -> dict[str, Verdict]:
 
 def verdict_of(name: str, circumstances: list[str], router_model: str, before: Verdict | None
                ) -> Verdict:
-    """Run a test or command once, and again in each circumstance that it hasn't had before."""
+    """Run a test or command once, and again in each circumstance that it hasn't had before. Return
+    the verdict, and print differences.
+
+    Args:
+        name: name of the test or command.
+        circumstances: circumstances in turn, beginning with those it has had.
+        router_model: router model of a test.
+        before: verdict of an earlier call, None for none.
+    """
     repeat = repeated_in_lab if name in LAB else partial(replayed, router_model=router_model)
     runs, differed = (before.runs, [*before.differed]) if before else (1, [])
     for circumstance, message in repeat(name, circumstances[runs - 1:]):
@@ -205,7 +227,8 @@ def verdict_of(name: str, circumstances: list[str], router_model: str, before: V
 
 def replayed(name: str, circumstances: list[str], *, router_model: str
              ) -> Iterator[tuple[str, str]]:
-    """Run a test once and replay it; gives circumstance and what differed, or ''."""
+    """Run a test once and replay it in each circumstance. Yield (circumstance, what differed, or ""
+    if nothing did). A failed first run is yielded, and ends it."""
     test, _, kind = name.partition(", ")
     ours = test in our_tests()
     if kind in FLOWS:
@@ -249,7 +272,8 @@ def replayed(name: str, circumstances: list[str], *, router_model: str
 
 
 def repeated_in_lab(name: str, circumstances: list[str]) -> Iterator[tuple[str, str]]:
-    """Run a command in `flent-aqm lab` and again; gives circumstance and what differed."""
+    """Run a command in `flent-aqm lab`, and again in each circumstance. Yield (circumstance, what
+    differed, or "" if nothing did). A failed first run is yielded, and ends it."""
     firsts: dict[Any, subprocess.CompletedProcess[bytes]] = {}
     for circumstance in circumstances:
         place = disturbances.COMPARED_WITH.get(circumstance, disturbances.nothing)
@@ -266,7 +290,8 @@ def repeated_in_lab(name: str, circumstances: list[str]) -> Iterator[tuple[str, 
 
 def what_differs(was: subprocess.CompletedProcess[bytes], now: subprocess.CompletedProcess[bytes]
                  ) -> str:
-    """The first difference of two outputs, or ''."""
+    """Return the first difference between the outputs of two processes, "" if there is none. The
+    second process's failure is a difference."""
     if now.returncode:
         return f"status {now.returncode}: {now.stderr.decode(errors='replace').strip()}"
     if was.stdout == now.stdout:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What differs between kernels that routers run and set-up's, by batches/gate.batch.
+"""Compare kernels that routers run with set-up's, by batches/gate.batch.
 
     python -m research.bench.kernel_watch -o results/watch linux-source-6.12 linux-source-7.2
 
-Each SOURCE is as `flent-aqm kernel build --source` takes it. The runs of gate.py's `power` in
--o serve as set-up's side, if they are there. Writes docs/results/kernels.md.
+Each SOURCE is as `flent-aqm kernel build --source` takes it. The runs of gate.py's `power` in -o
+serve as set-up's side, if they are there. Writes docs/results/kernels.md.
 """
 
 from __future__ import annotations
@@ -45,7 +45,13 @@ _MOST = 2
 
 @dataclass(frozen=True)
 class Watched:
-    """A queue on a kernel, beside the same on set-up's. version: of the kernel."""
+    """A queue on a kernel, compared with the same queue on set-up's kernel.
+
+    Attributes:
+        version: version of the kernel.
+        aqm: the queue.
+        judged: the verdict on each metric.
+    """
 
     version: str
     aqm: str
@@ -53,7 +59,7 @@ class Watched:
 
 
 def main() -> None:
-    """Build, run and compare; write the page."""
+    """Build the kernels, make the runs, compare them, and write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("sources", nargs="+", metavar="SOURCE")
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
@@ -79,30 +85,32 @@ def main() -> None:
 
 
 def table(watched: Sequence[Watched]) -> Iterator[str]:
-    """Yield a line for each kernel and queue: what differs most."""
+    """Yield the lines of a Markdown table: header, and a row per kernel and queue with the metrics
+    that differ most."""
     yield "| Linux | queue | worse than set-up's | better | the same/can't tell |"
     yield "|---|---|---|---|---|"
     for one in watched:
-        yield (f"| {one.version} | {one.aqm} | {_most(one.judged, WORSE)} | "
-               f"{_most(one.judged, BETTER)} | {_count(one.judged, SAME)}/"
-               f"{_count(one.judged, UNTOLD)} |")
+        yield (f"| {one.version} | {one.aqm} | {_largest_effects(one.judged, WORSE)} | "
+               f"{_largest_effects(one.judged, BETTER)} | {_count_verdicts(one.judged, SAME)}/"
+               f"{_count_verdicts(one.judged, UNTOLD)} |")
 
 
-def _most(judged: Sequence[JudgedMetric], verdict: str) -> str:
+def _largest_effects(judged: Sequence[JudgedMetric], verdict: str) -> str:
     effects = [(one.metric.name, effect) for one in judged
                if one.verdict in (verdict, MIXED) for effect in one.effects
                if effect.verdict == verdict]
-    effects.sort(key=lambda pair: -abs(_share(pair[1])))
-    shown = [f"`{name}` {_share(effect):+.0%} ({effect.cell})" for name, effect in effects[:_MOST]]
+    effects.sort(key=lambda pair: -abs(_relative_difference(pair[1])))
+    shown = [f"`{name}` {_relative_difference(effect):+.0%} ({effect.cell})" for name,
+             effect in effects[:_MOST]]
     more = len({name for name, _ in effects}) - len({name for name, _ in effects[:_MOST]})
     return ", ".join(shown) + (f" and {more} metrics more" if more > 0 else "")
 
 
-def _count(judged: Sequence[JudgedMetric], verdict: str) -> int:
+def _count_verdicts(judged: Sequence[JudgedMetric], verdict: str) -> int:
     return sum(one.verdict == verdict for one in judged)
 
 
-def _share(effect: Effect) -> float:
+def _relative_difference(effect: Effect) -> float:
     return effect.difference / abs(effect.base) if effect.base else 0.0
 
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Proof that no run is lost: a sweep that is killed again and again, and resumed until done.
+"""Prove that no run is lost: kill a sweep again and again, and resume it until it is done.
 
     make kills                                        20 moments
     make kills KILLS_ARGUMENTS='--moments 100 --seed 7'
 
 At random moments, which follow the seed, kill -9 hits flent, a job, a process of a guest, or
-everything at once; or all stands still for a while (SIGSTOP). In the end each cell has to
-have one data file, equal to that of an undisturbed sweep, and nothing else may be left: no
-process, no temporary folder, no half-written file, no mount, no memory file.
+everything at once; or all stands still for a while (SIGSTOP). In the end each cell has to have one
+data file, equal to that of an undisturbed sweep, and nothing else may be left: no process, no
+temporary folder, no half-written file, no mount, no memory file.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ KINDS = ("flent", "job", "guest", "everything", "stop")
 
 
 def main() -> int:
-    """Disturb, compare; returns the exit status."""
+    """Disturb sweeps and compare the results. Return the exit status, 1 if there is a fault."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
@@ -69,7 +69,13 @@ def main() -> int:
 
 @dataclass
 class Here:
-    """A folder with the batch, and with a temporary folder for its sweeps alone."""
+    """A folder with the batch, and with a temporary folder for its sweeps alone.
+
+    Attributes:
+        folder: the folder.
+        repetitions: repetitions of the two cells in each sweep.
+        environment: further environment variables of the sweeps.
+    """
 
     folder: Path
     repetitions: int
@@ -82,7 +88,11 @@ class Here:
         self.temporary.mkdir()
 
     def start(self, *options: str) -> subprocess.Popen[bytes]:
-        """Flent on the batch with further options, resuming what is there."""
+        """Start Flent on the batch and return its process. Results that are there are resumed.
+
+        Args:
+            options: further options of Flent.
+        """
         words: list[str | Path] = [FLENT, "-B", "kills.batch", *options]
         results = self.results()
         if results:
@@ -94,13 +104,14 @@ class Here:
                 env={**os.environ, "TMPDIR": str(self.temporary), **self.environment})
 
     def results(self) -> Path | None:
-        """The one results folder; None where there is none yet."""
+        """Return the results folder, None if there is none yet."""
         folders = list(self.folder.glob("results-*"))
         assert len(folders) <= 1, folders
         return folders[0] if folders else None
 
     def files(self) -> dict[str, Any]:
-        """What the data files hold, by the part of their names after the batch's time."""
+        """Return the contents of the data files, by the part of their names after the batch's
+        time."""
         by_name: dict[str, Any] = {}
         for path in sorted((self.results() or self.folder).glob(f"*{SUFFIX}")):
             name = path.name.split("-", 5)[-1]
@@ -109,17 +120,18 @@ class Here:
         return by_name
 
     def take(self) -> dict[str, Any]:
-        """The files, which are removed with their folder."""
+        """Return the contents of the data files as files() does, and remove the results folder."""
         files = self.files()
         shutil.rmtree(self.results() or self.folder / "none")
         return files
 
     def output(self) -> str:
-        """All that the sweeps have printed."""
+        """Return everything that the sweeps have printed."""
         return (self.folder / "said").read_text(errors="replace")
 
     def left(self) -> list[str]:
-        """What shouldn't be there when no sweep is on."""
+        """Return descriptions of what shouldn't be there when no sweep is on: processes, temporary
+        files, half-written files and mounts."""
         everywhere = [f"process {pid}: {name}" for pid, name in processes_below(self.folder)]
         everywhere += [str(path) for path in self.temporary.iterdir()]
         everywhere += [str(path) for path in (self.results() or self.temporary).glob(".*")]
@@ -130,7 +142,15 @@ class Here:
 
 def disturb(here: Here, seed: int, moments: int, say: Callable[[str], None],
             kinds: Sequence[str] = KINDS) -> list[str]:
-    """Run the sweep undisturbed, then disturbed at so many moments; gives all faults."""
+    """Run the sweep undisturbed, then disturbed at `moments` moments. Return all faults, as texts.
+
+    Args:
+        here: the folder of the sweeps.
+        seed: seed of kinds and moments.
+        moments: number of disturbances.
+        say: prints the progress.
+        kinds: kinds of disturbance, of KINDS.
+    """
     memory_before = set(MEMORY.iterdir())
     began_at = time.monotonic()
     assert here.start().wait(1200) == 0, here.output()
@@ -151,7 +171,7 @@ def disturb(here: Here, seed: int, moments: int, say: Callable[[str], None],
             say(f"{done}: {kind} after {wait_s:.2f} s")
             hit(kind, sweep, dice)
         sweep.wait(1200)
-        faults += gone(here.folder)
+        faults += wait_for_orphans(here.folder)
         if sweep.returncode == 0:
             faults += compare(undisturbed, here.take())
     for _ in range(10):
@@ -160,12 +180,18 @@ def disturb(here: Here, seed: int, moments: int, say: Callable[[str], None],
     faults += compare(undisturbed, here.take()) if here.results() else []
     faults += [f"left: {one}" for one in here.left()]
     faults += [f"left: {path}" for path in set(MEMORY.iterdir()) - memory_before
-               if not is_open(path)]
+               if not vanishes(path)]
     return faults
 
 
 def hit(kind: str, sweep: subprocess.Popen[bytes], dice: random.Random) -> None:
-    """Kill or stop."""
+    """Disturb a sweep once: kill a process or all of them, or stop all for STOPPED_S.
+
+    Args:
+        kind: one of KINDS.
+        sweep: Flent's process.
+        dice: chooses the process.
+    """
     jobs = [pid for pid, name in children(sweep.pid) if name == "linux"]
     guests = [pid for job in jobs for pid, _ in children(job)]
     everything = [sweep.pid, *jobs, *guests]
@@ -184,13 +210,14 @@ def hit(kind: str, sweep: subprocess.Popen[bytes], dice: random.Random) -> None:
 
 
 def send(pid: int, number: signal.Signals) -> None:
-    """A signal to a process that may be gone."""
+    """Send a signal to a process. Do nothing if it is gone."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
 
 
-def gone(folder: Path) -> list[str]:
-    """Wait until no process works in the folder any more; gives those that stay."""
+def wait_for_orphans(folder: Path) -> list[str]:
+    """Wait up to GONE_S until no process works in the folder any more. Return a text for each that
+    stays."""
     end = time.monotonic() + GONE_S
     while (left := processes_below(folder)) and time.monotonic() < end:
         time.sleep(0.1)
@@ -198,7 +225,12 @@ def gone(folder: Path) -> list[str]:
 
 
 def compare(was: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """What is missing, too many, or different."""
+    """Return a text for each data file that is missing, too many, or different.
+
+    Args:
+        was: name -> content in the undisturbed sweep.
+        now: name -> content in the disturbed sweep.
+    """
     faults = [f"{name}: missing" for name in was.keys() - now.keys()]
     faults += [f"{name}: too many" for name in now.keys() - was.keys()]
     return faults + [f"{name}: {differences(was[name], now[name])[0]}"
@@ -206,12 +238,12 @@ def compare(was: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def children(parent: int) -> list[tuple[int, str]]:
-    """Number and name of a process's children."""
+    """Return number and name of each child of a process."""
     return [(pid, name) for pid, name, one in _processes() if one == parent]
 
 
 def processes_below(folder: Path) -> list[tuple[int, str]]:
-    """Number and name of the processes that work in the folder or below."""
+    """Return number and name of each process whose working folder is `folder` or below it."""
     processes = []
     for pid, name, _ in _processes():
         with contextlib.suppress(OSError):
@@ -221,8 +253,9 @@ def processes_below(folder: Path) -> list[tuple[int, str]]:
     return processes
 
 
-def is_open(path: Path) -> bool:
-    """Whether a process has the file open or it is gone: a lab's memory has no name soon."""
+def vanishes(path: Path) -> bool:
+    """Wait until a file is gone, up to GONE_S. Return True if it is gone: a process had it open, as
+    a lab's memory soon has no name. Return False if it stays."""
     end = time.monotonic() + GONE_S
     while path.exists() and time.monotonic() < end:
         time.sleep(0.1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a link that plays a long trace costs, and hosts that are far away."""
+"""Measure what a link that plays a long trace costs, and hosts that are far away."""
 
 from __future__ import annotations
 
@@ -17,14 +17,19 @@ TARGET_S = 0.15
 
 
 def figures(repeat: int, only: str) -> list[Figure]:
-    """A download over a trace of 120 s at 300 Mbit/s, with all of boot and reading the trace, for
-    each virtual second; and 200 pings one after the other at a round trip of 9 minutes."""
+    """Measure a download over a trace of 120 s at 300 Mbit/s, including boot and reading the trace,
+    per virtual second, and 200 pings one after the other at a round trip of 9 minutes.
+
+    Args:
+        repeat: number of measurements.
+        only: part of the names of the figures, "" for all.
+    """
     costs = []
     name = "iperf3 over a link by a trace of 120 s at 300 Mbit/s"
     if only in name:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "trace")
-            path.write_text(_trace())
+            path.write_text(_make_trace())
             scenario = Scenario.from_settings({
                 "shaper": "none", "link_trace": path, "modem_down_buffer_ms": 50})
             costs.append(figure(name, "s per virtual s", TARGET_S, repeat, lambda: _per_virtual_s(
@@ -32,24 +37,24 @@ def figures(repeat: int, only: str) -> list[Figure]:
     name = "200 pings at a round trip of 540 s"
     if only in name:
         far = Scenario.from_settings({"base_delay_ms": 540_000})
-        costs.append(figure(name, "s", None, repeat, lambda: _run(
+        costs.append(figure(name, "s", None, repeat, lambda: _lab_run_cost(
             far, ["ping", "-q", "-c", "200", "-i", "540", "-W", "1400", "server"], ())))
     return costs
 
 
-def _trace() -> str:
-    """Opportunities in groups, 300 Mbit/s on average."""
+def _make_trace() -> str:
+    """Return a mahimahi trace with opportunities in groups, 300 Mbit/s on average."""
     chance = random.Random(1)
     return "".join(f"{ms}\n" * chance.choice((0, 10, 25, 25, 40, 50))
                    for ms in range(1, LENGTH_S * 1000 + 1))
 
 
 def _per_virtual_s(scenario: Scenario, argv: list[str], servers: tuple[str, ...]) -> Cost:
-    cost = _run(scenario, argv, servers)
+    cost = _lab_run_cost(scenario, argv, servers)
     return Cost(cost.wall_s / LENGTH_S, cost.cpu_s / LENGTH_S)
 
 
-def _run(scenario: Scenario, argv: list[str], servers: tuple[str, ...]) -> Cost:
+def _lab_run_cost(scenario: Scenario, argv: list[str], servers: tuple[str, ...]) -> Cost:
     def run() -> None:
         with Lab(scenario, argv, servers=servers, prelude=[apply_command(scenario)]) as lab:
             if lab.run().status:

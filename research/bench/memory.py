@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a lab takes of the host's memory: the most during an NDT7 test at 1 Gbit/s.
+"""Measure what a lab takes of the host's memory: the most during an NDT7 test at 1 Gbit/s.
 
     .venv/bin/python -m research.bench.memory
 
-With cross traffic and captures of all headers, as a sweep has it. Memory is the proportional
-set size (PSS) of the guest's kernel and processes together, so that shared pages count once.
+With cross traffic and captures of all headers, as a sweep has it. Memory is the proportional set
+size (PSS) of the guest's kernel and processes together, so that shared pages count once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NDT7 = ["env", *(f"{name}={value}" for name, value in CELL_ENVIRONMENT.items()),
 
 
 def main() -> None:
-    """Run it and print the figure."""
+    """Run the test and print the figure."""
     scenario = Scenario.from_settings({"rate_mbps": 1000, "cross_traffic": True})
     most_mb = 0.0
     before_mb = memory_mb(os.getpid())
@@ -41,7 +41,8 @@ def main() -> None:
 
 
 def memory_mb(pid: int) -> float:
-    """Of a process and all below it, in MiB, each shared page once."""
+    """Return the memory of a process and all its descendants in MiB (PSS). Each shared page counts
+    once."""
     below: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -306,7 +306,7 @@ def main() -> int:
     survivors: dict[str, list[str]] = {}
     failing: list[str] = []
     with tempfile.TemporaryDirectory(prefix="flent-aqm-mutants-") as folder:
-        tree = copy_of_tree(Path(folder))
+        tree = copy_tree(Path(folder))
         for tests, modules in modules_of_tests.items():
             chosen = [mutant for module in modules
                       for mutant in mutants(tree, module, args.first, args.every)]
@@ -359,7 +359,7 @@ def keep(tried: Mapping[str, int], survivors: Mapping[str, Sequence[str]], how: 
 
 
 def modules_of(place: str) -> list[Path]:
-    """The modules of a folder or of one file, from the source tree's top."""
+    """Return the modules of a folder or of one file, as paths from the source tree's top."""
     path = HERE / PACKAGE / place
     files = [path] if path.is_file() else sorted(path.rglob("*.py"))
     return [file.relative_to(HERE) for file in files]
@@ -413,7 +413,8 @@ def functions_of(tree: ast.Module) -> dict[ast.AST, str]:
 
 
 def defects_of(node: ast.AST) -> Iterator[tuple[str, object]]:
-    """An attribute of the node, and what is wrong for it."""
+    """Yield (attribute, wrong value) for each defect that can be put into a node of the syntax
+    tree."""
     if isinstance(node, ast.Compare):
         for place, operator in enumerate(node.ops):
             yield "ops", [*node.ops[:place], COMPARED[type(operator)](), *node.ops[place + 1:]]
@@ -427,8 +428,9 @@ def defects_of(node: ast.AST) -> Iterator[tuple[str, object]]:
         yield "value", not node.value if isinstance(node.value, bool) else node.value + 1
 
 
-def copy_of_tree(folder: Path) -> Path:
-    """What the tests need, with a package whose modules can be replaced."""
+def copy_tree(folder: Path) -> Path:
+    """Copy the package to `folder`, where its modules can be replaced, and link the other files
+    that tests need. Return the folder."""
     for entry in HERE.iterdir():
         if entry.name == PACKAGE.name:
             shutil.copytree(entry, folder / entry.name,

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an NDT7 server takes, and what an honest client gets, while others misuse the server.
+"""Measure what an NDT7 server takes, and an honest client gets, while others misuse the server.
 
     .venv/bin/python -m research.bench.ndt7_hostile                       this package's server
     .venv/bin/python -m research.bench.ndt7_hostile --server ndt-server   M-Lab's, a program on PATH
 
-Needs root, and makes two network namespaces that nobody else sees. The honest client is
-ndt7-client behind 100 Mbit/s each way (HTB), the others come over the server's loopback. Memory
-is the most that the server's process had resident (VmHWM). As much as the machine allows of the
-two cores is the server's, so keep it idle for figures of throughput.
+Needs root, and makes two network namespaces that nobody else sees. The honest client is ndt7-client
+behind 100 Mbit/s each way (HTB), the others come over the server's loopback. Memory is the most
+that the server's process had resident (VmHWM). As much as the machine allows of the two cores is
+the server's, so keep it idle for figures of throughput.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
         os.execvp("unshare", ["unshare", "--net", sys.executable, "-m",
                               "research.bench.ndt7_hostile", *sys.argv[1:]])
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    with _far_away() as client:
+    with _client_namespace() as client:
         for name in [args.only] if args.only else MISUSES:
             for test in ("upload", "download"):
                 memory_mb, mbps = _measure(args.server, name, test, client)
@@ -65,13 +65,21 @@ def main() -> None:
 
 
 def _measure(server: str, misuse: str, test: str, client: int) -> tuple[float, float]:
-    """Most memory of the server in MiB, throughput of the honest client in Mbit/s."""
+    """Measure one misuse. Return the server's largest memory in MiB, and the throughput of the
+    honest client in Mbit/s.
+
+    Args:
+        server: "ours" or "ndt-server".
+        misuse: key of MISUSES.
+        test: "upload" or "download", of the honest client.
+        client: process id that keeps the client's namespace.
+    """
     with _serving(server) as pid:
         other = subprocess.Popen([sys.executable, "-m", "research.bench.ndt7_hostile", "--misuse",
                                   misuse])
         try:
             time.sleep(1)
-            mbps = _honest(test, client)
+            mbps = _honest_client_mbps(test, client)
         finally:
             other.kill()
             other.wait()
@@ -81,8 +89,13 @@ def _measure(server: str, misuse: str, test: str, client: int) -> tuple[float, f
     raise AssertionError("/proc/PID/status has no VmHWM")
 
 
-def _honest(test: str, client: int) -> float:
-    """An ndt7-client's own mean over the test; 0 where it failed."""
+def _honest_client_mbps(test: str, client: int) -> float:
+    """Run ndt7-client and return its own mean over the test in Mbit/s, 0 if it failed.
+
+    Args:
+        test: "upload" or "download".
+        client: process id that keeps the client's namespace.
+    """
     unwanted = "--no-upload" if test == "download" else "--no-download"
     done = subprocess.run(
         ["nsenter", f"--net=/proc/{client}/ns/net", tool_path("ndt7-client"), "--server",
@@ -93,8 +106,9 @@ def _honest(test: str, client: int) -> float:
 
 
 @contextlib.contextmanager
-def _far_away() -> Iterator[int]:
-    """A second namespace behind a shaped link; gives the process that keeps it."""
+def _client_namespace() -> Iterator[int]:
+    """Context manager: create a second namespace behind a shaped link. Yield the id of the process
+    that keeps it."""
     keeper = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
     try:
         while os.readlink(f"/proc/{keeper.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
@@ -120,14 +134,14 @@ def _far_away() -> Iterator[int]:
 
 @contextlib.contextmanager
 def _serving(kind: str) -> Iterator[int]:
-    """A fresh server; gives its process."""
+    """Context manager: start a fresh server, "ours" or "ndt-server". Yield its process id."""
     with tempfile.TemporaryDirectory() as folder:
         if kind == "ours":
             words = [sys.executable, "-m", "flent_aqm.servers", "ndt7"]
         else:
             # Its TLS port wants a certificate, which ours makes for itself.
             words = ["ndt-server", "-ndt7_addr_cleartext", f":{PORT}", "-datadir", folder,
-                     "-ndt7_addr", f":{TLS_PORT}", *_certificate(Path(folder))]
+                     "-ndt7_addr", f":{TLS_PORT}", *_certificate_options(Path(folder))]
         with (Path(folder) / "log").open("wb") as log:
             process = subprocess.Popen(words, stdout=log, stderr=log)
             try:
@@ -143,7 +157,7 @@ def _serving(kind: str) -> Iterator[int]:
                 process.wait()
 
 
-def _certificate(folder: Path) -> list[str]:
+def _certificate_options(folder: Path) -> list[str]:
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                     "ec_paramgen_curve:P-256", "-nodes", "-keyout", folder / "key.pem",
                     "-out", folder / "cert.pem", "-days", "2", "-subj", "/CN=bench"],
@@ -151,7 +165,7 @@ def _certificate(folder: Path) -> list[str]:
     return ["-cert", str(folder / "cert.pem"), "-key", str(folder / "key.pem")]
 
 
-def _upgraded(test: str) -> socket.socket:
+def _open_websocket(test: str) -> socket.socket:
     sock = socket.create_connection(("127.0.0.1", PORT))
     sock.sendall(_REQUEST.format(test=test).encode())
     sock.recv(1 << 16)
@@ -159,7 +173,8 @@ def _upgraded(test: str) -> socket.socket:
 
 
 def _repeat(sock: socket.socket, data: bytes) -> None:
-    """Send the same for ever, and read what comes back, so that nobody has to wait for us."""
+    """Send the same data for ever, and read everything that comes back, so that the server never
+    has to wait. Return when the connection breaks."""
 
     def read() -> None:
         with contextlib.suppress(OSError):
@@ -172,45 +187,48 @@ def _repeat(sock: socket.socket, data: bytes) -> None:
             sock.sendall(data)
 
 
-def _again(connect: Callable[[], socket.socket], data: bytes) -> None:
+def _reconnect_and_repeat(connect: Callable[[], socket.socket], data: bytes) -> None:
     while True:
         with contextlib.suppress(OSError), connect() as sock:
             _repeat(sock, data)
 
 
-def _texts() -> None:
-    """Measurements of 63 kB made of empty objects, in an upload."""
+def _send_large_texts() -> None:
+    """Send measurements of 63 kB made of empty objects, in an upload, for ever."""
     text = b'{"a":[' + b",".join([b"{}"] * 21_000) + b"]}"
-    _again(lambda: _upgraded("upload"), Frame(Opcode.TEXT, text).serialize(mask=True))
+    _reconnect_and_repeat(lambda: _open_websocket("upload"),
+                          Frame(Opcode.TEXT, text).serialize(mask=True))
 
 
-def _tiny() -> None:
-    """Binary messages of one byte, in an upload."""
-    _again(lambda: _upgraded("upload"),
-           Frame(Opcode.BINARY, b"x").serialize(mask=True) * 1000)
+def _send_tiny_messages() -> None:
+    """Send binary messages of one byte, in an upload, for ever."""
+    _reconnect_and_repeat(lambda: _open_websocket("upload"),
+                          Frame(Opcode.BINARY, b"x").serialize(mask=True) * 1000)
 
 
-def _pings() -> None:
-    """Pings without a pause, in an upload."""
-    _again(lambda: _upgraded("upload"), Frame(Opcode.PING, b"x").serialize(mask=True) * 1000)
+def _send_pings() -> None:
+    """Send pings without a pause, in an upload, for ever."""
+    _reconnect_and_repeat(lambda: _open_websocket("upload"),
+                          Frame(Opcode.PING, b"x").serialize(mask=True) * 1000)
 
 
-def _idle_tls() -> None:
-    """200 connections to the TLS port that say nothing, renewed when they are cut off."""
-    _idle(TLS_PORT, 200, b"")
+def _keep_idle_tls() -> None:
+    """Keep 200 connections to the TLS port that say nothing, and renew them before they are cut
+    off."""
+    _keep_connections(TLS_PORT, 200, b"")
 
 
-def _idle_uploads() -> None:
-    """200 uploads that send nothing."""
-    _idle(PORT, 200, _REQUEST.format(test="upload").encode())
+def _keep_idle_uploads() -> None:
+    """Keep 200 uploads that send nothing."""
+    _keep_connections(PORT, 200, _REQUEST.format(test="upload").encode())
 
 
-def _deaf_downloads() -> None:
-    """200 downloads that read nothing."""
-    _idle(PORT, 200, _REQUEST.format(test="download").encode())
+def _keep_unread_downloads() -> None:
+    """Keep 200 downloads that read nothing."""
+    _keep_connections(PORT, 200, _REQUEST.format(test="download").encode())
 
 
-def _idle(port: int, count: int, request: bytes) -> None:
+def _keep_connections(port: int, count: int, request: bytes) -> None:
     while True:
         socks = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
         for sock in socks:
@@ -221,8 +239,9 @@ def _idle(port: int, count: int, request: bytes) -> None:
 
 
 MISUSES: dict[str, Callable[[], None]] = {
-    "nothing": lambda: time.sleep(1000), "texts": _texts, "tiny": _tiny, "pings": _pings,
-    "idle-tls": _idle_tls, "idle-upload": _idle_uploads, "deaf": _deaf_downloads}
+    "nothing": lambda: time.sleep(1000), "texts": _send_large_texts, "tiny": _send_tiny_messages,
+    "pings": _send_pings,
+    "idle-tls": _keep_idle_tls, "idle-upload": _keep_idle_uploads, "deaf": _keep_unread_downloads}
 
 
 if __name__ == "__main__":

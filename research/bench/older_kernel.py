@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab's tests on Linux 6.12 LTS, an older kernel with set-up's architecture um in it.
+"""Run the lab's tests on Linux 6.12 LTS, an older kernel with set-up's architecture um in it.
 
     make older-check                     builds the kernel first: three minutes; tests: five
 
-What 6.12 doesn't have yet can't be tested on it, nor what is about set-up's own kernel; such
-tests are listed here with the reason. Any other failure counts.
+What 6.12 doesn't have yet can't be tested on it, nor what is about set-up's own kernel; such tests
+are listed here with the reason. Any other failure counts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ EXPECTED = {
 
 
 def main() -> int:
-    """Build, test, show; return the exit status."""
+    """Build the kernel, run the tests, and print a table. Return the exit status, 1 if a failure
+    was not expected, or no test passed. Removes the kernel, unless --keep is given."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", action="store_true", help=f"keep the kernel {NAME}")
     arguments = parser.parse_args()
@@ -59,18 +60,19 @@ def main() -> int:
             subprocess.run([BIN / "pytest", "-m", "lab", "-n", "4", "--dist", "loadfile", "-q",
                             "--tb=short", f"--junitxml={report}"], check=False,
                            env={**os.environ, environment.KERNEL: str(kernel.path)})
-            passed, failed = _read(report)
+            passed, failed = _read_report(report)
     finally:
         if not arguments.keep:
             subprocess.run([BIN / "flent-aqm", "kernel", "remove", NAME], check=True)
-    unexpected = _show(failed)
+    unexpected = _print_failures(failed)
     print(f"Linux {kernel.version}: {passed} tests of the lab passed, {len(failed)} failed, of "
           f"them {len(failed) - unexpected} as expected")
     return 1 if unexpected or not passed else 0
 
 
-def _read(report: Path) -> tuple[int, list[str]]:
-    """Return how many tests passed, and the names of those that failed."""
+def _read_report(report: Path) -> tuple[int, list[str]]:
+    """Return the number of tests that passed, and the names of those that failed, from a JUnit
+    report."""
     passed, failed = 0, []
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         if case.find("failure") is not None or case.find("error") is not None:
@@ -80,8 +82,9 @@ def _read(report: Path) -> tuple[int, list[str]]:
     return passed, failed
 
 
-def _show(failed: list[str]) -> int:
-    """Print a table; return how many failures were not expected."""
+def _print_failures(failed: list[str]) -> int:
+    """Print a table of failures, and of expected failures that passed. Return how many failures
+    were not expected."""
     table = Table("test", "why it fails", box=None)
     unexpected = 0
     for name in failed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A peer to measure beside the lab: ns-3, of its package on PyPI, with peer_ns3.cc.
+"""Measure a peer of the lab: ns-3, of its package on PyPI, with peer_ns3.cc.
 
     .venv/bin/python -m research.bench.peer    what it simulates and costs, rate by rate
 
@@ -32,8 +32,14 @@ SIMULATED_S = {100: 5, 1000: 1}
 
 @dataclass(frozen=True)
 class Simulated:
-    """One simulation: goodput in Mbit/s, packets that FqCoDel dropped, seconds per simulated
-    second on the wall's clock and of the processor."""
+    """The result of one simulation.
+
+    Attributes:
+        goodput_mbps: goodput of the TCP flow.
+        dropped: number of packets that FqCoDel dropped.
+        wall_s: wall time per simulated second.
+        cpu_s: processor time per simulated second.
+    """
 
     goodput_mbps: float
     dropped: int
@@ -42,7 +48,7 @@ class Simulated:
 
 
 def simulate(program: Path, rate_mbps: int) -> Simulated:
-    """Run the program at one of SIMULATED_S."""
+    """Run the program at a rate, a key of SIMULATED_S, and return the result."""
     seconds = SIMULATED_S[rate_mbps]
     output = json.loads(run([program, str(rate_mbps), str(seconds)], timeout_s=600))
     return Simulated(output["goodput_mbps"], output["dropped"], output["wall_s"] / seconds,
@@ -50,10 +56,11 @@ def simulate(program: Path, rate_mbps: int) -> Simulated:
 
 
 def peer_program() -> Path:
-    """The compiled program, made now if it isn't there.
+    """Return the path of the compiled program. It is compiled if it isn't there, and ns-3
+    installed.
 
-    Raises AqmError where it can't be had, such as without g++, or where PyPI can't be reached
-    or has no package for this machine and Python.
+    Raises AqmError if g++ is missing, or if PyPI can't be reached or has no package for this
+    machine and Python.
     """
     compiler = find_program("g++")
     if compiler is None:
@@ -67,13 +74,14 @@ def peer_program() -> Path:
     with install.locked(cache):
         library = cache / "tools" / f"ns3-{VERSION}"
         if not library.is_dir():
-            _fetch(cache, library)
+            _install_ns3(cache, library)
         _compile(compiler, library / "ns3", cache, cache / "tools" / name)
     return cache / "tools" / name / "peer_ns3"
 
 
-def _fetch(cache: Path, library: Path) -> None:
-    """Put the package at library, without what only its Python bindings need."""
+def _install_ns3(cache: Path, library: Path) -> None:
+    """Install the package ns-3 from PyPI into the folder `library`, without what only its Python
+    bindings need. Raises ToolMissing if pip fails."""
     install.require_space(cache, 1_000_000_000, f"ns-3 {VERSION}")
     with install.staging(cache) as work:
         try:
@@ -88,7 +96,14 @@ def _fetch(cache: Path, library: Path) -> None:
 
 
 def _compile(compiler: Path, ns3: Path, cache: Path, target: Path) -> None:
-    """Compile and link against the package's headers and libraries where they are."""
+    """Compile the program, and link it against the package's headers and libraries where they are.
+
+    Args:
+        compiler: path of g++.
+        ns3: folder of the package.
+        cache: folder of the cache.
+        target: folder for the program.
+    """
     libraries = ns3 / "lib64"
     release = VERSION.partition(".post")[0]
     with install.staging(cache) as work:
@@ -101,7 +116,7 @@ def _compile(compiler: Path, ns3: Path, cache: Path, target: Path) -> None:
 
 
 def main() -> None:
-    """Print what each rate gives."""
+    """Print the result of each rate. Raises SystemExit if the program can't be had."""
     try:
         program = peer_program()
         for rate_mbps in SIMULATED_S:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What looking at many runs costs: scores, figures, flent-gui and plots over two hundred files.
+"""Measure what looking at many runs costs: scores, figures, flent-gui and plots of 200 files.
 
     .venv/bin/python -m research.bench.pictures RESULTS        a folder of data files, of a batch
 
-Files are linked as often as it takes. CPU seconds are of all processes together, and so is
-memory; they hold while others use the machine, wall seconds don't. The targets are for two
-cores. The result goes to research/bench/results/pictures/DATE.json.
+Files are linked as often as it takes. CPU seconds are of all processes together, and so is memory;
+they hold while others use the machine, wall seconds don't. The targets are for two cores. The
+result goes to research/bench/results/pictures/DATE.json.
 """
 
 from __future__ import annotations
@@ -44,8 +44,16 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one command or plot. target_s: wall seconds on two idle cores; target_mb: memory of
-    all processes."""
+    """What one command or plot costs.
+
+    Attributes:
+        name: name of the command or plot.
+        wall_s: wall time.
+        cpu_s: processor time of all processes.
+        memory_mb: largest memory of all processes.
+        target_s: wanted wall time on two idle cores, None without a target.
+        target_mb: wanted memory, None without a target.
+    """
 
     name: str
     wall_s: float
@@ -56,7 +64,7 @@ class Cost:
 
 
 def main() -> None:
-    """Measure, show, write."""
+    """Measure, print a table, and write the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, help="folder with data files of NDT7 runs")
     parser.add_argument("--figures-of", type=int, default=3200, metavar="N")
@@ -73,15 +81,15 @@ def main() -> None:
         many = linked(files, arguments.figures_of, folder / "many")
         few = linked([file for file in files if "ndt7-" in file.name] or files,
                      arguments.plots_of, folder / "few")
-        costs.append(command(f"score of {arguments.plots_of} files",
-                             [OURS, "score", few, "--format", "csv"], 10))
-        costs.append(command(f"figures of {arguments.figures_of} files",
-                             [OURS, "figures", many, "-o", folder / "figures"], 60, 1000))
-        costs.append(command(f"flent-gui opens {arguments.plots_of} files",
-                             ["env", "QT_QPA_PLATFORM=offscreen", sys.executable, "-c", OPEN,
-                              *sorted(few.iterdir())], 4))
-        costs += plots(sorted(few.iterdir()))
-    show(costs)
+        costs.append(command_cost(f"score of {arguments.plots_of} files",
+                                  [OURS, "score", few, "--format", "csv"], 10))
+        costs.append(command_cost(f"figures of {arguments.figures_of} files",
+                                  [OURS, "figures", many, "-o", folder / "figures"], 60, 1000))
+        costs.append(command_cost(f"flent-gui opens {arguments.plots_of} files",
+                                  ["env", "QT_QPA_PLATFORM=offscreen", sys.executable, "-c", OPEN,
+                                   *sorted(few.iterdir())], 4))
+        costs += plot_costs(sorted(few.iterdir()))
+    print_costs(costs)
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H%M%SZ")
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{now}.json").write_text(json.dumps({
@@ -92,7 +100,7 @@ def main() -> None:
 
 
 def linked(files: Sequence[Path], count: int, folder: Path) -> Path:
-    """A folder with count links to the files, in turn."""
+    """Create a folder with `count` symbolic links to the files, in turn, and return it."""
     folder.mkdir()
     for number in range(count):
         source = files[number % len(files)].resolve()
@@ -100,9 +108,16 @@ def linked(files: Sequence[Path], count: int, folder: Path) -> Path:
     return folder
 
 
-def command(name: str, words: Sequence[str | Path], target_s: float | None = None,
-            target_mb: float | None = None) -> Cost:
-    """What a command costs, with all processes that it starts."""
+def command_cost(name: str, words: Sequence[str | Path], target_s: float | None = None,
+                 target_mb: float | None = None) -> Cost:
+    """Run a command and return what it costs, with all processes that it starts. Exits if it fails.
+
+    Args:
+        name: name of the figure.
+        words: the command line.
+        target_s: wanted wall time, None without a target.
+        target_mb: wanted memory, None without a target.
+    """
     before, begin = _children_s(), time.monotonic()
     most = 0.0
     with subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL) as running:
@@ -116,8 +131,8 @@ def command(name: str, words: Sequence[str | Path], target_s: float | None = Non
     return Cost(name, wall_s, _children_s() - before, most, target_s, target_mb)
 
 
-def plots(files: Sequence[Path]) -> list[Cost]:
-    """What flent-gui does for each plot after files were loaded: results go to another
+def plot_costs(files: Sequence[Path]) -> list[Cost]:
+    """Measure what flent-gui does for each plot after files were loaded: results go to another
     process, are drawn, come back, and are shown."""
     import matplotlib
 
@@ -153,8 +168,8 @@ def _timed(name: str, function: Callable[[], None], target_s: float) -> Cost:
                 target_s)
 
 
-def show(costs: Sequence[Cost]) -> None:
-    """A table for people."""
+def print_costs(costs: Sequence[Cost]) -> None:
+    """Print a table of the costs."""
     table = Table("", "CPU s", "wall s", "target s", "MB", "target MB", box=None)
     for cost in costs:
         table.add_row(cost.name, f"{cost.cpu_s:.2f}", f"{cost.wall_s:.2f}",

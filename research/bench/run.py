@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How fast the lab is: wall seconds per virtual second, and what a run costs beside.
+"""Measure how fast the lab is: wall seconds per virtual second, and what a run costs beside.
 
     make bench                                   some minutes
     make bench BENCH_ARGUMENTS='--only iperf3'   figures whose name has that in it
     make bench BENCH_ARGUMENTS=--sweep           the whole aqm_sweep as well
 
-Each figure is the median of --repeat measurements on one core, of fewer where they take
-long; beside the wall's seconds stand the processor's, which other work disturbs less. The
-result goes to research/bench/results/DATE.json and is compared with the newest one that is there:
-the ratio counts, as absolute times differ between machines.
+Each figure is the median of --repeat measurements on one core, of fewer where they take long;
+beside the wall's seconds stand the processor's, which other work disturbs less. The result goes to
+research/bench/results/DATE.json and is compared with the newest one that is there: the ratio
+counts, as absolute times differ between machines.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ length = 2
 
 
 def main() -> None:
-    """Measure, compare, write."""
+    """Measure all figures, print them beside the newest kept result, and write the new result. With
+    --only nothing is written."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=3, help="measurements per figure")
     parser.add_argument("--only", metavar="PART", default="",
@@ -83,7 +84,7 @@ def main() -> None:
     if arguments.sweep:
         figures.append(sweep_figure())
     before = newest_result()
-    show(figures, before)
+    print_figures(figures, before)
     if arguments.only:
         return  # a part is nothing to compare with
     RESULTS.mkdir(exist_ok=True)
@@ -99,7 +100,12 @@ def main() -> None:
 
 
 def lab_figures(repeat: int, only: str) -> list[Figure]:
-    """What one lab costs on one core."""
+    """Measure what one lab costs on one core. Return the figures.
+
+    Args:
+        repeat: number of measurements.
+        only: part of the names of the figures, "" for all.
+    """
     rows = []
 
     def add(name: str, unit: str, target: float | None, measure: Callable[[], Cost]) -> None:
@@ -112,7 +118,14 @@ def lab_figures(repeat: int, only: str) -> list[Figure]:
 
     def per_virtual_s(argv: list[str], rate_mbps: float, load_s: float, server: str
                       ) -> Callable[[], Cost]:
-        """Without boot, per second of load."""
+        """Return a function that measures a command without boot, per second of load.
+
+        Args:
+            argv: the command.
+            rate_mbps: rate of the router's shaper.
+            load_s: length of the load.
+            server: name of the server that it needs.
+        """
         def measure() -> Cost:
             cost = lab_cost(argv, rate_mbps, (server, "irtt")).minus(boot((server, "irtt")))
             return Cost(cost.wall_s / load_s, cost.cpu_s / load_s)
@@ -150,8 +163,13 @@ def lab_figures(repeat: int, only: str) -> list[Figure]:
 
 
 def peer_figures(repeat: int, only: str) -> tuple[list[Figure], str]:
-    """What a simulator takes for the same, and a line about it: what it was, or why there is
-    none, which is no reason to stop."""
+    """Measure what a simulator takes for the same load. Return the figures, and a line about the
+    simulator: its version and goodputs, or why there is none, which is no reason to stop.
+
+    Args:
+        repeat: number of measurements.
+        only: part of the names of the figures, "" for all.
+    """
     names = {rate: f"peer: ns-3 FqCoDel, TCP, {rate} Mbit/s" for rate in peer.SIMULATED_S}
     rows, goodputs = [], {}
     try:
@@ -174,7 +192,8 @@ def peer_figures(repeat: int, only: str) -> tuple[list[Figure], str]:
 
 
 def file_figures(only: str) -> list[Figure]:
-    """What finished runs cost: reading and writing one, scoring many."""
+    """Measure what finished runs cost: reading and writing one, scoring many. `only`: part of the
+    names of the figures, "" for all."""
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -193,13 +212,15 @@ def file_figures(only: str) -> list[Figure]:
             for number in range(count):
                 (files / f"{number}.flent.gz").symlink_to(GOLDEN)
             command = [FLENT.with_name("flent-aqm"), "score", files, "--format", "csv"]
-            rows.append(figure(title, "s", None, 1, lambda command=command: cost_of(  # type: ignore[misc]
+            rows.append(figure(title, "s", None, 1,
+                               lambda command=command: cost_of(  # type: ignore[misc]
                 lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))))
     return rows
 
 
 def short_sweeps(only: str) -> list[Figure]:
-    """24 short runs with 1 and with 2 jobs."""
+    """Measure sweeps of 24 short runs with 1 and with 2 jobs. `only`: part of the names of the
+    figures, "" for all."""
     rows = []
     for jobs in (1, 2):
         title = f"sweep of 24 runs, jobs = {jobs}"
@@ -209,14 +230,15 @@ def short_sweeps(only: str) -> list[Figure]:
             folder = Path(name)
             (folder / "base.batch").symlink_to(resource_dir("batches") / "base.batch")
             (folder / "bench.batch").write_text(f"{SWEEP}jobs = {jobs}\n")
-            rows.append(figure(title, "s", None, 1, lambda folder=folder: cost_of(  # type: ignore[misc]
+            rows.append(figure(title, "s", None, 1,
+                               lambda folder=folder: cost_of(  # type: ignore[misc]
                 lambda: subprocess.run([FLENT, "-B", "bench.batch"], cwd=folder, check=True,
                                        stderr=subprocess.DEVNULL))))
     return rows
 
 
 def sweep_figure() -> Figure:
-    """The default sweep on all cores, in minutes."""
+    """Run the default sweep on all cores, and return its duration in minutes as a figure."""
     with tempfile.TemporaryDirectory() as folder:
         started = time.monotonic()
         subprocess.run([FLENT, "-B", resource_dir("batches") / "aqm_sweep.batch",
@@ -227,14 +249,19 @@ def sweep_figure() -> Figure:
 
 
 def newest_result() -> dict[str, dict[str, Any]]:
-    """Figures by name of the newest kept result; empty without one."""
+    """Return the figures of the newest kept result, by name. Empty without a kept result."""
     for path in sorted(RESULTS.glob("2*.json"), reverse=True):
         return {one["name"]: one for one in json.loads(path.read_text())["figures"]}
     return {}
 
 
-def show(figures: list[Figure], before: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print a table."""
+def print_figures(figures: list[Figure], before: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print a table of the figures, with the ratio to those of an earlier result.
+
+    Args:
+        figures: the figures.
+        before: name -> figure of the earlier result.
+    """
     table = Table(box=None, pad_edge=False)
     for heading in ("figure", "wall", "CPU", "unit", "target", "", "wall, CPU to the last kept"):
         table.add_column(heading, justify="left" if heading in ("figure", "unit") else "right")
@@ -253,7 +280,7 @@ def _ratio(now: float | None, last: float | None) -> str:
 
 
 def cpu_model() -> str:
-    """The processor's name."""
+    """Return the processor's name, or else the machine's architecture."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.split(":", 1)[1].strip()

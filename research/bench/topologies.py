@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What many subscribers cost: a class of HTB and a CAKE for each, both ways, and all of them
-busy."""
+"""Measure what many subscribers cost: a class of HTB and a CAKE for each, both ways, all busy."""
 
 from __future__ import annotations
 
@@ -40,8 +39,13 @@ assert sum(mbps) > 800 and mbps[0] > 0.5 * sum(mbps) / count
 
 
 def figures(repeat: int, only: str) -> list[Figure]:
-    """Downloads of all subscribers at once, with boot, set-up and reading all queues back before
-    and after, for each virtual second of them."""
+    """Measure downloads of all subscribers at once, including boot, set-up and reading all queues
+    back before and after, per virtual second of the downloads.
+
+    Args:
+        repeat: number of measurements.
+        only: part of the names of the figures, "" for all.
+    """
     costs = []
     for count, target in ((100, None), (500, TARGET_S)):
         name = f"{count} subscribers with HTB and CAKE, all busy, {RATE_MBPS} Mbit/s"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which queue is behind an NDT7 test: labelled runs, the model made of them, its page."""
+"""Labelled NDT7 runs, the model of `flent-aqm infer` that is trained on them, and its page."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How good `flent-aqm infer` is on lines that its model has not seen: tables of docs/infer.md.
+"""Write how good `flent-aqm infer` is on lines that its model has not seen: tables of
+docs/infer.md.
 
     .venv/bin/python -m research.infer.page TABLE.parquet FOLDER… [-o docs]
 
@@ -32,7 +33,7 @@ from flent_aqm.results.data_file import Numbers, read_data_file
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.run import as_run
 from research.infer.recipe import SLOW_ROUTER, TWO_BOTTLENECKS, WIFI
-from research.infer.train import Rows, bands, fit, read, usual
+from research.infer.train import Rows, fit, quantile_masks, read, usual_runs
 from research.validation import marked
 from research.validation.stamp import made_of
 
@@ -47,7 +48,8 @@ _OURS, _BASELINE = list(FEATURES), list(BASELINE)
 
 
 def main() -> int:
-    """Print the tables and, with -o, write them onto the page; return the exit status."""
+    """Print the tables and, with -o, write them and the figure to the page. Return the exit status,
+    1 if a file can't be read."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.page",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("table", type=Path)
@@ -55,9 +57,9 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
     args = parser.parse_args()
     rows = read(args.table)
-    by_rate = _by_band(usual(rows), "line_mbps", _OURS)
-    parts = {"held out": _held_out(rows), "by class": _by_class(usual(rows), by_rate),
-             "depth": _depth(usual(rows), by_rate)}
+    by_rate = _probabilities_by_band(usual_runs(rows), "line_mbps", _OURS)
+    parts = {"held out": _held_out_table(rows), "by class": _class_table(usual_runs(rows), by_rate),
+             "depth": _depth_sentence(usual_runs(rows), by_rate)}
     for name, text in parts.items():
         print(f"\n{name}\n\n{text}")
     if not args.output:
@@ -70,33 +72,47 @@ def main() -> int:
     except (AqmError, ValueError) as error:
         print(f"infer: {error}", file=sys.stderr)
         return 1
-    _draw(usual(rows), by_rate, args.output / PICTURE)
+    _draw_reliability(usual_runs(rows), by_rate, args.output / PICTURE)
     return 0
 
 
-def _by_band(rows: Rows, column: str, names: list[str]) -> Numbers:
-    """Return probabilities for all rows, of models that had none of a row's band."""
+def _probabilities_by_band(rows: Rows, column: str, names: list[str]) -> Numbers:
+    """Return the probabilities of the classes for all rows. Each row is judged by a model that was
+    trained without the row's band.
+
+    Args:
+        rows: the runs.
+        column: name of the column whose values are divided into bands.
+        names: names of the features.
+    """
     held_out = numpy.zeros((len(rows), len(CLASSES)))
-    for apart in bands(rows[column]):
+    for apart in quantile_masks(rows[column]):
         held_out[apart] = fit(rows[~apart].reset_index(drop=True), names).probabilities(rows[apart])
     return held_out
 
 
-def _apart(rows: Rows, apart: Any, names: list[str]) -> tuple[Rows, Numbers]:
-    """Return the rows apart and what a model of the others thinks of them."""
+def _judge_held_out(rows: Rows, apart: Any, names: list[str]) -> tuple[Rows, Numbers]:
+    """Return the held-out rows, and the probabilities that a model of the other rows gives them.
+
+    Args:
+        rows: the runs.
+        apart: boolean mask of the rows to hold out.
+        names: names of the features.
+    """
     test = rows[apart].reset_index(drop=True)
     return test, fit(rows[~apart].reset_index(drop=True), names).probabilities(test)
 
 
-def _cases(rows: Rows, names: list[str]) -> Iterator[tuple[str, Rows, Numbers]]:
-    """Yield what is held out in words, its rows, and the probabilities of a model without it."""
-    own = usual(rows)
-    yield "a fifth of the rates", own, _by_band(own, "line_mbps", names)
-    yield "a fifth of the round trips", own, _by_band(own, "line_rtt_ms", names)
+def _held_out_cases(rows: Rows, names: list[str]) -> Iterator[tuple[str, Rows, Numbers]]:
+    """Yield (description of what is held out, its rows, the probabilities of a model without it)
+    for each case."""
+    own = usual_runs(rows)
+    yield "a fifth of the rates", own, _probabilities_by_band(own, "line_mbps", names)
+    yield "a fifth of the round trips", own, _probabilities_by_band(own, "line_rtt_ms", names)
     for name in ("bbr", "cubic", "reno"):
-        yield f"{_CC[name]} as sender", *_apart(own, own["cc"] == name, names)
+        yield f"{_CC[name]} as sender", *_judge_held_out(own, own["cc"] == name, names)
     for world, words in _WORLDS.items():
-        yield words, *_apart(own, own["world"] == world, names)
+        yield words, *_judge_held_out(own, own["world"] == world, names)
     model = fit(own, names)
     for words, other in (
             ("Linux 6.12 and 7.2", rows[rows["kernel"] != "stock"]),
@@ -110,24 +126,30 @@ _CC = {"bbr": "BBR", "cubic": "Cubic", "reno": "Reno"}
 _WORLDS = {SLOW_ROUTER: "slow routers", TWO_BOTTLENECKS: "two bottlenecks", WIFI: "Wi-Fi"}
 
 
-def _held_out(rows: Rows) -> str:
-    """How often a model answers what it has not seen, and is right then; beside the baseline's."""
+def _held_out_table(rows: Rows) -> str:
+    """Return a Markdown table: how often a model answers for runs that it has not seen, and is
+    right then, beside the baseline's."""
     lines = ["| held out | runs | answered, right, % | IMC'17's features |", "|---|---|---|---|"]
     for (words, test, ours), (_, _, theirs) in zip(
-            _cases(rows, _OURS), _cases(rows, _BASELINE), strict=True):
-        cells = [", ".join(_answered(test["truth"], one)) for one in (ours, theirs)]
+            _held_out_cases(rows, _OURS), _held_out_cases(rows, _BASELINE), strict=True):
+        cells = [", ".join(_answer_shares(test["truth"], one)) for one in (ours, theirs)]
         lines.append(f"| {words} | {len(test)} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def answers(probabilities: Numbers) -> list[str]:
-    """Return what is answered, row by row."""
+    """Return the answer for each row of probabilities."""
     return [answer_of(dict(zip(CLASSES, map(float, row), strict=True))) for row in probabilities]
 
 
-def _answered(truth: Any, probabilities: Numbers) -> tuple[str, str]:
-    """Return the share of rows with an answer, and of these that with a right one. Where no queue
-    can be told, any answer is wrong."""
+def _answer_shares(truth: Any, probabilities: Numbers) -> tuple[str, str]:
+    """Return the percentage of rows with an answer, and the percentage of these answers that are
+    right, as texts. If no queue can be told, any answer is wrong. NONE without an answer.
+
+    Args:
+        truth: true class of each row.
+        probabilities: probabilities of the classes, in rows.
+    """
     pairs = [(answer, true) for answer, true in zip(answers(probabilities), truth, strict=True)
              if answer != CANT_TELL]
     right = sum(true in ANSWERS[answer] for answer, true in pairs)
@@ -135,8 +157,8 @@ def _answered(truth: Any, probabilities: Numbers) -> tuple[str, str]:
             f"{100 * right / len(pairs):.0f}" if pairs else NONE)
 
 
-def _by_class(rows: Rows, probabilities: Numbers) -> str:
-    """Of each queue, what is answered: the rates held out."""
+def _class_table(rows: Rows, probabilities: Numbers) -> str:
+    """Return a Markdown table of the answers for each true queue, with the rates held out."""
     answered = answers(probabilities)
     lines = [f"| queue, runs | {' | '.join(ANSWERS)} |", "|---|" + "---|" * len(ANSWERS)]
     for queue in CLASSES:
@@ -146,8 +168,9 @@ def _by_class(rows: Rows, probabilities: Numbers) -> str:
     return "\n".join(lines)
 
 
-def _depth(rows: Rows, probabilities: Numbers) -> str:
-    """Of drop-tail queues that are told: the highest rise against the depth."""
+def _depth_sentence(rows: Rows, probabilities: Numbers) -> str:
+    """Return a sentence on drop-tail queues that are recognized: the highest rise relative to the
+    true depth, with and without losses."""
     is_told = numpy.array([answer == DROP_TAIL for answer in answers(probabilities)])
     drop_tail = is_told & ((rows["truth"] == DROP_TAIL) & rows["depth_ms"].notna()).to_numpy()
     lost = (rows["loss_start"] + rows["loss_late"]).to_numpy() > 0
@@ -160,9 +183,14 @@ def _depth(rows: Rows, probabilities: Numbers) -> str:
     return f"Depth said by true depth, median and quartiles: {'; '.join(parts)}."
 
 
-def reliability(truth: Any, probabilities: Numbers) -> Mapping[float, tuple[float, int]]:
-    """Return for the mean probability of each bin how often the likeliest class was right, and how
-    many rows there are."""
+def reliability_by_bin(truth: Any, probabilities: Numbers) -> Mapping[float, tuple[float, int]]:
+    """Return for each bin of the highest probability: its mean -> (share of rows in which the
+    likeliest class is right, number of rows). Bins with fewer than _LEAST_IN_BIN rows are left out.
+
+    Args:
+        truth: true class of each row.
+        probabilities: probabilities of the classes, in rows.
+    """
     highest = probabilities.max(axis=1)
     right = numpy.array([CLASSES[at] for at in probabilities.argmax(axis=1)]) == numpy.array(truth)
     bins = numpy.minimum((highest * _BINS).astype(int), _BINS - 1)
@@ -171,9 +199,9 @@ def reliability(truth: Any, probabilities: Numbers) -> Mapping[float, tuple[floa
             for one in range(_BINS) if (bins == one).sum() >= _LEAST_IN_BIN}
 
 
-def _draw(rows: Rows, probabilities: Numbers, path: Path) -> None:
-    """The reliability diagram, for a paper's column."""
-    bins = reliability(rows["truth"], probabilities)
+def _draw_reliability(rows: Rows, probabilities: Numbers, path: Path) -> None:
+    """Draw the reliability diagram, for a paper's column, and save it to `path`."""
+    bins = reliability_by_bin(rows["truth"], probabilities)
     figure, axes = pyplot.subplots(figsize=(3.33, 2.6), layout="constrained")
     axes.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
     axes.plot(list(bins), [right for right, _ in bins.values()], "o-", markersize=3.5,

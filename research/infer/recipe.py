@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""NDT7 downloads over lines at random, whose queue is known: what the model is made of.
+"""Make NDT7 downloads over random lines whose queue is known: the runs that train the model.
 
     .venv/bin/python -m research.infer.recipe make FOLDER [--first 0] [--runs 3000] [--jobs 2]
                                                           [--scheduler tcp://HOST:PORT]
@@ -43,8 +43,17 @@ PLAIN, TWO_BOTTLENECKS, WIFI, SLOW_ROUTER = "plain", "two_bottlenecks", "wifi", 
 
 @dataclass(frozen=True)
 class Line:
-    """A run of the recipe. queue: the class of the router's queue; depth_ms: of a drop-tail one,
-    at the line's rate; settings: keys of a batch."""
+    """A run of the recipe.
+
+    Attributes:
+        number: number of the run, from 0.
+        world: what is ahead of the client: PLAIN, TWO_BOTTLENECKS, WIFI or SLOW_ROUTER.
+        queue: class of the router's queue.
+        rate_mbps: rate of the download.
+        rtt_ms: round-trip time of the idle path.
+        depth_ms: depth of a drop-tail queue at the line's rate, None for other queues.
+        settings: batch keys and their values.
+    """
 
     number: int
     world: str
@@ -56,16 +65,16 @@ class Line:
 
     @property
     def name(self) -> str:
-        """Of the data file."""
+        """Name of the data file, without suffix."""
         return f"{self.number:05d}-{self.world}"
 
 
 def line(number: int) -> Line:
-    """Return a run's settings."""
+    """Return the settings of the run with this number."""
     draw = _Draw(number)
     rate_mbps, rtt_ms = draw.between(5, 1000), draw.between(5, 200)
     world = draw.one({PLAIN: 80, TWO_BOTTLENECKS: 7, WIFI: 7, SLOW_ROUTER: 6})
-    queue, depth_ms, settings = _queue(draw, rate_mbps)
+    queue, depth_ms, settings = _draw_queue(draw, rate_mbps)
     settings |= {
         "rate_down_mbps": rate_mbps,
         "rate_up_mbps": max(_round(rate_mbps / draw.one({1: 4, 2: 2, 5: 2, 10: 2})), 1.0),
@@ -78,40 +87,49 @@ def line(number: int) -> Line:
         del settings["rate_down_mbps"], settings["rate_up_mbps"]
         settings = {key: value for key, value in settings.items() if not key.startswith("aqm_")}
     return Line(number, world, queue, rate_mbps, rtt_ms, depth_ms,
-                settings | _around(world, draw, rate_mbps))
+                settings | _world_settings(world, draw, rate_mbps))
 
 
 def digest() -> str:
-    """Return what tells this recipe from any other: a hash over the settings of all runs."""
+    """Return a hash over the settings of all runs, which differs from that of any other recipe."""
     everything = json.dumps([vars(line(number)) for number in range(ALL_RUNS)], sort_keys=True)
     return hashlib.sha256(everything.encode()).hexdigest()[:16]
 
 
-def cell(one: Line, folder: Path, changes: Mapping[str, object] | None = None) -> Cell:
-    """Return the run as a sweep makes it; changes: other settings, such as a kernel's. Raises
-    ConfigError."""
-    scenario = Scenario.from_settings({"testbed": "virtual", **one.settings, **(changes or {})})
-    parameters = {"cross_traffic": one.settings["cross_traffic"]}
+def cell(run: Line, folder: Path, changes: Mapping[str, object] | None = None) -> Cell:
+    """Return the run in the form that a sweep takes.
+
+    Args:
+        run: the run.
+        folder: folder for the data file.
+        changes: settings in place of its own, such as a kernel.
+
+    Raises ConfigError if the settings don't fit together.
+    """
+    scenario = Scenario.from_settings({"testbed": "virtual", **run.settings, **(changes or {})})
+    parameters = {"cross_traffic": run.settings["cross_traffic"]}
     return Cell(
-        name=one.name, folder=folder, test_name=TEST, scenario=scenario,
+        name=run.name, folder=folder, test_name=TEST, scenario=scenario,
         settings={"HOSTS": ["server"], "LENGTH": 10, "DELAY": _IDLE_S,
                   "TEST_PARAMETERS": parameters},
-        commands=ROUTER_COMMAND, metadata={"BATCH_NAME": "infer", "TITLE": one.name},
+        commands=ROUTER_COMMAND, metadata={"BATCH_NAME": "infer", "TITLE": run.name},
         length_s=15.0)
 
 
 class _Draw:
-    """Random numbers of one run. Of Python's generator only random() is the same in any version."""
+    """Random numbers of one run. Of Python's generator only random() gives the same numbers in all
+    versions."""
 
     def __init__(self, number: int) -> None:
         self._random = random.Random(f"infer {_VERSION} {number}")
 
     def between(self, low: float, high: float) -> float:
-        """Return a value whose logarithm is uniform, to three digits."""
+        """Return a random value between `low` and `high` whose logarithm is uniform, rounded to
+        three digits."""
         return _round(low * (high / low) ** self._random.random())
 
     def one(self, weights: Mapping[_Of, int]) -> _Of:
-        """Return one of them, as often as its weight says."""
+        """Return one of the keys of `weights`, with probabilities in proportion to the weights."""
         point = self._random.random() * sum(weights.values())
         for value, weight in weights.items():
             point -= weight
@@ -124,13 +142,14 @@ def _round(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def _queue(draw: _Draw, rate_mbps: float) -> tuple[str, float | None, dict[str, object]]:
-    """Return the class, the depth of a drop-tail queue, and the keys."""
+def _draw_queue(draw: _Draw, rate_mbps: float) -> tuple[str, float | None, dict[str, object]]:
+    """Draw a queue. Return its class, the depth in ms of a drop-tail queue (otherwise None), and
+    its batch keys."""
     kind = draw.one({"bfifo": 34, "codel": 10, "pie": 9, "red": 7, "fq_codel": 12, "cake": 10,
                      "sfq": 6, "policer": 12})
     if kind == "bfifo":
         depth_ms = draw.between(10, 2000)
-        return DROP_TAIL, depth_ms, {"aqm": kind, "aqm_limit": _bytes(rate_mbps, depth_ms)}
+        return DROP_TAIL, depth_ms, {"aqm": kind, "aqm_limit": _queue_bytes(rate_mbps, depth_ms)}
     if kind == "policer":
         return POLICER, None, {"aqm": "bfifo", "aqm_limit": 2 * 1514, "shaper": "tbf",
                                "tbf_burst_ms": draw.between(5, 500)}
@@ -143,12 +162,12 @@ def _queue(draw: _Draw, rate_mbps: float) -> tuple[str, float | None, dict[str, 
     return (FLOW_QUEUEING if kind == "sfq" else AQM), None, {"aqm": kind}
 
 
-def _bytes(rate_mbps: float, depth_ms: float) -> int:
+def _queue_bytes(rate_mbps: float, depth_ms: float) -> int:
     # Two frames or more, as one can't be sent while another arrives.
     return max(round(rate_mbps * 125 * depth_ms), 2 * 1514)
 
 
-def _around(world: str, draw: _Draw, rate_mbps: float) -> dict[str, object]:
+def _world_settings(world: str, draw: _Draw, rate_mbps: float) -> dict[str, object]:
     if world == TWO_BOTTLENECKS:
         modem_mbps = _round(max(rate_mbps * draw.between(0.8, 1.25), 1.0))
         return {"modem_down_mbps": modem_mbps, "modem_up_mbps": modem_mbps,
@@ -164,14 +183,22 @@ def _around(world: str, draw: _Draw, rate_mbps: float) -> dict[str, object]:
 
 def make(folder: Path, numbers: range, keys: Mapping[str, object],
          changes: Mapping[str, object]) -> int:
-    """Make those runs that aren't there; return how many failed. keys: of the sweep; changes: of
-    each run. Raises AqmError."""
+    """Make the runs that aren't there. Return how many failed.
+
+    Args:
+        folder: folder for the data files.
+        numbers: numbers of the runs.
+        keys: batch keys of the sweep, such as `jobs`.
+        changes: settings in place of those of each run.
+
+    Raises AqmError if the runs can't be made.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     return make_missing((cell(line(number), folder, changes) for number in numbers), keys)
 
 
 def main() -> int:
-    """Make runs, or show what one is; return the exit status."""
+    """Make runs, or print the settings of one. Return the exit status, 1 if a run failed."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.recipe",
                                      description=(__doc__ or "").splitlines()[0])
     parts = parser.add_subparsers(dest="what", required=True)

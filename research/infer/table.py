@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A row for each run of the recipe: its features, what its queue is, and what the queue did.
+"""Write a row for each run of the recipe: its features, the class of its queue, and what that did.
 
     .venv/bin/python -m research.infer.table FOLDER -o TABLE.parquet
 """
@@ -32,7 +32,8 @@ _ALIKE = 0.05
 
 
 def row(data: DataFile) -> dict[str, Any] | None:
-    """Return a run's row; None where it is no run of the recipe or has no download."""
+    """Return a run's row: name of a column -> value. None if it is no run of the recipe or has no
+    download."""
     download = next(downloads_of_data_file(data), None)
     number = data.path.name.split("-")[0]
     if download is None or not number.isdigit():
@@ -56,29 +57,37 @@ def row(data: DataFile) -> dict[str, Any] | None:
         "throughput_mbps": download.throughput_mbps, **values}
 
 
-def truth(one: Line, dropped: bool, lost: bool, stood_ms: float) -> str:
-    """Return the class that a run is an example of: of the queue at its bottleneck, if that did
-    something. dropped: by the router's queue; lost: by any, as the sender knows; stood_ms: how long
-    packets waited at most."""
-    queue, acted = _bottleneck(one), lost
-    if one.world in (PLAIN, SLOW_ROUTER):
+def truth(run: Line, dropped: bool, lost: bool, stood_ms: float) -> str:
+    """Return the class that a run is an example of: that of the queue at its bottleneck, or
+    CANT_TELL if that queue had no effect.
+
+    Args:
+        run: the run.
+        dropped: whether the router's queue dropped packets.
+        lost: whether any queue dropped packets, as the sender knows.
+        stood_ms: longest wait of a packet.
+    """
+    queue, acted = _bottleneck(run), lost
+    if run.world in (PLAIN, SLOW_ROUTER):
         acted = dropped
     # A long queue shows itself without a loss; of any other nothing was seen.
     return queue if acted or (queue == DROP_TAIL and stood_ms > _LONG_MS) else CANT_TELL
 
 
-def _bottleneck(one: Line) -> str:
-    """Return the class of its queue."""
-    if one.world == WIFI:  # a driver's FIFO, or mac80211's FQ-CoDel
-        return DROP_TAIL if one.settings["wifi_ap"] == "fifo" else FLOW_QUEUEING
-    if one.world == TWO_BOTTLENECKS:
-        modem = float(str(one.settings["modem_down_mbps"])) / one.rate_mbps
-        return DROP_TAIL if modem < 1 - _ALIKE else one.queue if modem > 1 + _ALIKE else CANT_TELL
-    return one.queue
+def _bottleneck(run: Line) -> str:
+    """Return the class of the queue at the run's bottleneck, CANT_TELL if two bottlenecks hold
+    queues by turns."""
+    if run.world == WIFI:  # a driver's FIFO, or mac80211's FQ-CoDel
+        return DROP_TAIL if run.settings["wifi_ap"] == "fifo" else FLOW_QUEUEING
+    if run.world == TWO_BOTTLENECKS:
+        modem = float(str(run.settings["modem_down_mbps"])) / run.rate_mbps
+        return DROP_TAIL if modem < 1 - _ALIKE else run.queue if modem > 1 + _ALIKE else CANT_TELL
+    return run.queue
 
 
 def rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """Return the rows of all runs in these files and folders, by number. Damaged ones are told."""
+    """Return the rows of all runs in these files and folders, sorted by number, kernel and testbed.
+    Damaged files are reported on standard error and left out."""
     made = []
     for path, result in each_file(find_files(paths), row):
         if isinstance(result, BadResult) or result is None:
@@ -89,7 +98,7 @@ def rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    """Write the table; return the exit status."""
+    """Write the table. Return the exit status, 1 if a path has no data files."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.table",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the model of `flent-aqm infer` from a table of runs.
+"""Train the model of `flent-aqm infer` on a table of runs.
 
     .venv/bin/python -m research.infer.train TABLE.parquet
 
@@ -39,23 +39,32 @@ _TREES, _LEAST_IN_LEAF = 120, 3
 
 @dataclass(frozen=True)
 class Fitted:
-    """A forest with its calibration, as the package has it."""
+    """A forest with its calibration, as the package has it.
+
+    Attributes:
+        whole: the model as a JSON document.
+    """
 
     whole: dict[str, Any]
 
     def probabilities(self, rows: Rows) -> Numbers:
-        """Return those of each class, a row each."""
+        """Return the probabilities of the classes for each row of a table, in rows."""
         model = from_json(self.whole)
         return calibrated(model, votes(model, rows[list(model.names)].to_numpy())[0])
 
 
 def fit(rows: Rows, names: list[str]) -> Fitted:
-    """Return the model of these rows. The calibration is fitted on bands of rate, each judged by
-    trees that haven't seen it."""
+    """Return the model of these rows. The calibration is fitted on bands of rate, each of which is
+    judged by trees that haven't seen it.
+
+    Args:
+        rows: the runs.
+        names: names of the features to use.
+    """
     from sklearn.linear_model import LogisticRegression
 
     held_out = numpy.zeros((len(rows), len(CLASSES)))
-    for apart in bands(rows["line_mbps"]):
+    for apart in quantile_masks(rows["line_mbps"]):
         held_out[apart] = voted(forest(rows[~apart], names), rows[apart][names])
     classes = numpy.array([CLASSES.index(name) for name in rows["truth"]])
     logistic = LogisticRegression(C=1.0, max_iter=2000).fit(
@@ -64,11 +73,11 @@ def fit(rows: Rows, names: list[str]) -> Fitted:
     weights[logistic.classes_], bias[logistic.classes_] = logistic.coef_, logistic.intercept_
     return Fitted({
         "features": names, "weights": weights.round(4).tolist(), "bias": bias.round(4).tolist(),
-        "made_of": f"{len(rows)} runs", "trees": list(_trees(forest(rows, names)))})
+        "made_of": f"{len(rows)} runs", "trees": list(_trees_as_json(forest(rows, names)))})
 
 
 def forest(rows: Rows, names: list[str]) -> RandomForestClassifier:
-    """Return the trees of these rows; the same for the same ones."""
+    """Return the random forest of these rows. Equal rows give an equal forest."""
     from sklearn.ensemble import RandomForestClassifier
 
     return RandomForestClassifier(_TREES, min_samples_leaf=_LEAST_IN_LEAF, random_state=_SEED,
@@ -76,14 +85,14 @@ def forest(rows: Rows, names: list[str]) -> RandomForestClassifier:
 
 
 def voted(trained: RandomForestClassifier, rows: Rows) -> Numbers:
-    """Return the trees' shares of each class, in the order of CLASSES."""
+    """Return the forest's shares of each class for each row, in the order of CLASSES."""
     shares = numpy.zeros((len(rows), len(CLASSES)))
     shares[:, [CLASSES.index(name) for name in trained.classes_]] = trained.predict_proba(
         rows.to_numpy())
     return shares
 
 
-def _trees(trained: RandomForestClassifier) -> Iterator[dict[str, Any]]:
+def _trees_as_json(trained: RandomForestClassifier) -> Iterator[dict[str, Any]]:
     order = [list(trained.classes_).index(name) if name in trained.classes_ else None
              for name in CLASSES]
     for one in trained.estimators_:
@@ -99,37 +108,40 @@ def _trees(trained: RandomForestClassifier) -> Iterator[dict[str, Any]]:
                        for each in shares]}
 
 
-def bands(values: Any) -> Iterator[numpy.typing.NDArray[numpy.bool_]]:
-    """Yield the rows of each band, all with as many."""
+def quantile_masks(values: Any) -> Iterator[numpy.typing.NDArray[numpy.bool_]]:
+    """Yield, for each of _BANDS quantile bands of a pandas Series, a boolean mask of its rows. The
+    bands have about equally many rows. Equal values stay in one band. Used as folds that are held
+    out."""
     ranks = values.rank(method="min", pct=True)
     for high in range(1, _BANDS + 1):
         yield ((ranks > (high - 1) / _BANDS) & (ranks <= high / _BANDS)).to_numpy()
 
 
 def as_bytes(fitted: Fitted) -> bytes:
-    """Return the model's file; the same for the same model."""
+    """Return the content of the model's file. Equal models give equal files."""
     return gzip.compress(json.dumps(fitted.whole, separators=(",", ":")).encode(), 9, mtime=0)
 
 
 def read(path: Path) -> Rows:
-    """Return a table's rows."""
+    """Return the table in a Parquet file."""
     return pandas.read_parquet(path)
 
 
-def usual(rows: Rows) -> Rows:
-    """Return those of the lab's own kernel, of which the model is made."""
+def usual_runs(rows: Rows) -> Rows:
+    """Return the rows that were made with the lab's own kernel in virtual time, of which the model
+    is made."""
     own = rows[(rows["kernel"] == "stock") & (rows["testbed"] == "virtual")]
     return own.reset_index(drop=True)
 
 
 def main() -> int:
-    """Write the model; return the exit status."""
+    """Train and write the model. Return the exit status 0."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.train",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("table", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=FILE)
     args = parser.parse_args()
-    rows = usual(read(args.table))
+    rows = usual_runs(read(args.table))
     args.output.write_bytes(as_bytes(fit(rows, list(FEATURES))))
     print(f"{args.output}: {args.output.stat().st_size:,} bytes, of {len(rows):,} runs")
     return 0

@@ -87,7 +87,7 @@ def test_reliability_says_how_often_a_probability_was_right() -> None:
     """A bin each; of four that are 90 % sure, three are right."""
     sure = numpy.full((4, len(CLASSES)), 0.025)
     sure[:, 0] = 0.9
-    (said, found), = page.reliability([DROP_TAIL] * 3 + [AQM], sure).items()
+    (said, found), = page.reliability_by_bin([DROP_TAIL] * 3 + [AQM], sure).items()
     assert said == pytest.approx(0.9)
     assert found == (0.75, 4)
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from flent_aqm.base.words import counted
-from research.bench.kills import Here, compare, disturb, gone
+from research.bench.kills import Here, compare, disturb, wait_for_orphans
 
 pytestmark = pytest.mark.lab
 
@@ -216,7 +216,7 @@ def test_resume_before_the_first_run_was_done_goes_on_under_its_time(tmp_path: P
             time.sleep(0.02)
         sweep.kill()
         sweep.wait()
-        assert gone(tmp_path) == []
+        assert wait_for_orphans(tmp_path) == []
         if here.files() == {}:
             break
         # The run's data followed its log before it was killed.

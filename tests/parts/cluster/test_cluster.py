@@ -15,7 +15,7 @@ import pytest
 from flent_aqm.base import paths
 from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
-from research.bench.kills import Here, children, compare, gone
+from research.bench.kills import Here, children, compare, wait_for_orphans
 
 from .conftest import Cluster, wait_for
 
@@ -87,7 +87,7 @@ def test_worker_when_killed_in_a_run_has_it_made_by_another(
     (scheduler, *_) = cluster.started
     scheduler.terminate()
     scheduler.wait(30)
-    assert gone(cluster.folder) == []
+    assert wait_for_orphans(cluster.folder) == []
 
 
 @pytest.mark.lab
