@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copies what a command wrote in the lab to the user: output while it grows, files afterwards.
+"""Copies a command's output to the user while it grows, and its files when the lab has ended.
 
 Existing files of the user's folder stay, unless the command saw the file and replaced it. Flent's
 data files always stay. Their names contain the time, so on a real machine no two are the same, but
@@ -33,26 +33,35 @@ _CHUNK = 1 << 20
 _NAMED_BY_TIME = re.compile(r".*-\d{4}-\d\d-\d\dT\d{6}.*\.flent(\.gz|\.bz2)?", re.DOTALL)
 
 # Path of a folder relative to another folder, as a tuple of names.
-_Way = tuple[str, ...]
+_RelativePath = tuple[str, ...]
 _POLL_S = 0.05
 # Seconds that a reader has to take the rest of the output after the lab was stopped by an error.
 _GRACE_S = 1.0
 # Number of bytes that can be written to a pipe without blocking once poll() reports it writable.
-_PIECE = select.PIPE_BUF
+_PIPE_BYTES = select.PIPE_BUF
 
 
 @dataclass
-class _Copy:
-    """State of one call of copy_out()."""
+class _CopyState:
+    """State of one call of copy_out().
 
-    # When the command began to see the user's folder, in ns since the epoch. Files that were there
-    # before, it may replace. None if it saw nothing of the folder.
+    Attributes:
+        since_ns: time at which the command began to see the user's folder, in ns since the epoch.
+            It may replace files that were there before. None if it saw nothing of the folder.
+        kept: files that were renamed because the name was taken: (name, new name).
+    """
+
     since_ns: int | None
-    # Files that were renamed because the name was taken: (name, new name).
     kept: list[tuple[str, str]] = field(default_factory=list)
 
     def may_replace(self, name: str, existing: os.stat_result) -> bool:
-        """Return whether the command saw the existing file and therefore meant to replace it."""
+        """Return whether the command saw the existing file and therefore meant to replace it. False
+        for Flent's data files.
+
+        Args:
+            name: name of the existing file, without its folder.
+            existing: status of that file.
+        """
         return (self.since_ns is not None and existing.st_ctime_ns < self.since_ns
                 and not _NAMED_BY_TIME.fullmatch(name))
 
@@ -77,15 +86,15 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
     Raises:
         ConfigError: if a file can't be read or written.
     """
-    copy = _Copy(since_ns)
+    copy = _CopyState(since_ns)
     # Pairs of one folder's path below made and below results: a folder may have been renamed.
-    todo: list[tuple[_Way, _Way]] = [((), ())]
+    todo: list[tuple[_RelativePath, _RelativePath]] = [((), ())]
     try:
         with _Walk(made) as sources, _Walk(results) as targets:
             while todo:
-                way, to = todo.pop()
-                folders = _copy_folder(copy, sources.open(way), targets.open(to), "/".join(to))
-                todo += [((*way, name), (*to, got)) for name, got in folders]
+                path, to = todo.pop()
+                folders = _copy_folder(copy, sources.open(path), targets.open(to), "/".join(to))
+                todo += [((*path, name), (*to, got)) for name, got in folders]
     except OSError as error:
         raise ConfigError(f"can't keep the command's files in {results}: {error.strerror}; name "
                           "a writable folder with --results") from None
@@ -97,25 +106,26 @@ class _Walk:
 
     def __init__(self, top: Path) -> None:
         self._top = top
-        self._way: _Way = ()
+        self._path: _RelativePath = ()
         self._handle = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
 
-    def open(self, way: _Way) -> int:
-        """Return a file descriptor of the folder at path `way`, valid until the next call.
+    def open(self, path: _RelativePath) -> int:
+        """Return a file descriptor of the folder at `path`, valid until the next call. Raises
+        OSError if it can't be opened, or if a symbolic link is on the way.
 
         A folder below the open folder is opened from there. Any other is opened from the top,
         because even `..` may have been replaced by now.
         """
-        if way[:len(self._way)] != self._way:
-            self._go(os.open(self._top, os.O_RDONLY | os.O_DIRECTORY))
-            self._way = ()
-        for name in way[len(self._way):]:
-            self._go(os.open(name, _FOLDER, dir_fd=self._handle))
-        self._way = way
+        if path[:len(self._path)] != self._path:
+            self._replace_handle(os.open(self._top, os.O_RDONLY | os.O_DIRECTORY))
+            self._path = ()
+        for name in path[len(self._path):]:
+            self._replace_handle(os.open(name, _FOLDER, dir_fd=self._handle))
+        self._path = path
         return self._handle
 
-    def _go(self, handle: int) -> None:
-        """Close the open folder and keep `handle` in its place."""
+    def _replace_handle(self, handle: int) -> None:
+        """Close the open folder's descriptor, and keep `handle` in its place."""
         os.close(self._handle)
         self._handle = handle
 
@@ -126,17 +136,17 @@ class _Walk:
         os.close(self._handle)
 
 
-def _copy_folder(copy: _Copy, source: int, target: int, path: str) -> list[tuple[str, str]]:
-    """Copy the files of one folder, and create its subfolders without their content.
+def _copy_folder(copy: _CopyState, source: int, target: int, path: str) -> list[tuple[str, str]]:
+    """Copy the files of one folder, and create its subfolders without their content. Entries other
+    than files and folders are left out.
 
     Args:
-        copy: the state of the whole copy. Renamed files are added to it.
+        copy: the state of the whole copy. Renamed entries are added to it.
         source: file descriptor of the folder to copy.
         target: file descriptor of the folder to write to.
-        path: path of the source folder below the top, for the list of renamed files.
+        path: path of the target folder below the top, for the list of renamed entries.
 
-    Returns:
-        The subfolders as pairs: name in `source`, name in `target`.
+    Returns the subfolders as pairs: name in `source`, name in `target`.
     """
     folders = []
     for name in sorted(os.listdir(source)):
@@ -153,10 +163,15 @@ def _copy_folder(copy: _Copy, source: int, target: int, path: str) -> list[tuple
     return folders
 
 
-def _make_folder(copy: _Copy, target: int, name: str) -> str:
-    """Create a subfolder of `target` unless it exists, and return its name, which has a number if
-    `name` was taken by a file."""
-    existing = _stat(name, target)
+def _make_folder(copy: _CopyState, target: int, name: str) -> str:
+    """Create the subfolder `name` of `target`, unless it exists, and return its name. The name gets
+    a number if it was taken by a file, unless the command may replace that file.
+
+    Args:
+        copy: the state of the whole copy.
+        target: file descriptor of the folder in which to create it.
+    """
+    existing = _status_or_none(name, target)
     if existing is not None and stat.S_ISDIR(existing.st_mode):
         return name
     if existing is not None and copy.may_replace(name, existing):
@@ -167,13 +182,19 @@ def _make_folder(copy: _Copy, target: int, name: str) -> str:
     return got
 
 
-def _copy_file(copy: _Copy, source: int, target: int, name: str) -> str:
-    """Copy one file unless `target` has a file of this name and content. Return its name there.
+def _copy_file(copy: _CopyState, source: int, target: int, name: str) -> str:
+    """Copy one file unless `target` has a file of this name and content. Return the copy's name,
+    which has a number if `name` is taken by a file that the command may not replace.
 
     The copy is written under a temporary name, so that the file appears complete.
+
+    Args:
+        copy: the state of the whole copy.
+        source: file descriptor of the folder with the file.
+        target: file descriptor of the folder to write to.
     """
     with _opened_at(name, source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as new:
-        existing = _stat(name, target)
+        existing = _status_or_none(name, target)
         replace = existing is not None and copy.may_replace(name, existing) \
             and not stat.S_ISDIR(existing.st_mode)
         if existing is not None and not replace and _is_same(new, existing, name, target):
@@ -194,8 +215,14 @@ def _copy_file(copy: _Copy, source: int, target: int, name: str) -> str:
 
 @contextlib.contextmanager
 def _opened_at(name: str, folder: int, flags: int, mode: int = 0) -> Iterator[int]:
-    """Open a file in the folder with descriptor `folder`, and close it at the end. Yield its
-    descriptor."""
+    """Context manager: open a file, yield its descriptor, and close it at the end.
+
+    Args:
+        name: name of the file.
+        folder: descriptor of its folder.
+        flags: flags of open(2).
+        mode: permission bits of a file that is created.
+    """
     handle = os.open(name, flags, mode, dir_fd=folder)
     try:
         yield handle
@@ -204,11 +231,11 @@ def _opened_at(name: str, folder: int, flags: int, mode: int = 0) -> Iterator[in
 
 
 def _link_under_free_name(part: str, name: str, target: int) -> str:
-    """Give the file `part` the name `name`, or that name with a number if it is taken. Return the
-    name.
+    """Give the temporary file `part` the name `name`, or that name with a number if it is taken.
+    Return the name.
 
     Linking fails if the name is taken, so a file that another process has just created is not
-    overwritten.
+    overwritten. `target` is the descriptor of the folder.
     """
     got = name
     while True:
@@ -221,27 +248,27 @@ def _link_under_free_name(part: str, name: str, target: int) -> str:
             if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
                 raise
             # The file system has no links, as those of memory sticks.
-            got = name if _stat(name, target) is None else _free_name(name, target)
+            got = name if _status_or_none(name, target) is None else _free_name(name, target)
             os.rename(part, got, src_dir_fd=target, dst_dir_fd=target)
             return got
 
 
 def _free_name(name: str, target: int) -> str:
-    """Return the name with the first number before its suffixes that is not taken, such as
-    a-2.flent.gz."""
+    """Return the name with the first number, from 2 on, before its suffixes that is not taken in
+    the folder with descriptor `target`, such as a-2.flent.gz."""
     end = name.find(".flent.", 1)
     stem, dot, suffix = (name[:end], "", name[end:]) if end > 0 else name.rpartition(".")
     if not stem:
         stem, dot, suffix = name, "", ""
     number = 2
-    while _stat(f"{stem}-{number}{dot}{suffix}", target) is not None:
+    while _status_or_none(f"{stem}-{number}{dot}{suffix}", target) is not None:
         number += 1
     return f"{stem}-{number}{dot}{suffix}"
 
 
-def _stat(name: str, folder: int) -> os.stat_result | None:
-    """Return the status of a file in the folder with descriptor `folder`, None if there is none.
-    Links are not followed."""
+def _status_or_none(name: str, folder: int) -> os.stat_result | None:
+    """Return the status of a file in the folder with descriptor `folder`, None if there is no such
+    file. Links are not followed."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -293,12 +320,13 @@ class Follower:
     """A context manager around the lab's run that copies files to file descriptors as they grow.
 
     If the block ends normally, its end waits until all output is copied, however slow the reader
-    is. If it ends by an exception, it waits at most _GRACE_S seconds, because a reader may never
-    read.
+    is. If it ends by an exception, it waits at most _GRACE_S seconds for each file, because a
+    reader may never read.
 
     Only regular files are read, because the command may put a pipe in the place of a file.
 
-    outputs: pairs of a file and the file descriptor to copy it to.
+    Args:
+        outputs: pairs of a file's path and the file descriptor to copy it to.
     """
 
     def __init__(self, outputs: Iterable[tuple[Path, int]]) -> None:
@@ -328,16 +356,17 @@ class Follower:
             # one round after it copies everything.
             last_round = self._ended.is_set()
             try:
-                position = self._copy(path, position, output)
+                position = self._copy_from(path, position, output)
             except OSError:  # nobody reads any more
                 return
             if last_round or self._given_up.is_set():
                 return
             self._ended.wait(_POLL_S)
 
-    def _copy(self, path: Path, position: int, output: int) -> int:
-        """Copy the bytes of the file from `position` on, and return the position after the last
-        copied byte."""
+    def _copy_from(self, path: Path, position: int, output: int) -> int:
+        """Copy the bytes of the file from `position` on to the descriptor `output`, and return the
+        position after the last copied byte. A missing file, or a path of another kind, counts as
+        empty. Raises OSError if nobody reads the output any more."""
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:  # not there, or a link
@@ -346,16 +375,16 @@ class Follower:
             if stat.S_ISREG(os.fstat(handle).st_mode):
                 while piece := os.pread(handle, 1 << 16, position):
                     position += len(piece)
-                    self._write(piece, output)
+                    self._write_unless_given_up(piece, output)
         finally:
             os.close(handle)
         return position
 
-    def _write(self, data: bytes, output: int) -> None:
-        """Write `data` to a descriptor, in pieces that don't block, until the reader is given
-        up."""
+    def _write_unless_given_up(self, data: bytes, output: int) -> None:
+        """Write `data` to a descriptor in pieces that don't block. If the reader is given up, the
+        rest of the data is dropped."""
         ready = select.poll()
         ready.register(output, select.POLLOUT)
         while data and not self._given_up.is_set():
             if ready.poll(_POLL_S * 1000):
-                data = data[os.write(output, data[:_PIECE]):]
+                data = data[os.write(output, data[:_PIPE_BYTES]):]

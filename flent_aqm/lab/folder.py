@@ -20,8 +20,12 @@ PREFIX = "flent-aqm-run-"
 
 
 class OwnedFolder:
-    """A new temporary folder below TMPDIR, at `path`. It is removed by remove(), or, if this
-    process was killed, by a later process of the same user."""
+    """A new temporary folder below TMPDIR. It is removed by remove(), or, if this process was
+    killed, by a later process of the same user.
+
+    Attributes:
+        path: the folder.
+    """
 
     def __init__(self) -> None:
         remove_abandoned()
@@ -59,8 +63,11 @@ def _remove(path: Path) -> None:
 def _lock(path: Path, *, wait: bool) -> int | None:
     """Lock a folder and return the file descriptor that holds the lock.
 
-    Return None if another process holds it and `wait` is false, if the folder belongs to another
-    user, or if it is gone. wait: wait until another process releases the lock.
+    Return None if another process holds the lock and `wait` is false, if the folder belongs to
+    another user, or if it is gone.
+
+    Args:
+        wait: wait until another process releases the lock.
     """
     with contextlib.suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -83,7 +83,8 @@ def write(
     hidden: Sequence[str],
     on_host: bool = False,
 ) -> None:
-    """Write settings.sh, apply.sh, command.sh, mounts and etc/ for one boot of the lab to `folder`.
+    """Write all files for one boot of the lab to `folder`: settings.sh, apply.sh, command.sh,
+    mounts, etc/, the scripts of guest/ and links to programs.
 
     Args:
         folder: the lab's folder on the host.
@@ -104,9 +105,11 @@ def write(
         on_host: nothing is mounted, and all paths inside are those of the host.
 
     Raises:
-        ConfigError: if a file that the command names can't be made visible inside.
+        ConfigError: if a file that the command names can't be made visible inside, or if the path
+            of `cwd` has a line break.
+        LabError: if the package can't be copied.
     """
-    place = _where_it_is if on_host else in_guest
+    map_path = _unchanged if on_host else in_guest
     programs = folder / "bin" if on_host else Path(PROGRAMS_IN_GUEST)
     cwd = cwd or Path.cwd()
     shutil.copytree(GUEST_DIR, folder / "guest", ignore=shutil.ignore_patterns("__*"))
@@ -118,7 +121,7 @@ def write(
         (folder / "links" / "package").symlink_to(package)
         if _has_venv():
             (folder / "links" / "python").symlink_to(sys.prefix)
-    (folder / "etc" / "hosts").write_text(_hosts(scenario))
+    (folder / "etc" / "hosts").write_text(_hosts_file(scenario))
     # Host names have an IPv4 and an IPv6 address. Programs get IPv4 by default.
     (folder / "etc" / "gai.conf").write_text("precedence ::ffff:0:0/96 100\n")
     (folder / "etc" / "resolv.conf").write_text("# the lab has no name server\n")
@@ -130,11 +133,11 @@ def write(
             "ROUTER_DOWN_IPV4", "ROUTER_DOWN_IPV6", "ROUTER_UP_IPV4", "ROUTER_UP_IPV6",
             "TCP_CONGESTION_CONTROL")},
         **port_variables(servers),
-        **_command_environment(scenario, programs, place),
+        **_command_environment(scenario, programs, map_path),
         environment.APPLY: f"{folder}/apply.sh" if on_host else APPLY_IN_GUEST,
         "TERM": os.environ.get("TERM", "dumb") if interactive else "dumb",
         "GUEST_DIR": f"{IN_GUEST}/guest",
-        "PYTHON": str(place(Path(sys.executable))),
+        "PYTHON": str(map_path(Path(sys.executable))),
         "SERVERS": " ".join(servers),
         # Path of M-Lab's ndt-server on the host.
         **({"NDT_SERVER": shutil.which("ndt-server") or ""}
@@ -144,35 +147,37 @@ def write(
                                if scenario.lab.testbed == "virtual" else ""),
         "NDT7_CC": scenario.hosts.ndt7_cc,
         "HALF_DELAY_US": str(round(scenario.path.base_delay_ms * 1000 / 2)),
-        **_more_of_network(folder, scenario),
-        **_path_models(folder, scenario),
-        **_own_tool(),
+        **_optional_network_variables(folder, scenario),
+        **_write_path_models(folder, scenario),
+        **_own_tool_variable(),
         "INTERACTIVE": "yes" if interactive else "no",
         "RESULTS": RESULTS_IN_GUEST,
         **(env or {}),
     }
     _refuse_odd_paths(cwd, hidden)
-    _write_programs(folder / "bin", scenario, place, more_programs or {})
+    _write_programs(folder / "bin", scenario, map_path, more_programs or {})
     # A user's own command names files of the host. The runs of a sweep name files inside.
-    named = [settings.get("NDT_SERVER", ""), *map(str, (more_programs or {}).values())]
+    servers_and_programs = [settings.get("NDT_SERVER", ""),
+                            *map(str, (more_programs or {}).values())]
     program = shlex.split(scenario.router.router_program)
     if program:
         (folder / "router_program").write_text(f"exec {shlex.join(program)}\n")
     for number, command in enumerate(own_servers.commands, 1):
         (folder / f"server-{number}").write_text(f"exec {shlex.join(command)}\n")
-    words = [*(argv if writable_cwd else ()), *named, *program, *own.files(),
+    words = [*(argv if writable_cwd else ()), *servers_and_programs, *program, *own.files(),
              *(word for command in own_servers.commands for word in command)]
     visible = _hidden_but_needed(cwd, words, hidden)
     editable = "" if on_host else _write_path_file(folder / "flent_aqm.pth")
     # These variables are only for init.pl and its scripts, so they aren't exported.
-    of_init = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd), "PATH_FILE": editable,
-               "LISTENING": listening(servers), "WRITABLE": "yes" if writable_cwd else "",
-               **own_servers.variables(),
-               **({} if scenario.lab.kernel == STOCK else {"OWN_KERNEL": "yes"})}
+    init_variables = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd),
+                      "PATH_FILE": editable, "LISTENING": listening(servers),
+                      "WRITABLE": "yes" if writable_cwd else "",
+                      **own_servers.variables(),
+                      **({} if scenario.lab.kernel == STOCK else {"OWN_KERNEL": "yes"})}
     (folder / "settings.sh").write_text("".join(
-        f"{'' if name in of_init else 'export '}{name}={shlex.quote(value)}\n"
-        for name, value in {**settings, **of_init}.items()))
-    (folder / "apply.sh").write_text(_apply(scenario, env or {}))
+        f"{'' if name in init_variables else 'export '}{name}={shlex.quote(value)}\n"
+        for name, value in {**settings, **init_variables}.items()))
+    (folder / "apply.sh").write_text(_apply_line(scenario, env or {}))
     (folder / "command.sh").write_text(
         "".join(f"{shlex.join(words)} >&2 || exit\n" for words in prelude)
         + f"exec {shlex.join(argv)}\n")
@@ -188,11 +193,16 @@ def write(
             writable=str(cwd) if writable_cwd else None)))
 
 
-def _apply(scenario: Scenario, env: Mapping[str, str]) -> str:
+def _apply_line(scenario: Scenario, env: Mapping[str, str]) -> str:
     """Return the line of shell that puts the queue onto the router and starts the router's program.
 
     The scripts inside read it with `.`: starting another shell would take the 100 us of virtual
     time that each start of a program takes.
+
+    Args:
+        scenario: the settings of the run.
+        env: environment variables, of which two may name the router's devices in place of the
+            lab's.
     """
     names = [env.get(key, "") for key in (environment.DEV_DOWN, environment.DEV_UP)]
     devices = Devices(*names) if all(names) else IN_LAB
@@ -211,7 +221,7 @@ def in_guest(path: Path) -> Path:
     return path
 
 
-def _where_it_is(path: Path) -> Path:
+def _unchanged(path: Path) -> Path:
     """Return the path unchanged: for commands that see the host's files at their own paths."""
     return path
 
@@ -220,8 +230,11 @@ def _write_path_file(path: Path) -> str:
     """For an editable installation: write a copy of its .pth file, by which Python finds this
     package, with the package's path inside the guest.
 
-    Return the path inside the guest of the original, which the copy replaces. Return "" if the
-    package isn't installed as editable.
+    Return the path inside the guest of the original, which the copy replaces. Return "", and write
+    nothing, if the package isn't installed as editable.
+
+    Args:
+        path: where to write. The original has the same file name.
     """
     original = Path(sysconfig.get_path("purelib")) / path.name
     try:
@@ -233,17 +246,23 @@ def _write_path_file(path: Path) -> str:
 
 
 def _has_venv() -> bool:
-    """Return whether Python runs in a virtual environment."""
+    """Return whether this Python runs in a virtual environment."""
     return sys.prefix != sys.base_prefix
 
 
-def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Path],
-                    more: Mapping[str, Path]) -> None:
+def _write_programs(folder: Path, scenario: Scenario, map_path: Callable[[Path], Path],
+                    more_programs: Mapping[str, Path]) -> None:
     """Fill the folder that comes first on the guest's PATH with links to programs.
 
-    These are the programs that set-up has built, a newer tc if a queue needs it, those of `more`
-    (name -> path on the host), and a script for Flent. The script that pip installed names Python's
-    path on the host, so it can't be used.
+    These are the programs that set-up has built, a newer tc if a queue needs it, the programs of
+    `more_programs`, and a script for Flent. The script that pip installed names Python's path on
+    the host, so it can't be used.
+
+    Args:
+        folder: the folder, which must not exist.
+        scenario: the settings of the run.
+        map_path: returns the path inside of a path on the host.
+        more_programs: name -> path on the host.
     """
     folder.mkdir()
     new_tc = paths.find_cached("new-tc", "tc")
@@ -253,7 +272,7 @@ def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Pa
     if own_tc is not None:
         (folder / "tc").unlink(missing_ok=True)
         (folder / "tc").symlink_to(own_tc)
-    for name, path in more.items():
+    for name, path in more_programs.items():
         (folder / name).symlink_to(path.resolve())
     for directory in tool_dirs():
         for path in sorted(directory.iterdir()):
@@ -261,7 +280,7 @@ def _write_programs(folder: Path, scenario: Scenario, place: Callable[[Path], Pa
             if not link.is_symlink():
                 link.symlink_to(path.resolve())
     flent = folder / "flent"
-    flent.write_text(_first_lines(str(place(Path(sys.executable))))
+    flent.write_text(_first_lines_of_script(str(map_path(Path(sys.executable))))
                      + "import sys\nfrom flent import run_flent\nsys.exit(run_flent())\n")
     flent.chmod(0o755)
 
@@ -275,7 +294,7 @@ def _tc_of_kernel(scenario: Scenario) -> Path | None:
     return find_tc(kernel.tc) if kernel.tc else None
 
 
-def _first_lines(python: str) -> str:
+def _first_lines_of_script(python: str) -> str:
     """Return the first lines of a script that is to be run by the Python interpreter at this path.
 
     A `#!` line can't name a path that is long or has a blank. Then the script is started by a
@@ -286,10 +305,10 @@ def _first_lines(python: str) -> str:
     return f"#!/bin/sh\n'''exec' {shlex.quote(python)} -P \"$0\" \"$@\"\n' '''\n"
 
 
-def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
-    """Write the topology's files to `folder`, if any, and return the shell variables of optional
-    features: topology, TCP ECN, GSO, reordering, transmit queues, second destination, modem. Empty
-    if the scenario uses none."""
+def _optional_network_variables(folder: Path, scenario: Scenario) -> dict[str, str]:
+    """Write the topology's files to `folder`, if the scenario has a topology, and return the shell
+    variables of optional features: topology, TCP ECN, GSO, reordering, transmit queues, second
+    destination, modem. Empty if the scenario uses none."""
     variables: dict[str, str] = {}
     if scenario.path.topology != DUMBBELL:
         variables |= write_topology(folder, parse_topology("topology", scenario.path.topology))
@@ -305,7 +324,7 @@ def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
         variables |= {name: str(getattr(defaults, name)) for name in (
             "SERVER_DEST2_IPV4", "DEST2_IPV4", "SERVER_DEST2_IPV6", "DEST2_IPV6")}
         variables["DEST2_HALF_DELAY_US"] = str(round(scenario.path.dest2_delay_ms * 1000 / 2))
-    for way, mbps, buffer_ms in (
+    for direction, mbps, buffer_ms in (
         ("DOWN", scenario.path.modem_down_mbps, scenario.path.modem_down_buffer_ms),
         ("UP", scenario.path.modem_up_mbps, scenario.path.modem_up_buffer_ms),
     ):
@@ -313,18 +332,18 @@ def _more_of_network(folder: Path, scenario: Scenario) -> dict[str, str]:
             bit_s = round(mbps * 1_000_000)
             variables |= {
                 "MODEM": "modem_tbf.sh",
-                f"MODEM_{way}_BIT_S": str(bit_s),
-                f"MODEM_{way}_BURST_BYTES": str(max(bit_s // 8 * defaults.TBF_BURST_US // 10**6,
-                                                    defaults.TBF_MIN_BURST_BYTES)),
+                f"MODEM_{direction}_BIT_S": str(bit_s),
+                f"MODEM_{direction}_BURST_BYTES": str(max(
+                    bit_s // 8 * defaults.TBF_BURST_US // 10**6, defaults.TBF_MIN_BURST_BYTES)),
                 # Room for one frame, even if the buffer is 0 ms long.
-                f"MODEM_{way}_BUFFER_BYTES": str(max(round(mbps * 125 * buffer_ms), 1514)),
+                f"MODEM_{direction}_BUFFER_BYTES": str(max(round(mbps * 125 * buffer_ms), 1514)),
             }
     return variables
 
 
-def _path_models(folder: Path, scenario: Scenario) -> dict[str, str]:
-    """Write the files of the scenario's path models to `folder`, and return their shell
-    variables."""
+def _write_path_models(folder: Path, scenario: Scenario) -> dict[str, str]:
+    """Write the files of the scenario's path models to `folder`, and return their shell variables.
+    Empty if the scenario uses no model. Raises ConfigError if a setting can't be modelled."""
     variables: dict[str, str] = {}
     named: list[str] = []
     for model in path_models(scenario):
@@ -335,14 +354,14 @@ def _path_models(folder: Path, scenario: Scenario) -> dict[str, str]:
     return {**variables, "PATH_MODELS": " ".join(named)} if named else variables
 
 
-def _own_tool() -> dict[str, str]:
+def _own_tool_variable() -> dict[str, str]:
     """Return the environment variable with the path of the user's own tool module. Empty if there
     is none. The path is the same inside as on the host."""
     files = own.files()
     return {environment.OWN_TOOL: files[0]} if files else {}
 
 
-def _hosts(scenario: Scenario) -> str:
+def _hosts_file(scenario: Scenario) -> str:
     """Return the text of /etc/hosts inside: address and names of each host."""
     local = [("127.0.0.1", "localhost"), ("::1", "localhost")]
     if scenario.path.topology != DUMBBELL:
@@ -363,16 +382,16 @@ def _hosts(scenario: Scenario) -> str:
 
 
 def _command_environment(
-    scenario: Scenario, programs: Path, place: Callable[[Path], Path]
+    scenario: Scenario, programs: Path, map_path: Callable[[Path], Path]
 ) -> dict[str, str]:
-    """Return the environment variables of the command.
+    """Return the environment variables of the command inside that are the same for all commands.
 
     Args:
         scenario: the settings of the run.
-        programs: folder that comes first on PATH.
-        place: maps a path on the host to that inside.
+        programs: folder that comes first on PATH, a path inside.
+        map_path: returns the path inside of a path on the host.
     """
-    bins = [programs, place(Path(sys.prefix)) / "bin"]
+    bins = [programs, map_path(Path(sys.prefix)) / "bin"]
     return {
         "PATH": ":".join([*map(str, bins), *SYSTEM_PATH]),
         "HOME": "/run/home",
@@ -381,34 +400,42 @@ def _command_environment(
         "TZ": "UTC0",  # without it, the host's /etc/localtime
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
-        environment.HOOKS: str(place(paths.resource_dir("router_hooks"))),
+        environment.HOOKS: str(map_path(paths.resource_dir("router_hooks"))),
         environment.SCENARIO: scenario.as_json(),
     }
 
 
 def _hidden_but_needed(cwd: Path, words: Sequence[str], hidden: Sequence[str]) -> list[str]:
     """Return the folders and files of the host that the command needs and that mounts inside would
-    hide.
+    hide, sorted.
 
     Args:
         cwd: the command's working directory. If it is /, no file of the host is needed for it.
         words: words of commands, which may be paths.
         hidden: folders of the host over which others are mounted.
+
+    Raises ConfigError if a word names a file in a folder of /run that the lab uses itself.
     """
     needed = [Path(sys.base_prefix), *paths.caches()]
     if cwd != Path("/"):
         # A user's own command may name files by their paths on the host.
         needed += [cwd, paths.PACKAGE.parent, Path(sys.prefix)]
     kept = {str(path) for path in needed if os.path.isdir(path) and _is_below(path, hidden)}
-    kept |= {str(path) for path in _named(words, cwd, hidden)}
+    kept |= {str(path) for path in _named_files(words, cwd, hidden)}
     return sorted(path for path in kept if not _is_below(Path(path), kept - {path}))
 
 
-def _named(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iterator[Path]:
+def _named_files(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iterator[Path]:
     """Yield the files and folders in /tmp, /run and /dev/shm that contain the paths among `words`.
+    Paths that don't exist are left out.
 
     The whole top-level file or folder is yielded, because a program often needs files beside the
     named file. Raises ConfigError if the path is in a folder of /run that the lab uses itself.
+
+    Args:
+        words: words of commands, which may be paths or options with paths.
+        cwd: folder to which relative paths refer.
+        hidden: folders of the host over which others are mounted.
     """
     tops = [top for top in ("/tmp", "/run", "/dev/shm") if _is_below(Path(top), hidden)]
     for word in words:
@@ -433,8 +460,13 @@ def _is_below(path: Path, tops: Iterable[str]) -> bool:
 
 
 def _refuse_odd_paths(cwd: Path, hidden: Sequence[str]) -> None:
-    """Raise ConfigError if the package or the current folder has a line break in its path and has
-    to be made visible inside. The list of such paths has a path per line."""
+    """Raise ConfigError if the path of the package or of the current folder has a line break, and
+    has to be made visible inside. The list of such paths has a path per line.
+
+    Args:
+        cwd: the current folder.
+        hidden: folders of the host over which others are mounted.
+    """
     for what, path in (("this package", paths.PACKAGE), ("the current folder", cwd)):
         if _is_below(path, hidden) and "\n" in str(path):
             raise ConfigError(f"{what} is in {path!s:.200}: the lab can't make a temporary folder "
@@ -443,29 +475,41 @@ def _refuse_odd_paths(cwd: Path, hidden: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Mount:
-    """The arguments of one call of mount(2)."""
+    """The arguments of one call of mount(2), or an operation of init.pl.
 
-    # A file system, or an operation of init.pl: bind, file, folder.
+    Attributes:
+        type: type of file system, or an operation of init.pl: bind, file, folder.
+        source: device, or path of the file or folder to bind.
+        place: path of the mount point inside.
+        flags: flags of mount(2).
+        options: options of the file system, separated by commas. For hostfs, the path on the host.
+    """
+
     type: str
     source: str
-    # The mount point.
     place: str
     flags: int = 0
     options: str = ""
 
 
 def host_folder(path: str, place: str) -> Mount:
-    """Return the mount of a folder of the host at `place`, read-only."""
+    """Return the mount of a folder of the host, read-only.
+
+    Args:
+        path: path on the host.
+        place: path of the mount point inside.
+    """
     return Mount("hostfs", "host", place, READ_ONLY, path)
 
 
 def bind(source: str, place: str) -> Mount:
-    """Return the mount that makes a file or folder of the guest visible at another place."""
+    """Return the mount that makes a file or folder of the guest visible at another path, `place`,
+    too."""
     return Mount("bind", source, place, BIND)
 
 
 def empty_folder(place: str) -> Mount:
-    """Return the entry that creates an empty folder."""
+    """Return the entry that makes init.pl create an empty folder at the path `place` inside."""
     return Mount("folder", "", place)
 
 
@@ -486,7 +530,8 @@ def shown_at_its_place(paths: Iterable[str]) -> Iterator[Mount]:
 
 
 def overlay(lower: str) -> Mount:
-    """Return the mount that makes a folder writable: files written to it go to /run/results."""
+    """Return the mount that makes the folder `lower` writable: files written to it go to
+    /run/results."""
     # These three characters have a meaning in overlayfs's options; see its documentation, "Multiple
     # lower layers".
     escaped = re.sub(r"([\\:,])", r"\\\1", lower)
@@ -531,7 +576,8 @@ def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequen
 
 
 def mounts_as_bytes(mounts: Iterable[Mount]) -> bytes:
-    """Return the content of the file that init.pl reads."""
+    """Return the content of the file `mounts`, which init.pl reads: five strings for each mount,
+    each ended by a zero byte."""
     return b"".join(
         word.encode("utf-8", "surrogateescape") + b"\0"
         for mount in mounts

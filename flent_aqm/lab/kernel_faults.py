@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the cause of a failed run in what a user's kernel reports, or does without an end.
+"""Finds the cause of a failed run on a user's kernel, from the kernel's log or its behaviour.
 
 It reports a warning, an oops with function and line, a queue that never releases its packets, or
 memory that isn't freed. A lab that never ends is examined from outside: busy_addresses() samples
@@ -69,44 +69,48 @@ _STACK_BYTES = 1024
 
 
 def first_complaint(log: str, program: Path) -> str:
-    """Return the first complaint in a kernel's log as one line, with the place in the source if it
-    can be found. Return "" if there is none.
+    """Return the first complaint in a kernel's log as one line of at most LONGEST characters, with
+    the position in the source if it can be found. Return "" if there is none.
 
-    program: the kernel, with linux.debug beside it.
+    Args:
+        log: text of the kernel's log.
+        program: the kernel's file, with linux.debug beside it.
     """
     lines = [_STAMP.sub("", line).strip() for line in log.splitlines()]
     for number, line in enumerate(lines):
         if any(mark in line for mark in _MARKS):
             # A panic is followed by its own stack and warnings about the kernel's end, so the place
             # is searched before it first.
-            place = (_place_of_fault(lines[:number], program) if "Kernel panic" in line else "") \
-                or _place_of(lines[number:number + _MOST_LINES], program)
+            place = (_fault_position(lines[:number], program) if "Kernel panic" in line else "") \
+                or _complaint_position(lines[number:number + _MOST_LINES], program)
             text = f"{line} ({place})" if place else line
             return text[:LONGEST]
     return ""
 
 
-def hang(addresses: Iterable[int], program: Path) -> str:
-    """Return the place in the source at which a kernel hangs, "" if it can't be found.
+def find_hang(addresses: Iterable[int], program: Path) -> str:
+    """Return the position in the source at which a kernel hangs, such as "in foo_enqueue, sch_foo.c
+    line 12". "" if it can't be found.
 
-    A loop calls other functions, so the first place in a queue or a congestion control is
+    A loop calls other functions, so the first position in a queue or a congestion control is
     preferred.
 
     Args:
-        addresses: where the kernel was seen, the most likely first. Numbers that aren't addresses
-            of the kernel may be among them.
-        program: the kernel, with linux.debug beside it.
+        addresses: addresses at which the kernel was seen, the most likely first. Numbers that
+            aren't addresses of the kernel may be among them.
+        program: the kernel's file, with linux.debug beside it.
     """
     places = [place for place in _source_lines(list(addresses)[:_MOST_PLACES], program) if place]
     own = [place for place in places if _CALLED_BY_NAME.search(place)]
     return (own or places or [""])[0]
 
 
-def leak(held: str) -> str:
+def packet_leak(held: str) -> str:
     """Return a complaint about packets that the router held after all traffic had ended, "" if
     there are none.
 
-    held: a line for each queue that wasn't empty.
+    Args:
+        held: a line for each queue that wasn't empty.
     """
     queues = [line.strip() for line in held.splitlines() if line.strip()]
     if not queues:
@@ -119,10 +123,11 @@ def memory_leak(meminfo: str) -> str:
     """Return a complaint about unreclaimable memory that the kernel still uses after a run, "" if
     it is less than LEAK_KB or unknown.
 
-    It isn't compared with the memory before the run, because reading that would need another
+    The memory isn't compared with that before the run, because reading that would need another
     program, which would change the samples.
 
-    meminfo: content of /proc/meminfo when all traffic had long ended.
+    Args:
+        meminfo: content of /proc/meminfo when all traffic had long ended.
     """
     match = re.search(r"^SUnreclaim:\s+(\d{1,12}) kB$", meminfo, re.MULTILINE)
     if match is None or int(match[1]) < LEAK_KB:
@@ -132,15 +137,20 @@ def memory_leak(meminfo: str) -> str:
             "packets, or what belongs to them, are not freed")
 
 
-def _place_of_fault(lines: Sequence[str], program: Path) -> str:
-    """Return function, file and line of the last fault before a panic, "" if the lines have
-    none."""
+def _fault_position(lines: Sequence[str], program: Path) -> str:
+    """Return function, file and line of the last fault before a panic, such as "in foo_enqueue,
+    sch_foo.c line 12". "" if the lines of the log have no fault whose address is known.
+
+    Args:
+        lines: lines of the kernel's log before the panic.
+        program: the kernel's file, with linux.debug beside it.
+    """
     matches = [match for line in lines if (match := _REGISTER.search(line))]
-    start = _addresses(program).get(matches[-1][1]) if matches else None
+    start = _start_addresses(program).get(matches[-1][1]) if matches else None
     return "" if start is None else _source_line(start + int(matches[-1][2], 16), program)
 
 
-def _place_of(lines: Iterable[str], program: Path) -> str:
+def _complaint_position(lines: Iterable[str], program: Path) -> str:
     """Return function, file and line that a complaint is about. If these are not the user's, add
     the user's function that called them. Return "" if the complaint has no place."""
     named: list[tuple[str, int]] = []
@@ -152,7 +162,7 @@ def _place_of(lines: Iterable[str], program: Path) -> str:
                   if not _TELLERS.search(name)]
     if not named:
         return ""
-    starts = _addresses(program)
+    starts = _start_addresses(program)
     located = [(name, starts[name] + offset - 1) for name, offset in named if name in starts]
     places = _source_lines([address for _name, address in located], program)
     first = (places[0] if located and located[0][0] == named[0][0] else "") or f"in {named[0][0]}"
@@ -162,9 +172,9 @@ def _place_of(lines: Iterable[str], program: Path) -> str:
     return f"{first}, called from {own.removeprefix('in ')}"
 
 
-def _addresses(program: Path) -> dict[str, int]:
-    """Return the start address of each function of the kernel, by its name. Empty if there is no
-    linux.debug."""
+def _start_addresses(program: Path) -> dict[str, int]:
+    """Return the start address of each function of the kernel, by its name. Empty if linux.debug,
+    beside `program`, can't be read."""
     try:
         listed = run(["nm", program.with_name("linux.debug")])
     except AqmError:
@@ -174,7 +184,7 @@ def _addresses(program: Path) -> dict[str, int]:
 
 
 def _source_line(address: int, program: Path) -> str:
-    """Return the source line of one address, as _source_lines() does."""
+    """Return function, file and line of one address, as _source_lines() does."""
     return _source_lines([address], program)[0]
 
 
@@ -182,8 +192,12 @@ def _source_lines(addresses: Sequence[int], program: Path) -> list[str]:
     """Return function, file and line of each address as text, "" if unknown. File and line are
     included only if the debug information has them, which is so for the user's files.
 
-    If a header's function was inlined into one of a queue or a congestion control, the latter is
-    returned.
+    If a header's function was inlined into a function of a queue or a congestion control, the
+    latter function is returned.
+
+    Args:
+        addresses: addresses in the kernel.
+        program: the kernel's file, with linux.debug beside it.
     """
     if not addresses:
         return []
@@ -196,15 +210,20 @@ def _source_lines(addresses: Sequence[int], program: Path) -> list[str]:
     # For each address: the address, then pairs of function and place, the innermost first.
     for part in re.split(r"^0x[0-9a-f]+$\n", text, flags=re.MULTILINE)[1:]:
         lines = part.splitlines()
-        frames = [_as_words(*pair) for pair in zip(lines[::2], lines[1::2], strict=False)]
+        frames = [_frame_text(*pair) for pair in zip(lines[::2], lines[1::2], strict=False)]
         own = [frame for frame in frames if _CALLED_BY_NAME.search(frame)]
         places.append((own or frames or [""])[0])
     return places
 
 
-def _as_words(function: str, place: str) -> str:
+def _frame_text(function: str, place: str) -> str:
     """Return a frame as text, such as "in foo_enqueue, sch_foo.c line 12", from the two lines that
-    addr2line prints. "" if the function is unknown."""
+    addr2line prints for it. "" if the function is unknown.
+
+    Args:
+        function: the first line, the name of the function or ??.
+        place: the second line, PATH:NUMBER or ??:?.
+    """
     if function == "??":
         return ""
     path, _, number = place.split(" ")[0].rpartition(":")
@@ -214,19 +233,23 @@ def _as_words(function: str, place: str) -> str:
 
 
 def busy_addresses(session: int) -> list[int]:
-    """Return addresses at which the running processes of a session were seen, the most frequent
-    first.
+    """Return addresses at which the running processes of a session were seen in LOOKS samples, the
+    most frequent first.
 
     They are followed by words from the stacks of these processes, the most frequent first: return
-    addresses and other words. Empty if no process runs, or if the host doesn't permit ptrace.
+    addresses and other words. Empty if no process runs, if the host doesn't permit ptrace, or on
+    processors other than x86_64.
+
+    Args:
+        session: id of the session.
     """
     if platform.machine() != "x86_64":
         return []
     seen: Counter[int] = Counter()
     on_stack: Counter[int] = Counter()
     for _ in range(LOOKS):
-        for process in _running(session):
-            address, words = _look(process)
+        for process in _running_processes(session):
+            address, words = _sample_process(process)
             seen.update([address] if address else [])
             # A call is before the address that it returns to.
             on_stack.update({word - 1 for word in words if word})
@@ -241,9 +264,9 @@ class Watch:
     So a process that uses processor time, but causes no system time on the host, makes no calls.
 
     Args:
-        session: the session of the processes.
-        most_system_share: system time, as a share of the time that the process used itself, up to
-            which it counts as only computing.
+        session: id of the session.
+        most_system_share: largest share of system time in the processor time that a process used
+            itself with which it counts as only computing.
     """
 
     def __init__(self, session: int, most_system_share: float) -> None:
@@ -252,8 +275,8 @@ class Watch:
         self._marks: dict[int, tuple[int, int]] = {}
 
     def computed_s(self) -> float:
-        """Return the longest processor time, in s, that a process has only computed until now. It
-        counts from the first call of this method."""
+        """Return the longest processor time in s for which a process of the session has only
+        computed until now. It counts from the first call of this method, which returns 0."""
         longest = 0
         for process, (user, system) in _processor_ticks(self._session):
             began_user, began_system = self._marks.setdefault(process, (user, system))
@@ -267,8 +290,8 @@ class Watch:
 
 
 def _processor_ticks(session: int) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield the id and the processor time (user, system; in clock ticks) of each process of a
-    session."""
+    """Yield the id, and the processor time in clock ticks as a pair (user, system), of each process
+    of a session."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             words = stat.read_text(errors="replace").rpartition(")")[2].split()
@@ -276,7 +299,7 @@ def _processor_ticks(session: int) -> Iterator[tuple[int, tuple[int, int]]]:
                 yield int(stat.parent.name), (int(words[11]), int(words[12]))
 
 
-def _running(session: int) -> Iterator[int]:
+def _running_processes(session: int) -> Iterator[int]:
     """Yield the ids of the processes of a session that are running."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -286,7 +309,7 @@ def _running(session: int) -> Iterator[int]:
                 yield int(stat.parent.name)
 
 
-def _look(process: int) -> tuple[int, tuple[int, ...]]:
+def _sample_process(process: int) -> tuple[int, tuple[int, ...]]:
     """Sample one process: return the address of its next instruction, and the words at the top of
     its stack. Return 0 and no words if the process can't be traced."""
     libc = ctypes.CDLL(None, use_errno=True)

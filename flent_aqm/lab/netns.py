@@ -68,20 +68,24 @@ class NetnsTestbed:
     tools: Sequence[str] = ("unshare", "ss", "mount")
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
-        """Check that this machine can run the cells. Return warnings.
+        """Check that this machine can run the cells. Return a warning if its congestion control
+        differs from this package's.
 
-        Each kind of queue and network is set up once in temporary namespaces. Raises ConfigError if
-        this process isn't root, or if the kernel can't do what a cell needs.
+        Each kind of queue and network is set up once in temporary namespaces. The kernel module of
+        IFB devices is loaded.
+
+        Raises ConfigError if this process isn't root, if a setting needs the virtual lab, or if the
+        kernel can't do what a cell needs. Raises LabTimeout if the machine is too busy.
         """
         if os.geteuid() != 0:
             raise ConfigError("testbed: netns needs root, to create network namespaces; run "
                               "flent as root, or use testbed virtual")
         # The router hook tries each queue on an IFB device if IFB is available.
-        _load_ifb()
+        _load_ifb_module()
         kinds: dict[Scenario, Scenario] = {}
         for scenario in (cell.scenario for cell in cells):
             refuse_virtual_settings("netns", scenario)
-            kinds.setdefault(_kind(scenario), scenario)
+            kinds.setdefault(_as_rehearsed(scenario), scenario)
         for scenario in kinds.values():
             _rehearse(scenario)
         algorithm = _congestion_control()
@@ -96,12 +100,13 @@ class NetnsTestbed:
         """Do nothing: each run makes its own network."""
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """Return the release of this machine's kernel and its congestion control."""
+        """Return the release of this machine's kernel and the congestion control of the hosts.
+        `kernel` is ignored."""
         return Facts({"version": os.uname().release, "hash": None},
                      {"tcp_congestion_control": _congestion_control()})
 
     def place(self, scenario: Scenario, run: FlentRun) -> Namespaces:
-        """Return namespaces that run Flent on their client, not started yet."""
+        """Return the namespaces of one run of Flent, not started yet."""
         place = Namespaces(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
                            programs=run.programs, env=CELL_ENVIRONMENT,
                            wall_limit_s=wall_limit_s(run))
@@ -113,7 +118,8 @@ class NetnsTestbed:
 
 
 def _congestion_control() -> str:
-    """Return the congestion control of new connections inside, as guest/devices.sh sets it."""
+    """Return the congestion control of new connections inside the namespaces, as guest/devices.sh
+    sets it: this package's own if this machine allows it there, otherwise the machine's default."""
     settings = Path("/proc/sys/net/ipv4")
     allowed = (settings / "tcp_allowed_congestion_control").read_text().split()
     if defaults.TCP_CONGESTION_CONTROL in allowed:
@@ -121,9 +127,10 @@ def _congestion_control() -> str:
     return (settings / "tcp_congestion_control").read_text().strip()
 
 
-def _kind(scenario: Scenario) -> Scenario:
+def _as_rehearsed(scenario: Scenario) -> Scenario:
     """Return the scenario with the settings equalised that don't decide whether this kernel
-    supports it: rates, cross traffic, seed and the length of the delay."""
+    supports it: rates, cross traffic, seed, and a base delay of more than 1 ms. Scenarios with the
+    same result are rehearsed once."""
     return scenario.but(rate_up_mbps=1, rate_down_mbps=1, cross_traffic=False, seed=None,
                    base_delay_ms=min(scenario.path.base_delay_ms, 1))
 
@@ -164,7 +171,7 @@ def _rehearse(scenario: Scenario) -> None:
                               f"sets up something else: {error}") from None
 
 
-def _load_ifb() -> None:
+def _load_ifb_module() -> None:
     """Load the kernel module of IFB devices, with no devices. Loaded automatically, it would make
     two devices outside our namespaces. Errors are ignored."""
     if Path("/sys/module/ifb").exists() or Path("/sys/class/net/ifb0").exists():

@@ -41,17 +41,22 @@ KEPT_S = 7 * 86400.0
 
 
 def package_folder(guest_place: str, spare: Path) -> Path:
-    """Return the folder with the package that guests mount at guest_place.
+    """Return the folder with the package that guests mount at `guest_place`.
 
     Of a checkout, a copy is made in the cache if there is none, or in the folder `spare` if the
-    cache can't be written. Raises LabError if neither can be written.
+    cache can't be written. An installed package is used where it is. Raises LabError if neither can
+    be written, or if the package can't be compiled.
+
+    Args:
+        guest_place: path inside the guest.
+        spare: folder on the host, made if necessary.
     """
     if paths.is_installed():
         return paths.PACKAGE.parent
     name = f"{package_hash()}-{sys.implementation.cache_tag}"
     folder = paths.find_cached(FOLDER, name)
     if folder is None:
-        folder = _made(guest_place, name, spare)
+        folder = _make_copy(guest_place, name, spare)
     with contextlib.suppress(OSError):  # of another user
         os.utime(folder)
     return folder
@@ -59,7 +64,8 @@ def package_folder(guest_place: str, spare: Path) -> Path:
 
 @cache
 def package_hash() -> str:
-    """Return a hash of the names and contents of this package's source files.
+    """Return a hash of the names and contents of this package's source files, 16 hexadecimal
+    digits.
 
     A checkout and a wheel built from it have the same hash. Batches don't count.
     """
@@ -84,9 +90,17 @@ def _sources() -> Iterator[tuple[Path, str]]:
                 yield path, f"{part}/{below}"
 
 
-def _made(guest_place: str, name: str, spare: Path) -> Path:
-    """Make a new copy called `name`, in the cache if possible, otherwise in `spare`. Return its
-    folder. Raises LabError if neither can be written."""
+def _make_copy(guest_place: str, name: str, spare: Path) -> Path:
+    """Make a new copy of the package, in the cache if possible, otherwise in `spare`. Return its
+    folder. Copies that were not used for KEPT_S are removed first.
+
+    Args:
+        guest_place: path at which guests mount the copy, compiled into its .pyc files.
+        name: name of the copy's folder: hash and Python's cache tag.
+        spare: folder that is used if the cache can't be written.
+
+    Raises LabError if neither can be written, or if the package can't be compiled.
+    """
     faults: list[str] = []
     for base in (paths.cache_to_write() / FOLDER, spare):
         try:
@@ -94,7 +108,7 @@ def _made(guest_place: str, name: str, spare: Path) -> Path:
             _remove_unused(base)
             with tempfile.TemporaryDirectory(prefix="new-", dir=base) as temporary:
                 part = Path(temporary) / name
-                _fill(part, guest_place)
+                _fill_copy(part, guest_place)
                 # If another process was faster, its copy is the same.
                 with contextlib.suppress(OSError):
                     part.rename(base / name)
@@ -106,9 +120,14 @@ def _made(guest_place: str, name: str, spare: Path) -> Path:
                    "set XDG_CACHE_HOME to a writable folder")
 
 
-def _fill(folder: Path, guest_place: str) -> None:
-    """Copy the sources to `folder` and compile them, with paths below guest_place in the compiled
-    code. Raises LabError if a file can't be compiled."""
+def _fill_copy(folder: Path, guest_place: str) -> None:
+    """Copy the sources to `folder` and compile them. Raises LabError if a file can't be compiled,
+    OSError if a file can't be written.
+
+    Args:
+        folder: the copy's folder.
+        guest_place: path at which guests mount the copy, compiled into its .pyc files.
+    """
     for path, name in _sources():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +148,7 @@ def _fill(folder: Path, guest_place: str) -> None:
 
 
 def _remove_unused(base: Path) -> None:
-    """Remove the copies in `base` that were not used for KEPT_S seconds."""
+    """Remove the copies in the folder `base` that were not used for KEPT_S seconds."""
     for path in base.iterdir():
         with contextlib.suppress(FileNotFoundError):  # another process removes them, too
             if time.time() - path.stat().st_mtime > KEPT_S:

@@ -25,11 +25,14 @@ _COUNTER = re.compile(r"([a-z_]+)=([0-9]{1,20})")
 
 
 class PathModel(Protocol):
-    """A model of a part of the path, such as a link or a channel."""
+    """A model of a part of the path, such as a link or a channel.
 
-    # Name of the model's object in a data file, and of the file with the script's output.
+    Attributes:
+        name: name of the model's object in a data file, and of the file with the script's output.
+        script: script for the guest. None for a model that only sets variables and reports nothing.
+    """
+
     name: str
-    # Script for the guest. None for a model that only sets variables and reports nothing.
     script: Path | None
 
     def write(self, folder: Path, scenario: Scenario, in_guest: str) -> Mapping[str, str]:
@@ -47,8 +50,10 @@ class PathModel(Protocol):
     def report(self, scenario: Scenario, counted: str) -> Mapping[str, object]:
         """Return the model's settings and counters for the data file.
 
-        counted: the text that the model's script printed at the end. It was written inside the
-        guest, so it may be anything.
+        Args:
+            scenario: the settings of the run.
+            counted: text that the model's script printed at the end. It was written inside the
+                guest, so it may be any text.
         """
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
@@ -68,20 +73,22 @@ class PathModel(Protocol):
 
 
 def every_model() -> Iterator[PathModel]:
-    """Yield the path models of all parts."""
+    """Yield a new path model of each kind that parts have."""
     for part in parts().values():
-        for place in part.path_models.values():
-            yield load(place)()
+        for locator in part.path_models.values():
+            yield load(locator)()
 
 
 def path_models(scenario: Scenario) -> Iterator[PathModel]:
-    """Yield the path models that a scenario uses. Modules of other parts are not imported."""
+    """Yield a new path model of each kind that the scenario uses. Modules of other parts are not
+    imported."""
     for part in parts().values():
-        for name, place in part.path_models.items():
+        for name, locator in part.path_models.items():
             if scenario.record(name).is_there:
-                yield load(place)()
+                yield load(locator)()
 
 
 def counters(words: Iterable[str]) -> dict[str, int]:
-    """Return the counters in words such as `packets=7`, by name. Other words are ignored."""
+    """Return the counters in words such as `packets=7`, by name. Words of another form are
+    ignored."""
     return {pair[1]: int(pair[2]) for pair in map(_COUNTER.fullmatch, words) if pair}

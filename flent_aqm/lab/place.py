@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs one command in an environment of its own: a folder, a process to start, its output files.
+"""Runs one command in an environment of its own: a folder, a process, and its output files.
 
 This is the base class of the run environments of all testbeds. In each case (a crash, a hang, ^C,
 kill -9 of this process) the processes inside end. The folder is removed, after kill -9 by the next
@@ -37,7 +37,7 @@ DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 # Most bytes on the console: a kernel that prints a complaint for every packet would fill the disk.
 MOST_CONSOLE_BYTES = 64 << 20
 # Seconds between two looks at the size of the console.
-_LOOK_S = 0.25
+_CHECK_INTERVAL_S = 0.25
 # Bytes that are read of the beginning and of the end of the console.
 _READ_BYTES = 4 << 20
 
@@ -56,30 +56,34 @@ def kill_all() -> None:
 
 
 # How error lines of the guest's scripts begin.
-_OWN_WORDS = "flent-aqm-guest:"
+_SCRIPT_ERROR = "flent-aqm-guest:"
 # Number of console lines before such a line that are shown with it.
-_LINES_TOLD = 3
+_SHOWN_LINES = 3
 
 # Most bytes of a path that are shown.
-_LONGEST_LEFT = 300
+_LONGEST_PATH = 300
 
 
 @dataclass(frozen=True)
 class CommandResult:
-    """The result of one command in a run environment."""
+    """The result of one command in a run environment.
 
-    # Exit status of the command.
+    Attributes:
+        status: exit status of the command.
+        virtual_s: seconds on the guest's clock from boot to the command's end. None in real time.
+        wall_s: seconds on this machine's clock.
+        models: reports of the path models by name. See path_model.py.
+        host_moderation_us: interrupt moderation of each host's network card in us, as the kernel
+            reports it, by name of the host. Empty if the cards have none.
+        coverage: for an instrumented kernel, how often each basic block ran, by its address.
+            Otherwise empty.
+    """
+
     status: int
-    # Seconds on the guest's clock from boot to the command's end. None in real time.
     virtual_s: float | None
-    # Seconds on this machine's clock.
     wall_s: float
-    # Reports of the path models by name; see path_model.py.
     models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    # Name of the host -> interrupt moderation of its network card in us, as the kernel reports it.
-    # Empty if the hosts' cards have none.
     host_moderation_us: Mapping[str, int] = field(default_factory=dict)
-    # For an instrumented kernel: address of each basic block that ran -> number of times.
     coverage: Mapping[int, int] = field(default_factory=dict)
 
 
@@ -91,8 +95,14 @@ class RunEnvironment:
             text = lab.stdout.read_text()
 
     Attributes:
+        name: names the environment in messages.
+        hidden: folders of the host that are not visible inside, because others are mounted over
+            them.
+        real_time: True if the command runs on the host's clock.
+        on_host: True if the command sees the host's files at their own paths, with nothing mounted.
         folder: the folder.
-        stdout, stderr: files with the command's output.
+        stdout: file with the command's output.
+        stderr: file with the command's standard error.
         results: folder with the files that the command wrote to /run/results, valid after its end.
 
     After the command's end these contain only regular files and folders. Anything else that the
@@ -101,17 +111,20 @@ class RunEnvironment:
 
     Subclasses implement _command_line(), the command that is started in the folder.
 
-    The arguments of the constructor are those of guest_files.write(), and wall_limit_s, the wall
-    time in seconds after which the command is stopped, None for no limit. owned: a folder to use in
-    place of a new one, for a command whose words name the folder.
+    Arguments that are not listed here are those of guest_files.write().
+
+    Args:
+        programs: further programs for the PATH inside, name -> path on the host.
+        wall_limit_s: wall time in seconds after which the command is stopped, None for no limit.
+        owned: folder to use in place of a new one, for a command whose words name the folder.
+
+    Raises ConfigError if the path of TMPDIR contains a blank or a comma, or as guest_files.write()
+    does.
     """
 
-    name: ClassVar[str]  # for messages
-    # Folders of the host that are not visible inside, because others are mounted over them.
+    name: ClassVar[str]
     hidden: ClassVar[Sequence[str]]
-    # True if the command runs on the host's clock.
     real_time: ClassVar[bool]
-    # True if the command sees the host's files at their own paths, with nothing mounted.
     on_host: ClassVar[bool] = False
 
     def __init__(
@@ -170,18 +183,19 @@ class RunEnvironment:
         "" if there is none. It was written inside, so it may be any text."""
         try:
             with self._left.open("rb") as file:
-                first = file.readline(_LONGEST_LEFT).decode(errors="replace").rstrip("\n")
+                first = file.readline(_LONGEST_PATH).decode(errors="replace").rstrip("\n")
         except (FileNotFoundError, IsADirectoryError):
             return ""
         return plain(first.removeprefix("/run/results/"))
 
     def _command_line(self) -> list[str]:
-        """Return the command to start. Subclasses implement this."""
+        """Return the words of the command that start() runs in the folder. Subclasses implement
+        this."""
         raise NotImplementedError
 
     def _environment(self) -> dict[str, str]:
-        """Return the environment variables of the process that _command_line() starts. Those of the
-        command inside are in settings.sh."""
+        """Return the environment variables of the process that _command_line() starts. The
+        variables of the command inside are in settings.sh."""
         return {"PATH": os.defpath, "HOME": str(self.folder)}
 
     def start(self) -> None:
@@ -202,8 +216,8 @@ class RunEnvironment:
             _open_places.add(self)
 
     def wait(self) -> CommandResult:
-        """Wait until the command and the process around it have ended. Return the command's
-        result.
+        """Wait until the command and the process around it have ended, and kill what is left.
+        Return the command's result.
 
         Raises:
             LabTimeout: at the wall-time limit, or if the command is known never to end.
@@ -213,27 +227,27 @@ class RunEnvironment:
         """
         assert self._process is not None, "start() comes first"
         try:
-            in_time = _ends_within(self._process, self._wall_limit_s,
-                                   lambda: self._console_is_full() or self._never_ends())
+            in_time = _wait_until_end(self._process, self._wall_limit_s,
+                                      lambda: self._console_is_full() or self._never_ends())
             if not in_time and not self._console_is_full():
-                self._before_it_is_stopped()
+                self._examine_before_kill()
         except BaseException:
             self.kill()
             raise
         finally:
-            replaced = self._remove_odd()
+            replaced = self._kill_and_remove_odd_files()
         if self._console_is_full():
             raise LabError(f"{self.name} was stopped after it had printed more than "
-                           f"{MOST_CONSOLE_BYTES >> 20} MiB on its console: {self._last_words()}")
+                           f"{MOST_CONSOLE_BYTES >> 20} MiB on its console: {self._failure_text()}")
         if not in_time:
             raise LabTimeout(f"{self.name} was stopped after {self._stopped_after()}; "
-                             f"{self._why_it_did_not_end()}")
+                             f"{self._reason_for_not_ending()}")
         if replaced:
             raise LabError(f"the command replaced the file of its {replaced} by another "
                            "one, so its output is lost; let it write to other files")
         status = read_text(self._status)
         if not status.isdigit():
-            raise LabError(f"{self.name} ended before its command did: {self._last_words()}")
+            raise LabError(f"{self.name} ended before its command did: {self._failure_text()}")
         virtual_s = None if self.real_time else float(read_text(self._uptime) or 0)
         return CommandResult(int(status), virtual_s, time.monotonic() - self._started_at)
 
@@ -242,28 +256,31 @@ class RunEnvironment:
         return self._console.stat().st_size > MOST_CONSOLE_BYTES
 
     def _never_ends(self) -> bool:
-        """Hook for subclasses, called every _LOOK_S seconds: return True to stop a command that is
-        known never to end, before the wall-time limit. The default returns False."""
+        """Hook for subclasses, called every _CHECK_INTERVAL_S seconds: return True to stop a
+        command that is known never to end, before the wall-time limit. The default returns
+        False."""
         return False
 
     def _stopped_after(self) -> str:
         """Return the limit at which the command was stopped, for messages."""
         return f"{self._wall_limit_s:g} s of wall time"
 
-    def _before_it_is_stopped(self) -> None:
-        """Hook for subclasses, called before a command is killed that did not end: find out why.
-        The default does nothing."""
+    def _examine_before_kill(self) -> None:
+        """Hook for subclasses, called before a command is killed that did not end: find out why it
+        did not. The default does nothing."""
 
-    def _why_it_did_not_end(self) -> str:
-        """Return the second half of the message about a command that did not end."""
-        return f"its console ends with: {self._last_words()}"
+    def _reason_for_not_ending(self) -> str:
+        """Return the second half of the message about a command that did not end. By default: the
+        last line of the console."""
+        return f"its console ends with: {self._failure_text()}"
 
-    def _remove_odd(self) -> str:
-        """Kill the process and remove links, pipes, sockets and devices that the command created in
-        the output folder, which would lead readers elsewhere or block them.
+    def _kill_and_remove_odd_files(self) -> str:
+        """Kill the process, and remove links, pipes, sockets and devices that the command created
+        in the output folder, which would lead readers elsewhere or block them. Missing output files
+        and folders are made empty.
 
-        Return the name of an output file (stdout or stderr) that the command replaced, "" if there
-        is none.
+        Return the name of an output file (stdout or stderr) that the command replaced by another
+        kind of file, "" if there is none. Raises LabError if a folder can't be read.
         """
         self.kill()
         replaced = ""
@@ -281,7 +298,7 @@ class RunEnvironment:
         return replaced
 
     def run(self) -> CommandResult:
-        """Start the command and wait for its end. Return its result. Raises as wait() does."""
+        """Start the command, wait for its end, and return its result. Raises as wait() does."""
         self.start()
         return self.wait()
 
@@ -311,8 +328,8 @@ class RunEnvironment:
         self._owned.remove()
 
     def console(self) -> str:
-        """Return the console's text: output of the guest's kernel and scripts so far. Of a long
-        text, return the beginning and the end."""
+        """Return the console's text so far: output of the guest's kernel and scripts. Of a text
+        longer than 8 MiB, return the first and the last 4 MiB. "" before the start."""
         try:
             with self._console.open("rb") as file:
                 first = file.read(_READ_BYTES)
@@ -321,21 +338,23 @@ class RunEnvironment:
         except FileNotFoundError:
             return ""
 
-    def _last_words(self) -> str:
+    def _failure_text(self) -> str:
         """Return the part of the console that most likely tells the cause of a failure.
 
-        That is an error line of our own scripts, else the first fault that the kernel reports, else
-        the last line.
+        That is an error line of our own scripts, with the lines printed before it, else the first
+        fault that the kernel reports, else the last line. If nothing was printed, return the
+        process's exit status.
         """
         lines = [line.strip() for line in self.console().splitlines() if line.strip()]
         # Lines of our own scripts are preferred to those of the kernel. Of a fault in the kernel,
         # the first line is the cause, and the following (registers, a trace, the panic) result
         # from it.
         for number, line in enumerate(lines):
-            if line.startswith(_OWN_WORDS):
+            if line.startswith(_SCRIPT_ERROR):
                 # The program that failed printed the reason before. Lines with [ are the kernel's.
                 earlier = [each for each in lines[:number] if not each.startswith("[")]
-                return "; ".join([line.removeprefix(_OWN_WORDS).strip(), *earlier[-_LINES_TOLD:]])
+                return "; ".join([line.removeprefix(_SCRIPT_ERROR).strip(),
+                                  *earlier[-_SHOWN_LINES:]])
         for line in lines:
             if any(mark in line for mark in ("BUG:", "Oops", "Kernel panic", "WARNING: CPU")):
                 return line
@@ -346,7 +365,8 @@ class RunEnvironment:
 
 
 def read_text(path: Path) -> str:
-    """Return a file's text without surrounding white space, "" if there is no file."""
+    """Return a file's text without surrounding white space, "" if there is no file or it is a
+    folder."""
     try:
         return path.read_text(errors="replace").strip()
     except (FileNotFoundError, IsADirectoryError):
@@ -370,24 +390,25 @@ def _remove_all_but_files(folder: Path) -> None:
                        f"{str(error.filename)[-200:]!r}") from None
 
 
-def _ends_within(process: subprocess.Popen[bytes], limit_s: float | None,
-                 too_much: Callable[[], bool]) -> bool:
-    """Wait until a process ends. Return True if it did before the limit, and before `too_much`.
+def _wait_until_end(process: subprocess.Popen[bytes], limit_s: float | None,
+                    too_much: Callable[[], bool]) -> bool:
+    """Wait until a process ends. Return True if it has ended, False if the limit came first or
+    `too_much` returned True.
 
-    It returns as soon as the process ends. Popen.wait() with a timeout looks only every 50 ms,
-    which would lengthen short runs.
+    Returns as soon as the process ends. Popen.wait() with a timeout looks only every 50 ms, which
+    would lengthen short runs.
 
     Args:
         process: the process.
         limit_s: seconds to wait, None for no limit.
-        too_much: function that returns whether to stop waiting. It is called every _LOOK_S seconds.
+        too_much: returns whether to stop waiting. It is called every _CHECK_INTERVAL_S seconds.
     """
     until_s = math.inf if limit_s is None else time.monotonic() + limit_s
     handle = os.pidfd_open(process.pid)
     try:
         end = select.poll()
         end.register(handle, select.POLLIN)
-        while not end.poll(1000 * max(0.0, min(_LOOK_S, until_s - time.monotonic()))):
+        while not end.poll(1000 * max(0.0, min(_CHECK_INTERVAL_S, until_s - time.monotonic()))):
             if time.monotonic() >= until_s or too_much():
                 return False
     finally:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of testbeds, by the beginning of the batch key `testbed`."""
+"""Lists the testbeds by the beginning of the batch key `testbed`, and opens them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,13 @@ from flent_aqm.lab.protocol import Testbed
 from flent_aqm.lab.virtual import VirtualTestbed
 
 
-def _of_part(place: str, value: str) -> Testbed:
-    """Return the testbed at `place` (module and class of a part), opened with the key's value."""
+def _open_of_part(place: str, value: str) -> Testbed:
+    """Return the testbed of a part.
+
+    Args:
+        place: module and class of the testbed, as base.part.load() reads them.
+        value: value of the batch key `testbed`.
+    """
     testbed: Testbed = load(place)(value)
     return testbed
 
@@ -24,7 +29,7 @@ def _of_part(place: str, value: str) -> Testbed:
 TESTBEDS: dict[str, Callable[[str], Testbed]] = {
     "virtual": lambda _: VirtualTestbed(),
     "netns": lambda _: NetnsTestbed(),
-    **{kind: partial(_of_part, place)
+    **{kind: partial(_open_of_part, place)
        for part in parts().values() for kind, place in part.testbeds.items()},
 }
 

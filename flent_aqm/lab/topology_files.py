@@ -23,7 +23,14 @@ from flent_aqm.spec.topology.topology import Topology
 
 @dataclass(frozen=True)
 class End:
-    """Device and addresses of one end of a link."""
+    """Device and addresses of one end of a link.
+
+    Attributes:
+        device: name of the device in the node's namespace.
+        ipv4: IPv4 address without prefix length.
+        ipv6: IPv6 address without prefix length.
+        mac: MAC address.
+    """
 
     device: str
     ipv4: str
@@ -32,15 +39,15 @@ class End:
 
 
 def write_topology(folder: Path, topology: Topology) -> dict[str, str]:
-    """Write the topology's files to folder/topology. Return shell variables for the guest's
-    scripts."""
+    """Write the topology's files to folder/topology, which must not exist. Return shell variables
+    for the guest's scripts: addresses of client and server, and switches."""
     graph = topology.graph
-    ends = _ends(graph)
+    ends = _ends_of_links(graph)
     target = folder / "topology"
     target.mkdir()
-    (target / "links").write_text(_links(graph, ends))
+    (target / "links").write_text(_link_lines(graph, ends))
     for node in graph.nodes:
-        (target / node).write_text(_node(topology, ends, node))
+        (target / node).write_text(_node_lines(topology, ends, node))
     (target / "nodes").write_text("".join(
         f"{node} {_kind(graph, node)} {' '.join(_devices(graph, ends, node))}\n"
         for node in (*graph.nodes[1:], CLIENT)))
@@ -51,9 +58,10 @@ def write_topology(folder: Path, topology: Topology) -> dict[str, str]:
 
 
 def addresses(topology: Topology) -> list[tuple[str, str]]:
-    """Return the lines of /etc/hosts as pairs of address and names."""
+    """Return the lines of /etc/hosts as pairs of an address and the names of its host, separated by
+    blanks."""
     graph = topology.graph
-    ends = _ends(graph)
+    ends = _ends_of_links(graph)
     pairs = []
     for node in graph.nodes:
         end = _first_end(graph, ends, node)
@@ -66,14 +74,15 @@ def addresses(topology: Topology) -> list[tuple[str, str]]:
 
 
 def first_ends(topology: Topology) -> Mapping[str, End]:
-    """Return each node's end of its link towards the client. The client has only one link."""
+    """Return each node's end of its link towards the client, by name of the node. For the client,
+    the end of its only link."""
     graph = topology.graph
-    ends = _ends(graph)
+    ends = _ends_of_links(graph)
     return {node: _first_end(graph, ends, node) for node in graph.nodes}
 
 
-def _ends(graph: Graph) -> Mapping[tuple[Link, str], End]:
-    """Return a map of link and node -> the link's end at that node."""
+def _ends_of_links(graph: Graph) -> Mapping[tuple[Link, str], End]:
+    """Return the end of each link at each of its two nodes: (link, node) -> end."""
     devices: dict[str, int] = {}
     ends = {}
     for number, link in enumerate(graph.links):
@@ -86,8 +95,9 @@ def _ends(graph: Graph) -> Mapping[tuple[Link, str], End]:
     return ends
 
 
-def _links(graph: Graph, ends: Mapping[tuple[Link, str], End]) -> str:
-    """Return the lines for ip that make the namespaces and links."""
+def _link_lines(graph: Graph, ends: Mapping[tuple[Link, str], End]) -> str:
+    """Return the lines for ip that make the namespaces of all nodes but the client, and the
+    links."""
     lines = [f"netns add {node}\n" for node in graph.nodes[1:]]
     for link in graph.links:
         words = []
@@ -99,8 +109,8 @@ def _links(graph: Graph, ends: Mapping[tuple[Link, str], End]) -> str:
     return "".join(lines)
 
 
-def _node(topology: Topology, ends: Mapping[tuple[Link, str], End], node: str) -> str:
-    """Return the lines for ip that set addresses and routes in a node's namespace."""
+def _node_lines(topology: Topology, ends: Mapping[tuple[Link, str], End], node: str) -> str:
+    """Return the lines for ip that set addresses, routes and neighbours in a node's namespace."""
     graph = topology.graph
     lines = ["link set dev lo up"]
     own = [link for link in graph.links if node in link]
@@ -138,18 +148,19 @@ def _node(topology: Topology, ends: Mapping[tuple[Link, str], End], node: str) -
 
 
 def _networks(ends: Mapping[tuple[Link, str], End], link: Link) -> tuple[str, str]:
-    """Return a link's IPv4 network and IPv6 network."""
+    """Return a link's IPv4 network and IPv6 network with prefix lengths."""
     end = ends[link, link[0]]
     return f"{end.ipv4.rpartition('.')[0]}.0/24", f"{end.ipv6.rpartition('::')[0]}::/64"
 
 
 def _devices(graph: Graph, ends: Mapping[tuple[Link, str], End], node: str) -> list[str]:
-    """Return the names of a node's devices."""
+    """Return the names of a node's devices, the device towards the client first."""
     return [ends[link, node].device for link in graph.links if node in link]
 
 
 def _first_end(graph: Graph, ends: Mapping[tuple[Link, str], End], node: str) -> End:
-    """Return a node's end of its link towards the client. The client has only one link."""
+    """Return a node's end of its link towards the client. For the client, the end of its only
+    link."""
     return next(ends[link, node] for link in graph.links if node in link)
 
 

@@ -35,20 +35,22 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
 
     Args:
         scenario: the settings of the lab.
-        command: the command. Empty for a shell at the user's terminal, which has no time limit.
-        prelude: commands to run before, see RunEnvironment.
+        command: words of the command. Empty for a shell at the user's terminal, which has no time
+            limit.
+        prelude: commands to run before, see guest_files.write().
         servers: names of the servers to start.
         own_servers: programs of the user to start on the server.
         results: folder for the files that the command writes to its current folder, by default the
             user's current folder. It is created if it doesn't exist.
         wall_limit_s: wall time in s after which a command is stopped.
 
-    Raises an AqmError if the folder can't be written or the lab doesn't start.
+    Raises an AqmError if the folder can't be written, the lab doesn't start, or the command doesn't
+    end in time.
     """
     interactive = not command
     here = Path.cwd()
     since_ns = time.time_ns()
-    folder = _results_folder(results)
+    folder = _make_results_folder(results)
     with Lab(
         scenario,
         command or ["bash", "--norc", "-i"],
@@ -63,29 +65,37 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
     ) as lab:
         status = lab.run().status if interactive else _run_and_show(lab)
         # The command sees the files of the current folder, but of no other results folder.
-        _keep(lab, folder or here, since_ns if folder in (None, here) else None)
+        _copy_results(lab, folder or here, since_ns if folder in (None, here) else None)
         return status
 
 
 def check_terminal(example: str) -> None:
-    """Check that this process has a terminal, which a shell needs. Raises ConfigError with an
-    example of a command if it has none."""
+    """Raise ConfigError if this process has no terminal, which a shell needs.
+
+    Args:
+        example: example of a command with which no terminal is needed, for the message.
+    """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise ConfigError("a shell needs a terminal; give a command: " + example)
 
 
 def servers_for(command: Sequence[str], mlab: bool = False) -> list[str]:
-    """Return the names of the servers to start in the lab: those of all tests whose programs this
-    machine has.
+    """Return the names of the servers to start in the lab: the servers of all tests whose programs
+    this machine has.
 
     A server that takes long to start is left out, unless the command, or a file that it names,
-    contains a word that belongs to it.
+    contains a word that belongs to the server. For a shell, all servers are started.
 
-    mlab: use M-Lab's ndt-server for NDT7. Raises ConfigError if it is not on PATH.
+    Args:
+        command: words of the command, empty for a shell.
+        mlab: use M-Lab's ndt-server for NDT7.
+
+    Raises ConfigError if M-Lab's ndt-server is to be used, but is not on PATH.
     """
-    output = "\n".join([*command, *map(_script, command)])
-    more = [name for name, one in SERVERS.items() if one.in_lab and name not in defaults.SERVERS
-            and (not command or not one.words or any(word in output for word in one.words))]
+    text = "\n".join([*command, *map(_script_text, command)])
+    more = [name for name, server in SERVERS.items()
+            if server.in_lab and name not in defaults.SERVERS
+            and (not command or not server.words or any(word in text for word in server.words))]
     names = [name for name in (*defaults.SERVERS, *more) if can_start(SERVERS[name])]
     if not mlab:
         return names
@@ -96,8 +106,9 @@ def servers_for(command: Sequence[str], mlab: bool = False) -> list[str]:
     return ["ndt-server" if name == "ndt7" else name for name in names]
 
 
-def _script(word: str) -> str:
-    """Return the text of the file that a word of the command names, or "" if there is none."""
+def _script_text(word: str) -> str:
+    """Return the first MiB of the file that a word of the command names, as text. "" if there is no
+    such file."""
     try:
         if not os.path.isfile(word):
             return ""
@@ -107,9 +118,9 @@ def _script(word: str) -> str:
         return ""
 
 
-def _results_folder(folder: Path | None) -> Path | None:
-    """Make the folder of --results, and return its path. Raises ConfigError if it can't be
-    written."""
+def _make_results_folder(folder: Path | None) -> Path | None:
+    """Make the folder of --results, and return its absolute path. None if `folder` is None. Raises
+    ConfigError if it can't be made or written."""
     if folder is None:
         return None
     try:
@@ -128,7 +139,7 @@ def _run_and_show(lab: Lab) -> int:
         return lab.run().status
 
 
-def _keep(lab: Lab, results: Path, since_ns: int | None) -> None:
+def _copy_results(lab: Lab, results: Path, since_ns: int | None) -> None:
     """Copy the files that the command wrote out of the lab. Print the new names of files whose own
     names are taken, and files that could not be copied.
 

@@ -23,10 +23,10 @@ from flent_aqm.lab.kernel_faults import (
     STOPS,
     Watch,
     busy_addresses,
+    find_hang,
     first_complaint,
-    hang,
-    leak,
     memory_leak,
+    packet_leak,
 )
 from flent_aqm.lab.own_servers import NO_SERVERS, OwnServers
 from flent_aqm.lab.path_model import path_models
@@ -56,7 +56,7 @@ ONE_LENGTH = {"TLS_KEY": defaults.ED25519}
 _ONLY_COMPUTES_S = 5.0
 # Seconds of processor time without a system call after which a kernel that the user built is
 # considered hung, and seconds between two looks at it.
-_HANGS_AFTER_S, _BETWEEN_LOOKS_S = 15.0, 2.0
+_HANGS_AFTER_S, _CHECK_INTERVAL_S = 15.0, 2.0
 # The kernel's message if the host's process for one of the guest's programs is gone.
 _LOST_PROCESS = "failed to wait for stub"
 
@@ -64,9 +64,16 @@ _LOST_PROCESS = "failed to wait for stub"
 class Lab(RunEnvironment):
     """Runs one command in one boot of the guest.
 
-    kernel: the kernel to boot, by default that of the scenario. env: further environment variables.
-    own_servers: programs of the user to start on the server. options: further arguments of
-    RunEnvironment.
+    Args:
+        scenario: the settings of the run.
+        argv: words of the command.
+        kernel: the kernel to boot, by default the scenario's kernel.
+        env: further environment variables of the command.
+        own_servers: programs of the user to start on the server.
+        options: further arguments of RunEnvironment.
+
+    Raises ConfigError if the kernel lacks a queue or NAT that the scenario needs, ToolMissing if
+    the kernel or iptables-legacy isn't there.
     """
 
     name = "the lab"
@@ -78,11 +85,11 @@ class Lab(RunEnvironment):
                  own_servers: OwnServers = NO_SERVERS, **options: Any) -> None:
         self._own_servers = own_servers
         self._kernel = kernel or kernel_called(scenario.lab.kernel)
-        _check_has(scenario)
+        _check_kernel_features(scenario)
         self._hangs_in = ""
         self._only_computes = False
         self._watch: Watch | None = None
-        self._looked_at = 0.0
+        self._last_check_at = 0.0
         self._hangs = False
         super().__init__(scenario, argv, env={
             environment.IN_LAB: "1", **WITHOUT_RDRAND, **(env or {})},
@@ -99,28 +106,32 @@ class Lab(RunEnvironment):
         try:
             result = super().wait()
         except LabError:
-            self._fail_if_lost()
-            self._fail_by_own_words(self.console())
-            self._fail_by_servers()
+            self._refuse_lost_process()
+            self._refuse_kernel_faults(self.console())
+            self._refuse_server_faults()
             raise
-        self._fail_if_lost()
-        self._fail_by_servers()
+        self._refuse_lost_process()
+        self._refuse_server_faults()
         out = self.stdout.parent
-        self._fail_by_program(read_text(out / "router_program_status"),
-                              read_text(out / "router_program"))
-        self._fail_by_own_words(
+        self._refuse_program_fault(read_text(out / "router_program_status"),
+                                   read_text(out / "router_program"))
+        self._refuse_kernel_faults(
             read_text(out / "kernel_log"),
-            leak(read_text(out / "held"))
+            packet_leak(read_text(out / "held"))
             or ("" if self._kernel.has_kasan else memory_leak(read_text(out / "memory_after"))))
         return replace(result, models={
             model.name: model.report(self._scenario, read_text(out / model.name))
             for model in path_models(self._scenario) if model.script},
-            host_moderation_us=self._proved_cards(out),
+            host_moderation_us=self._moderation_by_host(out),
             coverage={int(address, 16): int(count) for address, count in re.findall(
                 r"^([0-9a-f]{1,16}) (\d{1,20})$", read_text(out / "coverage"), re.MULTILINE)})
 
-    def _proved_cards(self, out: Path) -> dict[str, int]:
-        """Return host -> interrupt moderation of its card in us, as ethtool printed it inside.
+    def _moderation_by_host(self, out: Path) -> dict[str, int]:
+        """Return the interrupt moderation of each host's network card in us, as ethtool printed it
+        inside, by name of the host.
+
+        Args:
+            out: folder of the files that were written inside.
 
         Raises LabError if no host reported, or if a host has other moderation than requested.
         """
@@ -137,15 +148,16 @@ class Lab(RunEnvironment):
                            f"but {', '.join(wrong) or 'no host reported its setting'}"[:300])
         return cards
 
-    def _fail_by_servers(self) -> None:
-        """Raise LabError if one of the user's servers failed before the command ended."""
+    def _refuse_server_faults(self) -> None:
+        """Raise LabError if one of the user's servers failed before the command ended, or printed
+        too much."""
         out = self.stdout.parent
         if fault := self._own_servers.too_talkative(out):
             raise LabError(fault) from None
         self._own_servers.refuse_failed(out)
 
     @staticmethod
-    def _fail_by_program(status: str, output: str) -> None:
+    def _refuse_program_fault(status: str, output: str) -> None:
         """Raise LabError if the scenario's router_program ended with an error, because then it was
         missing during the run.
 
@@ -159,7 +171,7 @@ class Lab(RunEnvironment):
             raise LabError(f"router_program: it ended with status {status[:10]} before the run "
                            f"did: {last[:200]}")
 
-    def _fail_by_own_words(self, log: str, leaks: str = "") -> None:
+    def _refuse_kernel_faults(self, log: str, leaks: str = "") -> None:
         """Raise LabError if a kernel that the user built complained, hung, or kept packets or
         memory after all traffic had ended: such a run measured nothing.
 
@@ -177,31 +189,33 @@ class Lab(RunEnvironment):
 
     def _never_ends(self) -> bool:
         """Return whether a kernel that the user built hangs, or one of the user's servers prints
-        too much. Looks for the former every _BETWEEN_LOOKS_S seconds."""
+        too much. The kernel is checked every _CHECK_INTERVAL_S seconds."""
         if self._own_servers.too_talkative(self.stdout.parent):
             return True
         now = time.monotonic()
         if self._scenario.lab.kernel == STOCK or self._process is None \
-                or now - self._looked_at < _BETWEEN_LOOKS_S:
+                or now - self._last_check_at < _CHECK_INTERVAL_S:
             return False
-        self._looked_at = now
+        self._last_check_at = now
         if self._watch is None:
             self._watch = Watch(os.getsid(self._process.pid), STOPS)
         self._hangs = self._watch.computed_s() >= _HANGS_AFTER_S
         return self._hangs
 
     def _stopped_after(self) -> str:
+        """Return the limit at which the command was stopped, for messages: processor time if the
+        kernel hangs, else wall time."""
         return (f"{_HANGS_AFTER_S:g} s of processor time without a system call" if self._hangs
                 else super()._stopped_after())
 
-    def _before_it_is_stopped(self) -> None:
-        """Find out what did not end: a loop in a kernel that the user built, or a program that only
-        computes."""
+    def _examine_before_kill(self) -> None:
+        """Find out what did not end, and record it for the message: a loop in a kernel that the
+        user built, or a program that only computes. The latter takes _ONLY_COMPUTES_S seconds."""
         if self._process is None:
             return
         session = os.getsid(self._process.pid)
         if self._scenario.lab.kernel != STOCK:
-            self._hangs_in = hang(busy_addresses(session), self._kernel.path)
+            self._hangs_in = find_hang(busy_addresses(session), self._kernel.path)
         if not self._hangs_in:
             watch = Watch(session, EXPLAINS)
             watch.computed_s()
@@ -209,30 +223,30 @@ class Lab(RunEnvironment):
             # Other processes of the machine may have most of the processor.
             self._only_computes = watch.computed_s() >= _ONLY_COMPUTES_S / 10
 
-    def _why_it_did_not_end(self) -> str:
+    def _reason_for_not_ending(self) -> str:
         """Return the second half of the message about a command that did not end."""
         if self._only_computes:
             return ("one of its programs computed for the last "
                     f"{_ONLY_COMPUTES_S:g} s without a system call or a look at the clock, "
                     "and in virtual time nothing else runs meanwhile: a thread that waits for "
                     "another by reading memory waits for ever")
-        return super()._why_it_did_not_end()
+        return super()._reason_for_not_ending()
 
-    def _fail_if_lost(self) -> None:
-        """Raise LabError if the host killed a process of the guest."""
+    def _refuse_lost_process(self) -> None:
+        """Raise LabError if the console tells that the host killed a process of the guest."""
         if _LOST_PROCESS in self.console():
             raise LabError("a process of the lab was killed from outside, such as by Linux for "
                            "lack of memory: free memory, or run fewer labs side by side") from None
 
     def _command_line(self) -> list[str]:
-        """Return the command that boots the guest."""
+        """Return the command that boots the guest, bound to one core."""
         # The kernel mixes its command line into its random pool. So that runs repeat
         # anywhere, no path may be in it: the lab's folder is the working folder.
         console = "fd:0,fd:1" if self._interactive else "null,fd:1"
         scenario = self._scenario
         late_ns = max((record.timer_latency_ns for record in scenario.of_parts), default=0)
         return [
-            *_on_one_core(),
+            *_one_core_words(),
             *DIES_WITH_US,
             str(self._kernel.path),
             f"mem={defaults.GUEST_MEMORY_MB}M",
@@ -255,6 +269,8 @@ class Lab(RunEnvironment):
         ]
 
     def _environment(self) -> dict[str, str]:
+        """Return the environment variables of the guest's kernel process. TMPDIR is where it makes
+        the file with the guest's memory."""
         return {**super()._environment(), "TMPDIR": str(self._memory_folder())}
 
     def _memory_folder(self) -> Path:
@@ -268,7 +284,7 @@ class Lab(RunEnvironment):
         return self.folder
 
 
-def _on_one_core() -> list[str]:
+def _one_core_words() -> list[str]:
     """Return the words of a command that restrict another command to one core, chosen at random.
     Empty if this machine has a single core.
 
@@ -281,9 +297,10 @@ def _on_one_core() -> list[str]:
     return ["taskset", "--cpu-list", str(random.choice(sorted(cores)))]
 
 
-def _check_has(scenario: Scenario) -> None:
+def _check_kernel_features(scenario: Scenario) -> None:
     """Check that the scenario's kernel has its queues, and can translate addresses if the topology
-    needs NAT. Raises ConfigError if not, or ToolMissing."""
+    needs NAT. Raises ConfigError if not, ToolMissing if the kernel isn't built or iptables-legacy
+    isn't installed."""
     kernel = None if scenario.lab.kernel == STOCK else find_named(scenario.lab.kernel)
     topology = scenario.path.topology
     if topology != DUMBBELL and parse_topology("topology", topology).nat:
@@ -316,7 +333,11 @@ def _check_can_nat(scenario: Scenario, kernel: NamedKernel | None) -> None:
 
 
 class VirtualTestbed:
-    """Testbed that runs each cell in a guest of its own. Guests may run at the same time."""
+    """Testbed that runs each cell in a guest of its own. Guests may run at the same time.
+
+    Args:
+        kernel: kernel to use in place of the lab's own.
+    """
 
     title = "the virtual lab"
     real_time = False
@@ -328,15 +349,15 @@ class VirtualTestbed:
     def check(self, cells: Iterable[Cell]) -> list[str]:
         """Check that the cells can be run. Return warnings, of which there are none.
 
-        Raises ConfigError if this is inside a lab, or if a cell's settings can't be modelled, and
-        ToolMissing if there is no kernel.
+        Raises ConfigError if this is inside a lab, if a cell's settings can't be modelled, or if
+        its kernel lacks a queue or NAT. Raises ToolMissing if a kernel isn't built.
         """
         if os.environ.get(environment.IN_LAB):
             raise ConfigError("testbed: virtual can't boot a lab inside a lab; use "
                               "--batch-override testbed=netns")
         for scenario, length_s in {(cell.scenario, cell.length_s) for cell in cells}:
             self.kernel(scenario.lab.kernel)
-            _check_has(scenario)
+            _check_kernel_features(scenario)
             for model in path_models(scenario):
                 model.refuse(scenario, length_s)
         return []
@@ -345,7 +366,12 @@ class VirtualTestbed:
         """Do nothing: runs share nothing."""
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """Return the guest's kernel, and the congestion control of its hosts."""
+        """Return the description of the guest's kernel, and the congestion control of the hosts.
+        Raises ToolMissing if the kernel isn't built.
+
+        Args:
+            kernel: name of the kernel.
+        """
         built_kernel = self.kernel(kernel)
         own: dict[str, str | None] = {}
         if kernel != STOCK:
@@ -362,7 +388,7 @@ class VirtualTestbed:
         return self._kernels[name]
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
-        """Return a guest that runs Flent on its client, not started yet."""
+        """Return the guest of one run of Flent, not started yet."""
         env = {**CELL_ENVIRONMENT, **({} if run.browser else ONE_LENGTH)}
         lab = Lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
                   programs=run.programs, env=env, cwd=Path("/"),  # the caller's shapes no run
