@@ -33,10 +33,11 @@ _BACKLOG = 1024
 
 
 def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.socket]:
-    """Return listening sockets on these addresses, or on all of this machine if there are none.
+    """Return listening sockets on these addresses, or on all addresses of this machine if the list
+    is empty.
 
     Args:
-        addresses: addresses to listen on.
+        addresses: IPv4 or IPv6 addresses to listen on.
         port: port of all sockets. 0 for any free port, the same for all addresses.
         option: name of the option for the port, for messages.
 
@@ -47,7 +48,7 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
     try:
         for address in addresses or EVERYWHERE:
             try:
-                sockets.append(_listen(address, port))
+                sockets.append(_open_listening(address, port))
             except OSError as error:
                 if not addresses and error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
                     continue  # a machine without one of the two families
@@ -65,7 +66,7 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
     return sockets
 
 
-def _listen(address: str, port: int) -> socket.socket:
+def _open_listening(address: str, port: int) -> socket.socket:
     """Return a listening socket on one address. Raises OSError."""
     family, kind, protocol, _, name = socket.getaddrinfo(
         address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -95,11 +96,12 @@ STOP_TIMEOUT_S = 2.0
 
 
 class Service(Protocol):
-    """Serves the clients of some of the listening sockets."""
+    """Interface of a service: serves the clients of some of the listening sockets."""
 
     def load(self) -> None:
         """Load all that is needed to serve a client, while there are file descriptors for it.
-        Called before each client is accepted. Raises ImportError, OSError or AqmError."""
+        Called before each client is accepted, so further calls should be cheap. Raises ImportError,
+        OSError or AqmError."""
 
     def take(self, client: Client) -> None:
         """Serve a client on another thread, and call its done() at the end. Raises OSError or
@@ -110,11 +112,16 @@ class Service(Protocol):
 
 
 class Listener(NamedTuple):
-    """A listening socket and its service."""
+    """A listening socket and its service.
+
+    Attributes:
+        sock: the socket.
+        service: serves the socket's clients.
+        tls: returns the TLS context of its connections. None for cleartext.
+    """
 
     sock: socket.socket
     service: Service
-    # Source of the TLS context of its connections, None for cleartext.
     tls: TlsSource | None
 
 
@@ -123,10 +130,11 @@ class Client:
 
     Attributes:
         sock: the connected socket.
-        tls: source of the TLS context, None for cleartext.
-        in_handshake: True until the TLS handshake is complete.
+        tls: returns the TLS context, None for cleartext.
+        in_handshake: True until the TLS handshake is complete. False for cleartext.
         host: address of the client.
-        address, server_address: ADDRESS:PORT of both ends.
+        address: ADDRESS:PORT of the client.
+        server_address: ADDRESS:PORT of the server's end.
         deadline_s: time on the monotonic clock at which the main thread ends the connection. It
             must only be moved to later, because serve() waits for the earliest deadline that it
             knows.
@@ -149,7 +157,7 @@ class Client:
 
     def end(self, reason: str) -> None:
         """Shut the connection down, which wakes its thread from any system call. `reason` is for
-        the log."""
+        the log. The first reason is kept."""
         self.cut_off = self.cut_off or reason
         self.in_handshake = False
         try:
@@ -158,7 +166,8 @@ class Client:
             pass  # the connection has ended already
 
     def done(self) -> None:
-        """Note that the client has been served. Any thread may call it, more than once."""
+        """Tell the server that the client has been served, so that another may be accepted. Any
+        thread may call it, more than once."""
         self._server.forget(self)
 
     @property
@@ -168,17 +177,25 @@ class Client:
         return self.host in self._server.quiet
 
     def quiet(self) -> None:
-        """Serve no client at this address for QUIET_S seconds."""
+        """Let the server accept no client at this address for QUIET_S seconds."""
         self._server.quiet.add(self.host)
 
 
 class Server:
-    """Accepts and serves clients until stop() or a signal, then closes the listening sockets."""
+    """Accepts and serves clients until stop() or a signal, then closes the listening sockets.
+
+    Args:
+        listeners: the listening sockets with their services.
+        services: all services, which are stopped at the end.
+        quiet: addresses that are not served at the moment.
+        most_connections: largest number of clients at once. Others wait in the kernel.
+        request_timeout_s: seconds from accepting a client to its first deadline.
+    """
 
     def __init__(self, listeners: Sequence[Listener], services: Sequence[Service], *,
                  quiet: Quiet, most_connections: int = MOST_CONNECTIONS,
                  request_timeout_s: float = REQUEST_TIMEOUT_S) -> None:
-        self._listeners = {one.sock.fileno(): one for one in listeners}
+        self._listeners = {listener.sock.fileno(): listener for listener in listeners}
         self._services = services
         self._most = most_connections
         self._timeout_s = request_timeout_s
@@ -195,12 +212,12 @@ class Server:
         self._wake()
 
     def stop_on_signals(self) -> None:
-        """Stop this server at SIGTERM and SIGINT."""
+        """Stop this server at SIGTERM and SIGINT from now on."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.stop())
 
     def forget(self, client: Client) -> None:
-        """Note that a client has been served, so that the next one may be accepted."""
+        """Forget a client that has been served, so that the next one may be accepted."""
         with self._lock:
             full = len(self._clients) >= self._most
             self._clients.pop(client, None)
@@ -208,11 +225,15 @@ class Server:
             self._wake()
 
     def serve(self, addresses: Mapping[str, Sequence[str]]) -> None:
-        """Accept clients until stop(). addresses: names of the services and their addresses, for
-        the log."""
+        """Accept clients until stop(), in this thread. Then close all sockets and stop the
+        services.
+
+        Args:
+            addresses: addresses of each service, for the log.
+        """
         poll = select.poll()
         poll.register(self._wake_read, select.POLLIN)
-        self._listen(poll, True)
+        self._poll_listeners(poll, True)
         allow_many_descriptors()
         log("listening", **addresses)
         try:
@@ -223,10 +244,10 @@ class Server:
                     os.read(self._wake_read, 1 << 10)
                 for number in ready:
                     if not self._accept(self._listeners[number]):
-                        self._pause(poll)
+                        self._pause_accepting(poll)
                         break
-                self._go_on(poll)
-                self._cut_off_late()
+                self._resume_accepting(poll)
+                self._end_overdue()
         finally:
             self._close()
 
@@ -237,31 +258,37 @@ class Server:
         except OSError:
             pass  # the server has stopped already
 
-    def _listen(self, poll: select.poll, on: bool) -> None:
-        """Switch polling of the listening sockets on or off."""
+    def _poll_listeners(self, poll: select.poll, on: bool) -> None:
+        """Switch polling of the listening sockets on or off.
+
+        Args:
+            on: True to wait for clients.
+        """
         for number in self._listeners:
             poll.register(number, select.POLLIN if on else 0)
 
-    def _pause(self, poll: select.poll) -> None:
+    def _pause_accepting(self, poll: select.poll) -> None:
         """Stop accepting clients for _PAUSE_S seconds."""
-        self._listen(poll, False)
+        self._poll_listeners(poll, False)
         self._paused_until_s = time.monotonic() + _PAUSE_S
 
-    def _go_on(self, poll: select.poll) -> None:
-        """Accept clients again if a pause is over and there is room for a client."""
+    def _resume_accepting(self, poll: select.poll) -> None:
+        """Accept clients again if a pause is over and there is room for a client. Otherwise do
+        nothing."""
         if self._paused_until_s is None:
             return
         with self._lock:
             full = len(self._clients) >= self._most
         if not full and time.monotonic() >= self._paused_until_s:
-            self._listen(poll, True)
+            self._poll_listeners(poll, True)
             self._paused_until_s = None
 
     def _accept(self, listener: Listener) -> bool:
         """Accept a client and pass it to its service. Return False if accepting has to pause,
-        because the process lacks a resource or has the largest number of clients."""
+        because the process lacks a resource or has the largest number of clients. Failures are
+        logged."""
         try:
-            not_loaded = _load(listener)
+            not_loaded = _load_service(listener)
             sock, _ = listener.sock.accept()
         except OSError as error:
             if error.errno not in _LACKING:
@@ -298,8 +325,8 @@ class Server:
         return not full
 
     def _wait_ms(self) -> float | None:
-        """Return the ms until the earliest deadline or the end of a pause. None if there is
-        neither."""
+        """Return the ms until the earliest deadline of a client or the end of a pause. None if
+        there is neither."""
         with self._lock:
             times = [client.deadline_s for client in self._clients]
             full = len(self._clients) >= self._most
@@ -310,7 +337,7 @@ class Server:
             return None
         return max(0.0, (first_s - time.monotonic()) * 1000) + 1
 
-    def _cut_off_late(self) -> None:
+    def _end_overdue(self) -> None:
         """End connections whose deadline has passed."""
         now_s = time.monotonic()
         with self._lock:
@@ -340,8 +367,10 @@ class Server:
         log("stopped", interrupted=len(clients))
 
 
-def _load(listener: Listener) -> str:
-    """Load all that is needed to serve a client. Return "", or the reason if that failed."""
+def _load_service(listener: Listener) -> str:
+    """Import the modules of the listener's service and read its TLS certificate, if it uses TLS.
+    Called before each client is accepted. Only the first call does work. Return "", or the reason
+    if that failed."""
     try:
         listener.service.load()
         if listener.tls is not None:
@@ -362,6 +391,10 @@ def allow_many_descriptors() -> None:
 
 
 def address_text(name: Sequence[object]) -> str:
-    """Return ADDRESS:PORT, with [] around an IPv6 address, as ndt7's specification requires."""
+    """Return ADDRESS:PORT, with [] around an IPv6 address, as ndt7's specification requires.
+
+    Args:
+        name: address of a socket: host, port, and for IPv6 more.
+    """
     host, port = str(name[0]), name[1]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -25,7 +25,11 @@ _SERIAL_TOP = 1 << 158
 
 
 def context_from_files(cert: str, key: str) -> ssl.SSLContext:
-    """Return a context with a certificate (and its chain) and its private key, both PEM.
+    """Return a server's TLS context with a certificate (and its chain) and its private key.
+
+    Args:
+        cert: path of the certificate, PEM.
+        key: path of the key, PEM without a password.
 
     Raises ConfigError if the files can't be read or don't belong together.
     """
@@ -42,7 +46,8 @@ def context_from_files(cert: str, key: str) -> ssl.SSLContext:
 
 
 def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLContext:
-    """Return a context with a new self-signed certificate, which exists only in memory.
+    """Return a server's TLS context with a new self-signed certificate, which exists only in
+    memory.
 
     Args:
         addresses: further names or IP addresses for which the certificate is valid, besides those
@@ -62,7 +67,8 @@ def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLCon
 
 
 def self_signed_pem(names: set[str], kind: str = P256) -> bytes:
-    """Return a new certificate and its private key in PEM, one after the other.
+    """Return a new self-signed certificate and its private key in PEM, one after the other. The
+    certificate is valid from yesterday, for _VALID_DAYS days from now.
 
     Args:
         names: names and IP addresses for which the certificate is valid.

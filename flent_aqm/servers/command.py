@@ -30,13 +30,17 @@ _LONGEST_S = 3600
 
 
 class _Port(NamedTuple):
-    """A port on which the server listens."""
+    """A port on which the server listens.
 
-    # Service of the port, one of SERVED.
+    Attributes:
+        what: service of the port, one of SERVED.
+        of: description of the service for help texts.
+        usual: default port number.
+        tls: True if connections to the port use TLS.
+    """
+
     what: str
-    # Description of the service for help texts.
     of: str
-    # Default port number.
     usual: int
     tls: bool = False
 
@@ -92,10 +96,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the server until a signal. Return 0. Raises ConfigError or ToolMissing before it
-    listens."""
+    """Run the server until SIGINT or SIGTERM. Return 0. Raises ConfigError if an option is wrong or
+    a port can't be used, ToolMissing if a service needs a Python package that isn't installed. Both
+    are raised before it listens."""
     args.what = tuple(args.what) or USUAL
-    _check(args)
+    _check_options(args)
     from flent_aqm.servers.acceptor import Listener, Server, address_text, listen
     from flent_aqm.servers.limits import Quiet
 
@@ -103,13 +108,13 @@ def main(args: argparse.Namespace) -> int:
     listeners: list[Listener] = []
     addresses: dict[str, list[str]] = {}
     quiet = Quiet()
-    for name, port in _wanted(args).items():
+    for name, port in _requested_ports(args).items():
         if port.what == HTTP3:
-            addresses[name] = _serve_http3(args, services, quiet)
+            addresses[name] = _start_http3(args, services, quiet)
             continue
-        sockets = listen(args.bind, _number(args, name), f"--{name}-port")
+        sockets = listen(args.bind, _port_number(args, name), f"--{name}-port")
         if port.what not in services:
-            services[port.what] = _service(args, port.what, sockets[0].getsockname()[1])
+            services[port.what] = _make_service(args, port.what, sockets[0].getsockname()[1])
         tls = _tls_source(args, port.what) if port.tls else None
         listeners += [Listener(sock, services[port.what], tls) for sock in sockets]
         addresses[name] = [address_text(sock.getsockname()) for sock in sockets]
@@ -121,20 +126,30 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _wanted(args: argparse.Namespace) -> dict[str, _Port]:
-    """Return the ports on which the server has to listen, by name."""
+def _requested_ports(args: argparse.Namespace) -> dict[str, _Port]:
+    """Return the ports on which the server has to listen, by name: ports of the requested services,
+    without TLS if the user excluded it."""
     return {name: port for name, port in _PORTS.items()
             if port.what in args.what and not (port.tls and args.no_tls)}
 
 
-def _number(args: argparse.Namespace, name: str) -> int:
-    """Return the port number that the command line has for a port's name."""
+def _port_number(args: argparse.Namespace, name: str) -> int:
+    """Return the number that the command line gives to a port.
+
+    Args:
+        name: the port's name, a key of _PORTS.
+    """
     return int(vars(args)[f"{name}_port".replace("-", "_")])
 
 
-def _service(args: argparse.Namespace, what: str, port: int) -> Service:
-    """Return a new service. port: number of its first port. The modules are imported here, because
-    each service needs large ones that the others don't."""
+def _make_service(args: argparse.Namespace, what: str, port: int) -> Service:
+    """Return a new service. The modules are imported here, because each service needs large ones
+    that the others don't.
+
+    Args:
+        what: the service, NDT7, HTTP or WEBRTC.
+        port: number of its first port.
+    """
     if what == NDT7:
         from flent_aqm.servers.ndt7.service import Ndt7
 
@@ -149,10 +164,11 @@ def _service(args: argparse.Namespace, what: str, port: int) -> Service:
     return Http(Loop(), args.request_timeout)
 
 
-def _serve_http3(args: argparse.Namespace, services: dict[str, Service], quiet: Quiet
+def _start_http3(args: argparse.Namespace, services: dict[str, Service], quiet: Quiet
                  ) -> list[str]:
-    """Start the HTTP/3 service. Return its addresses. Over UDP it receives its clients itself, so
-    it has no Listener. Raises ConfigError if the port can't be used."""
+    """Start the HTTP/3 service, add it to `services`, and return its addresses as ADDRESS:PORT.
+    Over UDP it receives its clients itself, so it has no Listener. Raises ConfigError if the port
+    can't be used."""
     from flent_aqm.servers.http3 import Http3Service
 
     services[HTTP3] = http3 = Http3Service(quiet, args.most_connections, args.request_timeout)
@@ -165,7 +181,7 @@ def _serve_http3(args: argparse.Namespace, services: dict[str, Service], quiet: 
                           ) from None
 
 
-def _check(args: argparse.Namespace) -> None:
+def _check_options(args: argparse.Namespace) -> None:
     """Raise ConfigError for options that are invalid or contradict each other, ToolMissing if a
     service needs a Python package that isn't installed."""
     for what in args.what:
@@ -176,8 +192,8 @@ def _check(args: argparse.Namespace) -> None:
             raise ToolMissing(f"{what}: Python package {_MODULES[what]} is not installed: "
                               f"pip install {_MODULES[what]}")
     taken: dict[int, str] = {}
-    for name, port in _wanted(args).items():
-        number = _number(args, name)
+    for name, port in _requested_ports(args).items():
+        number = _port_number(args, name)
         if not 0 <= number <= 65535:
             raise ConfigError(f"--{name}-port {number}: expected 0 to 65535")
         if number and port.what != HTTP3 and taken.setdefault(number, name) != name:
@@ -200,11 +216,16 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:
-    """Return the source of the TLS context of a service.
+    """Return a function that returns the TLS context of a service, always the same.
 
     Certificate files are read at once, so that the user gets an error message. A self-signed
     certificate for NDT7 is made when the first client uses TLS, because the modules for it take
     most of a start.
+
+    Args:
+        what: the service, NDT7 or HTTP.
+
+    Raises ConfigError if the certificate can't be read.
     """
     def with_alpn(context: ssl.SSLContext) -> ssl.SSLContext:
         # Let clients of HTTP select the version.
@@ -219,12 +240,12 @@ def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:
         return lambda: context
 
     @cache
-    def made() -> ssl.SSLContext:
+    def make_once() -> ssl.SSLContext:
         from flent_aqm.servers.certificate import self_signed_context
 
         return with_alpn(self_signed_context(
             [addr for addr in args.bind if addr not in ("0.0.0.0", "::")], args.own_key))
 
     if what == HTTP:
-        made()  # made now, because clients of HTTP measure also the first handshake
-    return made
+        make_once()  # made now, because clients of HTTP measure also the first handshake
+    return make_once

@@ -30,47 +30,66 @@ FOR_OTHER_ORIGINS = (("access-control-allow-origin", "*"), ("timing-allow-origin
 
 @dataclass(frozen=True)
 class Answer:
-    """A response: status, a small body, and filler after it."""
+    """A response: status, a small body, and filler after it.
+
+    Attributes:
+        status: HTTP status.
+        body: content of a small response.
+        length: number of bytes of filler after `body`.
+        kind: media type of the content.
+    """
 
     status: int = 200
-    # Content of a small response.
     body: bytes = b""
-    # Bytes of filler after `body`.
     length: int = 0
-    # Media type.
     kind: str = "application/octet-stream"
 
     @property
     def total(self) -> int:
-        """Bytes of the whole content."""
+        """Number of bytes of the whole content."""
         return len(self.body) + self.length
 
 
 @dataclass(frozen=True)
 class Request:
-    """A client's request."""
+    """A client's request.
+
+    Attributes:
+        method: method of HTTP, such as GET.
+        path: path without the query.
+        query: parameters of the query. Of a repeated parameter, the last value.
+        host: value of the Host header, or of :authority.
+        peer: the client's address.
+        secure: True over TLS.
+    """
 
     method: str
     path: str
     query: Mapping[str, str]
-    # Value of the Host header, or of :authority.
     host: str
-    # The client's address.
     peer: str
-    # True over TLS.
     secure: bool
 
     @property
     def unsent(self) -> str:
         """Limit of bytes that the server may leave unsent in its kernel for this connection, as the
-        query requests it: KERNEL, DRAFT, or bytes."""
+        query's `unsent` requests it: KERNEL, DRAFT, or a number of bytes as text. KERNEL if the
+        query has no valid value."""
         requested = self.query.get("unsent", KERNEL)
         number = requested.isascii() and requested.isdigit() and len(requested) < 10
         return requested if number or requested == DRAFT else KERNEL
 
 
 def request_of(method: str, target: str, host: str, peer: str, secure: bool) -> Request:
-    """Return a request. target: a path with or without a query."""
+    """Return a request.
+
+    Args:
+        method: method of HTTP, such as GET.
+        target: a path with or without a query.
+        host: value of the Host header, or of :authority.
+        peer: the client's address.
+        secure: True over TLS.
+    """
     parts = urlsplit(target)
     return Request(method, parts.path, dict(parse_qsl(parts.query)), host, peer, secure)
 
@@ -85,8 +104,8 @@ def answer(request: Request) -> Answer:
     return endpoint(request)
 
 
-def _config(request: Request) -> Answer:
-    """Return the URLs of the responsiveness test."""
+def _responsiveness_urls(request: Request) -> Answer:
+    """Return the response with the URLs of the responsiveness test, as JSON."""
     scheme = "https" if request.secure else "http"
     return Answer(body=json_text({"version": 1, "urls": {
         name: f"{scheme}://{request.host}{path}" for name, path in (
@@ -97,40 +116,43 @@ def _config(request: Request) -> Answer:
             ("https_upload_url", "/upload"))}}).encode(), kind="application/json")
 
 
-def _large(request: Request) -> Answer:
-    """Return the large object of the responsiveness test."""
+def _large_object(request: Request) -> Answer:
+    """Return the response with the large object of the responsiveness test."""
     return Answer(length=LARGE_BYTES)
 
 
-def _small(request: Request) -> Answer:
-    """Return the small object of the responsiveness test, one byte."""
+def _small_object(request: Request) -> Answer:
+    """Return the response with the small object of the responsiveness test, one byte."""
     return Answer(body=b"1")
 
 
-def _nothing(request: Request) -> Answer:
+def _empty(request: Request) -> Answer:
     """Return an empty response."""
     return Answer()
 
 
 def _garbage(request: Request) -> Answer:
-    """Return as many chunks of 1 MiB as LibreSpeed's ckSize requests."""
-    chunks = _number(request, "ckSize", GARBAGE_CHUNKS)
+    """Return the response with as many chunks of 1 MiB as LibreSpeed's ckSize requests, at least 1
+    and at most MOST_GARBAGE_CHUNKS."""
+    chunks = _query_number(request, "ckSize", GARBAGE_CHUNKS)
     return Answer(length=min(max(chunks, 1), MOST_GARBAGE_CHUNKS) * MEBIBYTE)
 
 
 def _address(request: Request) -> Answer:
-    """Return the client's address in LibreSpeed's form."""
+    """Return the response with the client's address in LibreSpeed's form, as JSON."""
     return Answer(body=json_text({"processedString": request.peer, "rawIspInfo": ""}).encode(),
                   kind="application/json")
 
 
-def _bytes(request: Request) -> Answer:
-    """Return as many bytes as the query's `bytes` requests."""
-    return Answer(length=min(_number(request, "bytes", 0), MOST_BYTES))
+def _requested_bytes(request: Request) -> Answer:
+    """Return the response with as many bytes as the query's `bytes` requests, at most MOST_BYTES.
+    Empty if the query has no such number."""
+    return Answer(length=min(_query_number(request, "bytes", 0), MOST_BYTES))
 
 
-def _number(request: Request, name: str, default: int) -> int:
-    """Return a number of the query, `default` if it is missing or isn't a number."""
+def _query_number(request: Request, name: str, default: int) -> int:
+    """Return a whole number of the query, `default` if it is missing or isn't a whole number of up
+    to 15 digits."""
     text = request.query.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else default
 
@@ -138,23 +160,23 @@ def _number(request: Request, name: str, default: int) -> int:
 # (method, path) -> function that returns the response.
 ENDPOINTS: Mapping[tuple[str, str], Callable[[Request], Answer]] = {
     # responsiveness
-    ("GET", "/.well-known/nq"): _config,
-    ("GET", "/config"): _config,
-    ("GET", "/large"): _large,
-    ("GET", "/small"): _small,
-    ("POST", "/upload"): _nothing,
+    ("GET", "/.well-known/nq"): _responsiveness_urls,
+    ("GET", "/config"): _responsiveness_urls,
+    ("GET", "/large"): _large_object,
+    ("GET", "/small"): _small_object,
+    ("POST", "/upload"): _empty,
     # LibreSpeed; its own server has both forms
     **{("GET", f"{folder}/garbage{ending}"): _garbage
        for folder in ("", "/backend") for ending in ("", ".php")},
-    **{(method, f"{folder}/empty{ending}"): _nothing for method in ("GET", "POST")
+    **{(method, f"{folder}/empty{ending}"): _empty for method in ("GET", "POST")
        for folder in ("", "/backend") for ending in ("", ".php")},
     **{("GET", f"{folder}/getIP{ending}"): _address
        for folder in ("", "/backend") for ending in ("", ".php")},
     # Cloudflare
-    ("GET", "/__down"): _bytes,
-    ("POST", "/__up"): _nothing,
+    ("GET", "/__down"): _requested_bytes,
+    ("POST", "/__up"): _empty,
     # Ookla-style
-    ("GET", "/download"): _bytes,
-    ("POST", "/chunk"): _nothing,
-    ("GET", "/latency"): _nothing,
+    ("GET", "/download"): _requested_bytes,
+    ("POST", "/chunk"): _empty,
+    ("GET", "/latency"): _empty,
 }

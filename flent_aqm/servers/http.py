@@ -21,7 +21,7 @@ _NEVER = float("inf")
 
 
 class Grammar(Protocol):
-    """The protocol of one connection, HTTP/1.1 or HTTP/2.
+    """Interface of the protocol of one connection, HTTP/1.1 or HTTP/2.
 
     Attributes:
         paused: True while the kernel accepts no more data.
@@ -35,7 +35,7 @@ class Grammar(Protocol):
 
     @property
     def held_bytes(self) -> int:
-        """Received bytes that are kept because they can't be processed yet."""
+        """Number of received bytes that are kept because they can't be processed yet."""
 
     @property
     def half(self) -> int | None:
@@ -43,8 +43,8 @@ class Grammar(Protocol):
         none."""
 
     def received(self, data: bytes) -> None:
-        """Process received bytes. Raises ValueError if they aren't HTTP, Flood if the client has
-        used up its credit."""
+        """Process received bytes, and send responses. Raises ValueError if the bytes aren't HTTP,
+        Flood if the client has used up its credit."""
 
     def writable(self) -> None:
         """Continue to send, because the kernel accepts data again. Raises as received() does."""
@@ -54,8 +54,12 @@ class Grammar(Protocol):
 
 
 class Http:
-    """The HTTP service; see acceptor.Service. timeout_s: seconds for the rest of a request that has
-    begun."""
+    """The HTTP service. See acceptor.Service.
+
+    Args:
+        loop: the event loop that serves the clients.
+        timeout_s: seconds for the rest of a request that has begun.
+    """
 
     def __init__(self, loop: Loop, timeout_s: float) -> None:
         self._loop = loop
@@ -87,8 +91,8 @@ class _Connection(asyncio.Protocol):
         self._first = b""
         self._credit = Credit()
         self._timer: asyncio.TimerHandle | None = None
-        self._seen: tuple[int, int, int] = (0, 0, 0)
-        self._half: int | None = None  # Grammar.half at the last call of _look()
+        self._last_progress: tuple[int, int, int] = (0, 0, 0)
+        self._half: int | None = None  # Grammar.half at the last call of _check_progress()
         self._idle_s = 0.0
         self._received = 0
 
@@ -96,7 +100,7 @@ class _Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         stop_at_once(transport)
-        self._look_later()
+        self._schedule_check()
 
     def data_received(self, data: bytes) -> None:
         """Detect the version of HTTP by the first bytes, and pass received bytes to the Grammar."""
@@ -123,8 +127,8 @@ class _Connection(asyncio.Protocol):
         self._note_held()
 
     def _note_held(self) -> None:
-        """Note how much is kept for this connection. If it is too much for all connections
-        together, end the connection for which most is kept."""
+        """Record how many bytes are kept for this connection. If all connections together keep too
+        much, end the connection for which most is kept."""
         assert self._transport is not None
         assert self._grammar is not None
         held_bytes = self._grammar.held_bytes + self._transport.get_write_buffer_size()
@@ -160,7 +164,8 @@ class _Connection(asyncio.Protocol):
         self._client.done()
 
     def _refuse(self, fault: ValueError) -> None:
-        """End the connection for this fault. A flood also makes the address quiet."""
+        """End the connection because of this fault. A flood also makes the client's address
+        quiet."""
         if not isinstance(fault, Flood):
             self._end(f"no HTTP: {fault}")
             return
@@ -175,11 +180,11 @@ class _Connection(asyncio.Protocol):
         assert self._transport is not None
         self._transport.abort()
 
-    def _look_later(self) -> None:
-        """Call _look() after timeout_s."""
-        self._timer = asyncio.get_running_loop().call_later(self._timeout_s, self._look)
+    def _schedule_check(self) -> None:
+        """Call _check_progress() after timeout_s."""
+        self._timer = asyncio.get_running_loop().call_later(self._timeout_s, self._check_progress)
 
-    def _look(self) -> None:
+    def _check_progress(self) -> None:
         """End the connection if the same request has been incomplete since the last call, or if no
         data has been transferred for IDLE_TIMEOUT_S. Otherwise call this again later."""
         assert self._transport is not None
@@ -191,9 +196,9 @@ class _Connection(asyncio.Protocol):
                 return
             self._half = half
             seen = (self._received, grammar.moved, self._transport.get_write_buffer_size())
-            self._idle_s = self._idle_s + self._timeout_s if seen == self._seen else 0.0
-            self._seen = seen
+            self._idle_s = self._idle_s + self._timeout_s if seen == self._last_progress else 0.0
+            self._last_progress = seen
             if self._idle_s >= IDLE_TIMEOUT_S:
                 self._end(f"nothing has gone either way for {IDLE_TIMEOUT_S:g} s")
                 return
-        self._look_later()
+        self._schedule_check()

@@ -15,7 +15,12 @@ from flent_aqm.servers.protocols.watermarks import UnsentLimit, WakeAt
 
 
 class Http1:
-    """HTTP/1.1 on one client's connection; see Grammar in http.py."""
+    """HTTP/1.1 on one client's connection. See Grammar in http.py.
+
+    Args:
+        transport: the client's connection.
+        credit: the work that the client may still cause.
+    """
 
     def __init__(self, transport: asyncio.Transport, credit: Credit) -> None:
         self.paused = False
@@ -35,14 +40,15 @@ class Http1:
         """Process received bytes. Raises ValueError if they aren't HTTP/1.1, Flood if the client
         has used up its credit."""
         self._waiting += data
-        self._go_on()
+        self._process_received()
 
     def writable(self) -> None:
-        """Continue with a response, then with requests that arrived meanwhile."""
-        self._fill()
+        """Continue with a response, then with requests that arrived meanwhile. Raises as received()
+        does."""
+        self._send_filler()
         if not self._busy():
             self._transport.resume_reading()
-            self._go_on()
+            self._process_received()
 
     @property
     def held_bytes(self) -> int:
@@ -60,8 +66,9 @@ class Http1:
         """Return whether a response is being sent. Then no other request is processed."""
         return bool(self._left) or self.paused
 
-    def _go_on(self) -> None:
-        """Process received bytes until a response is being sent or nothing is left."""
+    def _process_received(self) -> None:
+        """Process received bytes until a response is being sent or nothing is left. Raises as
+        received() does."""
         while not self._transport.is_closing():
             if self._busy():
                 if self._waiting or self._http.trailing_data[0]:
@@ -71,22 +78,24 @@ class Http1:
             if self._awaited:
                 if not self._waiting:
                     return
-                self._take_content()
-            elif not self._take_event():
+                self._count_content()
+            elif not self._process_event():
                 return
 
-    def _take_content(self) -> None:
-        """Count content of known length without h11, which would process each piece."""
+    def _count_content(self) -> None:
+        """Count content of known length without h11, which would process each piece. Answer the
+        request if its content is complete."""
         mine = min(len(self._waiting), self._awaited)
         self._waiting = self._waiting[mine:]
         self._credit.earn(mine)
-        self._await(self._awaited - mine)
+        self._set_awaited(self._awaited - mine)
         if not self._awaited:
-            self._respond()
+            self._answer_current()
 
-    def _take_event(self) -> bool:
+    def _process_event(self) -> bool:
         """Let h11 parse received bytes, and process the next event. Return False if there is no
-        event."""
+        event. Raises ValueError if the bytes aren't HTTP/1.1, Flood if the client has used up its
+        credit."""
         if self._waiting:
             self._http.receive_data(self._waiting)
             self._waiting = b""
@@ -97,34 +106,36 @@ class Http1:
         if isinstance(event, h11.Request):
             self._credit.spend()
             self.heads += 1
-            self._request = self._read(event)
+            self._request = self._request_from_event(event)
             if length := length_of(event):
                 self._past_h11 = True
                 self._waiting = self._http.trailing_data[0]
-                self._await(length)
+                self._set_awaited(length)
         elif isinstance(event, h11.Data):
             self._credit.spend()
             self._credit.earn(len(event.data))
         elif isinstance(event, h11.EndOfMessage):
-            self._respond()
+            self._answer_current()
         else:
             if isinstance(event, h11.ConnectionClosed):
                 self._transport.close()
             return False  # NEED_DATA
         return True
 
-    def _await(self, size: int) -> None:
-        """Set the number of content bytes to wait for."""
+    def _set_awaited(self, size: int) -> None:
+        """Set the number of content bytes to wait for, and the threshold at which the kernel wakes
+        this process."""
         self._awaited = size
         self._wake(size)
 
-    def _respond(self) -> None:
+    def _answer_current(self) -> None:
         """Answer the current request."""
         assert self._request is not None
-        self._answer(self._request, answer(self._request))
+        self._send_response(self._request, answer(self._request))
 
-    def _read(self, event: Any) -> Request:
-        """Return the request of an h11 event. Send 100 Continue if the client waits for it."""
+    def _request_from_event(self, event: Any) -> Request:
+        """Return the request of h11's event `Request`. Send 100 Continue if the client waits for
+        it."""
         headers = {name.decode(): value.decode("latin-1") for name, value in event.headers}
         if self._http.they_are_waiting_for_100_continue:
             self._transport.write(self._http.send(h11.InformationalResponse(
@@ -134,7 +145,7 @@ class Http1:
                           headers.get("host", ""), str(peer[0]) if peer else "",
                           self._transport.get_extra_info("sslcontext") is not None)
 
-    def _answer(self, request: Request, reply: Answer) -> None:
+    def _send_response(self, request: Request, reply: Answer) -> None:
         """Send the head and a small body of the response. Begin to send filler, if the response has
         it."""
         if reply.length:
@@ -147,11 +158,11 @@ class Http1:
         self._transport.write((head or b"") + (body or b""))
         self._left = reply.length if wanted else 0
         if self._left:
-            self._fill()
+            self._send_filler()
         else:
-            self._end()
+            self._end_response()
 
-    def _fill(self) -> None:
+    def _send_filler(self) -> None:
         """Send filler until the kernel accepts no more or the response is complete."""
         while self._left and not self.paused and not self._transport.is_closing():
             size = self._unsent.frame_bytes(len(FILLER))
@@ -164,9 +175,9 @@ class Http1:
             self._unsent.sent(len(piece))
             self._credit.earn(len(piece))
             if not self._left:
-                self._end()
+                self._end_response()
 
-    def _end(self) -> None:
+    def _end_response(self) -> None:
         """End the response, and prepare for the next request or close the connection."""
         self._transport.write(self._http.send(h11.EndOfMessage()) or b"")
         if self._http.our_state is h11.MUST_CLOSE:

@@ -25,7 +25,12 @@ _STREAMS_A_FRAME = 20
 
 
 class Http2:
-    """HTTP/2 on one client's connection; see Grammar in http.py."""
+    """HTTP/2 on one client's connection. See Grammar in http.py.
+
+    Args:
+        transport: the client's connection.
+        credit: the work that the client may still cause.
+    """
 
     def __init__(self, transport: asyncio.Transport, credit: Credit) -> None:
         self.paused = False
@@ -37,12 +42,14 @@ class Http2:
         self._requests: dict[int, Request] = {}
         self._left: dict[int, int] = {}  # stream -> bytes to send
         self._bodies: dict[int, bytes] = {}  # stream -> the bytes to send, if they aren't filler
-        self._turn: deque[int] = deque()  # streams with bytes to send, in the order of their turns
+        # Streams with bytes to send, in the order of their turns.
+        self._stream_queue: deque[int] = deque()
         self._unsent = UnsentLimit(transport.get_extra_info("socket"))
         self._inbound = Inbound()
         self._wake = WakeAt(transport)
         self._preface = True  # the connection preface hasn't been processed
-        self._paid = self._paid_settings = 0  # frames and SETTINGS frames that have cost credit
+        # Frames and SETTINGS frames that have cost credit.
+        self._paid_frames = self._paid_settings = 0
         settings_for_bulk(self._http, MOST_STREAMS)
 
     def received(self, data: bytes) -> None:
@@ -60,12 +67,12 @@ class Http2:
                     if opened := self._inbound.used(stream, len(piece)):
                         self._transport.write(opened)
                 else:
-                    self._pay()
+                    self._pay_for_frames()
                     for event in self._http.receive_data(piece):
-                        self._see(event)
+                        self._process_event(event)
                 if self._transport.is_closing():
                     return  # nobody reads the answers to what is left
-            self._pay()
+            self._pay_for_frames()
         except h2.exceptions.FrameTooLargeError as fault:
             self._http.close_connection(h2.errors.ErrorCodes.FRAME_SIZE_ERROR)
             self._flush()
@@ -93,28 +100,29 @@ class Http2:
         self._http.close_connection(h2.errors.ErrorCodes.ENHANCE_YOUR_CALM)
         self._flush()
 
-    def _pay(self) -> None:
-        """Spend credit for the frames that have begun since the last call. Raises Flood."""
+    def _pay_for_frames(self) -> None:
+        """Spend credit for the frames that have begun since the last call. Raises Flood if the
+        credit is used up."""
         frames, settings = self._inbound.frames, self._inbound.settings
-        if frames > self._paid:
+        if frames > self._paid_frames:
             streams = len(self._requests) + len(self._left)
-            self._credit.spend(frames - self._paid + (settings - self._paid_settings) * streams
-                               / _STREAMS_A_FRAME)
-            self._paid, self._paid_settings = frames, settings
+            self._credit.spend(frames - self._paid_frames + (settings - self._paid_settings)
+                               * streams / _STREAMS_A_FRAME)
+            self._paid_frames, self._paid_settings = frames, settings
 
-    def _see(self, event: h2.events.Event) -> None:
-        """Process one event of h2. Raises Flood."""
+    def _process_event(self, event: h2.events.Event) -> None:
+        """Process one event of h2. Raises Flood if the client has used up its credit."""
         if isinstance(event, h2.events.RequestReceived):
-            self._read(event)
+            self._note_request(event)
         elif isinstance(event, h2.events.DataReceived):
             self._credit.earn(event.flow_controlled_length)
             # h2 ignores the window of a stream that has ended.
             self._http.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
         elif isinstance(event, h2.events.StreamEnded):
-            self._answer(event.stream_id)
+            self._begin_response(event.stream_id)
         elif isinstance(event, h2.events.StreamReset):
             self._credit.spend(RESET_COST)
-            self._forget(event.stream_id)
+            self._forget_stream(event.stream_id)
         elif isinstance(event, h2.events.ConnectionTerminated):
             self._transport.close()
 
@@ -123,22 +131,27 @@ class Http2:
         if not self.paused:
             self._transport.resume_reading()
         waiting = 0  # streams in a row without a window
-        while (self._turn and not self.paused and waiting < len(self._turn)
+        while (self._stream_queue and not self.paused and waiting < len(self._stream_queue)
                and not self._transport.is_closing()):
-            stream = self._turn.popleft()
+            stream = self._stream_queue.popleft()
             window = self._http.local_flow_control_window(stream)
             size = min(self._left[stream], window, self._http.max_outbound_frame_size,
                        self._unsent.frame_bytes(len(FILLER)))
             if size <= 0:
                 waiting += 1
-                self._turn.append(stream)
+                self._stream_queue.append(stream)
                 continue
             waiting = 0
-            self._send(stream, size)
+            self._send_frame(stream, size)
 
-    def _send(self, stream: int, size: int) -> None:
+    def _send_frame(self, stream: int, size: int) -> None:
         """Send one frame with `size` bytes on a stream that is not in the queue of turns. If more
-        is left to send, append the stream to the queue."""
+        is left to send, append the stream to the queue.
+
+        Args:
+            stream: number of the stream.
+            size: number of bytes, which windows and frames have room for.
+        """
         self._left[stream] -= size
         ends = not self._left[stream]
         body = self._bodies.get(stream)
@@ -152,15 +165,15 @@ class Http2:
         else:
             self._transport.write(frame_of_filler(self._http, stream, size))
         if ends:
-            self._forget(stream)
+            self._forget_stream(stream)
         else:
-            self._turn.append(stream)
+            self._stream_queue.append(stream)
         self._unsent.sent(size)
         self._credit.earn(size)
         self.moved += size
 
-    def _read(self, event: h2.events.RequestReceived) -> None:
-        """Note the request of a stream whose head has arrived."""
+    def _note_request(self, event: h2.events.RequestReceived) -> None:
+        """Record the request of a stream whose head has arrived."""
         headers = {str(name): str(value) for name, value in event.headers or ()}
         peer = self._transport.get_extra_info("peername")
         assert event.stream_id is not None
@@ -172,7 +185,7 @@ class Http2:
             str(peer[0]) if peer else "",
             self._transport.get_extra_info("sslcontext") is not None)
 
-    def _answer(self, stream: int) -> None:
+    def _begin_response(self, stream: int) -> None:
         """Send the head of the response to a stream's request, and a small body at once. A larger
         body is sent by writable(), in turn with other streams."""
         request = self._requests.pop(stream)
@@ -193,17 +206,17 @@ class Http2:
             self._bodies[stream] = reply.body
             if size <= min(self._http.local_flow_control_window(stream),
                            self._http.max_outbound_frame_size):
-                self._send(stream, size)  # at once, before the others' turns
+                self._send_frame(stream, size)  # at once, before the others' turns
                 return
-        self._turn.append(stream)
+        self._stream_queue.append(stream)
 
-    def _forget(self, stream: int) -> None:
+    def _forget_stream(self, stream: int) -> None:
         """Forget a stream that has ended or was reset."""
         self._requests.pop(stream, None)
         self._bodies.pop(stream, None)
         self._inbound.forget(stream)
-        if self._left.pop(stream, None) is not None and stream in self._turn:
-            self._turn.remove(stream)
+        if self._left.pop(stream, None) is not None and stream in self._stream_queue:
+            self._stream_queue.remove(stream)
 
     def _flush(self) -> None:
         """Send the data that h2 has prepared."""

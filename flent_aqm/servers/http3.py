@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The server's HTTP/3: the same endpoints as over HTTP/1.1 and HTTP/2. Needs aioquic."""
+"""Serves the same endpoints over HTTP/3 as over HTTP/1.1 and HTTP/2. Needs aioquic."""
 
 from __future__ import annotations
 
@@ -36,7 +36,12 @@ _HELD_EVERY = 64
 
 
 class Http3(Bulk):
-    """HTTP/3 on one client's connection. aioquic allows 128 streams at once."""
+    """HTTP/3 on one client's connection. aioquic allows 128 streams at once.
+
+    Args:
+        quic: the client's connection.
+        server: the port that received the connection.
+    """
 
     def __init__(self, quic: QuicConnection, server: Listener) -> None:
         super().__init__(quic)
@@ -47,11 +52,12 @@ class Http3(Bulk):
         self._peer: Any = None
         self._datagrams = 0
         self._ended = False
-        self._late = asyncio.get_running_loop().call_later(server.timeout_s, self._is_late)
+        self._request_timeout = asyncio.get_running_loop().call_later(
+            server.timeout_s, self._end_without_request)
 
     def datagram_received(self, data: bytes | str, addr: Any) -> None:
-        """Process a datagram, which costs credit. End the connection if its client floods the
-        server."""
+        """Process a datagram, which costs credit. End the connection if its client has used up its
+        credit."""
         self._peer = addr
         try:
             self._credit.spend(_DATAGRAM)
@@ -67,7 +73,7 @@ class Http3(Bulk):
 
     def quic_event_received(self, event: QuicEvent) -> None:
         """Process an event of QUIC: requests, content, and streams that the client has reset.
-        Raises Flood."""
+        Raises Flood if the client has used up its credit."""
         if isinstance(event, (StreamReset, StopSendingReceived)):
             self._credit.spend()
             self._requests.pop(event.stream_id, None)
@@ -75,16 +81,16 @@ class Http3(Bulk):
         for http_event in self.http.handle_event(event):
             if isinstance(http_event, HeadersReceived):
                 self._credit.spend()
-                self._read(http_event)
+                self._note_request(http_event)
             elif isinstance(http_event, DataReceived):
                 self._credit.earn(len(http_event.data))
             if isinstance(http_event, (HeadersReceived, DataReceived)) and http_event.stream_ended:
-                self._answer(http_event.stream_id)
+                self._begin_response(http_event.stream_id)
 
     @property
     def held_bytes(self) -> int:
-        """Received bytes of its streams that can't be processed yet, because bytes before them are
-        missing."""
+        """Number of received bytes of the streams that can't be processed yet, because bytes before
+        them are missing."""
         # aioquic has no public name for these buffers.
         return sum(len(stream.receiver._buffer) for stream in self._quic._streams.values())
 
@@ -93,22 +99,26 @@ class Http3(Bulk):
         self._end("the server holds too much for clients that don't go on")
 
     def sent(self, size: int) -> None:
-        """Count a piece of a response."""
+        """Earn credit for a sent piece of a response.
+
+        Args:
+            size: bytes of the piece.
+        """
         self._credit.earn(size)
 
     def forgotten(self) -> None:
-        """Note that the connection has ended."""
-        self._late.cancel()
+        """Cancel the timeout. Called by the Listener when the connection has ended."""
+        self._request_timeout.cancel()
 
-    def _read(self, headers_event: HeadersReceived) -> None:
-        """Note the request of a stream whose head has arrived."""
+    def _note_request(self, headers_event: HeadersReceived) -> None:
+        """Record the request of a stream whose head has arrived."""
         self._requested = True
         headers = {name.decode(): value.decode("latin-1") for name, value in headers_event.headers}
         self._requests[headers_event.stream_id] = request_of(
             headers.get(":method", ""), headers.get(":path", ""),
             headers.get(":authority", ""), "", secure=True)
 
-    def _answer(self, stream: int) -> None:
+    def _begin_response(self, stream: int) -> None:
         """Send the head and a small body of the response to a stream's request, or begin to send
         filler."""
         request = self._requests.pop(stream, None)
@@ -131,7 +141,7 @@ class Http3(Bulk):
         else:
             self.send_bulk(stream, reply.length, self.sent)
 
-    def _is_late(self) -> None:
+    def _end_without_request(self) -> None:
         """End the connection if no request has arrived within the timeout."""
         if not self._requested:
             self._end("took too long")
@@ -157,7 +167,7 @@ class Listener(QuicServer):
     def __init__(self, requested: QuicConfiguration, quiet: Quiet, most: int, timeout_s: float
                  ) -> None:
         super().__init__(configuration=requested,
-                         create_protocol=lambda quic, stream_handler: self._begin(quic))
+                         create_protocol=lambda quic, stream_handler: self._make_connection(quic))
         self.quiet = quiet
         self.timeout_s = timeout_s
         self._most = most
@@ -165,8 +175,8 @@ class Listener(QuicServer):
         self._held = Held()
 
     def note_held(self, connection: Http3) -> None:
-        """Note how much is kept for a connection. If it is too much for all connections together,
-        end the connection for which most is kept."""
+        """Record how many bytes are kept for a connection. If all connections together keep too
+        much, end the connection for which most is kept."""
         largest = self._held.note(connection, connection.held_bytes)
         if isinstance(largest, Http3):
             self._held.note(largest, 0)
@@ -175,17 +185,18 @@ class Listener(QuicServer):
     def datagram_received(self, data: bytes | str, addr: Any) -> None:
         """Process a datagram. Datagrams of new connections are ignored if there are too many
         connections, or if the address isn't served."""
-        if (len(self._open) >= self._most or str(addr[0]) in self.quiet) and not self._knows(data):
+        if (len(self._open) >= self._most or str(addr[0]) in self.quiet) \
+                and not self._is_of_open_connection(data):
             return
         super().datagram_received(data, addr)
 
-    def _begin(self, quic: QuicConnection) -> Http3:
+    def _make_connection(self, quic: QuicConnection) -> Http3:
         """Return the protocol of a new connection."""
-        made = Http3(quic, self)
-        self._open.add(made)
-        return made
+        connection = Http3(quic, self)
+        self._open.add(connection)
+        return connection
 
-    def _knows(self, data: bytes | str) -> bool:
+    def _is_of_open_connection(self, data: bytes | str) -> bool:
         """Return whether a datagram belongs to an open connection (RFC 9000, 17.2 and 17.3)."""
         assert isinstance(data, bytes)
         if data[:1] and data[0] & _LONG_HEADER:
@@ -202,7 +213,7 @@ class Listener(QuicServer):
 
 
 class Http3Service:
-    """The HTTP/3 service; see acceptor.Service. It receives its clients itself over UDP.
+    """The HTTP/3 service. See acceptor.Service. It receives its clients itself over UDP.
 
     Args:
         quiet: addresses that aren't served.
@@ -217,12 +228,13 @@ class Http3Service:
 
     def listen(self, addresses: Sequence[str], port: int, certificate: tuple[str, str] | None
                ) -> list[str]:
-        """Start to serve. Return the addresses. Raises OSError if the port is taken.
+        """Start to serve. Return the addresses as ADDRESS:PORT. Raises OSError if the port is
+        taken.
 
         Args:
-            addresses: addresses to listen on, all of this machine if empty.
-            port: UDP port.
-            certificate: files of the certificate and its key, None for a self-signed one.
+            addresses: addresses to listen on, all addresses of this machine if empty.
+            port: UDP port, 0 for any free port.
+            certificate: files of the certificate and its key, None for a self-signed certificate.
         """
         requested = configuration(client=False)
         requested.idle_timeout = IDLE_TIMEOUT_S
@@ -259,7 +271,8 @@ class Http3Service:
         self._transports.clear()
 
     async def _listen(self, requested: QuicConfiguration, address: str, port: int) -> Any:
-        """Open a UDP socket on the event loop. Return its address."""
+        """Open a UDP socket on the event loop. Return its address as the socket reports it: host,
+        port, and for IPv6 more."""
         transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: Listener(requested, *self._limits), local_addr=(address, port))
         self._transports.append(transport)

@@ -42,11 +42,12 @@ _MOST_QUIET = 1000
 
 
 class Flood(ValueError):
-    """A client has used up its credit."""
+    """Raised if a client has used up its credit."""
 
 
 class Credit:
-    """Work that one connection may still cause without transferring content.
+    """Work that one connection may still cause without transferring content. It is counted in
+    frames or requests, and grows with time and with transferred content.
 
     A measurement must not be slowed down silently, so a client that exceeds its credit is ended.
     """
@@ -74,7 +75,11 @@ class Credit:
 
 class Held:
     """Counts the bytes that a server keeps for its connections, which may be any hashable objects.
-    For use by one thread."""
+    For use by one thread.
+
+    Args:
+        most_bytes: largest number of bytes for all connections together.
+    """
 
     def __init__(self, most_bytes: int = MOST_HELD_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -82,8 +87,9 @@ class Held:
         self._total_bytes = 0
 
     def note(self, connection: object, held_bytes: int) -> object | None:
-        """Note how many bytes are kept for a connection. If it is too much for all together, return
-        the connection for which most is kept, else None."""
+        """Record how many bytes are kept for a connection. If all connections together have too
+        many bytes, return the connection for which most bytes are kept, else None. None, too, if
+        the number has not changed."""
         before = self._bytes.get(connection, 0)
         if held_bytes == before:
             return None
@@ -98,14 +104,15 @@ class Held:
 
 
 class Quiet:
-    """Addresses that have flooded the server and aren't served for QUIET_S seconds. Thread-safe."""
+    """Addresses that have flooded the server and aren't served for QUIET_S seconds. At most
+    _MOST_QUIET are remembered. Thread-safe."""
 
     def __init__(self) -> None:
         self._until_s: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def add(self, host: str) -> None:
-        """Don't serve this address from now on."""
+        """Exclude this address for QUIET_S seconds from now on."""
         with self._lock:
             if len(self._until_s) >= _MOST_QUIET:
                 del self._until_s[next(iter(self._until_s))]

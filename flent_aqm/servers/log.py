@@ -9,8 +9,12 @@ from flent_aqm.base.json_text import json_text
 
 
 def log(event: str, **fields: object) -> None:
-    """Write one line. event: kind of the event. fields: what belongs to it. Values of other types
-    than JSON's are written as text."""
+    """Write one line to standard error. Errors are ignored.
+
+    Args:
+        event: kind of the event.
+        fields: details of the event. Values of other types than JSON's are written as text.
+    """
     line = json_text({"event": event, **fields}, compact=True, default=str) + "\n"
     # A single write(), so that lines of two tests never mix. A closed stderr must not stop a test.
     try:

@@ -20,25 +20,35 @@ from flent_aqm.servers.protocols.tls import adopt
 
 
 class Loop:
-    """An event loop in a thread of its own, which starts at once. make: function that makes the
-    event loop."""
+    """An event loop in a thread of its own, which starts at once. Messages of Python's root logger
+    go to the server's log from then on.
+
+    Args:
+        make: makes the event loop.
+    """
 
     def __init__(self, make: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
                  ) -> None:
         logging.getLogger().handlers = [_AsLines()]  # for messages of asyncio and other libraries
         self._loop = make()
-        self._loop.set_exception_handler(_tell)
+        self._loop.set_exception_handler(_log_unhandled)
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
 
     def adopt(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
-        """Serve a client whose connection was accepted by another thread. Its protocol has to call
-        client.done() at the end."""
-        self._loop.call_soon_threadsafe(self._adopt, client, protocol)
+        """Serve a client whose connection was accepted by another thread.
+
+        Args:
+            client: the client.
+            protocol: makes the protocol that serves the client. The protocol has to call
+                client.done() at the end.
+        """
+        self._loop.call_soon_threadsafe(self._start_opening, client, protocol)
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Run a coroutine on the event loop, and wait for its result."""
+        """Run a coroutine on the event loop, and return its result. Raises the coroutine's
+        exceptions. Called from another thread."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def stop(self) -> None:
@@ -50,14 +60,16 @@ class Loop:
         if not self._thread.is_alive():
             self._loop.close()
 
-    def _adopt(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
+    def _start_opening(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
         """Start the task that opens a client's connection."""
-        task = self._loop.create_task(self._open(client, protocol))
+        task = self._loop.create_task(self._open_connection(client, protocol))
         self._tasks.add(task)  # the loop itself has only a weak reference
         task.add_done_callback(self._tasks.discard)
 
-    async def _open(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
-        """Give a client's socket to its protocol, after the TLS handshake. Errors are logged."""
+    async def _open_connection(self, client: Client,
+                               protocol: Callable[[], asyncio.BaseProtocol]) -> None:
+        """Give a client's socket to its protocol, after the TLS handshake if the client uses TLS.
+        An OSError is logged, and ends the connection."""
         try:
             client.sock.setblocking(False)
             await adopt(client.sock, protocol(), client.tls() if client.tls is not None else None,
@@ -77,9 +89,9 @@ class _AsLines(logging.Handler):
         log("failed", reason=record.getMessage())
 
 
-def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log an exception that no code handled. It must be logged, but must not end the tests of other
-    clients."""
+def _log_unhandled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Handler of the event loop: log an exception that no code handled, without ending the tests of
+    other clients."""
     error = context.get("exception")
     log("defect", reason=str(context.get("message", "")),
         traceback="".join(traceback.format_exception(error)) if error else "")

@@ -41,7 +41,11 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 class WebRtc:
-    """The WebRTC service; see acceptor.Service. port: UDP port of the calls."""
+    """The WebRTC service. See acceptor.Service.
+
+    Args:
+        port: UDP port of the calls.
+    """
 
     def __init__(self, port: int) -> None:
         def loop() -> _Loop:
@@ -67,19 +71,20 @@ class WebRtc:
 
     async def _serve(self, client: Client, reader: asyncio.StreamReader,
                      writer: asyncio.StreamWriter) -> None:
-        """Serve one caller, or send an error if another call is active."""
-        # _called() has timeouts of its own.
+        """Serve one caller, or send an error if another call is active. Errors of the call are sent
+        to the caller."""
+        # _answer_call() has timeouts of its own.
         client.deadline_s = float("inf")
         try:
             if self._busy:
-                writer.write(_line({"error": "another call is on"}))
+                writer.write(_json_line({"error": "another call is on"}))
                 return
             self._busy = True
             try:
-                await _called(reader, writer)
+                await _answer_call(reader, writer)
             # For an invalid description aiortc raises all kinds of exceptions.
             except Exception as fault:
-                writer.write(_line({"error": str(fault)[:200] or type(fault).__name__}))
+                writer.write(_json_line({"error": str(fault)[:200] or type(fault).__name__}))
             finally:
                 self._busy = False
         finally:
@@ -87,9 +92,10 @@ class WebRtc:
             client.done()
 
 
-async def _called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _answer_call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer one call: exchange session descriptions, run the call, and send this end's records.
-    Raises BadResult or any exception of aiortc."""
+    Raises BadResult if the caller requests an invalid duration or the call fails, TimeoutError if
+    the caller is silent for PATIENCE_S, or any exception of aiortc."""
     async with asyncio.timeout(PATIENCE_S):
         requested = json.loads(await reader.readline())
     length_s = float(requested["length_s"])
@@ -99,16 +105,16 @@ async def _called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     address = str(writer.get_extra_info("sockname")[0]).removeprefix("::ffff:")
     end = End(address, length_s)
     try:
-        writer.write(_line({"sdp": await end.answer(str(requested["sdp"]))}))
+        writer.write(_json_line({"sdp": await end.answer(str(requested["sdp"]))}))
         _, record = await end.call()
         async with asyncio.timeout(PATIENCE_S):
             await reader.readline()
-        writer.write(_line({"told": as_json(record)}))
+        writer.write(_json_line({"told": as_json(record)}))
         await writer.drain()
     finally:
         await end.close()
 
 
-def _line(words: dict[str, Any]) -> bytes:
-    """Return an object as a line of JSON."""
+def _json_line(words: dict[str, Any]) -> bytes:
+    """Return an object as a line of JSON, with its line end."""
     return json_text(words).encode() + b"\n"

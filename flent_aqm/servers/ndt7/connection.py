@@ -33,17 +33,24 @@ _LINGER_S = 1.0
 
 
 def serve(client: Client, settings: Settings, uuid_prefix: str) -> None:
-    """Run the test that a client requests, and write a log line. Raises nothing."""
+    """Run the test that a client requests, write a log line, and close the connection. All errors
+    are logged, none are raised.
+
+    Args:
+        client: the client.
+        settings: the server's settings.
+        uuid_prefix: beginning of the test's UUID.
+    """
     try:
-        transport = _open(client)
+        transport = _open_transport(client)
         try:
-            _test(client, transport, settings, uuid_prefix)
+            _run_test(client, transport, settings, uuid_prefix)
         finally:
             transport.close()
     except Refused as refusal:
         log("refused", client=client.address, status=refusal.status, reason=refusal.reason)
     except OSError as error:
-        log("failed", client=client.address, reason=_in_words(client, error))
+        log("failed", client=client.address, reason=_failure_reason(client, error))
     except Exception:
         # A defect of this program must be logged, and must not end the tests of other clients.
         log("defect", client=client.address, traceback=traceback.format_exc())
@@ -51,7 +58,7 @@ def serve(client: Client, settings: Settings, uuid_prefix: str) -> None:
         client.sock.close()
 
 
-def _open(client: Client) -> Transport:
+def _open_transport(client: Client) -> Transport:
     """Return the transport of a client's connection, after the TLS handshake if it uses TLS. Raises
     OSError if the handshake fails."""
     set_no_delay(client.sock)
@@ -68,8 +75,9 @@ def _open(client: Client) -> Transport:
     return transport
 
 
-def _test(client: Client, transport: Transport, settings: Settings, uuid_prefix: str) -> None:
-    """Answer the client's request, run its test and log the result. Raises Refused or OSError."""
+def _run_test(client: Client, transport: Transport, settings: Settings, uuid_prefix: str) -> None:
+    """Answer the client's request, run its test and log the result. Raises Refused if the request
+    is no valid one, OSError if the connection ends before the test."""
     # Set it before the request, so that the kernel needn't change it while data flows.
     congestion_control = use_congestion_control(client.sock, settings.congestion_control)
     try:
@@ -82,7 +90,7 @@ def _test(client: Client, transport: Transport, settings: Settings, uuid_prefix:
     client.deadline_s = time.monotonic() + settings.duration_s + CUT_OFF_AFTER_END_S
     load = (Download(session, requested.enough_bytes) if requested.test == "download"
             else Upload(session))
-    outcome = _outcome(client, session, load, requested)
+    outcome = _run_load(client, session, load, requested)
     log(
         "test",
         test=requested.test,
@@ -102,8 +110,16 @@ def _test(client: Client, transport: Transport, settings: Settings, uuid_prefix:
     )
 
 
-def _outcome(client: Client, session: Session, load: Download | Upload, requested: Upgrade) -> str:
-    """Run the test. Return how it ended, in words for the log."""
+def _run_load(client: Client, session: Session, load: Download | Upload, requested: Upgrade) -> str:
+    """Run the test. Return how it ended, as text for the log: "complete" or the reason of an early
+    end.
+
+    Args:
+        client: the client.
+        session: the test's session.
+        load: sends or receives the test's load.
+        requested: the client's request.
+    """
     transport = session.transport
     try:
         if requested.early:
@@ -117,7 +133,7 @@ def _outcome(client: Client, session: Session, load: Download | Upload, requeste
         _linger(transport)
         return f"protocol violation: {violation.reason}"
     except (ClientGone, OSError) as error:
-        return f"connection lost: {_in_words(client, error)}"
+        return f"connection lost: {_failure_reason(client, error)}"
     return "complete"
 
 
@@ -134,7 +150,7 @@ def _connection_info(client: Client, uuid: str) -> dict[str, str]:
 
 
 def _try_to_send(transport: Transport, data: bytes) -> None:
-    """Send data. An error is ignored, because then the client is gone."""
+    """Send data. An error is ignored, because then the client has disconnected."""
     try:
         transport.send(data)
     except OSError:
@@ -156,7 +172,7 @@ def _linger(transport: Transport) -> None:
         pass  # the time is over, or the client has closed the connection
 
 
-def _in_words(client: Client, error: Exception) -> str:
-    """Return the reason of a failure. If the watchdog ended the connection, that is the reason,
-    because the error is only its consequence."""
+def _failure_reason(client: Client, error: Exception) -> str:
+    """Return the reason of a failure as text. If the main thread ended the connection, its reason,
+    because the error is only the consequence."""
     return client.cut_off or str(error) or type(error).__name__

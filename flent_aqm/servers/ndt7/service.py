@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The server's NDT7 service, with a thread for each client."""
+"""Starts a thread for each client of NDT7, as the server's NDT7 service."""
 
 from __future__ import annotations
 
@@ -16,37 +16,38 @@ if TYPE_CHECKING:
 
 
 class Ndt7:
-    """The NDT7 service; see acceptor.Service."""
+    """The NDT7 service. See acceptor.Service."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         # Unique together with a socket's cookie, whose numbers begin anew at each boot.
         self._uuid_prefix = f"{socket.gethostname()}_{int(time.time())}"
-        self._serve: Callable[[Client, Settings, str], None] | None = None
+        self._serve_function: Callable[[Client, Settings, str], None] | None = None
 
     def load(self) -> None:
         """Import the modules for a test. They aren't imported at the start: importing websockets
         takes longer than the rest of the start, and a lab starts this server also for runs without
         NDT7."""
-        if self._serve is None:
+        if self._serve_function is None:
             from flent_aqm.servers.ndt7.connection import serve
 
-            self._serve = serve
+            self._serve_function = serve
 
     def take(self, client: Client) -> None:
-        """Start a thread that serves the client."""
+        """Start a thread that serves the client. Raises RuntimeError if no thread can be
+        started."""
         if client.tls is not None:
             import flent_aqm.servers.ndt7.tls  # noqa: F401 (connection.py takes it from memory)
-        client.thread = threading.Thread(target=self._run, args=(client,), daemon=True)
+        client.thread = threading.Thread(target=self._serve_in_thread, args=(client,), daemon=True)
         client.thread.start()
 
     def stop(self) -> None:
         """Do nothing: the threads end with their connections."""
 
-    def _run(self, client: Client) -> None:
+    def _serve_in_thread(self, client: Client) -> None:
         """Serve a client in this thread."""
-        assert self._serve is not None
+        assert self._serve_function is not None
         try:
-            self._serve(client, self._settings, self._uuid_prefix)
+            self._serve_function(client, self._settings, self._uuid_prefix)
         finally:
             client.done()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One NDT7 test on one connection: download or upload, measurements, messages, closing handshake.
+"""Runs one NDT7 test on one connection: load, measurements, messages, closing handshake.
 
 Parsing JSON blocks all other tests of this process, and some hundred bytes of JSON can become a
 hundred times as much in memory. So no more of a client's messages are parsed than the specification
@@ -63,7 +63,8 @@ class ClientTexts:
         self.last: dict[str, Any] | None = None
 
     def take(self, text: bytes, elapsed_s: float) -> None:
-        """Count a text message that arrived elapsed_s seconds after the start of the test."""
+        """Parse and count a text message that arrived elapsed_s seconds after the start of the
+        test."""
         read = self.measurements + self.unreadable
         if read >= _BURST + elapsed_s / MEASUREMENT_INTERVAL_S:
             self.ignored += 1
@@ -96,15 +97,29 @@ def parse_measurement(text: bytes) -> dict[str, Any]:
 
 
 class ClientClosed(Exception):
-    """The client sent its close frame first."""
+    """Raised if the client has sent its close frame first."""
 
 
 class ClientGone(Exception):
-    """The connection ended without a close frame from the client."""
+    """Raised if the connection has ended without a close frame from the client."""
 
 
 class Session:
-    """One test on one connection. Times are seconds since the WebSocket handshake was complete."""
+    """One test on one connection. Times are seconds since the WebSocket handshake was complete.
+
+    Args:
+        transport: the client's connection.
+        test: "download" or "upload".
+        connection_info: the specification's ConnectionInfo, part of each measurement.
+        settings: the server's settings.
+
+    Attributes:
+        reader: parses the client's frames.
+        client_texts: counts the client's text messages.
+        next_report_s: time of the next measurement.
+        measured_s: length of a test that ran to its end, None before its end.
+        acked_bytes: number of bytes that the client had acknowledged at the newest measurement.
+    """
 
     def __init__(
         self, transport: Transport, test: str, connection_info: dict[str, str], settings: Settings
@@ -116,21 +131,22 @@ class Session:
         self.client_texts = ClientTexts()
         self.next_report_s = MEASUREMENT_INTERVAL_S
         self._interval = 1  # number of the interval that ends at next_report_s
-        self.measured_s: float | None = None  # length of a test that ran to its end
-        self.acked_bytes = 0  # bytes acknowledged by the client at the newest measurement
+        self.measured_s: float | None = None
+        self.acked_bytes = 0
         self._connection_info = connection_info
         self._started_s = time.monotonic()
 
     def elapsed_s(self) -> float:
-        """Return seconds since the test began."""
+        """Return the seconds since the test began."""
         return time.monotonic() - self._started_s
 
     def report(self, elapsed_s: float, app_bytes: int) -> None:
-        """Send a measurement to the client, and set the time of the next measurement.
+        """Send a measurement to the client, and set the time of the next measurement. Raises
+        OSError if the connection is broken.
 
         Args:
             elapsed_s: current time of the test.
-            app_bytes: payload transferred so far.
+            app_bytes: payload bytes transferred so far.
         """
         elapsed_us = int(elapsed_s * 1_000_000)
         sock = self.transport.sock
@@ -153,8 +169,11 @@ class Session:
         self.next_report_s = self._interval * MEASUREMENT_INTERVAL_S
 
     def receive(self, buffer: memoryview, flags: int = 0) -> bool:
-        """Receive bytes from the client and process them. Return False if none arrived (see
-        Transport).
+        """Receive bytes from the client and process them. Return False if no bytes arrived.
+
+        Args:
+            buffer: memory for the bytes, which also limits their number.
+            flags: flags of recv(2), see Transport.recv_into().
 
         Raises ClientClosed, ClientGone, Violation or OSError.
         """
@@ -169,19 +188,23 @@ class Session:
     def take(self, data: memoryview) -> None:
         """Process bytes that the client sent. Raises ClientClosed, Violation or OSError."""
         for message in self.reader.feed(data):
-            self._act(message)
+            self._process_message(message)
 
     def forbid_binary(self) -> None:
-        """Raise Violation if the client has sent binary messages, which only loads may."""
+        """Raise Violation if the client has sent binary messages, which it may send only in an
+        upload."""
         if self.reader.binary_bytes or self.reader.binary_messages:
             raise Violation(CloseCode.UNSUPPORTED_DATA, "binary message during a download")
 
     def finish(self, measured_s: float, buffer: memoryview) -> None:
         """Begin the closing handshake, and end it with the client's close frame or the end of the
-        connection.
+        connection. Errors of the connection are ignored, because the measurement is complete.
 
-        Messages that the client sends meanwhile are not part of the test. measured_s: length of the
-        test.
+        Messages that the client sends meanwhile are not part of the test.
+
+        Args:
+            measured_s: length of the test.
+            buffer: memory for received bytes.
         """
         self.measured_s = measured_s
         try:
@@ -191,8 +214,9 @@ class Session:
         except (ClientClosed, ClientGone, Violation, OSError):
             pass  # the measurement is complete; abrupt ends are usual here
 
-    def _act(self, message: Message) -> None:
-        """Process a message of the client. Raises ClientClosed for a close frame."""
+    def _process_message(self, message: Message) -> None:
+        """Process a message of the client. Raises ClientClosed for a close frame, OSError if the
+        connection is broken."""
         if message.opcode is Opcode.TEXT:
             self.client_texts.take(message.data, self.elapsed_s())
         elif message.opcode is Opcode.PING:
@@ -212,8 +236,8 @@ _RECEIVE_BYTES = 1 << 16
 
 
 @cache
-def _message(size: int) -> bytes:
-    """Return a binary message with `size` random bytes.
+def _filler_message(size: int) -> bytes:
+    """Return a binary message with `size` random bytes, always the same for a size.
 
     All downloads share it, because a buffer for each would take a megabyte. A link could compress
     only data within one connection.
@@ -224,26 +248,32 @@ def _message(size: int) -> bytes:
 class Download:
     """Sends the load of a download.
 
-    enough_bytes: the test ends at the first measurement at which the client has acknowledged so
-    many bytes. None if the client requested no such limit.
+    Args:
+        session: the test's session.
+        enough_bytes: the test ends at the first measurement at which the client has acknowledged so
+            many bytes. None if the client requested no such limit.
+
+    Attributes:
+        bytes: payload bytes sent so far.
     """
 
     def __init__(self, session: Session, enough_bytes: int | None = None) -> None:
         self._session = session
         self._enough_bytes = float("inf") if enough_bytes is None else enough_bytes
         self._buffer = memoryview(bytearray(_RECEIVE_BYTES))
-        self.bytes = 0  # payload sent so far
+        self.bytes = 0
 
     def run(self) -> None:
-        """Run the test with the closing handshake. Raises as Session.receive() does."""
+        """Send the load until the test ends, then do the closing handshake. Raises as
+        Session.receive() does."""
         session = self._session
         duration_s = session.settings.duration_s
         size = INITIAL_MESSAGE_BYTES
-        message = _message(size)
+        message = _filler_message(size)
         while True:
             elapsed_s = session.elapsed_s()
             if elapsed_s >= min(session.next_report_s, duration_s):
-                self._listen()
+                self._process_pending()
                 session.report(elapsed_s, self.bytes)
                 if elapsed_s >= duration_s or session.acked_bytes >= self._enough_bytes:
                     break
@@ -251,10 +281,10 @@ class Download:
             self.bytes += size
             if size < MAX_SENT_MESSAGE_BYTES and size * SCALING_FRACTION <= self.bytes:
                 size *= 2
-                message = _message(size)
+                message = _filler_message(size)
         session.finish(elapsed_s, self._buffer)
 
-    def _listen(self) -> None:
+    def _process_pending(self) -> None:
         """Process the messages that the client has sent since the last call, without waiting for
         more.
 
@@ -279,7 +309,8 @@ class Upload:
         return self._measured_bytes
 
     def run(self) -> None:
-        """Run the test with the closing handshake. Raises as Session.receive() does."""
+        """Receive the load until the test ends, then do the closing handshake. Raises as
+        Session.receive() does."""
         session, reader = self._session, self._session.reader
         duration_s = session.settings.duration_s
         sock = session.transport.sock

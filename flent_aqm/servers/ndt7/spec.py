@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Numbers and names of the ndt7 protocol specification, version 0.11."""
+"""Defines numbers and names of the ndt7 protocol specification, version 0.11."""
 
 from __future__ import annotations
 
@@ -38,8 +38,11 @@ class Settings(NamedTuple):
     """Settings of the server for all tests.
 
     It is no dataclass, because importing dataclasses would take a fifth of the server's start.
+
+    Attributes:
+        duration_s: length of a test in seconds.
+        congestion_control: TCP congestion control to request from the kernel.
     """
 
-    # Length of a test in seconds.
     duration_s: float = TEST_DURATION_S
     congestion_control: str = "bbr"

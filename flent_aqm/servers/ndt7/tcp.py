@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""TCP sockets of the NDT7 server: the kernel's state under the specification's names, and when a
-receiver is woken."""
+"""Reads the kernel's state of TCP sockets under the names of ndt7's specification, and sets
+options."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def parse_tcp_info(raw: bytes) -> dict[str, int]:
 
 
 def parse_bbr_info(raw: bytes) -> dict[str, int]:
-    """Return BBR's state: BW in bytes/s, MinRTT in µs, gains as multiples of 1/256.
+    """Return BBR's state from the kernel's struct tcp_bbr_info: BW in bytes/s, MinRTT in µs,
+    PacingGain and CwndGain as multiples of 1/256.
 
     Empty if `raw` is too short to be BBR's struct.
     """
@@ -77,9 +78,9 @@ def read_bbr_info(sock: socket.socket) -> dict[str, int]:
 
 
 def use_congestion_control(sock: socket.socket, name: str) -> str:
-    """Request a congestion control. Return the name of the congestion control in use.
+    """Request a congestion control for a socket. Return the name of the congestion control in use.
 
-    A kernel that lacks the requested one, or doesn't permit it, keeps its default.
+    A kernel that lacks the requested congestion control, or doesn't permit it, keeps its default.
     """
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
@@ -131,7 +132,8 @@ class LowWaterMark:
         self._set(_FIRST_MARK_BYTES)
 
     def follow(self, received_bytes: int, interval_s: float) -> None:
-        """Adapt the mark to the bytes received during the last interval."""
+        """Adapt the mark to the bytes received during the last interval, whose length is
+        interval_s."""
         wanted = int(received_bytes / interval_s * _WAKE_INTERVAL_S) if interval_s > 0 else 0
         buffer_bytes = self._sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
         mark = max(1, min(wanted, buffer_bytes // _BUFFER_PARTS, _MAX_MARK_BYTES))

@@ -14,14 +14,14 @@ from flent_aqm.servers.ndt7.tcp import receive_buffer
 
 
 class TlsTransport:
-    """The server's side of a Transport (see transport.py) with TLS."""
+    """The server's end of a Transport (see transport.py) with TLS. Call handshake() first."""
 
     def __init__(self, sock: socket.socket, context: ssl.SSLContext) -> None:
         self.sock = sock
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
-        self._cipher = receive_buffer()
+        self._ciphertext = receive_buffer()
 
     def handshake(self) -> None:
         """Do the TLS handshake. Raises OSError if it fails or the client leaves."""
@@ -29,19 +29,19 @@ class TlsTransport:
             try:
                 self._tls.do_handshake()
             except ssl.SSLWantReadError:
-                self._flush()
-                if not self._fill(0):
+                self._send_ciphertext()
+                if not self._receive_ciphertext(0):
                     raise ConnectionError("the client left during the TLS handshake") from None
             except ssl.SSLError:
-                self._flush()  # the alert with the reason
+                self._send_ciphertext()  # the alert with the reason
                 raise
             else:
-                self._flush()
+                self._send_ciphertext()
                 return
 
     def send(self, data: bytes) -> None:
         self._tls.write(data)
-        self._flush()
+        self._send_ciphertext()
 
     def recv_into(self, buffer: memoryview, flags: int = 0) -> int | None:
         filled = 0
@@ -50,10 +50,10 @@ class TlsTransport:
                 count = self._tls.read(len(buffer) - filled, buffer[filled:])
             except ssl.SSLWantReadError:
                 if self._outgoing.pending:
-                    self._flush()  # the answer to a key update
+                    self._send_ciphertext()  # the answer to a key update
                 if filled:
                     break
-                came = self._fill(flags)
+                came = self._receive_ciphertext(flags)
                 if came is None:
                     return None
                 if came == 0:
@@ -72,22 +72,22 @@ class TlsTransport:
         except (OSError, ValueError):
             pass  # unwrap() was only needed to put our close_notify into _outgoing
         try:
-            self._flush()
+            self._send_ciphertext()
         except OSError:
             pass  # the peer is gone already
         self.sock.close()
 
-    def _fill(self, flags: int) -> int | None:
-        """Receive ciphertext from the socket and give it to OpenSSL. Return the number of bytes as
-        Transport.recv_into() does."""
+    def _receive_ciphertext(self, flags: int) -> int | None:
+        """Receive ciphertext from the socket and give it to OpenSSL. Return the number of bytes, 0
+        or None as Transport.recv_into() does."""
         try:
-            count = self.sock.recv_into(self._cipher, 0, flags)
+            count = self.sock.recv_into(self._ciphertext, 0, flags)
         except BlockingIOError:
             return None
-        self._incoming.write(self._cipher[:count])
+        self._incoming.write(self._ciphertext[:count])
         return count
 
-    def _flush(self) -> None:
+    def _send_ciphertext(self) -> None:
         """Send the ciphertext that OpenSSL has produced."""
         if self._outgoing.pending:
             self.sock.sendall(self._outgoing.read())

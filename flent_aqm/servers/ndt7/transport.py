@@ -11,9 +11,10 @@ from typing import Protocol
 
 
 class Transport(Protocol):
-    """One connection, used by one thread. close() is the last call.
+    """Interface of one connection, used by one thread. close() is the last call.
 
-    All methods raise OSError (of which ssl.SSLError is a subclass) if the connection is broken.
+    All methods but close() raise OSError (of which ssl.SSLError is a subclass) if the connection is
+    broken.
     """
 
     sock: socket.socket

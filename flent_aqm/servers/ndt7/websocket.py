@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The server's WebSocket (RFC 6455): answers the HTTP request for a test, makes frames, and parses
-the client's frames."""
+"""Answers a WebSocket request for a test, makes the server's frames, and parses the client's
+frames.
+
+Frames and handshake: RFC 6455.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,8 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class Refused(Exception):
-    """The request for a test was refused. The client has got the answer with this HTTP status."""
+    """Raised if the request for a test was refused. The client has got the answer with this HTTP
+    status."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -41,28 +45,31 @@ class Refused(Exception):
 
 
 class Upgrade(NamedTuple):
-    """A test that was granted to a client."""
+    """A test that was granted to a client.
 
-    # "download" or "upload".
+    Attributes:
+        test: "download" or "upload".
+        client_metadata: parameters of the request's query, by name.
+        early: bytes that arrived directly after the request.
+    """
+
     test: str
-    # Parameters of the request's query.
     client_metadata: dict[str, str]
-    # Bytes that arrived directly after the request.
     early: bytes
 
     @property
     def enough_bytes(self) -> int | None:
-        """Acknowledged bytes after which the client wants the download to end. None if it wants the
-        full duration."""
+        """Number of acknowledged bytes after which the client wants the download to end. None if it
+        wants the full duration."""
         requested = self.client_metadata.get(EARLY_EXIT)
         return None if requested is None else int(requested) * 1_000_000
 
 
 def upgrade(transport: Transport) -> Upgrade:
-    """Read the request for a test and answer it. Return the test.
+    """Read the request for a test and answer it. Return the granted test.
 
     Raises Refused after an answer with an error status, ConnectionError if the client left before
-    its request was complete.
+    its request was complete, OSError if the connection is broken.
     """
     head, early = _read_head(transport)
     protocol = ServerProtocol(subprotocols=[Subprotocol(SUBPROTOCOL)])
@@ -89,7 +96,8 @@ def upgrade(transport: Transport) -> Upgrade:
 
 
 def parse_query(query: str) -> dict[str, str]:
-    """Return the client's metadata: the first value of each key, "" for a key without a value.
+    """Return the client's metadata by key: the first value of each key, "" for a key without a
+    value.
 
     Raises ValueError if the query is too long, isn't URL-encoded UTF-8, or has an unknown value of
     early_exit.
@@ -112,8 +120,9 @@ def parse_query(query: str) -> dict[str, str]:
 
 
 def _read_head(transport: Transport) -> tuple[bytes, bytes]:
-    """Read the request. Return its bytes with the empty line, and the bytes that arrived after it.
-    Raises ConnectionError or Refused."""
+    """Read the head of the request. Return its bytes with the empty line, and the bytes that
+    arrived after it. Raises ConnectionError if the client left before the head was complete,
+    Refused if the head is too long or begins with TLS."""
     head = bytearray()
     buffer = memoryview(bytearray(1 << 13))
     while True:
@@ -134,8 +143,16 @@ def _read_head(transport: Transport) -> tuple[bytes, bytes]:
 def _refuse(
     transport: Transport, protocol: ServerProtocol, status: int, reason: str, answer: bytes = b""
 ) -> Refused:
-    """Send an answer with an error status, and return the Refused to raise. answer: bytes that
-    websockets has prepared. If it is empty, an answer with `status` and `reason` is made."""
+    """Send an answer with an error status, and return the Refused to raise.
+
+    Args:
+        transport: the client's connection.
+        protocol: websockets' state of the connection.
+        status: HTTP status, if `answer` is empty.
+        reason: text for the client and the log.
+        answer: answer that websockets has prepared. If it is empty, an answer with `status` and
+            `reason` is made.
+    """
     if answer:
         transport.send(answer)
         return Refused(int(answer.split(b" ", 2)[1]), reason)
@@ -143,7 +160,7 @@ def _refuse(
 
 
 def _refuse_with(transport: Transport, response: Response, reason: str) -> Refused:
-    """Send this response, and return the Refused to raise."""
+    """Send this response, and return the Refused to raise, with `reason` for the log."""
     transport.send(response.serialize())
     return Refused(response.status_code, reason)
 
@@ -157,7 +174,12 @@ _KNOWN = {int(opcode) for opcode in Opcode}
 
 
 class Violation(Exception):
-    """The client broke a rule of WebSocket or ndt7. `code` is the code for the close frame."""
+    """Raised if the client broke a rule of WebSocket or ndt7.
+
+    Attributes:
+        code: code for the close frame.
+        reason: text for the close frame.
+    """
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -221,7 +243,7 @@ class FrameReader:
 
     def feed(self, data: memoryview) -> Iterator[Message]:
         """Parse received bytes. Yield the text messages and control frames that are complete now.
-        Raises Violation.
+        Raises Violation if the client broke a rule.
 
         Messages are yielded one at a time, because a buffer full of pings has more than a hundred
         thousand.
@@ -243,8 +265,8 @@ class FrameReader:
                 yield from self._end_frame()
 
     def _read_header(self, data: memoryview, at: int) -> int:
-        """Collect the bytes of a header from `data`, beginning at index `at`. Return the index
-        after them."""
+        """Collect the bytes of a header from `data`, beginning at index `at`. Begin the frame if
+        its header is complete. Return the index after the header's bytes. Raises Violation."""
         header = self._header
         wanted = 2
         while True:
@@ -268,7 +290,12 @@ class FrameReader:
         return at
 
     def _begin_frame(self, first: int, length: int) -> None:
-        """Begin a frame with this first byte of its header and this length. Raises Violation."""
+        """Begin a frame. Raises Violation if it breaks a rule.
+
+        Args:
+            first: first byte of the header: flags and opcode.
+            length: bytes of the payload.
+        """
         if first & 0x70:
             raise Violation(CloseCode.PROTOCOL_ERROR, "reserved bits are set")
         if first & 0x0F not in _KNOWN:

@@ -14,8 +14,12 @@ FILLER = random.Random(0).randbytes(1 << 16)
 
 
 def length_of(head: h11.Request | h11.Response) -> int:
-    """Return the bytes of the content by the content-length header, 0 if there is no such header.
+    """Return the number of bytes of the content by the content-length header, 0 if there is no such
+    header.
 
     A body of known length is then only counted, because h11 would process each piece of it.
+
+    Args:
+        head: head of a message.
     """
     return next((int(value) for name, value in head.headers if name == b"content-length"), 0)

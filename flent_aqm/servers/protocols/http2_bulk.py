@@ -40,8 +40,13 @@ _DEFAULT_WINDOW_BYTES = 65_535
 
 
 def settings_for_bulk(http: h2.connection.H2Connection, most_streams: int = 1000) -> None:
-    """Begin an HTTP/2 connection with windows for bulk transfer. most_streams: number of streams
-    that the peer may have open at once."""
+    """Begin an HTTP/2 connection with windows for bulk transfer. The caller sends the data that h2
+    has then prepared.
+
+    Args:
+        http: the connection, which must not have begun.
+        most_streams: number of streams that the peer may have open at once.
+    """
     http.local_settings = h2.settings.Settings(client=http.config.client_side, initial_values={
         h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW_BYTES,
         h2.settings.SettingCodes.ENABLE_PUSH: 0,
@@ -51,10 +56,13 @@ def settings_for_bulk(http: h2.connection.H2Connection, most_streams: int = 1000
 
 
 def frame_of_filler(http: h2.connection.H2Connection, stream: int, size: int) -> bytes:
-    """Return a DATA frame with `size` bytes of filler, and count them as sent. It doesn't end the
-    stream.
+    """Return a DATA frame with `size` bytes of filler, and reduce h2's windows as if it were sent.
+    The frame doesn't end the stream.
 
-    size: at most local_flow_control_window() and max_outbound_frame_size.
+    Args:
+        http: the connection.
+        stream: number of the stream.
+        size: number of bytes, at most local_flow_control_window() and max_outbound_frame_size.
     """
     http.outbound_flow_control_window -= size
     http.streams[stream].outbound_flow_control_window -= size
@@ -65,7 +73,7 @@ class Inbound:
     """Splits the received bytes of one connection into bulk data and frames for h2.
 
     Attributes:
-        missing: bytes until the current frame is complete, 1 between frames.
+        missing: number of bytes until the current frame is complete, 1 between frames.
         frames: number of frames that have begun.
         settings: number of SETTINGS frames that have begun.
     """
@@ -83,7 +91,12 @@ class Inbound:
         self._used: dict[int, int] = {}
 
     def begin(self, stream: int, headers: Sequence[tuple[object, object]]) -> None:
-        """Note the head of a stream. The stream is bulk if the head has no content-length."""
+        """Record the head of a stream. The stream is bulk if the head has no content-length.
+
+        Args:
+            stream: number of the stream.
+            headers: names and values of the head.
+        """
         if all(str(name) != "content-length" for name, _ in headers):
             self._used[stream] = 0
 
@@ -94,11 +107,11 @@ class Inbound:
 
     @property
     def half(self) -> bool:
-        """True if a part of a frame other than DATA has arrived."""
+        """True if a frame other than DATA, or a frame's header, has arrived only in part."""
         return bool(self._header or (self._left and self._kind != _DATA))
 
     def forget(self, stream: int) -> None:
-        """Note that a stream has been reset."""
+        """Forget a stream that has been reset."""
         self._used.pop(stream, None)
 
     def split(self, data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -119,7 +132,7 @@ class Inbound:
                     yield self._stream, data[kept:at]
                     kept = at
                     if not self._left:
-                        yield from self._end()
+                        yield from self._end_frame()
                 continue
             begin = at
             at += min(_HEADER_BYTES - len(self._header), len(data) - at)
@@ -129,14 +142,14 @@ class Inbound:
             self._header += data[begin:at]
             kept = at
             if len(self._header) == _HEADER_BYTES:
-                yield from self._open()
+                yield from self._begin_frame()
         if at > kept:
             yield 0, data[kept:at]
         self.missing = self._left or (_HEADER_BYTES - len(self._header) if self._header else 1)
 
-    def _open(self) -> Iterator[tuple[int, bytes]]:
-        """Begin the frame whose header is complete. Yield the bytes for h2. Raises as split()
-        does."""
+    def _begin_frame(self) -> Iterator[tuple[int, bytes]]:
+        """Begin the frame whose header is complete. Yield the bytes for h2 as pairs (0, bytes).
+        Raises as split() does."""
         header, self._header = self._header, b""
         self._left = int.from_bytes(header[:3], "big")
         kind, flags, stream = header[3], header[4], int.from_bytes(header[5:], "big")
@@ -156,29 +169,34 @@ class Inbound:
         if kind == _DATA and not flags & _PADDED and stream in self._used:
             self._stream, self._ends = stream, bool(flags & _END_STREAM)
             if not self._left:
-                yield from self._end()
+                yield from self._end_frame()
         else:
             self._stream = 0
             yield 0, header
 
-    def _end(self) -> Iterator[tuple[int, bytes]]:
-        """Note that a bulk frame is complete. If it ends its stream, yield an empty frame for
-        h2."""
+    def _end_frame(self) -> Iterator[tuple[int, bytes]]:
+        """Record that a bulk frame is complete. If it ends its stream, yield an empty frame for h2
+        as a pair (0, bytes)."""
         if self._ends:
             self._used.pop(self._stream, None)
             yield 0, _frame(_DATA, _END_STREAM, self._stream, b"")
 
     def used(self, stream: int, size: int) -> bytes:
         """Count bulk bytes that the caller has processed. Return the WINDOW_UPDATE frames to send,
-        if any."""
+        b"" if there are none.
+
+        Args:
+            stream: number of the bulk stream.
+            size: number of bytes.
+        """
         frames = b""
-        for one in (stream, 0):
-            if one and one not in self._used:
+        for number in (stream, 0):
+            if number and number not in self._used:
                 continue  # the stream has ended
-            self._used[one] = self._used.get(one, 0) + size
-            if self._used[one] >= STEP_BYTES:
-                frames += _frame(_WINDOW_UPDATE, 0, one, self._used[one].to_bytes(4, "big"))
-                self._used[one] = 0
+            self._used[number] = self._used.get(number, 0) + size
+            if self._used[number] >= STEP_BYTES:
+                frames += _frame(_WINDOW_UPDATE, 0, number, self._used[number].to_bytes(4, "big"))
+                self._used[number] = 0
         return frames
 
 

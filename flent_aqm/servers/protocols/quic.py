@@ -31,7 +31,12 @@ def configuration(*, client: bool) -> QuicConfiguration:
 
 
 class Bulk(QuicConnectionProtocol):
-    """One end of a connection that can send bulk data. http: the HTTP/3 connection."""
+    """One end of a connection that can send bulk data. The arguments are those of aioquic's
+    QuicConnectionProtocol.
+
+    Attributes:
+        http: the HTTP/3 connection.
+    """
 
     def __init__(self, *words: Any, **named: Any) -> None:
         super().__init__(*words, **named)
@@ -42,7 +47,12 @@ class Bulk(QuicConnectionProtocol):
     def send_bulk(self, stream: int, size: int,
                   progress: Callable[[int], None] | None = None) -> None:
         """Start to send `size` bytes of filler on a stream, and end the stream after them.
-        progress: called with the size of each piece that is passed to aioquic."""
+
+        Args:
+            stream: number of the stream.
+            size: number of bytes.
+            progress: called with the size in bytes of each piece when it is passed to aioquic.
+        """
         self._left[stream], self._progress[stream] = size, progress
         self.transmit()
 

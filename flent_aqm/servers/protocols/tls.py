@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Connections of asyncio with small TLS buffers, which keep no more data than cleartext does.
+"""Opens asyncio's connections with small TLS buffers, which keep no more data than cleartext does.
 
 By default, asyncio's TLS has a write buffer of 64 kB and more, and no request can overtake the data
 in it. Its read buffer takes 256 kB as long as the connection lasts.
@@ -29,7 +29,14 @@ class _Tls(SSLProtocol):
 
 async def adopt(sock: socket.socket, protocol: asyncio.BaseProtocol,
                 context: ssl.SSLContext | None, *, server_side: bool = False) -> None:
-    """Give a connected socket to a protocol, after the TLS handshake if there is a context.
+    """Give a connected socket to a protocol, after the TLS handshake if there is a context. The
+    protocol's connection_made() is called.
+
+    Args:
+        sock: the connected socket.
+        protocol: the protocol of asyncio.
+        context: the TLS context. None for cleartext.
+        server_side: True at the server's end.
 
     Raises OSError if the handshake fails. The caller then has to close the socket.
     """

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Low-water marks of TCP sockets: how much unsent data a sender leaves in its kernel, and how much
-received data wakes a receiver.
+"""Sets how much unsent data a TCP sender leaves in its kernel, and how much data wakes a receiver.
 
 Without a limit on unsent data, Linux lets a connection fill a send buffer that grows to megabytes
-and never shrinks. A small response on the same connection waits behind these bytes: 1 MB takes
-2.7 s at 3 Mbit/s. draft-ietf-ippm-responsiveness-09 wants at most 5 ms at the connection's rate
+and never shrinks. A small response on the same connection waits behind these bytes: 1 MB takes 2.7
+s at 3 Mbit/s. draft-ietf-ippm-responsiveness-09 wants at most 5 ms at the connection's rate
 ("Client-Side Influence"), set by TCP_NOTSENT_LOWAT, as here.
 
 On a fast link a packet or two arrive at a time, and each wake-up costs more than their processing.
@@ -36,8 +35,12 @@ def stop_at_once(transport: asyncio.Transport) -> None:
 
 
 class UnsentLimit:
-    """The limit of one connection. Call begin() before the data that it is for, and sent() at each
-    write."""
+    """The limit on unsent data of one connection (TCP_NOTSENT_LOWAT). Call begin() before the data
+    that the limit is for, and sent() at each write.
+
+    Attributes:
+        limit_bytes: the limit in bytes, 0 for none.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -58,7 +61,7 @@ class UnsentLimit:
         self._set(LEAST_BYTES if self._follows else max(LEAST_BYTES, int(requested)))
 
     def sent(self, size: int) -> None:
-        """Count written bytes, and adapt the draft's limit to the rate."""
+        """Count `size` written bytes, and adapt the draft's limit to the rate."""
         if not self._follows:
             return
         self._bytes += size
@@ -72,8 +75,8 @@ class UnsentLimit:
             self._set(wanted)
 
     def frame_bytes(self, most: int) -> int:
-        """Return the bytes to write at once, at most `most`, because a single write can't be
-        overtaken either."""
+        """Return the number of bytes to write at once: at most `most`, and if a limit is set, at
+        most the limit, because a single write can't be overtaken either."""
         return min(most, max(LEAST_BYTES, self.limit_bytes)) if self._on else most
 
     def _set(self, limit_bytes: int) -> None:
@@ -88,8 +91,8 @@ MOST_BYTES = 32_768
 
 
 class WakeAt:
-    """Sets the wake-up threshold of one connection. It does nothing on a connection with TLS, which
-    hides how many bytes are needed."""
+    """Sets the number of received bytes at which one connection wakes this process (SO_RCVLOWAT).
+    It does nothing on a connection with TLS, which hides how many bytes are needed."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._sock: socket.socket | None = (

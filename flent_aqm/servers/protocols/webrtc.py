@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One end of a WebRTC call by aiortc, which sends and receives a picture and records statistics.
+"""Runs one end of a WebRTC call by aiortc, which sends and receives a picture and records
+statistics.
 
 The picture is VP8. Its rate follows the receiver's estimate of the bandwidth (REMB), by the delay
 gradient of Google's congestion control. aiortc keeps the rate between 0.25 and 1.5 Mbit/s. Lost
@@ -73,7 +74,8 @@ class RsaCertificate(RTCCertificate):
 
 
 def fixed_key() -> rsa.RSAPrivateKey:
-    """Return the fixed key. It isn't searched for, because the duration of a search varies."""
+    """Return the fixed RSA key, always the same. It isn't searched for, because the duration of a
+    search varies."""
     p, q = ((Random(seed).getrandbits(BITS // 2) | 3 << BITS // 2 - 2 | 1) + further
             for seed, further in PRIMES)
     d = pow(EXPONENT, -1, (p - 1) * (q - 1))
@@ -82,9 +84,9 @@ def fixed_key() -> rsa.RSAPrivateKey:
         rsa.RSAPublicNumbers(EXPONENT, p * q)).private_key(unsafe_skip_rsa_key_validation=True)
 
 
-def use() -> None:
-    """Make all connections of aiortc use this certificate from now on. aiortc has no setting for
-    it."""
+def use_fixed_certificate() -> None:
+    """Make all connections of aiortc use a certificate with the fixed key from now on. aiortc has
+    no setting for it."""
     aiortc.rtcpeerconnection.RTCCertificate = RsaCertificate
 
 
@@ -104,23 +106,37 @@ PIXELS_PER_FRAME, NOISE_STEP = 3, 7919
 
 @dataclass
 class EndRecord:
-    """The records of one end of a call. Times are seconds since its own picture began."""
+    """The records of one end of a call. Times are seconds since this end's own picture began.
 
-    # Number of frames that this end sent, and of packets.
+    Attributes:
+        sent: number of frames that this end sent.
+        packets: number of packets that this end sent.
+        frames: for each decoded frame of the other end: time of arrival, and its RTP time stamp in
+            units of 1 / CLOCK_HZ.
+        received: pairs of time and number of bytes of SRTP received until then.
+        reports: for each receiver report of the other end: time of arrival, number of packets lost
+            until then, jitter in ms, and round trip in ms. The round trip is None until aiortc has
+            computed one.
+    """
+
     sent: int = 0
     packets: int = 0
-    # For each decoded frame: time of arrival, and RTP time stamp since the first frame.
     frames: list[tuple[float, int]] = field(default_factory=list)
-    # Pairs of time and bytes of SRTP received until then.
     received: list[tuple[float, int]] = field(default_factory=list)
-    # For each receiver report of the other end: time of arrival, packets lost until then, jitter in
-    # ms, and round trip in ms. The round trip is None until aiortc has computed one.
     reports: list[tuple[float, int, float, float | None]] = field(default_factory=list)
 
 
 class Picture(MediaStreamTrack):
     """A moving test picture: a texture that moves to the left, with as much unpredictable noise as
-    1.5 Mbit/s can carry. Each call has the same pictures, for length_s seconds."""
+    1.5 Mbit/s can carry. Each call has the same pictures.
+
+    Args:
+        length_s: duration for which frames are sent.
+
+    Attributes:
+        sent: number of frames sent.
+        began_s: time of the first frame on the monotonic clock, None before it.
+    """
 
     kind = "video"
 
@@ -152,10 +168,13 @@ class Picture(MediaStreamTrack):
         return frame
 
     def luma(self, number: int) -> bytes:
-        """Return the brightness of the pixels of a frame.
+        """Return the brightness of the pixels of a frame, one byte per pixel.
 
         Texture and noise are added as two long numbers. Both are small enough that no byte of the
         sum carries into its neighbour.
+
+        Args:
+            number: number of the frame, from 0.
         """
         at = number * PIXELS_PER_FRAME % WIDTH
         noise_at = number * NOISE_STEP % PIXELS
@@ -166,22 +185,27 @@ class Picture(MediaStreamTrack):
 
 class End:
     """One end of a call, at an address of this machine. The address is its only ICE candidate, and
-    no STUN server is used."""
+    no STUN server is used.
+
+    Args:
+        address: IPv4 or IPv6 address.
+        length_s: duration for which the picture is sent.
+    """
 
     def __init__(self, address: str, length_s: float) -> None:
         # aioice has no setting to leave out the machine's other addresses.
         aioice.ice.get_host_addresses = lambda use_ipv4, use_ipv6: [address]
-        use()
+        use_fixed_certificate()
         self._length_s = length_s
         self._picture = Picture(length_s)
         self._record = EndRecord()
         self._report_at: Any = None
         self._settled = asyncio.Event()
-        self._taking: asyncio.Task[None] | None = None
+        self._receiving: asyncio.Task[None] | None = None
         self._connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         self._connection.addTrack(self._picture)
-        self._connection.on("track", self._take)
-        self._connection.on("connectionstatechange", self._changed)
+        self._connection.on("track", self._receive_track)
+        self._connection.on("connectionstatechange", self._note_state)
 
     async def offer(self) -> str:
         """Open the call. Return the session description (SDP) with this end's address."""
@@ -199,7 +223,8 @@ class End:
                             f"starts with {answer[:60]!r}") from None
 
     async def answer(self, offer: str) -> str:
-        """Process the other end's session description. Return this end's session description."""
+        """Process the other end's session description. Return this end's session description.
+        Raises any exception of aiortc if the description isn't valid."""
         await self._connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
         await self._connection.setLocalDescription(await self._connection.createAnswer())
         return str(self._connection.localDescription.sdp)
@@ -224,7 +249,7 @@ class End:
         step = 0
         while step * STEP_S < self._length_s + DRAIN_S:
             self._refuse_broken()
-            await self._look(began_s)
+            await self._record_statistics(began_s)
             step += 1
             await asyncio.sleep(began_s + step * STEP_S - time.monotonic())
         self._record.sent = self._picture.sent
@@ -233,11 +258,11 @@ class End:
 
     async def close(self) -> None:
         """Close the call."""
-        if self._taking is not None:
-            self._taking.cancel()
+        if self._receiving is not None:
+            self._receiving.cancel()
         await self._connection.close()
 
-    def _changed(self) -> None:
+    def _note_state(self) -> None:
         """Called by aiortc when the state of the connection changes: let call() go on once the
         connection is established or has failed."""
         if self._connection.connectionState in ("connected", "failed", "closed"):
@@ -249,29 +274,34 @@ class End:
             raise BadResult(f"the call's connection broke: its state is "
                             f"{self._connection.connectionState!r}, expected 'connected'")
 
-    def _take(self, track: MediaStreamTrack) -> None:
+    def _receive_track(self, track: MediaStreamTrack) -> None:
         """Called by aiortc when the other end's picture begins: start to receive it."""
-        self._taking = asyncio.ensure_future(self._frames(track))
+        self._receiving = asyncio.ensure_future(self._record_frames(track))
 
-    async def _frames(self, track: MediaStreamTrack) -> None:
+    async def _record_frames(self, track: MediaStreamTrack) -> None:
         """Record the arrival of each frame of the other end's picture."""
         while True:
             frame = await track.recv()
             self._record.frames.append((time.monotonic(), int(frame.pts)))
 
-    async def _look(self, began_s: float) -> None:
-        """Record aiortc's current statistics."""
-        for one in (await self._connection.getStats()).values():
+    async def _record_statistics(self, began_s: float) -> None:
+        """Record aiortc's current statistics.
+
+        Args:
+            began_s: time at which this end's picture began, on the monotonic clock.
+        """
+        for statistics in (await self._connection.getStats()).values():
             at_s = time.monotonic() - began_s
-            if one.type == "transport":
-                self._record.received.append((at_s, one.bytesReceived))
-            elif one.type == "outbound-rtp":
-                self._record.packets = one.packetsSent
-            elif one.type == "remote-inbound-rtp" and one.timestamp != self._report_at:
-                self._report_at = one.timestamp
+            if statistics.type == "transport":
+                self._record.received.append((at_s, statistics.bytesReceived))
+            elif statistics.type == "outbound-rtp":
+                self._record.packets = statistics.packetsSent
+            elif (statistics.type == "remote-inbound-rtp"
+                  and statistics.timestamp != self._report_at):
+                self._report_at = statistics.timestamp
                 self._record.reports.append((
-                    at_s, one.packetsLost, one.jitter * 1000 / CLOCK_HZ,
-                    None if one.roundTripTime is None else one.roundTripTime * 1000))
+                    at_s, statistics.packetsLost, statistics.jitter * 1000 / CLOCK_HZ,
+                    None if statistics.roundTripTime is None else statistics.roundTripTime * 1000))
 
 
 def as_json(record: EndRecord) -> dict[str, Any]:
