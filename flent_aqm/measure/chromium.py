@@ -23,19 +23,19 @@ WORDS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
 
 
 def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str, str],
-         heard: Callable[[bytes], None], *, patience_s: float, words: tuple[str, ...] = ()
+         on_report: Callable[[bytes], None], *, patience_s: float, options: tuple[str, ...] = ()
          ) -> bool:
-    """Show a page in Chromium until it reports its end. Return False if it doesn't within
-    patience_s.
+    """Show a page in headless Chromium until it reports its end. Return True if it did, False if it
+    didn't within patience_s. The browser is killed afterwards.
 
     Args:
         chromium: path of the browser.
         page: HTML of the page.
         files: files that the page may load, by their path in the address.
         query: parameters for the page's address.
-        heard: called with the body of each report, by one thread at a time.
+        on_report: called with the body of each report, by one thread at a time.
         patience_s: most seconds to wait for the end.
-        words: further options for the browser.
+        options: further options for the browser.
     """
     ended = threading.Event()
     lock = threading.Lock()
@@ -58,7 +58,7 @@ def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str
             message = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             if self.path == "/told":
                 with lock:
-                    heard(message)
+                    on_report(message)
             self._answer(204, b"", "text/plain")
             if self.path == "/end":
                 ended.set()
@@ -74,17 +74,17 @@ def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as own, \
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server, \
             tempfile.TemporaryDirectory(prefix="flent-aqm-browser-",
                                         ignore_cleanup_errors=True) as profile:
-        threading.Thread(target=own.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = subprocess.Popen(
-            [chromium, *WORDS, *words, f"--user-data-dir={profile}",
-             f"http://127.0.0.1:{own.server_port}/?{urlencode(query)}"],
+            [chromium, *WORDS, *options, f"--user-data-dir={profile}",
+             f"http://127.0.0.1:{server.server_port}/?{urlencode(query)}"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             return ended.wait(patience_s)
         finally:
             browser.kill()
             browser.wait()
-            own.shutdown()
+            server.shutdown()

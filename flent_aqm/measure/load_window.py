@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes the start and end of each load, by one definition for all tools.
+"""Computes the start and end of each load in the same manner for all tools.
 
 A load lasts from the first to the last packet of its data, as the capture on the client saw them.
 In a test without a capture, it lasts from the first to the last byte that the receiver reports.
+
 Anything before and after (name lookups, connections, parameters, results) may take seconds in a
-full queue. The start that tools report is mostly that of their program.
+full queue. The start that tools report is mostly the start of their program.
 """
 
 from __future__ import annotations
@@ -27,69 +28,76 @@ ROUND_TRIPS = "ROUND_TRIPS"
 
 @dataclass(frozen=True)
 class Load:
-    """Identifies the packets of one load in the capture."""
+    """Identifies the packets of one load in the capture.
 
-    # Port of the tool's server.
+    Attributes:
+        server_port: port of the tool's server.
+        direction: "upload" or "download".
+        from_s: start of the tool in epoch seconds.
+        until_s: end of the tool in epoch seconds.
+        client_ports: ports of the tool's connections at the client. Empty if the tool doesn't
+            report them.
+        own_clock: True if the times of the tool's samples count from a moment that isn't known
+            exactly. The samples are then moved to the capture's times.
+        zero_s: that moment as assumed in the samples, in epoch seconds. It is used if no sample has
+            a throughput.
+        warms_up: True if the connections carry data before the load begins. The load's times then
+            stay those of the tool.
+    """
+
     server_port: int
-    # "upload" or "download".
     direction: str
-    # When the tool ran, in epoch seconds.
     from_s: float
     until_s: float
-    # Ports of the tool's connections at the client, if it reports them.
     client_ports: tuple[int, ...] = ()
-    # True if the times of the tool's samples count from a moment that isn't known exactly. They are
-    # then moved to the capture's times.
     own_clock: bool = False
-    # That moment as assumed in the samples, in epoch seconds. It is used if no sample has a
-    # throughput.
     zero_s: float = 0.0
-    # True if the connections carry data before the load begins. Its times then stay those of the
-    # tool.
     warms_up: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the metadata with this load, for settle()."""
+        """Return a runner's metadata with this load under the key LOAD, for settle()."""
         return {LOAD: asdict(self)}
 
 
 def received(samples: Sequence[Mapping[str, Any]], start_s: float) -> dict[str, float]:
-    """Return LOAD_START and LOAD_END by the receiver's report: the first and last interval with
-    data.
+    """Return LOAD_START and LOAD_END in epoch seconds by the receiver's report: start of the first
+    and end of the last interval with data.
 
     Args:
         samples: raw samples, of which those with data have a positive `val`.
         start_s: time for both if there was no data.
     """
-    full = [one for one in samples if one.get("val")]
-    if not full:
+    with_data = [sample for sample in samples if sample.get("val")]
+    if not with_data:
         return {START: start_s, END: start_s}
-    return {START: full[0]["t"] - full[0]["dur"], END: full[-1]["t"]}
+    return {START: with_data[0]["t"] - with_data[0]["dur"], END: with_data[-1]["t"]}
 
 
 def settle(measurements: Mapping[str, Any], series: Mapping[str, dict[str, Any]],
            raw_values: Mapping[str, list[dict[str, Any]]]) -> None:
-    """Replace the times of the loads by those of the capture, in Flent's collected results.
+    """Replace the times of the loads by the capture's times, in Flent's collected results.
 
     LOAD_START, LOAD_END, LOAD_TIMES_FROM and ROUND_TRIPS in the metadata are set, and the samples
-    of loads with `own_clock` are moved. All three arguments are changed.
+    of loads with `own_clock` are moved. All three arguments are changed. Loads without packets in
+    the capture keep the tool's times.
 
     Args:
-        measurements: series -> pairs of time and value.
-        series: series -> metadata.
-        raw_values: series -> raw samples.
+        measurements: pairs of time and value, by series.
+        series: metadata by series.
+        raw_values: raw samples by series.
     """
-    transfers, ends_s = _captured(series)
+    transfers, ends_s = _take_transfers(series)
     for name, about in series.items():
         if (load_fields := about.pop(LOAD, None)) is None or START not in about:
             continue
         load = Load(**load_fields)
-        if own := _of(load, about[END], transfers):
+        if own := _transfers_of_load(load, about[END], transfers):
             if not load.warms_up:
                 start_s, end_s = (min(one.first_s for one in own), max(one.last_s for one in own))
                 moved_s = 0.0
                 if load.own_clock:
-                    moved_s = _move(measurements[name], raw_values[name], start_s, load.zero_s)
+                    moved_s = _move_samples(measurements[name], raw_values[name], start_s,
+                                            load.zero_s)
                 if ends_s < load.until_s:
                     end_s = max(end_s, about[END] + moved_s)
                 about |= {START: start_s, END: end_s, SOURCE: "capture"}
@@ -97,9 +105,9 @@ def settle(measurements: Mapping[str, Any], series: Mapping[str, dict[str, Any]]
                 about[ROUND_TRIPS] = trips
 
 
-def _captured(series: Mapping[str, dict[str, Any]]) -> tuple[list[Transfer], float]:
-    """Return the transfers of the capture, and the time when it ended. Removes them from the
-    metadata. Returns no transfers if there is no capture."""
+def _take_transfers(series: Mapping[str, dict[str, Any]]) -> tuple[list[Transfer], float]:
+    """Remove the transfers of the capture from the metadata, and return them with the time in epoch
+    seconds at which the capture ended. An empty list and 0 if there is no capture."""
     for about in series.values():
         if TRANSFERS in about:
             transfers, ends_s = about.pop(TRANSFERS)
@@ -107,12 +115,17 @@ def _captured(series: Mapping[str, dict[str, Any]]) -> tuple[list[Transfer], flo
     return [], 0.0
 
 
-def _of(load: Load, end_s: float, transfers: Sequence[Transfer]) -> list[Transfer]:
-    """Return the transfers of a load.
+def _transfers_of_load(load: Load, end_s: float, transfers: Sequence[Transfer]) -> list[Transfer]:
+    """Return the transfers of a load. Empty if the capture has none.
 
     If the tool doesn't report its client ports, these are the transfers of its server port that
-    began between the load's start and `end_s`, the end that the tool reports, because results are
-    sent after it. Of TCP and UDP, only those of the protocol with more data count.
+    began between the load's start and `end_s`, because results are sent after it. Of TCP and UDP,
+    only the protocol with more data counts.
+
+    Args:
+        load: identifies the load.
+        end_s: end of the load that the tool reports, in epoch seconds.
+        transfers: all transfers of the capture.
     """
     matching = [one for one in transfers if (one.server_port, one.direction) == (
         load.server_port, load.direction)]
@@ -125,12 +138,18 @@ def _of(load: Load, end_s: float, transfers: Sequence[Transfer]) -> list[Transfe
     return [one for one in matching if one.protocol == carried.most_common(1)[0][0]]
 
 
-def _move(series: list[list[Any]], samples: list[dict[str, Any]], start_s: float,
-          zero_s: float) -> float:
-    """Move the samples of a load so that the first interval with data begins at `start_s`, the time
-    of its first packet. Samples without a throughput are moved from zero_s to start_s.
+def _move_samples(series: list[list[Any]], samples: list[dict[str, Any]], start_s: float,
+                  zero_s: float) -> float:
+    """Move the samples of a load, in place, so that the first interval with data begins at
+    `start_s`. Samples without a throughput are moved by the distance from zero_s to start_s.
 
     Return the seconds by which the intervals were moved.
+
+    Args:
+        series: pairs of time and value.
+        samples: raw samples.
+        start_s: time of the load's first packet, in epoch seconds.
+        zero_s: start of the load as assumed in the samples, in epoch seconds.
     """
     full = next((one for one in samples if one.get("val")), None)
     rates_s = start_s - (full["t"] - full["dur"] if full else zero_s)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Client of NDT7 that is a browser: headless Chromium with M-Lab's ndt7.js in a page.
+"""Runs NDT7 in a browser: headless Chromium with M-Lab's ndt7.js in a page.
 
     python -m flent_aqm.measure.ndt7_browser PATH_OF_NDT7_JS CHROMIUM ws|wss HOST:PORT DIRECTION
 
@@ -49,8 +49,8 @@ ndt7[test + 'Test'](config, heard, ndt7.discoverServerURLs(config, heard))
 
 
 def main() -> int:
-    """Run one direction of the test. Return the exit status, 1 if the page did not report its
-    end."""
+    """Run one direction of the test, and print a line of JSON per report. Return the exit status, 1
+    if the page did not report its end within END_S."""
     library, chromium, protocol, server, direction = sys.argv[1:]
     files = {"/ndt7.js": Path(library),
              **{f"/{name}": Path(library).resolve().with_name(name) for name in _WORKERS}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shared code of the cross-traffic clients: download an object, and print the results."""
+"""Downloads objects and prints the results, for all cross-traffic clients."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ _BUFFER_BYTES = 1 << 18
 _HEAD_BYTES = 1 << 10
 
 
-class Line:
-    """Writes the client's results to standard output, and counts the bytes that arrive in each
-    interval."""
+class ResultPrinter:
+    """Prints the client's results to standard output as lines of JSON, and the number of bytes that
+    arrive in each interval of STEP_S. May be used by several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._start_s = time.time()
         self._step, self._bytes = 0, 0
-        self.tell(start=self._start_s, step_s=STEP_S)
+        self.print_values(start=self._start_s, step_s=STEP_S)
 
-    def tell(self, **values: float) -> None:
+    def print_values(self, **values: float) -> None:
         """Print a line with these values. Times are epoch seconds."""
         with self._lock:
             self._print(values)
 
-    def came(self, count: int) -> None:
-        """Count bytes that have just arrived."""
+    def count_bytes(self, count: int) -> None:
+        """Count bytes that have just arrived. If a new interval has begun, print the bytes of the
+        previous one."""
         step = int((time.time() - self._start_s) / STEP_S)
         with self._lock:
             if step != self._step:
@@ -42,7 +43,7 @@ class Line:
             self._bytes += count
 
     def end(self) -> None:
-        """Print the count of the last interval."""
+        """Print the bytes of the last interval."""
         with self._lock:
             self._print({"step": self._step, "bytes": self._bytes})
 
@@ -53,12 +54,13 @@ class Line:
 
 
 class Connection:
-    """An HTTP connection to the server. Received bytes are counted by `line`."""
+    """An HTTP connection to this package's server. Received bytes are counted by `printer`. Raises
+    OSError if the server can't be reached."""
 
-    def __init__(self, host: str, port: int, line: Line) -> None:
+    def __init__(self, host: str, port: int, printer: ResultPrinter) -> None:
         self._socket = socket.create_connection((host, port))
         self._buffer = bytearray(_BUFFER_BYTES)
-        self._line = line
+        self._printer = printer
 
     def get(self, size: int) -> None:
         """Request an object of `size` bytes and receive it. Raises OSError, also if the server
@@ -77,13 +79,13 @@ class Connection:
             raise ConnectionError(f"unexpected answer {head[:60]!r}; expected a server started "
                                   "with "
                                   "`flent-aqm serve`")
-        self._line.came(len(begun))
+        self._printer.count_bytes(len(begun))
         size -= len(begun)
         while size:
             count = self._socket.recv_into(self._buffer, min(size, _BUFFER_BYTES))
             if not count:
                 raise ConnectionError(f"the server ended the connection {size} bytes too early")
-            self._line.came(count)
+            self._printer.count_bytes(count)
             size -= count
 
     def close(self) -> None:
@@ -91,21 +93,21 @@ class Connection:
         self._socket.close()
 
 
-def run(use: Callable[[str, int, Line], None]) -> int:
-    """Run a cross-traffic client until SIGINT. The command-line arguments are HOST and PORT.
+def run(use: Callable[[str, int, ResultPrinter], None]) -> int:
+    """Run a cross-traffic client until SIGINT. The command-line arguments are HOST and PORT. Return
+    the exit status, 1 if the connection failed.
 
-    Return the exit status, 1 if the connection failed.
-
-    use: the client, called with host, port and the Line for its results.
+    Args:
+        use: the client, called with host, port and the printer for its results.
     """
-    line = Line()
+    printer = ResultPrinter()
     try:
-        use(sys.argv[1], int(sys.argv[2]), line)
+        use(sys.argv[1], int(sys.argv[2]), printer)
     except KeyboardInterrupt:
         pass
     except OSError as error:
         print(f"{sys.argv[1]} port {sys.argv[2]}: {error.strerror or error}", file=sys.stderr)
         return 1
     finally:
-        line.end()
+        printer.end()
     return 0

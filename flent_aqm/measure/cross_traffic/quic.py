@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cross traffic: a bulk download over QUIC, client and server. Needs aioquic.
+"""Downloads or serves bulk data over QUIC, as cross traffic. Needs aioquic.
 
 Objects are requested several ahead, so that the server always has data to send.
 
@@ -22,7 +22,7 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import QuicEvent, StreamDataReceived
 
 from flent_aqm.base.defaults import ED25519, QUIC_PORT
-from flent_aqm.measure.cross_traffic.client import Line, run
+from flent_aqm.measure.cross_traffic.client import ResultPrinter, run
 from flent_aqm.servers.certificate import self_signed_pem
 
 ALPN = ["flent-aqm-bulk"]
@@ -43,12 +43,15 @@ class Sender(QuicConnectionProtocol):
 
 
 class Receiver(QuicConnectionProtocol):
-    """The client's end of a connection. When an object is complete, it requests another object."""
+    """The client's end of a connection. When an object is complete, it requests another object.
 
-    # Counts the received bytes.
-    line: Line
+    Attributes:
+        printer: counts the received bytes. It is set before the first connection.
+    """
 
-    def ask(self) -> None:
+    printer: ResultPrinter
+
+    def request_object(self) -> None:
         """Request another object."""
         self._quic.send_stream_data(self._quic.get_next_available_stream_id(), b"\n",
                                     end_stream=True)
@@ -56,14 +59,15 @@ class Receiver(QuicConnectionProtocol):
 
     def quic_event_received(self, event: QuicEvent) -> None:
         if isinstance(event, StreamDataReceived):
-            self.line.came(len(event.data))
+            self.printer.count_bytes(len(event.data))
             if event.end_stream:
-                self.ask()
+                self.request_object()
 
 
-def download(host: str, port: int, line: Line) -> None:
-    """Download objects until KeyboardInterrupt. Raises OSError."""
-    Receiver.line = line
+def download(host: str, port: int, printer: ResultPrinter) -> None:
+    """Download objects until KeyboardInterrupt or the end of the connection. Raises OSError if the
+    connection fails."""
+    Receiver.printer = printer
     asyncio.run(_download(host, port))
 
 
@@ -75,12 +79,13 @@ async def _download(host: str, port: int) -> None:
                        create_protocol=Receiver) as connection:
         assert isinstance(connection, Receiver)
         for _ in range(AHEAD):
-            connection.ask()
+            connection.request_object()
         await connection.wait_closed()
 
 
 async def _serve(port: int) -> None:
-    """Serve objects on this port of all addresses, for ever."""
+    """Serve objects on this UDP port of all addresses, for ever, with a new self-signed
+    certificate."""
     configuration = QuicConfiguration(alpn_protocols=ALPN, is_client=False,
                                       congestion_control_algorithm="cubic")
     with NamedTemporaryFile() as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cross traffic: a player of adaptive video.
+"""Plays adaptive video without a picture, as cross traffic.
 
 It downloads a segment and then waits until its buffer has room for the next (on-off traffic). It
 selects the bit rate of each segment by the measured throughput.
@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from flent_aqm.measure.cross_traffic.client import Connection, Line, run
+from flent_aqm.measure.cross_traffic.client import Connection, ResultPrinter, run
 
 # Bit rates of the video, in Mbit/s.
 LADDER_MBPS = (0.145, 0.365, 0.73, 1.1, 2.0, 3.0, 4.5, 6.0, 7.8)
@@ -29,7 +29,7 @@ FIRST_MBPS = 1.1
 # Share of the mean throughput that a bit rate may use.
 SAFETY = 0.9
 # Number of segments of which the mean throughput is computed.
-RATES_LOOKED_AT = 3
+SEGMENTS_AVERAGED = 3
 # Length of video in a segment, and in a full buffer, in seconds.
 SEGMENT_S = 2.0
 BUFFER_S = 8.0
@@ -37,7 +37,11 @@ BUFFER_S = 8.0
 
 class Screen:
     """Models playback: it begins with the first segment, and stalls while the buffer is empty.
-    Times are seconds on any clock."""
+    Times are seconds on any clock.
+
+    Attributes:
+        buffer_s: length of the video in the buffer, in s.
+    """
 
     def __init__(self) -> None:
         self.buffer_s = 0.0
@@ -51,7 +55,8 @@ class Screen:
         self.buffer_s += SEGMENT_S
 
     def go_on(self, now_s: float) -> None:
-        """Play until now_s."""
+        """Play until now_s: reduce the buffer, and count the time for which it was empty. Nothing
+        before the first segment."""
         if self._at_s is None:
             return
         passed_s = now_s - self._at_s
@@ -61,41 +66,45 @@ class Screen:
         self._at_s = now_s
 
     def stalled_ms(self) -> float:
-        """Return for how many ms playback has stalled since the last call."""
+        """Return for how many ms playback has stalled since the previous call of this method."""
         stalled_s, self._stalled_s = self._stalled_s, 0.0
         return stalled_s * 1000
 
 
-def choose(rates_mbps: Sequence[float]) -> float:
-    """Return the bit rate of the next segment in Mbit/s, given the throughput of the segments
-    before."""
+def choose_rate(rates_mbps: Sequence[float]) -> float:
+    """Return the bit rate of the next segment in Mbit/s: the highest in LADDER_MBPS below SAFETY of
+    the mean throughput, or FIRST_MBPS for the first segment.
+
+    Args:
+        rates_mbps: throughput of each segment before, the newest last.
+    """
     if not rates_mbps:
         return FIRST_MBPS
-    room = SAFETY * statistics.harmonic_mean(rates_mbps[-RATES_LOOKED_AT:])
+    room = SAFETY * statistics.harmonic_mean(rates_mbps[-SEGMENTS_AVERAGED:])
     return max((one for one in LADDER_MBPS if one <= room), default=LADDER_MBPS[0])
 
 
-def play(host: str, port: int, line: Line) -> None:
+def play(host: str, port: int, printer: ResultPrinter) -> None:
     """Play video until KeyboardInterrupt. Raises OSError if the connection fails."""
     screen = Screen()
     rates: list[float] = []
-    connection = Connection(host, port, line)
+    connection = Connection(host, port, printer)
     try:
         while True:
-            mbps = choose(rates)
+            mbps = choose_rate(rates)
             size = round(mbps * SEGMENT_S * 125_000)
             begin_s = time.time()
             connection.get(size)
             now_s = time.time()
             rates.append(size * 8e-6 / max(now_s - begin_s, 1e-6))
             screen.add(now_s)
-            line.tell(t=begin_s, segment_mbps=mbps)
-            line.tell(t=now_s, stalled_ms=screen.stalled_ms())
+            printer.print_values(t=begin_s, segment_mbps=mbps)
+            printer.print_values(t=now_s, stalled_ms=screen.stalled_ms())
             time.sleep(max(screen.buffer_s + SEGMENT_S - BUFFER_S, 0))
             screen.go_on(time.time())
     finally:
         screen.go_on(time.time())
-        line.tell(t=time.time(), stalled_ms=screen.stalled_ms())
+        printer.print_values(t=time.time(), stalled_ms=screen.stalled_ms())
 
 
 if __name__ == "__main__":

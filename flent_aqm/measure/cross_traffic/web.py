@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reader of web pages: bursts of short flows, with a pause for reading after each page.
+"""Loads web pages as cross traffic: bursts of short flows, with a pause for reading after each
+page.
 
     python -m flent_aqm.measure.cross_traffic.web HOST PORT
 
@@ -15,7 +16,7 @@ import sys
 import threading
 import time
 
-from flent_aqm.measure.cross_traffic.client import Connection, Line, run
+from flent_aqm.measure.cross_traffic.client import Connection, ResultPrinter, run
 
 HTML_BYTES = 18_000
 OBJECTS = 70
@@ -24,18 +25,19 @@ CONNECTIONS = 6
 PAUSE_S = 2.0
 
 
-def load_page(host: str, port: int, line: Line) -> None:
+def load_page(host: str, port: int, printer: ResultPrinter) -> None:
     """Download the HTML, then the objects of the page over all connections. Raises OSError if one
     of them fails."""
-    first = Connection(host, port, line)
+    first = Connection(host, port, printer)
     first.get(HTML_BYTES)
     objects = iter([OBJECT_BYTES] * OBJECTS)
     faults: list[OSError] = []
 
     def get_objects(connection: Connection | None) -> None:
-        # Download objects until none is left, over this connection or a new one.
+        """Download objects until none is left, over this connection or a new one. An OSError is
+        appended to `faults`."""
         try:
-            connection = connection or Connection(host, port, line)
+            connection = connection or Connection(host, port, printer)
             for size in objects:
                 connection.get(size)
             connection.close()
@@ -52,12 +54,13 @@ def load_page(host: str, port: int, line: Line) -> None:
         raise faults[0]
 
 
-def read_pages(host: str, port: int, line: Line) -> None:
-    """Load pages until KeyboardInterrupt, and print the time that each took. Raises OSError."""
+def read_pages(host: str, port: int, printer: ResultPrinter) -> None:
+    """Load pages until KeyboardInterrupt, and print for each page its start and the time in ms that
+    it took. Raises OSError if a connection fails."""
     while True:
         begin_s = time.time()
-        load_page(host, port, line)
-        line.tell(t=begin_s, page_ms=(time.time() - begin_s) * 1000)
+        load_page(host, port, printer)
+        printer.print_values(t=begin_s, page_ms=(time.time() - begin_s) * 1000)
         time.sleep(PAUSE_S)
 
 

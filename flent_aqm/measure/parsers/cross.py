@@ -24,16 +24,21 @@ STEP_S = 0.2
 
 @dataclass(frozen=True)
 class CrossTraffic:
-    """Cross traffic in one direction. Times (`t`) are epoch seconds."""
+    """Cross traffic in one direction. Times (`t`) are epoch seconds.
 
-    # Samples with t (end of the interval), val (Mbit/s) and dur (s).
+    Attributes:
+        rates: samples with t (end of the interval), val (Mbit/s) and dur (s).
+        events: samples with t and a measure of what users notice, such as frame_ms. The names are
+            listed in docs/reference/data-format.md.
+    """
+
     rates: list[Sample]
-    # Samples with t and what users notice, by the names in docs/reference/data-format.md.
     events: list[Sample]
 
 
 def parse_lines(text: str) -> CrossTraffic:
-    """Parse the output of measure/cross_traffic/video.py, web.py or quic.py. Raises ParseError."""
+    """Parse the output of measure/cross_traffic/video.py, web.py or quic.py. Raises ParseError if
+    it is damaged or empty."""
     try:
         lines = [json.loads(line) for line in text.splitlines()]
         start_s, step_s = float(lines[0]["start"]), float(lines[0]["step_s"])
@@ -47,7 +52,8 @@ def parse_lines(text: str) -> CrossTraffic:
 
 
 def parse_call(text: str) -> dict[str, CrossTraffic]:
-    """Parse irtt's JSON of a call. Return both directions by name. Raises ParseError.
+    """Parse irtt's JSON of a call. Return both directions by name, "upload" and "download". Raises
+    ParseError if the JSON is damaged or has no round trips.
 
     Each frame is an event with frame_lost: 1 if one of its packets is missing, else 0. The event of
     a complete frame has frame_ms: the delay of its slowest packet minus that of the fastest packet
@@ -57,20 +63,20 @@ def parse_call(text: str) -> dict[str, CrossTraffic]:
         trips = json.loads(text)["round_trips"]
         if not trips:
             raise ParseError("irtt's JSON of the call has no round trip: no packet was sent")
-        return {"upload": _one_way(trips, "send", ("true", "true_up")),
-                "download": _one_way(trips, "receive", ("true", "true_down"))}
+        return {"upload": _parse_direction(trips, "send", ("true", "true_up")),
+                "download": _parse_direction(trips, "receive", ("true", "true_down"))}
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
         raise ParseError(f"irtt's JSON of the call can't be read ({cause_of(fault)}); it starts "
                          f"with {text[:60]!r}") from None
 
 
-def _one_way(trips: Iterable[Mapping[str, Any]], way: str, lost_words: tuple[str, ...]
-             ) -> CrossTraffic:
-    """Return one direction of a call.
+def _parse_direction(trips: Iterable[Mapping[str, Any]], irtt_direction: str,
+                     lost_words: tuple[str, ...]) -> CrossTraffic:
+    """Return one direction of a call. An incomplete frame at the end has no event.
 
     Args:
         trips: irtt's round trips.
-        way: "send" or "receive", irtt's name of the direction.
+        irtt_direction: "send" or "receive".
         lost_words: values of `lost` that mean a loss in this direction.
     """
     frames: dict[int, list[Mapping[str, Any]]] = {}
@@ -80,48 +86,60 @@ def _one_way(trips: Iterable[Mapping[str, Any]], way: str, lost_words: tuple[str
     for trip in trips:
         frames.setdefault(trip["seqno"] // PACKETS_PER_FRAME, []).append(trip)
         start_s = start_s or trip["timestamps"]["client"]["send"]["wall"] / 1e9
-        took_ns = trip["delay"].get(way)
+        took_ns = trip["delay"].get(irtt_direction)
         if took_ns is not None and (fastest_ns is None or took_ns < fastest_ns):
             fastest_ns = took_ns
-        at_s = _at_s(trip, way)
+        at_s = _packet_time_s(trip, irtt_direction)
         if trip["lost"] not in lost_words and at_s is not None:
             step = int((at_s - start_s) / STEP_S)
             counted[step] = counted.get(step, 0) + PACKET_BYTES
-    whole = [(packets[0]["timestamps"]["client"]["send"]["wall"] / 1e9, packets)
-             for packets in frames.values() if len(packets) == PACKETS_PER_FRAME]
+    complete_frames = [(packets[0]["timestamps"]["client"]["send"]["wall"] / 1e9, packets)
+                       for packets in frames.values() if len(packets) == PACKETS_PER_FRAME]
     return CrossTraffic(_rates(counted, start_s, STEP_S),
-                        [_frame(at_s, packets, way, lost_words, fastest_ns or 0.0)
-                         for at_s, packets in whole])
+                        [_frame_event(at_s, packets, irtt_direction, lost_words, fastest_ns or 0.0)
+                         for at_s, packets in complete_frames])
 
 
-def _at_s(trip: Mapping[str, Any], way: str) -> float | None:
+def _packet_time_s(trip: Mapping[str, Any], irtt_direction: str) -> float | None:
     """Return when the client sent a packet or received its answer, in epoch seconds. The client's
-    times are used because the server's clock may differ. None if no answer arrived."""
-    wall_ns = trip["timestamps"]["client"].get(way, {}).get("wall")
+    times are used because the server's clock may differ. None if no answer arrived.
+
+    Args:
+        trip: irtt's round trip of the packet.
+        irtt_direction: "send" or "receive".
+    """
+    wall_ns = trip["timestamps"]["client"].get(irtt_direction, {}).get("wall")
     return None if wall_ns is None else wall_ns / 1e9
 
 
-def _frame(at_s: float, packets: Iterable[Mapping[str, Any]], way: str,
-           lost_words: tuple[str, ...], fastest_ns: float) -> Sample:
-    """Return the event of one frame.
+def _frame_event(at_s: float, packets: Iterable[Mapping[str, Any]], irtt_direction: str,
+                 lost_words: tuple[str, ...], fastest_ns: float) -> Sample:
+    """Return the event of one frame: t and frame_lost, and if the frame is complete and its delay
+    is known, frame_ms.
 
     Args:
-        at_s: when the frame was sent, in epoch seconds.
+        at_s: time at which the frame was sent, in epoch seconds.
         packets: irtt's round trips of its packets.
-        way: "send" or "receive", irtt's name of the direction.
+        irtt_direction: "send" or "receive".
         lost_words: values of `lost` that mean a loss in this direction.
         fastest_ns: smallest delay of all packets in this direction.
     """
     if any(one["lost"] in lost_words for one in packets):
         return {"t": at_s, "frame_lost": 1.0}
     # If the answer to a packet was lost, the packet's own delay isn't known.
-    took_ns = [one["delay"][way] for one in packets if way in one["delay"]]
+    took_ns = [one["delay"][irtt_direction] for one in packets if irtt_direction in one["delay"]]
     return {"t": at_s, "frame_lost": 0.0,
             **({"frame_ms": (max(took_ns) - fastest_ns) / 1e6} if took_ns else {})}
 
 
 def _rates(counted: Mapping[int, int], start_s: float, step_s: float) -> list[Sample]:
-    """Return a rate for each interval up to the last one with data."""
+    """Return a sample with the rate in Mbit/s for each interval up to the last one with data.
+
+    Args:
+        counted: number of bytes by number of the interval.
+        start_s: start of the first interval in epoch seconds.
+        step_s: length of an interval.
+    """
     return [{"t": start_s + (step + 1) * step_s, "dur": step_s,
              "val": counted.get(step, 0) * 8e-6 / step_s}
             for step in range(max(counted, default=-1) + 1)]

@@ -26,9 +26,15 @@ _SHORTEST_INTERVAL_S = 0.01
 
 @dataclass(frozen=True)
 class Stream:
-    """One TCP connection in one interval. A field is None if this end doesn't know the value."""
+    """One TCP connection or UDP flow in one interval. A field is None if this end doesn't know the
+    value.
 
-    # Number by which iperf3 identifies the stream.
+    Attributes:
+        socket: number by which iperf3 identifies the stream.
+        byte_count: payload bytes in the interval.
+        retransmits: number of retransmitted segments in the interval.
+    """
+
     socket: int
     byte_count: int
     retransmits: int | None
@@ -39,8 +45,8 @@ class Stream:
 
 @dataclass(frozen=True)
 class Interval:
-    """All streams of one direction between two reports. Times are seconds since the test's
-    start."""
+    """All streams of one direction between two reports. Times are seconds since the test's start.
+    `direction` is "upload" or "download"."""
 
     direction: str
     start_s: float
@@ -56,40 +62,52 @@ class Interval:
 
 @dataclass(frozen=True)
 class Total:
-    """The whole test in one direction."""
+    """The whole test in one direction, all streams together.
+
+    Attributes:
+        retransmits: number of retransmitted segments, None if iperf3 doesn't report it.
+        packets: number of packets sent over UDP, by the sequence numbers at the receiver. None over
+            TCP.
+        lost_packets: number of these packets that were lost.
+    """
 
     sent_mbps: float
     received_mbps: float
     sent_bytes: int
     received_bytes: int
-    # None if iperf3 doesn't report it.
     retransmits: int | None
-    # Over UDP: number of packets sent, and of packets lost, both by the sequence numbers at the
-    # receiver. None over TCP.
     packets: int | None = None
     lost_packets: int | None = None
 
 
 @dataclass(frozen=True)
 class Report:
-    """The output of one iperf3 client."""
+    """The output of one iperf3 client.
+
+    Attributes:
+        version: version of iperf3.
+        mss_bytes: size of a TCP segment, None if not reported.
+        intervals: intervals that the client reported, of both directions if both ran.
+        server_intervals: intervals that the server reported, empty if the client didn't get them.
+        client_ports: client ports of the connections that carry data.
+        totals: totals by direction, "upload" and "download". Missing if iperf3 reported none.
+        cpu_client_pct: processor load of the client in percent, None if not reported.
+        cpu_server_pct: processor load of the server in percent, None if not reported.
+        sender_congestion_control: congestion control of the sender, None if not reported.
+        error: error message of iperf3, None if there is none.
+        notes: texts on what was left out when the output was parsed.
+    """
 
     version: str
     mss_bytes: int | None
-    # Intervals at the client.
     intervals: tuple[Interval, ...]
-    # Intervals at the server, empty if the server didn't report them.
     server_intervals: tuple[Interval, ...]
-    # Client ports of the connections that carry data.
     client_ports: tuple[int, ...]
-    # By direction.
     totals: Mapping[str, Total]
     cpu_client_pct: float | None
     cpu_server_pct: float | None
     sender_congestion_control: str | None
-    # Error message of iperf3, None if there is none.
     error: str | None
-    # What was left out when the output was parsed, in words.
     notes: tuple[str, ...] = ()
 
 
@@ -104,7 +122,7 @@ def parse_iperf3(text: str) -> Report:
     if not isinstance(document, dict) or "start" not in document:
         raise ParseError("iperf3's JSON has no 'start': it is not the output of iperf3 -J")
     try:
-        return replace(_report(document), notes=notes)
+        return replace(_report_from_json(document), notes=notes)
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
         told = "".join(f"; {note}" for note in notes)
         raise ParseError("iperf3's JSON is not of the known form: "
@@ -113,7 +131,7 @@ def parse_iperf3(text: str) -> Report:
 
 def _first_document(text: str) -> tuple[object, tuple[str, ...]]:
     """Return the first JSON document of a text, and notes about the parts that were left out.
-    Raises ParseError."""
+    Raises ParseError if the text has no JSON document."""
     notes = []
     begin = re.search(r"^\s*\{", text, re.MULTILINE)
     at = begin.start() if begin else 0
@@ -137,8 +155,9 @@ def _first_document(text: str) -> tuple[object, tuple[str, ...]]:
     return document, tuple(notes)
 
 
-def _report(document: dict[str, Any]) -> Report:
-    """Return the report of a JSON document."""
+def _report_from_json(document: dict[str, Any]) -> Report:
+    """Return the report of a JSON document, without notes. Raises KeyError, TypeError, ValueError
+    or AttributeError if it has another form."""
     start, end = document["start"], document.get("end") or {}
     reverse = bool((start.get("test_start") or {}).get("reverse"))
     cpu = end.get("cpu_utilization_percent") or {}
@@ -158,8 +177,14 @@ def _report(document: dict[str, Any]) -> Report:
 
 
 def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Interval, ...]:
-    """Return the intervals of a document. sender_is: the direction in which the end that wrote the
-    document sends."""
+    """Return the intervals of a document, those of each direction separately. Warm-up, and
+    intervals shorter than _SHORTEST_INTERVAL_S, are left out.
+
+    Args:
+        document: the client's or the server's JSON.
+        sender_is: direction in which the end that wrote the document sends, "upload" for the
+            client.
+    """
     receiver_is = "download" if sender_is == "upload" else "upload"
     intervals = []
     for entry in document.get("intervals", []):
@@ -170,11 +195,12 @@ def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Interval, ...]
                 continue
             begin, finish = float(streams[0]["start"]), float(streams[0]["end"])
             if finish - begin >= _SHORTEST_INTERVAL_S:
-                intervals.append(Interval(direction, begin, finish, tuple(map(_stream, streams))))
+                intervals.append(Interval(direction, begin, finish,
+                                          tuple(map(_stream_from_json, streams))))
     return tuple(intervals)
 
 
-def _stream(entry: dict[str, Any]) -> Stream:
+def _stream_from_json(entry: dict[str, Any]) -> Stream:
     """Return one stream of an interval."""
     return Stream(
         socket=int(entry["socket"]),
@@ -187,13 +213,18 @@ def _stream(entry: dict[str, Any]) -> Stream:
 
 
 def _ms(microseconds: float | None) -> float | None:
-    """Convert microseconds to ms."""
+    """Convert microseconds to ms. None stays None."""
     return None if microseconds is None else microseconds / 1000
 
 
 def _totals(end: dict[str, Any], direction: str) -> dict[str, Total]:
-    """Return the totals by direction: of the test's direction, and with --bidir also of the
-    other."""
+    """Return the totals by direction: of the test's direction, and with --bidir also of the other.
+    A direction without a total, or with a rate of nan, is left out.
+
+    Args:
+        end: the object "end" of the client's JSON.
+        direction: the test's direction, "upload" or "download".
+    """
     other = {"upload": "download", "download": "upload"}[direction]
     return {
         name: Total(

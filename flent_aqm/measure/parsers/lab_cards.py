@@ -15,58 +15,65 @@ from flent_aqm.base.errors import ParseError
 @dataclass(frozen=True)
 class CardSample:
     """Counters of one device's card at one moment. All except `ring` and `sending` count from the
-    start."""
+    start.
 
-    # Packets in the receive ring.
+    Attributes:
+        ring: number of packets in the receive ring.
+        dropped: number of packets dropped because the receive ring was full.
+        sending: number of packets in the transmit ring.
+        core: number of the processor core that serves the card.
+        busy_ns: time for which that core processed packets.
+        other_ns: time for which that core did other work while packets waited.
+        limits: how often the core's softirqs reached their limit.
+    """
+
     ring: int
-    # Packets dropped because the receive ring was full.
     dropped: int
-    # Packets in the transmit ring.
     sending: int
-    # Number of the processor core that serves the card.
     core: int
-    # Time for which that core processed packets.
     busy_ns: int
-    # Time for which that core did other work while packets waited.
     other_ns: int
-    # How often the core's softirqs reached their limit.
     limits: int
 
 
 @dataclass(frozen=True)
 class ProbeTimes:
-    """Times that one probe spent in each stage of the router, in ns."""
+    """Times that one probe spent in each stage of the router, in ns.
 
-    # Device at which the probe arrived.
+    Attributes:
+        device: device at which the probe arrived.
+        number: irtt's sequence number.
+        sent_ns: time at which the neighbour sent the probe, on the kernel's clock.
+        link: from then until the probe's last bit had arrived.
+        ring: from then until the processor took it from the receive ring.
+        processor: from then until it was in the qdisc.
+        queue: from then until it was in the transmit ring, with the processor's time for sending.
+        card: from then until its last bit had left.
+    """
+
     device: str
-    # irtt's sequence number.
     number: int
-    # When the neighbour sent the probe, on the kernel's clock.
     sent_ns: int
-    # Until its last bit had arrived.
     link: int
-    # From then until the processor took it from the receive ring.
     ring: int
-    # From then until it was in the qdisc.
     processor: int
-    # From then until it was in the transmit ring, with the processor's time for sending.
     queue: int
-    # From then until its last bit had left.
     card: int
 
 
 def parse_cards(text: str) -> tuple[int, dict[str, CardSample]]:
-    """Return the kernel's clock in ns, and the sample of each device by its name. Raises
-    ParseError."""
+    """Parse the kernel's text on cards. Return the kernel's clock in ns, and the sample of each
+    device by its name. Raises ParseError if the text is damaged."""
     try:
         clock, *lines = text.splitlines()
-        return int(clock), dict(_card(line) for line in lines)
+        return int(clock), dict(_parse_card(line) for line in lines)
     except (ValueError, KeyError) as fault:
         raise ParseError(f"the kernel's list of cards is damaged: {fault}") from None
 
 
 def parse_probes(text: str) -> Iterator[ProbeTimes]:
-    """Yield the times of the probes that have left the router. Raises ParseError."""
+    """Parse the kernel's text on probes. Yield the times of the probes that have left the router.
+    Raises ParseError if a line is damaged."""
     for line in text.splitlines():
         device, *words = line.split()
         try:
@@ -75,8 +82,9 @@ def parse_probes(text: str) -> Iterator[ProbeTimes]:
             raise ParseError(f"the kernel's list of probes is damaged: {line[:60]!r}") from None
 
 
-def _card(line: str) -> tuple[str, CardSample]:
-    """Return the device's name and its sample from one line."""
+def _parse_card(line: str) -> tuple[str, CardSample]:
+    """Parse one line. Return the device's name and its sample. Raises ValueError or KeyError if the
+    line is damaged."""
     device, *words = line.split()
     counts = {name: int(value) for name, _, value in (word.partition("=") for word in words)}
     return device, CardSample(

@@ -22,7 +22,8 @@ CRATE, MLAB = "ndt7-client (Rust crate)", "ndt7-client (M-Lab)"
 
 @dataclass(frozen=True)
 class AppSample:
-    """Bytes that the client's program had transferred elapsed_s seconds after the test's start."""
+    """Number of bytes that the client's program had transferred elapsed_s seconds after the test's
+    start."""
 
     elapsed_s: float
     byte_count: int
@@ -30,7 +31,8 @@ class AppSample:
 
 @dataclass(frozen=True)
 class TcpSample:
-    """The server's TCP_INFO, elapsed_s seconds after it accepted the connection.
+    """The server's TCP_INFO, elapsed_s seconds after it accepted the connection. Its fields are
+    those of ndt7's specification.
 
     A field is None if the message doesn't have it.
     """
@@ -47,33 +49,38 @@ class TcpSample:
 
 @dataclass(frozen=True)
 class Subtest:
-    """A download or an upload."""
+    """A download or an upload.
+
+    Attributes:
+        direction: "download" or "upload".
+        app: the client's byte counts over time.
+        tcp: the server's TCP_INFO over time.
+        complete: True if the client reported completion.
+        errors: the client's error messages.
+        uuid: the server's name of the connection, "" if not reported.
+        started_s: time at which the server accepted the connection, in epoch seconds on its own
+            clock. None if not reported.
+    """
 
     direction: str
-    # The client's byte counts over time.
     app: tuple[AppSample, ...]
-    # The server's TCP_INFO over time.
     tcp: tuple[TcpSample, ...]
-    # True if the client reported completion.
     complete: bool
-    # The client's error messages.
     errors: tuple[str, ...]
-    # The server's name of the connection, "" if not reported.
     uuid: str
-    # When the server accepted the connection, in epoch seconds on its own clock. None if not
-    # reported.
     started_s: float | None
 
     @property
     def throughput_mbps(self) -> float | None:
-        """Throughput at the receiver in Mbit/s: 8 · bytes / elapsed. The bytes are those of the
-        client for a download, and the server's BytesReceived for an upload. None if there is no
-        such message."""
+        """Throughput at the receiver in Mbit/s: 8 · bytes / elapsed, of the last message. For a
+        download, the bytes are counted by the client. For an upload, they are the server's
+        BytesReceived. None if there is no such message."""
         rates = self.progress()
         return rates[-1].byte_count * 8e-6 / rates[-1].elapsed_s if rates else None
 
     def progress(self) -> list[AppSample]:
-        """Return the bytes at the receiver over time, in ascending order."""
+        """Return the numbers of bytes at the receiver over time, in the order of the messages.
+        Empty if none was reported."""
         if self.direction == "download":
             return [one for one in self.app if one.elapsed_s > 0]
         return [AppSample(one.elapsed_s, one.bytes_received) for one in self.tcp
@@ -98,19 +105,22 @@ class Subtest:
 
 @dataclass(frozen=True)
 class Report:
-    """The output of one run of a client."""
+    """The output of one run of a client.
 
-    # CRATE or MLAB.
+    Attributes:
+        client: CRATE or MLAB.
+        subtests: subtests by direction, "download" and "upload", as far as they were run.
+        summary: the client's own summary, unchanged. Empty if there is none.
+    """
+
     client: str
-    # By direction.
     subtests: Mapping[str, Subtest]
-    # The client's own summary, unchanged.
     summary: Mapping[str, Any]
 
 
 @dataclass
-class _Growing:
-    """A Subtest while its lines are parsed."""
+class _PartialSubtest:
+    """Fields of a Subtest while its lines are parsed."""
 
     app: list[AppSample] = field(default_factory=list)
     tcp: list[TcpSample] = field(default_factory=list)
@@ -125,29 +135,30 @@ def parse_ndt7(text: str) -> Report:
 
     Raises ParseError for output without any event, and for a line that isn't an event.
     """
-    subtests: dict[str, _Growing] = {}
+    subtests: dict[str, _PartialSubtest] = {}
     summary: Mapping[str, Any] = {}
     client = ""
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         try:
-            client, kind, test, body = _event(json.loads(line))
+            client, kind, test, body = _parse_event(json.loads(line))
             if kind == "summary":
                 summary = body
             else:
-                _add(subtests.setdefault(test, _Growing()), kind, body)
+                _add_event(subtests.setdefault(test, _PartialSubtest()), kind, body)
         except (ValueError, KeyError, TypeError, AttributeError):
             raise ParseError(f"line {number} of the NDT7 client's output is not an "
                              f"event of a known form: {line[:80]!r}") from None
     if not client:
         raise ParseError("the NDT7 client printed nothing")
-    return Report(client, {name: _finished(name, one) for name, one in subtests.items()}, summary)
+    return Report(client, {name: _as_subtest(name, one) for name, one in subtests.items()}, summary)
 
 
-def _event(line: dict[str, Any]) -> tuple[str, str, str, Mapping[str, Any]]:
-    """Return the client, the kind of event, the direction and the content of one line. Raises
-    ValueError or KeyError for another line."""
+def _parse_event(line: dict[str, Any]) -> tuple[str, str, str, Mapping[str, Any]]:
+    """Return the client (CRATE or MLAB), the kind of event, the direction and the content of one
+    line. The direction of a summary is "". Raises ValueError or KeyError for a line of another
+    form."""
     if "Type" in line:
         kind = line["Type"].lower()
         if kind == "summary":
@@ -162,8 +173,14 @@ def _event(line: dict[str, Any]) -> tuple[str, str, str, Mapping[str, Any]]:
     raise ValueError
 
 
-def _add(subtest: _Growing, kind: str, body: Mapping[str, Any]) -> None:
-    """Add an event to a subtest."""
+def _add_event(subtest: _PartialSubtest, kind: str, body: Mapping[str, Any]) -> None:
+    """Add an event to a subtest.
+
+    Args:
+        subtest: the subtest of the event's direction.
+        kind: kind of the event. Kinds other than measurement, complete and error are ignored.
+        body: content of the event.
+    """
     if kind == "measurement":
         _add_measurement(subtest, body)
     elif kind == "complete":
@@ -172,8 +189,8 @@ def _add(subtest: _Growing, kind: str, body: Mapping[str, Any]) -> None:
         subtest.errors.append(str(body.get("Failure") or body.get("Error")))
 
 
-def _add_measurement(subtest: _Growing, body: Mapping[str, Any]) -> None:
-    """Add a measurement to a subtest."""
+def _add_measurement(subtest: _PartialSubtest, body: Mapping[str, Any]) -> None:
+    """Add a measurement's samples to a subtest, and take UUID and start from it."""
     connection = body.get("ConnectionInfo") or {}
     subtest.uuid = connection.get("UUID") or subtest.uuid
     if started := connection.get("StartTime"):
@@ -201,21 +218,24 @@ def _tcp_sample(tcp: Mapping[str, Any]) -> TcpSample:
 
 
 def _ms(microseconds: float | None) -> float | None:
-    """Convert microseconds to ms."""
+    """Convert microseconds to ms. None stays None."""
     return None if microseconds is None else microseconds / 1000
 
 
-def _finished(direction: str, subtest: _Growing) -> Subtest:
+def _as_subtest(direction: str, subtest: _PartialSubtest) -> Subtest:
     """Return the Subtest of a direction when all lines have been parsed."""
     return Subtest(direction, tuple(subtest.app), tuple(subtest.tcp), subtest.complete,
                    tuple(subtest.errors), subtest.uuid, subtest.started_s)
 
 
 def rates_mbps(progress: list[AppSample]) -> Iterator[tuple[float, float, float]]:
-    """Yield the rates between successive byte counts: end of the interval in s, its length in s,
-    Mbit/s.
+    """Yield the rates between successive byte counts as (end of the interval in s, its length in s,
+    Mbit/s). Times are seconds since the test's start.
 
     Messages less than 10 ms apart are combined into one interval, because clients print in bursts.
+
+    Args:
+        progress: byte counts over time.
     """
     last = AppSample(0.0, 0)
     for one in progress:

@@ -54,16 +54,20 @@ _NO_IP_OPTIONS = {0x45, *range(0x60, 0x70)}
 
 @dataclass(frozen=True)
 class FlowClasses:
-    """Assigns flows to classes by their server port."""
+    """Assigns flows to classes by their server port.
 
-    # Port of a server -> name of the class of its flows.
+    Attributes:
+        by_server_port: name of the class of the flows, by port of the server.
+        segment_bytes: size of the largest TCP segment without header and options. A capture shows
+            segments that the kernel has merged. The number of segments on the wire, and so of
+            headers, is computed from this size.
+        servers: last 32 bits of the servers' addresses, for servers that connect to the client,
+            which then has the server's port. If empty, the port alone tells which end is the
+            server.
+    """
+
     by_server_port: Mapping[int, str]
-    # Size of the largest TCP segment without header and options. A capture shows segments that the
-    # kernel has merged. The number of segments on the wire, and so of headers, is computed from
-    # this size.
     segment_bytes: int = 1460
-    # Last 32 bits of the servers' addresses, for servers that connect to the client, which then has
-    # the server's port. If empty, the port alone tells which end is the server.
     servers: frozenset[int] = frozenset()
 
 
@@ -85,24 +89,35 @@ Step = Mapping[tuple[str, str], Amount]
 
 @dataclass(frozen=True)
 class Capture:
-    """The sums of a capture. steps[i] begins at start_s + i * step_s, in epoch seconds."""
+    """The sums of a capture. steps[i] begins at start_s + i * step_s, in epoch seconds.
+
+    Attributes:
+        start_s: start of the first step.
+        step_s: length of a step.
+        steps: traffic of each step. Empty if no packet is readable.
+        transfers: data of each connection and direction.
+        packets: number of records in the file.
+        external: number of records without a known port, or that are too short.
+        cut: True if the file ends within a record.
+    """
 
     start_s: float
     step_s: float
     steps: tuple[Step, ...]
-    # Data of each connection and direction.
     transfers: tuple[Transfer, ...]
-    # Number of records in the file.
     packets: int
-    # Number of records without a known port, or that are too short.
     external: int
-    # True if the file ends within a record.
     cut: bool
 
 
 def snap_length(ip_version: int, *, stamps: bool = False) -> int:
-    """Return the bytes of an Ethernet frame up to the end of its TCP header, without options or
-    with time stamps (`stamps`)."""
+    """Return the number of bytes of an Ethernet frame up to the end of its TCP header without
+    options.
+
+    Args:
+        ip_version: 4 or 6.
+        stamps: include TCP's time stamps.
+    """
     return 14 + _IP[ip_version][0] + (STAMPED_TCP_BYTES if stamps else 20)
 
 
@@ -113,7 +128,7 @@ def read_capture(
 
     Args:
         file: the pcap file.
-        ip_version: IP version of all packets.
+        ip_version: IP version of all packets, 4 or 6.
         classes: classes of flows.
         step_s: length of a step.
 
@@ -131,9 +146,9 @@ def read_capture(
         counts[index].update(counted)
     tally = _Tally(ip_version, link_bytes, classes)
     first, last = min(counts, default=0), max(counts, default=-1)
-    steps = tuple(tally.step(i, counts.get(i, {})) for i in range(first, last + 1))
+    steps = tuple(tally.add_step(i, counts.get(i, {})) for i in range(first, last + 1))
     for at_s, key in records.of_steps(tally.transfers.edges()):
-        tally.time(key, at_s)
+        tally.add_time(key, at_s)
     ip_bytes, _, _, sender_at, _ = _IP[ip_version]
     layout = Layout(link_bytes + sender_at, link_bytes + ip_bytes, ticks_per_s)
     trips: Trips = {}
@@ -147,8 +162,9 @@ def read_capture(
 
 
 def _read_file_header(header: bytes) -> tuple[int, int, int]:
-    """Return the ticks per second, the length of the link's header, and the bytes kept of each
-    packet. Raises ParseError."""
+    """Parse the header of a pcap file. Return the ticks per second, the length of the link's header
+    in bytes, and the number of bytes kept of each packet. Raises ParseError if it isn't the header
+    of a pcap file of a known link type."""
     if len(header) < FILE_HEADER_BYTES:
         raise ParseError(f"the capture is only {len(header)} bytes long, which is less than "
                          "the header of a pcap file: tcpdump did not start to capture")
@@ -162,8 +178,8 @@ def _read_file_header(header: bytes) -> tuple[int, int, int]:
 
 
 def _key_layout(ip_version: int, link_bytes: int) -> str:
-    """Return the format for `struct` of a _Key at the start of a record, with its header of 16
-    bytes."""
+    """Return the format for `struct` of a _Key at the start of a record. The record begins with its
+    own header of 16 bytes."""
     ip_bytes, length_at, protocol_at, sender_at, _ = _IP[ip_version]
     return (f">8xQ{link_bytes}xB{length_at - 1}xH{protocol_at - length_at - 2}xB"
             f"{sender_at - protocol_at - 1}xI{ip_bytes - sender_at - 4}xI8xB")
@@ -177,6 +193,13 @@ class _Records:
         layout: format of a key, by _key_layout().
         step_ticks: length of a step in ticks.
         ticks_per_s: ticks of time stamps per second.
+
+    Attributes:
+        packets: number of records read.
+        unreadable: number of records that are too short.
+        cut: True if the file ends within a record.
+        places: pairs of offsets in the file between which the records of a step are, by index of
+            the step.
     """
 
     def __init__(self, file: BinaryIO, layout: str, step_ticks: int, ticks_per_s: int) -> None:
@@ -188,7 +211,6 @@ class _Records:
         self.packets = 0
         self.unreadable = 0
         self.cut = False
-        # Step -> pairs of offsets in the file between which its records are.
         self.places: dict[int, list[tuple[int, int]]] = defaultdict(list)
         self._piece_at = 0
 
@@ -207,18 +229,18 @@ class _Records:
                 at += RECORD_HEADER_BYTES + captured
 
     def per_step(self) -> Iterator[tuple[int, Mapping[_Key, int]]]:
-        """Read all records. Yield pairs of the index of a step and the number of records per key.
-        An index may occur repeatedly."""
+        """Read all records. Yield pairs of the index of a step and the number of records by key. An
+        index may occur repeatedly."""
         rest = b""
         self._piece_at = self.file.tell()
         while piece := self.file.read(PIECE_BYTES):
             data = rest + piece
-            counted, used = self._same_size(data) or self._any_size(data)
+            counted, used = self._count_same_size(data) or self._count_any_size(data)
             self._piece_at += used
             rest = data[used:]
             yield from counted.items()
         # Data shorter than the first record may still be a complete record.
-        counted, used = self._any_size(rest)
+        counted, used = self._count_any_size(rest)
         yield from counted.items()
         self.cut = used < len(rest)
 
@@ -228,24 +250,24 @@ class _Records:
         index: int = (seconds * self.ticks_per_s + ticks) // self.step_ticks
         return index
 
-    def _same_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int] | None:
-        """Count all complete records of `data`. Return the counts by step and the bytes used, or
-        None if the records don't all have the size of the first."""
+    def _count_same_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int] | None:
+        """Count all complete records of `data`. Return the counts by step and the number of bytes
+        used, or None if the records don't all have the size of the first."""
         if len(data) < RECORD_HEADER_BYTES:
             return None
         captured = struct.unpack_from("=8xI", data)[0]
         size = RECORD_HEADER_BYTES + captured
-        whole = len(data) // size
-        if size < self.needed_bytes or not whole:
+        complete = len(data) // size
+        if size < self.needed_bytes or not complete:
             return None
         fields = struct.Struct(f"{self.layout}{size - self.needed_bytes}x")
         view = memoryview(data)
         counted: dict[int, Counter[_Key]] = defaultdict(Counter)
         places = []
         start = 0
-        while start < whole:
+        while start < complete:
             step = self._step_at(data, start * size)
-            end = bisect_right(range(whole), step, lo=start + 1,
+            end = bisect_right(range(complete), step, lo=start + 1,
                                key=lambda i: self._step_at(data, i * size))
             counted[step].update(fields.iter_unpack(view[start * size:end * size]))
             places.append((step, self._piece_at + start * size, self._piece_at + end * size))
@@ -255,12 +277,12 @@ class _Records:
             return None
         for step, begin, until in places:
             self.places[step].append((begin, until))
-        self.packets += whole
-        return counted, whole * size
+        self.packets += complete
+        return counted, complete * size
 
-    def _any_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int]:
+    def _count_any_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int]:
         """Count all complete records of `data`, whatever their sizes. Return the counts by step and
-        the bytes used."""
+        the number of bytes used."""
         counted: dict[int, Counter[_Key]] = defaultdict(Counter)
         fields = struct.Struct(self.layout)
         at = 0
@@ -279,13 +301,13 @@ class _Records:
             else:
                 step = self._step_at(data, at)
                 counted[step][key] += 1
-                self._extend(step, self._piece_at + at, self._piece_at + at + size)
+                self._note_place(step, self._piece_at + at, self._piece_at + at + size)
             at += size
         return counted, at
 
 
-    def _extend(self, step: int, begin: int, end: int) -> None:
-        """Note that records of a step are between these offsets of the file."""
+    def _note_place(self, step: int, begin: int, end: int) -> None:
+        """Record that records of a step are between these offsets of the file."""
         places = self.places[step]
         if places and places[-1][1] == begin:
             begin = places.pop()[0]
@@ -293,7 +315,12 @@ class _Records:
 
 
 class _Tally:
-    """Converts counted keys to amounts per class and direction, and to transfers."""
+    """Converts counted keys to amounts per class and direction, and to transfers.
+
+    Attributes:
+        external: number of packets that belong to no known port.
+        transfers: the connections' data.
+    """
 
     def __init__(self, ip_version: int, link_bytes: int, classes: FlowClasses) -> None:
         self.ip_bytes, _, _, _, self.left_out_bytes = _IP[ip_version]
@@ -303,8 +330,13 @@ class _Tally:
         self.transfers = Transfers()
         self.least_payload = least_payload(classes.segment_bytes)
 
-    def step(self, index: int, counted: Mapping[_Key, int]) -> Step:
-        """Return the traffic of one step."""
+    def add_step(self, index: int, counted: Mapping[_Key, int]) -> Step:
+        """Add the packets of one step to the transfers. Return the traffic of the step.
+
+        Args:
+            index: index of the step.
+            counted: number of packets by key.
+        """
         amounts: dict[tuple[str, str], Amount] = {}
         for key, times in counted.items():
             connection = self._connection(key)
@@ -319,15 +351,15 @@ class _Tally:
                 self.transfers.add(connection, index, one.payload_bytes * times)
         return amounts
 
-    def time(self, key: _Key, at_s: float) -> None:
-        """Note the time of a packet if it has data."""
+    def add_time(self, key: _Key, at_s: float) -> None:
+        """Add the time of a packet, in epoch seconds, to its transfer if it has data."""
         connection = self._connection(key)
         if connection and self._amount(key).payload_bytes >= self.least_payload:
             self.transfers.packet(connection, at_s)
 
     def _connection(self, key: _Key) -> Connection | None:
         """Return the connection and direction of a packet. None if no known port is involved, or if
-        the header has options."""
+        the IP header has options."""
         _, first_byte, _, protocol, sender, both_ports, _ = key
         if first_byte not in _NO_IP_OPTIONS:
             return None
@@ -375,8 +407,8 @@ class TcpdumpCounts:
 
 
 def parse_tcpdump_counts(text: str) -> TcpdumpCounts:
-    """Parse the last lines that tcpdump prints on standard error. Raises ParseError if they are
-    missing."""
+    """Parse the last lines that tcpdump prints on standard error. Raises ParseError if the counts
+    are missing."""
     counts = {what: int(number) for number, what in
               re.findall(r"(?m)^(\d+) packets? (captured|dropped by kernel)$", text)}
     if len(counts) < 2:

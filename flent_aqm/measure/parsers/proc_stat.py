@@ -16,14 +16,16 @@ _IDLE = (3, 4)
 
 @dataclass(frozen=True)
 class Ticks:
-    """Time of one processor since boot, in clock ticks."""
+    """Time of one processor since boot, in clock ticks. `total` includes `busy`."""
 
     busy: int
     total: int
 
 
 def parse_cpus(text: str) -> dict[str, Ticks]:
-    """Parse /proc/stat. Return the times of processors by name, such as cpu0. Raises ParseError."""
+    """Parse the text of /proc/stat. Return the busy and total ticks of each processor since boot,
+    by its name (cpu0, cpu1, …). The sum line `cpu` is left out. Raises ParseError if a line is
+    damaged or none is there."""
     ticks: dict[str, Ticks] = {}
     for line in text.splitlines():
         name, *words = line.split()

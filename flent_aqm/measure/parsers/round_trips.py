@@ -36,31 +36,35 @@ Trips = Mapping[tuple[int, int], Sequence[float]]
 
 @dataclass(frozen=True)
 class Layout:
-    """Offsets in the packets of a capture."""
+    """Offsets in the packets of a capture, from the start of the packet, and its clock.
 
-    # Bytes before the last 32 bits of the sender's address.
+    Attributes:
+        sender_at: number of bytes before the last 32 bits of the sender's address.
+        tcp_at: number of bytes before the TCP header.
+        ticks_per_s: ticks of the capture's time stamps per second.
+    """
+
     sender_at: int
-    # Bytes before the TCP header.
     tcp_at: int
-    # Ticks of the capture's time stamps per second.
     ticks_per_s: int
 
     @property
     def stamps_end(self) -> int:
-        """Bytes of a packet that have to be captured for its TCP time stamps."""
+        """Number of bytes of a packet that have to be captured for its TCP time stamps."""
         return self.tcp_at + STAMPED_TCP_BYTES
 
 
 def round_trips(file: BinaryIO, layout: Layout, server_ports: Collection[int],
                 servers: Collection[int] = ()) -> Trips:
-    """Return the round trips of each connection.
+    """Return the round trips in ms of each connection: (server's port, client's port) -> round
+    trips. Connections without one are left out.
 
     Args:
         file: the capture, after its header.
         layout: offsets in the packets.
         server_ports: ports of the servers.
-        servers: last 32 bits of the servers' addresses. If empty, the port alone tells which side
-            is the server.
+        servers: last 32 bits of the servers' addresses. If empty, the port alone tells which end is
+            the server.
     """
     # The machine's byte order throughout: addresses, ports and stamps are only compared.
     record = struct.Struct(f"=III4x{layout.sender_at}xI"
@@ -98,8 +102,8 @@ def round_trips(file: BinaryIO, layout: Layout, server_ports: Collection[int],
 
 
 def percentiles(ms: Sequence[float]) -> list[float]:
-    """Return the 0th to the 100th percentile, in ms. Empty if there are fewer than FEWEST round
-    trips."""
+    """Return the 0th, 1st, … and 100th percentile of round trips, in ms. Empty if there are fewer
+    than FEWEST round trips."""
     if len(ms) < FEWEST:
         return []
     ordered, last = sorted(ms), len(ms) - 1
@@ -109,11 +113,14 @@ def percentiles(ms: Sequence[float]) -> list[float]:
 
 def together(parts: Sequence[tuple[int, Sequence[float]]]) -> dict[str, object]:
     """Return the round trips of some connections as an object for a data file: number of
-    connections and samples, and for each percentile its mean over the connections, with equal
+    connections and samples, and for each percentile its mean in ms over the connections, with equal
     weights.
 
-    Empty if no connection has percentiles. parts: number of round trips and percentiles of each
-    connection.
+    Empty if no connection has percentiles.
+
+    Args:
+        parts: number of round trips, and percentiles in ms, of each connection. Connections without
+            percentiles are left out.
     """
     present = [(count, values) for count, values in parts if values]
     if not present:

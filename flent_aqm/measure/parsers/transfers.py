@@ -22,32 +22,42 @@ Connection = tuple[int, int, int, str]
 
 @dataclass(frozen=True)
 class Transfer:
-    """Data that a connection carried in one direction."""
+    """Data that a connection carried in one direction.
 
-    # Number of the IP protocol.
+    Attributes:
+        protocol: number of the IP protocol.
+        direction: "upload" or "download".
+        byte_count: payload bytes of the packets that count as data.
+        first_s: time of the first of these packets, in epoch seconds.
+        last_s: time of the last of these packets, in epoch seconds.
+        round_trips: number of the connection's round trips that are known.
+        round_trips_ms: percentiles of these round trips in ms, empty if there are too few.
+    """
+
     protocol: int
     server_port: int
     client_port: int
     direction: str
     byte_count: int
-    # Times of its first and its last packet, in epoch seconds.
     first_s: float
     last_s: float
-    # Number of the connection's round trips that are known, and their percentiles in ms, empty if
-    # there are too few.
     round_trips: int = 0
     round_trips_ms: Sequence[float] = ()
 
 
 def least_payload(segment_bytes: int) -> int:
-    """Return the least payload in bytes of a packet that counts as data. segment_bytes: size of
-    TCP's largest segment."""
+    """Return the least payload in bytes of a packet that counts as data.
+
+    Args:
+        segment_bytes: size of TCP's largest segment.
+    """
     return min(DATA_BYTES, segment_bytes - _OPTIONS_BYTES)
 
 
 @dataclass
-class _Seen:
-    """Data of one connection, while it is collected."""
+class _PartialTransfer:
+    """Data of one connection in one direction, while it is collected. first_step and last_step are
+    indexes of time steps."""
 
     first_step: int
     last_step: int
@@ -58,32 +68,37 @@ class _Seen:
 
 class Transfers:
     """Collects the data of connections in two passes. The first adds all data by time steps, the
-    second the exact times of packets in the steps that edges() returns."""
+    second the exact times of packets in the steps that edges() returns. Connections with less than
+    LEAST_BYTES are left out."""
 
     def __init__(self) -> None:
-        self._seen: dict[Connection, _Seen] = {}
+        self._partial: dict[Connection, _PartialTransfer] = {}
 
     def add(self, connection: Connection, step: int, byte_count: int) -> None:
         """First pass: add the data of a connection in one step."""
-        seen = self._seen.setdefault(connection, _Seen(step, step))
-        seen.first_step, seen.last_step = min(seen.first_step, step), max(seen.last_step, step)
-        seen.byte_count += byte_count
+        partial = self._partial.setdefault(connection, _PartialTransfer(step, step))
+        partial.first_step = min(partial.first_step, step)
+        partial.last_step = max(partial.last_step, step)
+        partial.byte_count += byte_count
 
     def edges(self) -> set[int]:
-        """Return the steps in which the data of a connection begins or ends."""
-        return {step for seen in self._seen.values() if seen.byte_count >= LEAST_BYTES
-                for step in (seen.first_step, seen.last_step)}
+        """Return the indexes of the steps in which the data of a connection begins or ends."""
+        return {step for partial in self._partial.values() if partial.byte_count >= LEAST_BYTES
+                for step in (partial.first_step, partial.last_step)}
 
     def packet(self, connection: Connection, at_s: float) -> None:
         """Second pass: add the time of a packet with data, in epoch seconds."""
-        seen = self._seen[connection]
-        seen.first_s, seen.last_s = min(seen.first_s, at_s), max(seen.last_s, at_s)
+        partial = self._partial[connection]
+        partial.first_s, partial.last_s = min(partial.first_s, at_s), max(partial.last_s, at_s)
 
     def by_connection(self, trips: Trips) -> Iterator[Transfer]:
-        """Yield the data of each connection, after both passes. trips: round trips of each
-        connection."""
-        for connection, seen in self._seen.items():
-            if seen.byte_count >= LEAST_BYTES:
+        """Yield the data of each connection, after both passes.
+
+        Args:
+            trips: round trips of each connection in ms.
+        """
+        for connection, partial in self._partial.items():
+            if partial.byte_count >= LEAST_BYTES:
                 ms = trips.get(connection[1:3], ())
-                yield Transfer(*connection, seen.byte_count, seen.first_s, seen.last_s, len(ms),
-                               percentiles(ms))
+                yield Transfer(*connection, partial.byte_count, partial.first_s, partial.last_s,
+                               len(ms), percentiles(ms))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Table of this package's runners for Flent, by the name that a test definition uses.
+"""Lists this package's runners for Flent, by the name that a test definition uses.
 
 Flent's own names have precedence.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runner that captures TCP and UDP headers on the client, for throughput over time."""
+"""Captures TCP and UDP headers on the client, for throughput over time: a runner for Flent."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class AqmCaptureRunner(SupervisedRunner):
         self.max_packets = 0
 
     def check(self) -> None:
-        """Determine device and addresses, and build tcpdump's command line. Raises
-        RunnerCheckError."""
+        """Determine device and addresses, and build tcpdump's command line. Raises RunnerCheckError
+        if tcpdump isn't installed or no device leads to a host."""
         program = find_program("tcpdump")
         if program is None:
             raise RunnerCheckError("tcpdump is not installed; see flent-aqm doctor")
@@ -116,7 +116,8 @@ class AqmCaptureRunner(SupervisedRunner):
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of pcap)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse the capture. Raises BadResult if no packet was captured."""
+        """Parse the capture. Raises BadResult if no packet was captured, ParseError if the file or
+        tcpdump's last lines are damaged."""
         counts = parse_tcpdump_counts(text_of(error))
         capture = read_capture(
             cast(BinaryIO, cast(Any, output).buffer), self.ip_version,
@@ -130,7 +131,7 @@ class AqmCaptureRunner(SupervisedRunner):
             about["note"] = (f"stopped at {self.max_packets} packets: "
                              "the series end before the load does")
         if self.keep:
-            about["file"] = self._keep(output)
+            about["file"] = self._keep_capture(output)
         if not capture.steps:
             raise BadResult(f"no packet of the test was captured on {self.device}: the load did "
                             "not start, or its packets take another path")
@@ -146,8 +147,9 @@ class AqmCaptureRunner(SupervisedRunner):
         """True if tcpdump ended by itself, because it reached its limit."""
         return not self.stopped_by
 
-    def _keep(self, output: IO[str]) -> str:
-        """Copy the capture to the folder of data files. Return its file name."""
+    def _keep_capture(self, output: IO[str]) -> str:
+        """Copy the capture to the folder of data files. Return its file name. Raises OSError, also
+        if the file exists."""
         settings = self.settings
         # Flent's default name for a data file, if the batch sets none, begins the same way.
         own = f"{settings.NAME}-{settings.TIME.isoformat().replace(':', '')}"
@@ -162,7 +164,7 @@ class AqmCaptureRunner(SupervisedRunner):
 
 def _egress_device(address: str) -> str:
     """Return the network device through which packets to this address leave. Raises
-    RunnerCheckError."""
+    RunnerCheckError if there is none."""
     try:
         device = json.loads(run(["ip", "-j", "route", "get", address]))[0]["dev"]
     except (AqmError, ValueError, LookupError) as fault:
@@ -179,7 +181,8 @@ def _mtu(device: str) -> int:
 
 
 def _raw_values(capture: Capture) -> list[dict[str, Any]]:
-    """Return one raw sample per step. Its time is the step's end, as in Flent's rates."""
+    """Return one raw sample per step: throughputs in Mbit/s by class, direction and kind of bytes.
+    Its time is the step's end, as in Flent's rates."""
     kinds = sorted({kind for step in capture.steps for kind, _ in step} | {""})
     factor = 8e-6 / capture.step_s
     samples = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runner that samples the processor load of the machine on which the test is run."""
+"""Samples the processor load of the machine on which the test is run: a runner for Flent."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class AqmCpuRunner(SupervisedRunner):
         count = 0
         while count * self.interval_s <= (self.run_for_s or 0):
             sample = {"t": time.time(), "stat": STAT.read_text(),
-                      "mhz": {name: _mhz(path) for name, path in sources.items()}}
+                      "mhz": {name: _frequency_mhz(path) for name, path in sources.items()}}
             self.stdout.write(json_text(sample) + "\n")
             count += 1
             if self.kill_event.wait(max(0, begin + count * self.interval_s - time.monotonic())):
@@ -72,7 +72,7 @@ class AqmCpuRunner(SupervisedRunner):
         self.stdout.flush()  # another process reads it
 
 
-def _mhz(path: Path) -> float | None:
+def _frequency_mhz(path: Path) -> float | None:
     """Return the frequency of a processor in MHz, None if it was switched off meanwhile."""
     try:
         return int(path.read_text()) / 1000
@@ -81,8 +81,9 @@ def _mhz(path: Path) -> float | None:
 
 
 def read_samples(text: str) -> list[dict[str, Any]]:
-    """Parse the lines that the runner stored, and return raw samples. Raises BadResult or
-    ParseError."""
+    """Parse the lines that the runner stored, and return raw samples: from the second line on, the
+    load in percent since the line before. Raises BadResult if there are fewer than two lines,
+    ParseError if a text of /proc/stat is damaged."""
     taken = [json.loads(line) for line in text.splitlines()]
     samples: list[dict[str, Any]] = []
     for before, after in pairwise(taken):

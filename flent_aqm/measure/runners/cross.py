@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runners of cross traffic by other users: a video call, adaptive video, web pages.
+"""Runs cross traffic of other users: a video call, adaptive video, web pages. Runners for Flent.
 
-Keys of the data sets:
-    client: name in TOOLS.
-    host, port: the server.
-    length: seconds, unless kill_after ends it earlier.
+Keys of the data sets: client: name in TOOLS. host, port: the server. length: seconds, unless
+kill_after ends it earlier.
 
 Series: throughput in Mbit/s. Raw samples have `val` and `dur` (s), or what users notice: frame_ms
-and frame_lost, segment_mbps and stalled_ms, page_ms; see docs/reference/data-format.md.
+and frame_lost, segment_mbps and stalled_ms, page_ms. See docs/reference/data-format.md.
 """
 
 from __future__ import annotations
@@ -52,9 +50,14 @@ class _CrossRunner(SupervisedRunner):
         address_info = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
         return str(address_info[4][0])
 
-    def parsed(self, traffic: CrossTraffic, direction: str = "download") -> Parsed:
+    def series_of(self, traffic: CrossTraffic, direction: str = "download") -> Parsed:
         """Return one direction as series, raw samples and metadata for Flent. Raises BadResult if
-        no data was transferred."""
+        no data was transferred.
+
+        Args:
+            traffic: the parsed output of the client.
+            direction: "upload" or "download".
+        """
         if not traffic.rates:
             raise BadResult("cross traffic: its client transferred no data")
         return (
@@ -65,7 +68,7 @@ class _CrossRunner(SupervisedRunner):
 
 
 class AqmCallRunner(_CrossRunner):
-    """A video call in both directions: irtt's packets at a call's pace (the upload), and its
+    """Runs a video call in both directions: irtt's packets at a call's pace (the upload), and its
     server's answers, which are the part "download"."""
 
     def check(self) -> None:
@@ -88,8 +91,8 @@ class AqmCallRunner(_CrossRunner):
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         call = parse_call(Path(self.written).read_text(encoding="utf-8"))
-        upload = self.parsed(call["upload"], "upload")
-        upload[2][PARTS] = {"download": self.parsed(call["download"])}
+        upload = self.series_of(call["upload"], "upload")
+        upload[2][PARTS] = {"download": self.series_of(call["download"])}
         return upload
 
 
@@ -104,4 +107,4 @@ class AqmCrossRunner(_CrossRunner):
         super().check()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        return self.parsed(parse_lines(text_of(output)))
+        return self.series_of(parse_lines(text_of(output)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Warning if Flent measured UDP latency with netperf because irtt was not available."""
+"""Warns if Flent measured UDP latency with netperf because irtt was not available."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ _RUNNER, _UNITS = "NetperfDemoRunner", "ms"
 
 
 def warn_of_netperf(series: Mapping[str, Mapping[str, Any]]) -> None:
-    """Log a warning if netperf's UDP_RR replaced irtt in one of the series. series: metadata by
-    series."""
+    """Log a warning if netperf's UDP_RR replaced irtt in one of the series.
+
+    Args:
+        series: metadata by series.
+    """
     if any(about.get("RUNNER") == _RUNNER and about.get("UNITS") == _UNITS
            for about in series.values()):
         logging.getLogger("flent.aggregators").warning(

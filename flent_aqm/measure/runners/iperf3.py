@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runner of an iperf3 client, for one direction or both at once."""
+"""Runs an iperf3 client for one direction or both at once: a runner for Flent."""
 
 from __future__ import annotations
 
@@ -106,8 +106,8 @@ class AqmIperf3Runner(SupervisedRunner):
         super().check()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse iperf3's JSON. Raises BadResult if iperf3 failed or a direction has no
-        intervals."""
+        """Parse iperf3's JSON. Raises BadResult if iperf3 failed or a direction has no intervals,
+        ParseError if the output isn't iperf3's JSON."""
         report = parse_iperf3(text_of(output))
         if report.error and not self.stopped_by:
             raise BadResult(f"iperf3: {report.error}")
@@ -118,14 +118,19 @@ class AqmIperf3Runner(SupervisedRunner):
             raise BadResult("iperf3's server reported no intervals, and over UDP only the "
                             "receiver knows the throughput; start the server with: iperf3 -s -J "
                             "-i 0.2")
-        parsed = self._one_direction(report, shown)
+        parsed = self._series_of(report, shown)
         if self.direction == "both":
-            parsed[2][PARTS] = {"download": self._one_direction(report, "download")}
+            parsed[2][PARTS] = {"download": self._series_of(report, "download")}
         return parsed
 
-    def _one_direction(self, report: Report, direction: str) -> Parsed:
-        """Return one direction as series, raw samples and metadata, with its flow's identification
-        in the capture."""
+    def _series_of(self, report: Report, direction: str) -> Parsed:
+        """Return one direction as series, raw samples and metadata. The metadata identify the
+        flow's packets in the capture, if the client ran on this host.
+
+        Args:
+            report: iperf3's parsed output.
+            direction: "upload" or "download".
+        """
         series, raw, metadata = one_direction(report, direction, self.started_s)
         # The capture is on the client, so it doesn't have the packets of another host.
         if not self.start_with and not self.bind_to:
@@ -142,11 +147,16 @@ class AqmIperf3Runner(SupervisedRunner):
 
 
 def one_direction(report: Report, direction: str, start_s: float) -> Parsed:
-    """Return series, raw samples and metadata of one direction: throughput at the receiver, and the
-    sender's TCP state.
+    """Return series, raw samples and metadata of one direction: throughput at the receiver in
+    Mbit/s, and the sender's TCP state. If the receiver reported no interval, the throughput is the
+    sender's.
 
-    start_s: start of the test in epoch seconds. Raises BadResult if the report has no interval of
-    this direction.
+    Args:
+        report: iperf3's parsed output.
+        direction: "upload" or "download".
+        start_s: start of the test in epoch seconds.
+
+    Raises BadResult if the report has no interval of this direction.
     """
     client, server = ([one for one in end if one.direction == direction]
                       for end in (report.intervals, report.server_intervals))
@@ -191,10 +201,15 @@ def one_direction(report: Report, direction: str, start_s: float) -> Parsed:
 
 def _raw_value(interval: Interval, start_s: float, mss_bytes: int | None,
                rate: bool = True) -> dict[str, Any]:
-    """Return the raw sample of one interval: the sender's state of its streams, and with `rate`
-    also the throughput.
+    """Return the raw sample of one interval: the sender's state of its streams, as far as it is
+    known, and with `rate` also the throughput in Mbit/s. With several streams, retransmits are
+    summed and other values are means.
 
-    start_s: start of the test in epoch seconds. mss_bytes: the segment size, None if unknown.
+    Args:
+        interval: the interval.
+        start_s: start of the test in epoch seconds.
+        mss_bytes: the segment size, None if unknown.
+        rate: include the throughput.
     """
     streams = interval.streams
     value: dict[str, Any] = {"t": start_s + interval.end_s}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runner of an NDT7 client for one direction: the Rust crate's client, M-Lab's, or a browser."""
+"""Runs an NDT7 client for one direction: the Rust crate's, M-Lab's, or a browser. A runner for
+Flent."""
 
 from __future__ import annotations
 
@@ -61,8 +62,8 @@ class AqmNdt7Runner(SupervisedRunner):
         self.early_exit = early_exit and direction == "download"
 
     def check(self) -> None:
-        """Build the client's command line. Raises RunnerCheckError if the client isn't
-        installed."""
+        """Build the client's command line. Raises RunnerCheckError if the client isn't installed,
+        or isn't the requested one."""
         if self.client == BROWSER:
             self.title = "ndt7.js in Chromium"
             self.command = shlex.join(self._browser_words())
@@ -71,8 +72,8 @@ class AqmNdt7Runner(SupervisedRunner):
         super().check()
 
     def _browser_words(self) -> list[str]:
-        """Return the command line of the browser's client. Raises RunnerCheckError if the browser
-        or ndt7.js is missing."""
+        """Return the command line of the browser's client. Raises RunnerCheckError if Chromium or
+        ndt7.js is missing."""
         library, chromium = find(SCRIPT), find_program("chromium")
         if library is None or chromium is None:
             raise RunnerCheckError("NDT7 in a browser needs chromium and M-Lab's ndt7.js; run: "
@@ -82,8 +83,8 @@ class AqmNdt7Runner(SupervisedRunner):
                 self.direction]
 
     def _program_words(self) -> list[str]:
-        """Return the command line of the installed client. Raises RunnerCheckError if it is missing
-        or not the requested one."""
+        """Return the command line of the installed client. Raises RunnerCheckError if it is
+        missing, unknown, or not the requested client."""
         program = find_mlab_client() if self.client == "mlab" else find_program(PROGRAM)
         if program is None:
             whose = "M-Lab's " if self.client == "mlab" else ""
@@ -103,7 +104,8 @@ class AqmNdt7Runner(SupervisedRunner):
         return [str(program), *words]
 
     def _crate_words(self) -> list[str]:
-        """Return the options of the Rust crate's client."""
+        """Return the options of the Rust crate's client. Raises RunnerCheckError if it can't use
+        the host's address."""
         tls = ["--no-verify"] if self.tls else []
         version = [f"--ipv{self.settings.IP_VERSION}"] if self.settings.IP_VERSION else []
         if self.early_exit:
@@ -154,7 +156,8 @@ class AqmNdt7Runner(SupervisedRunner):
                 f"?{EARLY_EXIT}={EARLY_EXIT_MB}")
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse the client's output. Raises BadResult if the test isn't complete."""
+        """Parse the client's output. Raises BadResult if the test isn't complete, ParseError if the
+        output isn't a client's."""
         report = parse_ndt7(text_of(output))
         subtest = report.subtests.get(self.direction)
         if subtest is not None and subtest.errors:
@@ -186,8 +189,8 @@ class AqmNdt7Runner(SupervisedRunner):
         }
 
     def _start_of(self, subtest: Subtest) -> float:
-        """Return when the test began, in epoch seconds: by the server's time if it has the same
-        clock, else the client's start."""
+        """Return the start of the test in epoch seconds: by the server if it has the same clock,
+        else the client's start."""
         theirs = subtest.started_s
         if theirs is not None and 0 <= theirs - self.started_s < _SAME_CLOCK_S:
             return theirs
@@ -195,7 +198,8 @@ class AqmNdt7Runner(SupervisedRunner):
 
 
 def _raw_values(subtest: Subtest, start_s: float) -> list[dict[str, Any]]:
-    """Return the raw samples of a test that began at start_s: rates and the server's TCP_INFO."""
+    """Return the raw samples of a test that began at start_s (epoch seconds), sorted by time: rates
+    in Mbit/s, and the server's TCP_INFO."""
     rates = [{"t": start_s + end_s, "val": mbps, "dur": length_s}
              for end_s, length_s, mbps in rates_mbps(subtest.progress())]
     tcp = [{"t": start_s + one.elapsed_s, **{key: value for key, value in (

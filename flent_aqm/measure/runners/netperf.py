@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flent's runner of netperf streams, with the supervision of this package's runners."""
+"""Runs netperf streams as Flent does, with the supervision of this package's runners."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WAITED = 1.25
 
 
 class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
-    """One TCP stream of netperf.
+    """Runs one TCP stream of netperf.
 
     Keys of the data set: those of Flent's `netperf_demo`, and run_after_all, a list of series that
     have to end before it starts (bridge/collect.py).
@@ -38,7 +38,7 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
         netperf gave no result."""
         series, samples, metadata = super().read(output, error)
         if "MEAN_VALUE" not in metadata:
-            raise BadResult(f"netperf gave no result: {_complaint(output, error)}")
+            raise BadResult(f"netperf gave no result: {_error_message(output, error)}")
         metadata |= received(samples, self.started_s)
         # netperf counts from before the connection is established, and reads the clock only after
         # it has sent or received data. A first interval that took longer ended with the first data.
@@ -51,11 +51,12 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
     def _refuse_bad_end(self, error: IO[str]) -> None:
         if not self.stopped_by and self.returncode not in self.success_return:
             raise BadResult(f"netperf ended with status {self.returncode}: "
-                            f"{_complaint(self.stdout, error)}")
+                            f"{_error_message(self.stdout, error)}")
         super()._refuse_bad_end(error)
 
 
-def _complaint(output: IO[str], error: IO[str]) -> str:
-    """Return netperf's error message, which may be on either stream."""
+def _error_message(output: IO[str], error: IO[str]) -> str:
+    """Return netperf's error message, which may be on either stream. "it printed nothing" if both
+    are empty."""
     on_error = [line for line in (last_line(error),) if not line.startswith("tcpi")]
     return on_error[0] if on_error and on_error[0] != "it printed nothing" else last_line(output)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runner for a further series of a tool that another runner runs.
+"""Takes a further series of a tool that another runner runs: a runner for Flent.
 
 The tool's runner puts its further series into its metadata under PARTS. The test's definition has
 an AqmPartRunner for each, which gives the series its name.
@@ -14,7 +14,7 @@ from flent_aqm.base.flent_api import NullRunner
 
 # Key of a runner's metadata until take_parts(): name of the part -> series, raw samples, metadata.
 PARTS = "PARTS"
-_ASKED = "PART"
+_REQUESTED_PART = "PART"
 
 
 class AqmPartRunner(NullRunner):
@@ -27,25 +27,25 @@ class AqmPartRunner(NullRunner):
 
     def __init__(self, *, of: str, part: str, units: str = "Mbits/s", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.metadata |= {"UNITS": units, _ASKED: (of, part)}
+        self.metadata |= {"UNITS": units, _REQUESTED_PART: (of, part)}
 
 
 def take_parts(measurements: dict[str, Any], series: Mapping[str, dict[str, Any]],
                raw_values: dict[str, Any]) -> int:
     """Put the parts of all tools into Flent's collected results. Return the number of parts without
-    data.
+    data. All three arguments are changed.
 
     Args:
-        measurements: series -> values. Changed.
-        series: series -> metadata. Changed.
-        raw_values: series -> raw samples. Changed.
+        measurements: pairs of time and value, by series.
+        series: metadata by series.
+        raw_values: raw samples by series.
     """
     parts = {name: about.pop(PARTS, {}) for name, about in series.items()}
     empty = 0
     for name, about in series.items():
-        if _ASKED not in about:
+        if _REQUESTED_PART not in about:
             continue
-        of, part = about.pop(_ASKED)
+        of, part = about.pop(_REQUESTED_PART)
         values, samples, metadata = parts[of].get(
             part, ([], [], {"ERROR": [f"{of} gave no {part}"]}))
         measurements[name], raw_values[name] = values, samples

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parameters and data sets of the test ping_exp, for tests_defs/ping_exp.conf.
+"""Defines parameters and data sets of the test ping_exp, for tests_defs/ping_exp.conf.
 
 It imports little, because it is read whenever the test is loaded, also in the guest.
 """
@@ -28,9 +28,16 @@ Refuse = Callable[[str], object]
 
 @dataclass(frozen=True)
 class PingExp:
-    """Parameters of the test."""
+    """Parameters of the test.
 
-    # Direction -> number of TCP connections, for the directions that are loaded.
+    Attributes:
+        streams: number of TCP connections by direction, "upload" and "download". Directions without
+            load are missing.
+        ping_count: number of pings to each host.
+        ping_interval_s: seconds between two pings to a host.
+        lead_time_s: seconds from the start of the load to the first ping.
+    """
+
     streams: dict[str, int]
     ping_count: int
     ping_interval_s: float
@@ -43,7 +50,8 @@ class PingExp:
 
 
 def settings_from(parameter: Callable[..., Any], refuse: Refuse) -> PingExp:
-    """Return the test's parameters after checking them.
+    """Return the test's parameters after checking them. A wrong value is reported and replaced by
+    its default, a wrong load by none.
 
     Args:
         parameter: Flent's get_test_parameter().
@@ -53,18 +61,29 @@ def settings_from(parameter: Callable[..., Any], refuse: Refuse) -> PingExp:
     if load not in LOADS:
         refuse(f"load: {unknown_value(load, LOADS)}")
     return PingExp(
-        streams={way: int(_number(refuse, parameter, f"{way}s", STREAMS[way], 1, MAX_STREAMS))
-                 for way in LOADS.get(load, ())},
-        ping_count=int(_number(refuse, parameter, "ping_count", PING_COUNT, 1, 1_000_000)),
-        ping_interval_s=_number(refuse, parameter, "ping_interval", PING_INTERVAL_S, 0.01, 60),
-        lead_time_s=_number(refuse, parameter, "lead_time", LEAD_TIME_S, 0, 3600),
+        streams={direction: int(_checked_number(
+            refuse, parameter, f"{direction}s", STREAMS[direction], 1, MAX_STREAMS))
+            for direction in LOADS.get(load, ())},
+        ping_count=int(_checked_number(refuse, parameter, "ping_count", PING_COUNT, 1, 1_000_000)),
+        ping_interval_s=_checked_number(
+            refuse, parameter, "ping_interval", PING_INTERVAL_S, 0.01, 60),
+        lead_time_s=_checked_number(refuse, parameter, "lead_time", LEAD_TIME_S, 0, 3600),
     )
 
 
-def _number(refuse: Refuse, parameter: Callable[..., Any], name: str, default: float,
-            lowest: float, highest: float) -> float:
+def _checked_number(refuse: Refuse, parameter: Callable[..., Any], name: str, default: float,
+                    lowest: float, highest: float) -> float:
     """Return a numeric parameter, or its default after reporting a value that is out of range. The
-    value has to be an integer if the default is one."""
+    value has to be an integer if the default is one.
+
+    Args:
+        refuse: reports a text and may return.
+        parameter: returns the text of a parameter by its name, or its default.
+        name: name of the parameter.
+        default: default of the parameter.
+        lowest: smallest allowed value.
+        highest: largest allowed value.
+    """
     text = str(parameter(name, default=default))
     try:
         value = float(text)
@@ -87,6 +106,11 @@ def data_sets(requested: PingExp, hosts: Sequence[str],
     The pings of several hosts are spread over the interval. Of two pings at one instant, the second
     would meet a queue that the first has just filled. (The original's pings, of iputils, drift
     apart by themselves.)
+
+    Args:
+        requested: parameters of the test.
+        hosts: hosts to ping, of which the first has the iperf3 servers.
+        ip_version: 4, 6 or None.
     """
     names = list(dict.fromkeys(hosts))
     sets: list[tuple[str, dict[str, Any]]] = [
@@ -97,9 +121,9 @@ def data_sets(requested: PingExp, hosts: Sequence[str],
             "interval": requested.ping_interval_s, "units": "ms", "id": host})
         for number, host in enumerate(names)]
     ports = {"upload": defaults.IPERF3_PORT, "download": defaults.IPERF3_CROSS_PORT}
-    for way, streams in requested.streams.items():
-        sets.append((f"TCP {way}", {
-            "runner": "aqm_iperf3", "host": hosts[0] if hosts else None, "port": ports[way],
-            "length": requested.lead_time_s + requested.length_s, "direction": way,
+    for direction, streams in requested.streams.items():
+        sets.append((f"TCP {direction}", {
+            "runner": "aqm_iperf3", "host": hosts[0] if hosts else None, "port": ports[direction],
+            "length": requested.lead_time_s + requested.length_s, "direction": direction,
             "streams": streams, "units": "Mbits/s"}))
     return sets

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flent's runners of irtt and of fping or ping, with the supervision of this package's runners.
+"""Runs irtt and fping or ping as Flent does, with the supervision of this package's runners.
 
 Flent's own irtt runner returns nothing if irtt prints no JSON. That ends the thread that collects
 results, and Flent then waits for ever.
@@ -22,7 +22,7 @@ SPARE_S = 90
 
 
 class AqmIrttRunner(SupervisedRunner, IrttRunner):
-    """UDP round-trip times by irtt. The keys of the data set are those of Flent's `irtt`.
+    """Measures UDP round-trip times by irtt. The keys of the data set are those of Flent's `irtt`.
 
     With kill_after, irtt is stopped linger_s + ANSWERS_S seconds after that runner's end. Only
     probes sent until ANSWERS_S seconds before the last one are kept.
@@ -42,22 +42,23 @@ class AqmIrttRunner(SupervisedRunner, IrttRunner):
         return super().fork()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse irtt's JSON as Flent does. If irtt was stopped, drop the probes of the last
-        ANSWERS_S seconds."""
+        """Parse irtt's JSON as Flent does. If irtt may be stopped (linger_s), drop the probes of
+        the last ANSWERS_S seconds. Raises BadResult if irtt gave no measurement."""
         if self.linger_s is None:
             return super().read(output, error)
         with open(self.written, encoding="utf-8") as written:
             series, samples, metadata = super().read(written, error)
         end_s = max((one["t"] for one in samples), default=0.0) - ANSWERS_S
         if isinstance(series, dict):
-            series = {name: _until(points, end_s) for name, points in series.items()}
+            series = {name: _points_until(points, end_s) for name, points in series.items()}
         else:
-            series = _until(series, end_s)
+            series = _points_until(series, end_s)
         return series, [one for one in samples if one["t"] <= end_s], metadata
 
 
 class AqmPingRunner(SupervisedRunner, PingRunner):
-    """ICMP round-trip times. The keys of the data set are those of Flent's `ping`."""
+    """Measures ICMP round-trip times by fping or ping. The keys of the data set are those of
+    Flent's `ping`."""
 
     # fping and ping end with status 1 when some replies are missing: no failure here,
     # as long as the output can be read.
@@ -70,6 +71,6 @@ class AqmPingRunner(SupervisedRunner, PingRunner):
         self.run_for_s, self.watchdog_timer = self.watchdog_timer, None
 
 
-def _until(points: list[list[float]], end_s: float) -> list[list[float]]:
-    """Return the points (time, value) up to end_s."""
+def _points_until(points: list[list[float]], end_s: float) -> list[list[float]]:
+    """Return the points, pairs of time and value, up to end_s."""
     return [one for one in points if one[0] <= end_s]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Base class of this package's runners: starts a tool, watches it, and reports failures.
+"""Starts a tool, watches it, and reports failures: the base class of this package's runners.
 
 Flent's own process runner forks for each tool before the test, and checks once a second whether the
 tool still runs. Here the tool is started by subprocess when it is due, without a copy of the
@@ -48,18 +48,27 @@ class SupervisedRunner(ProcessRunner):
     delay, run_after, kill_after, watchdog_timer (seconds after the tool's start at which it is
     considered hung and is killed).
 
-    linger_s: seconds for which the tool goes on after the series of kill_after has ended. Being
-    stopped then is its normal end.
+    Args:
+        linger_s: seconds for which the tool goes on after the series of kill_after has ended. Being
+            stopped then is its normal end. None to stop it at once.
+        kwargs: the keys of Flent's runners.
+
+    Attributes:
+        title: name of the tool in messages, "" for the program's name.
+        endless: True if being stopped by kill_after is the tool's normal end.
+        run_for_s: seconds after which the tool is stopped, as its normal end. None for no limit.
+        success_return: exit statuses of a successful tool.
+        started_s: start of the tool in epoch seconds.
+        ended_s: end of the tool in epoch seconds.
+        stopped_by: KILLED, DUE, or the fault for which the tool was stopped. "" if it ended by
+            itself.
+        cpu_s: processor time of the tool in s, if it ended by itself.
     """
 
     supports_remote = False
-    # Name of the tool in messages, "" for the program's name.
     title = ""
-    # True if being stopped by kill_after is the tool's normal end.
     endless = False
-    # Seconds after which the tool is stopped, as its normal end. None for no limit.
     run_for_s: float | None = None
-    # Exit statuses of a successful tool.
     success_return: tuple[int, ...] = (0,)
     watchdog_timer: float | None
 
@@ -67,9 +76,9 @@ class SupervisedRunner(ProcessRunner):
         super().__init__(**kwargs)
         self.linger_s = linger_s
         self._linger_until_s: float | None = None
-        self.started_s = self.ended_s = 0.0  # epoch seconds
-        self.stopped_by = ""  # empty: it ended by itself
-        self.cpu_s = 0.0  # processor time of the tool, if it ended by itself
+        self.started_s = self.ended_s = 0.0
+        self.stopped_by = ""
+        self.cpu_s = 0.0
 
     @property
     def tool(self) -> str:
@@ -107,7 +116,7 @@ class SupervisedRunner(ProcessRunner):
         return parsed
 
     def load(self, server_port: int, direction: str, **more: Any) -> dict[str, Any]:
-        """Return metadata that identifies the tool's packets in a capture.
+        """Return metadata that identifies the tool's packets in a capture, as Load.as_dict() does.
 
         Args:
             server_port: port of the tool's server.
@@ -119,8 +128,8 @@ class SupervisedRunner(ProcessRunner):
     # Methods that Flent calls.
 
     def fork(self) -> int:
-        """Open the files for the tool's output. Flent calls it before the test. Unlike Flent's, it
-        starts no process."""
+        """Open the files for the tool's output. Flent calls it before the test. Unlike Flent's
+        method, it starts no process. Return 0."""
         self.stdout, self.stderr = self.open_output(), self.open_output()
         return 0
 
@@ -140,7 +149,8 @@ class SupervisedRunner(ProcessRunner):
         return self.written
 
     def start(self) -> int:
-        """Start the thread that runs the tool."""
+        """Start the thread that runs the tool, and return 1, which Flent counts as a started
+        runner."""
         self._thread = threading.Thread(target=self.run)
         self._thread.start()
         return 1
@@ -163,8 +173,8 @@ class SupervisedRunner(ProcessRunner):
         self.debug("Finished", extra={"runner": self})
 
     def parse_output(self) -> Parsed:
-        """Return the series, raw samples and metadata of a tool that has ended. If it failed, they
-        are empty, with the reason in the metadata."""
+        """Return the series, raw samples and metadata of a tool that has ended. If it failed,
+        series and samples are empty, and the reason is in the metadata under ERROR."""
         try:
             self._refuse_bad_end(self.stderr)
             self.stdout.seek(0)
@@ -197,7 +207,7 @@ class SupervisedRunner(ProcessRunner):
         why = self._wait(process)
         if why:
             if why not in (KILLED, DUE):
-                why += _what_it_did(process.pid, time.time() - self.started_s)
+                why += _busy_note(process.pid, time.time() - self.started_s)
             self.stopped_by = why
             self._stop(process)
         self.returncode = process.returncode
@@ -229,8 +239,9 @@ class SupervisedRunner(ProcessRunner):
         return ""
 
     def stop_reason(self) -> str:
-        """Return "" while the tool may go on. After the end of kill_after's runner, return KILLED,
-        or with linger_s, DUE when so many seconds have passed."""
+        """Return the reason for which the tool has to be stopped now, "" if there is none. After
+        the end of kill_after's runner, it is KILLED, or with linger_s, DUE when so many seconds
+        have passed."""
         if not self.kill_event.is_set():
             return ""
         if self.linger_s is None:
@@ -241,7 +252,8 @@ class SupervisedRunner(ProcessRunner):
         return DUE if now >= self._linger_until_s else ""
 
     def _stop(self, process: subprocess.Popen[bytes]) -> None:
-        """Stop the tool by SIGINT, then SIGTERM, then SIGKILL."""
+        """Stop the tool by SIGINT, then SIGTERM, then SIGKILL, with GRACE_S between them. Return
+        when it has ended."""
         for sign in (signal.SIGINT, signal.SIGTERM):
             process.send_signal(sign)
             try:
@@ -253,7 +265,7 @@ class SupervisedRunner(ProcessRunner):
         process.wait()
 
     def _refuse_bad_end(self, error: IO[str]) -> None:
-        """Raise BadResult unless the tool ended normally."""
+        """Raise BadResult unless the tool ended normally. `error` is its standard error."""
         if self.stopped_by == DUE or (self.stopped_by == KILLED and self.endless):
             return
         if self.stopped_by == KILLED:
@@ -265,9 +277,14 @@ class SupervisedRunner(ProcessRunner):
                             f"{last_line(error)}")
 
 
-def _what_it_did(pid: int, ran_s: float) -> str:
-    """Return how long the tool was busy, for the message about a tool that did not end. "" unless
-    it was busy most of the time: a tool that busy-waits in virtual time never ends."""
+def _busy_note(pid: int, ran_s: float) -> str:
+    """Return a note on how long the tool was busy, for the message about a tool that did not end.
+    "" unless it was busy most of the time: a tool that busy-waits in virtual time never ends.
+
+    Args:
+        pid: process id of the tool.
+        ran_s: seconds since its start.
+    """
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
         ticks = stat.read().rpartition(")")[2].split()[11:13]  # of its own and the kernel's work
     busy_s = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
@@ -283,7 +300,7 @@ def text_of(stream: IO[str]) -> str:
 
 
 def last_line(stream: IO[str]) -> str:
-    """Return the last line of a tool's output that isn't empty, which usually is its error
-    message."""
+    """Return the last line of a tool's output that isn't empty, which usually is its error message.
+    "it printed nothing" if there is none."""
     lines = text_of(stream).split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "it printed nothing")

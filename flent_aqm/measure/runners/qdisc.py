@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runner that samples the queues of the router's two devices during a test.
+"""Samples the queues of the router's two devices during a test: a runner for Flent.
 
 A thread of Flent's own process enters the router's network namespace and keeps one netlink socket
 there. A sample takes three system calls and starts no process. The kernel's answers are parsed only
@@ -33,7 +33,7 @@ _CARDS = "/sys/module/lab_router/parameters"
 # A read of the probes returns at most a page. _LINE_BYTES: the longest line.
 _PAGE_BYTES, _LINE_BYTES = 4096, 128
 # Device at which a probe arrives -> direction of the probe.
-_WAYS = {"down": "upload", "up": "download"}
+_DIRECTIONS = {"down": "upload", "up": "download"}
 _ANSWER_BYTES = 1 << 16
 # The kernel answers at once. The limit only prevents a broken kernel from hanging the run.
 _ANSWER_LIMIT_S = 5.0
@@ -84,17 +84,20 @@ class AqmQdiscRunner(SupervisedRunner):
         self.started_s = time.time()
         self.returncode = 0
         try:
-            with _router_socket() as requested:
+            with _router_socket() as netlink:
                 store = cast(Any, self.stdout).buffer
-                self._sample(requested, store)
+                self._write_samples(netlink, store)
                 store.flush()  # another process reads it
         except OSError as fault:
             self.stopped_by = f"the router's queues could not be read: {fault.strerror or fault}"
 
-    def _sample(self, requested: socket.socket, store: BinaryIO) -> None:
-        """Write samples to `store` until the end.
+    def _write_samples(self, netlink: socket.socket, store: BinaryIO) -> None:
+        """Write samples to `store` until the time is over or the runner is stopped. Raises OSError
+        if the kernel can't be read.
 
-        requested: netlink socket in the router's namespace. Raises OSError.
+        Args:
+            netlink: netlink socket in the router's namespace.
+            store: file to write to.
         """
         numbers = [socket.if_nametoindex(device) for device in DEVICES]
         store.write(struct.pack("=II", *numbers))
@@ -105,11 +108,11 @@ class AqmQdiscRunner(SupervisedRunner):
         count = 0
         while count * self.interval_s < (self.run_for_s or 0):
             now_s = time.time()
-            requested.send(question)
-            answer = requested.recv(_ANSWER_BYTES)
+            netlink.send(question)
+            answer = netlink.recv(_ANSWER_BYTES)
             while not is_complete(answer):
-                answer += requested.recv(_ANSWER_BYTES)
-            cards, probes = map(_whole, files) if files else (b"", b"")
+                answer += netlink.recv(_ANSWER_BYTES)
+            cards, probes = map(_read_kernel_file, files) if files else (b"", b"")
             store.write(_RECORD.pack(now_s, len(answer), len(cards), len(probes))
                         + answer + cards + probes)
             count += 1
@@ -128,11 +131,16 @@ class AqmQdiscRunner(SupervisedRunner):
 def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Parse the samples that the runner stored.
 
+    Args:
+        source: the file with the samples.
+
     Returns:
-        Raw samples of the queues, and raw samples of the probes' times.
+        Raw samples of the queues, and raw samples of the probes' times. The latter are empty
+            without modelled cards.
 
     Raises:
-        BadResult: if there are no samples, or if they are cut off.
+        BadResult: if there are no samples, if they are cut off, or if a device has no queue with
+            counters.
         ParseError: if the kernel's text is damaged.
     """
     source.seek(0)
@@ -162,24 +170,26 @@ def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str,
     if not taken:
         raise BadResult(_NOT_SAMPLED)
     first = taken[0][1]
-    samples = [_raw(now_s, queues, first) for now_s, queues in taken]
+    samples = [_queue_sample(now_s, queues, first) for now_s, queues in taken]
     if not cards:
         return samples, []
     for sample, now, then in zip(samples, cards, [cards[0], *cards], strict=False):
-        sample |= _of_cards(now, then, cards[0])
+        sample |= _card_values(now, then, cards[0])
     # Difference of both clocks, by the first sample.
     began_s = taken[0][0] - cards[0][0] / 1e9
-    return samples, [_parts(probe, began_s) for probe in sorted(probes, key=lambda p: p.sent_ns)]
+    return samples, [_probe_sample(probe, began_s)
+                     for probe in sorted(probes, key=lambda p: p.sent_ns)]
 
 
-def _of_cards(now: tuple[int, dict[str, CardSample]], then: tuple[int, dict[str, CardSample]],
-              first: tuple[int, dict[str, CardSample]]) -> dict[str, Any]:
-    """Return the values of a raw sample for cards and cores.
+def _card_values(now: tuple[int, dict[str, CardSample]], then: tuple[int, dict[str, CardSample]],
+                 first: tuple[int, dict[str, CardSample]]) -> dict[str, Any]:
+    """Return the values of a raw sample for cards and cores: packets in the rings, drops since the
+    first sample, and shares of each core's time since the previous sample.
 
     Args:
         now: the kernel's clock in ns, and each device's counters.
-        then: the same of the previous sample.
-        first: the same of the first sample.
+        then: clock and counters of the previous sample.
+        first: clock and counters of the first sample.
     """
     sample: dict[str, Any] = {}
     passed_ns = now[0] - then[0]
@@ -194,7 +204,7 @@ def _of_cards(now: tuple[int, dict[str, CardSample]], then: tuple[int, dict[str,
     return sample
 
 
-def _parts(probe: ProbeTimes, began_s: float) -> dict[str, Any]:
+def _probe_sample(probe: ProbeTimes, began_s: float) -> dict[str, Any]:
     """Return the raw sample of one probe: times in us of each stage, and their sum as `val`.
 
     began_s: epoch seconds at zero of the kernel's clock.
@@ -202,11 +212,12 @@ def _parts(probe: ProbeTimes, began_s: float) -> dict[str, Any]:
     parts = {name: getattr(probe, name) / 1e3
              for name in ("link", "ring", "processor", "queue", "card")}
     return {"t": began_s + probe.sent_ns / 1e9, "val": round(sum(parts.values()), 3),
-            "way": _WAYS.get(probe.device, probe.device), "seq": probe.number, **parts}
+            "way": _DIRECTIONS.get(probe.device, probe.device), "seq": probe.number, **parts}
 
 
-def _raw(now_s: float, queues: list[QueueSample], first: list[QueueSample]) -> dict[str, Any]:
-    """Return the raw sample of both devices' queues.
+def _queue_sample(now_s: float, queues: list[QueueSample], first: list[QueueSample]
+                  ) -> dict[str, Any]:
+    """Return the raw sample of both devices' queues. Counters are differences to the first sample.
 
     Args:
         now_s: time in epoch seconds.
@@ -225,9 +236,9 @@ def _raw(now_s: float, queues: list[QueueSample], first: list[QueueSample]) -> d
     return sample
 
 
-def _whole(file: int) -> bytes:
-    """Return the whole text of a kernel file. Of the probes, a read returns at most a page, and
-    each probe once."""
+def _read_kernel_file(file: int) -> bytes:
+    """Return the whole text of a kernel file, by its descriptor. Of the probes, a read returns at
+    most a page, and each probe once."""
     pages = [os.pread(file, _PAGE_BYTES, 0)]
     while len(pages[-1]) >= _PAGE_BYTES - _LINE_BYTES:
         pages.append(os.pread(file, _PAGE_BYTES, 0))
@@ -236,12 +247,12 @@ def _whole(file: int) -> bytes:
 
 def _router_socket() -> socket.socket:
     """Return a netlink socket inside the router's namespace. The calling thread stays in that
-    namespace. Raises OSError."""
+    namespace. Raises OSError if there is no such namespace or this process lacks the right."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open(ROUTER_NAMESPACE, "rb") as namespace:  # os.setns is of Python 3.12
         if libc.setns(namespace.fileno(), _CLONE_NEWNET):
             code = ctypes.get_errno()
             raise OSError(code, f"{ROUTER_NAMESPACE}: {os.strerror(code)}")
-    requested = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
-    requested.settimeout(_ANSWER_LIMIT_S)
-    return requested
+    netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+    netlink.settimeout(_ANSWER_LIMIT_S)
+    return netlink

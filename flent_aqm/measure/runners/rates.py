@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runner that changes the rate of the router's shaper during a test, and restores it."""
+"""Changes the rate of the router's shaper during a test, and restores it: a runner for Flent."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ class AqmRatesRunner(SupervisedRunner):
             assert tc.stdin is not None
             assert tc.stdout is not None
             try:
-                self._change(tc.stdin)
+                self._write_changes(tc.stdin)
                 for device in DEVICES:
-                    tc.stdin.write(_line(device, self.usual_mbps[device]))
+                    tc.stdin.write(_rate_command(device, self.usual_mbps[device]))
                 tc.stdin.close()
                 printed = tc.stdout.read().strip()
             except BrokenPipeError:
@@ -76,14 +76,19 @@ class AqmRatesRunner(SupervisedRunner):
             self.stopped_by = f"tc on the router: {first}"
         self.stdout.flush()
 
-    def _change(self, tc: IO[str]) -> None:
-        """Write a change of the rate to tc every step_s seconds until the end."""
+    def _write_changes(self, tc: IO[str]) -> None:
+        """Write a change of the rate to tc every step_s seconds until the end, and store its time
+        and rate.
+
+        Args:
+            tc: standard input of the running tc.
+        """
         begin = time.monotonic()
         count = 0
         while count * self.step_s < (self.run_for_s or 0) - self.step_s / 2:
             mbps = self.rates_mbps[count % len(self.rates_mbps)]
             for device in DEVICES:
-                tc.write(_line(device, mbps))
+                tc.write(_rate_command(device, mbps))
             tc.flush()
             self.stdout.write(f"{time.time():.6f} {mbps:g}\n")
             count += 1
@@ -93,6 +98,6 @@ class AqmRatesRunner(SupervisedRunner):
         self.stopped_by = DUE
 
 
-def _line(device: str, mbps: float) -> str:
-    """Return tc's command that sets the rate of a device."""
+def _rate_command(device: str, mbps: float) -> str:
+    """Return tc's command, as a line, that sets the rate of a device in Mbit/s."""
     return _CLASS.format(device=device, bit_s=round(mbps * 1e6))

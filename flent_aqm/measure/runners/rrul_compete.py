@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parameters and data sets of the test rrul_compete, which runs a second RRUL during the first.
+"""Defines parameters and data sets of rrul_compete, which runs a second RRUL during the first.
 
 It imports little, because it is read whenever the test is loaded, also in the guest.
 """
@@ -23,16 +23,21 @@ PLOTS = {"compete": {
 
 @dataclass(frozen=True)
 class Span:
-    """When the second RRUL runs: start in s after that of the first, and length in s. Both are
-    whole numbers, because netperf needs them."""
+    """Time for which the second RRUL runs. Both fields are whole numbers, because netperf needs
+    them.
+
+    Attributes:
+        start_s: seconds from the start of the first RRUL to that of the second.
+        length_s: length of the second RRUL.
+    """
 
     start_s: int
     length_s: int
 
 
 def span_of(parameter: Callable[..., Any], refuse: Refuse, length_s: int) -> Span:
-    """Return the span of the second RRUL by the test's parameters, after checking them. It has to
-    lie within the first RRUL.
+    """Return the time span of the second RRUL by the test's parameters. A span that doesn't lie
+    within the first RRUL is reported.
 
     Args:
         parameter: Flent's get_test_parameter().
@@ -50,7 +55,15 @@ def span_of(parameter: Callable[..., Any], refuse: Refuse, length_s: int) -> Spa
 def _seconds(refuse: Refuse, parameter: Callable[..., Any], name: str, default: int,
              lowest: int) -> int:
     """Return a parameter in whole seconds, or its default after reporting a value that is no such
-    number or below `lowest`."""
+    number or below `lowest`.
+
+    Args:
+        refuse: reports a text and may return.
+        parameter: returns the text of a parameter by its name, or its default.
+        name: name of the parameter.
+        default: default in s.
+        lowest: smallest allowed value in s.
+    """
     text = str(parameter(name, default=default))
     if re.fullmatch("[0-9]{1,5}", text) and int(text) >= lowest:
         return int(text)
@@ -58,10 +71,10 @@ def _seconds(refuse: Refuse, parameter: Callable[..., Any], name: str, default: 
     return default
 
 
-def second(first: Mapping[str, Mapping[str, Any]], delay_s: int, span: Span,
-           glob: Callable[..., Any]) -> dict[str, dict[str, Any]]:
-    """Return the data sets of the second RRUL: the flows of the first, shifted to the span, and
-    their sums.
+def second_data_sets(first: Mapping[str, Mapping[str, Any]], delay_s: int, span: Span,
+                     glob: Callable[..., Any]) -> dict[str, dict[str, Any]]:
+    """Return the data sets of the second RRUL by name: the TCP flows of the first, shifted to the
+    span, and their sums.
 
     Args:
         first: data sets of the first RRUL.
@@ -72,7 +85,7 @@ def second(first: Mapping[str, Mapping[str, Any]], delay_s: int, span: Span,
     flows = {name.replace("TCP ", "TCP second ", 1): {
         **one, "delay": delay_s + span.start_s, "length": span.length_s}
         for name, one in first.items() if one.get("runner") == "netperf_demo"}
-    for way in ("upload", "download"):
-        flows[f"TCP second {way} sum"] = {
-            "apply_to": [glob(f"TCP second {way} *")], "units": "Mbits/s", "runner": "sum"}
+    for direction in ("upload", "download"):
+        flows[f"TCP second {direction} sum"] = {
+            "apply_to": [glob(f"TCP second {direction} *")], "units": "Mbits/s", "runner": "sum"}
     return flows

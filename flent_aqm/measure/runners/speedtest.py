@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runner of a speed test with a client of its own (flent_aqm/tools), for all its directions."""
+"""Runs a speed test with a client of its own (flent_aqm/tools), for all its directions. A Flent
+runner."""
 
 from __future__ import annotations
 
@@ -52,8 +53,8 @@ class AqmSpeedtestRunner(SupervisedRunner):
     def check(self) -> None:
         """Build the client's command line. Raises RunnerCheckError if a program is missing."""
         call = Call(self._address() if self.client.programs else str(normalise_host(self.host)),
-                    self.port, self.tls, self.settings.IP_VERSION or 0, tuple(self._programs()),
-                    self.options)
+                    self.port, self.tls, self.settings.IP_VERSION or 0,
+                    tuple(self._program_paths()), self.options)
         self.command = shlex.join([sys.executable, "-P", "-m", self.client.module, *call.words()])
         super().check()
 
@@ -63,9 +64,9 @@ class AqmSpeedtestRunner(SupervisedRunner):
         address: str = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)[4][0]
         return address
 
-    def _programs(self) -> Iterator[str]:
-        """Yield the paths of the programs that the client needs. Raises RunnerCheckError if one is
-        missing."""
+    def _program_paths(self) -> Iterator[str]:
+        """Yield the paths of the programs that the client needs, except Python packages. Raises
+        RunnerCheckError if a program is missing."""
         for program in self.client.programs:
             # Imported here, because each import takes time in the guest.
             from flent_aqm.setup.optional import is_python, optional_path
@@ -78,12 +79,13 @@ class AqmSpeedtestRunner(SupervisedRunner):
                     raise RunnerCheckError(str(error)) from None
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse the client's report. Raises BadResult if the first direction is missing."""
+        """Parse the client's report. Raises BadResult if this runner's direction is missing or the
+        report can't be used."""
         parsed = read_report(text_of(output), self.client)
         if self.direction not in parsed:
             raise BadResult(f"{self.client.name} reported no {self.direction}")
-        for way, (_, _, metadata) in parsed.items():
-            metadata |= self.load(self.port + self.client.data_port, way,
+        for direction, (_, _, metadata) in parsed.items():
+            metadata |= self.load(self.port + self.client.data_port, direction,
                                   zero_s=metadata["LOAD_START"], **metadata.pop(CLOCK))
         first = parsed.pop(self.direction)
         return first[0], first[1], {**first[2], PARTS: parsed}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parameters and data sets of the test tcp_compete.
+"""Defines parameters and data sets of the test tcp_compete.
 
 It imports little, because it is read whenever the test is loaded, also in the guest. Flent's own
 tests of this kind (cubic_bbr, cubic_reno, ...) have a file for each pair, and set the congestion
@@ -20,7 +20,8 @@ _MOST_NAMES, _MOST_STREAMS = 8, 64
 
 
 def congestion_controls(parameter: Callable[..., Any], refuse: Refuse) -> list[str]:
-    """Return the congestion control of each flow, by the parameters `ccs` and `streams`.
+    """Return the congestion control of each flow, by the parameters `ccs` and `streams`: each name
+    as often as `streams` requests. Wrong values are reported.
 
     Args:
         parameter: Flent's get_test_parameter().

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from flent_aqm.base.errors import ParseError
-from flent_aqm.measure.cross_traffic.video import FIRST_MBPS, LADDER_MBPS, Screen, choose
+from flent_aqm.measure.cross_traffic.video import FIRST_MBPS, LADDER_MBPS, Screen, choose_rate
 from flent_aqm.measure.cross_traffic.web import HTML_BYTES, OBJECT_BYTES, OBJECTS
 from flent_aqm.measure.parsers.cross import parse_lines
 from tests.servers.serving import RunningServer
@@ -95,11 +95,11 @@ def test_client_of_another_server_says_so_in_one_line() -> None:
 
 def test_choice_is_the_best_that_fits_into_nine_tenths() -> None:
     """Of the harmonic mean of the last three segments."""
-    assert choose([]) == FIRST_MBPS
-    assert choose([5.0]) == 4.5
-    assert choose([4.99]) == 3.0
-    assert choose([100.0, 2.0, 2.0, 2.0]) == 1.1  # 0.9 of 2
-    assert choose([0.01]) == LADDER_MBPS[0]
+    assert choose_rate([]) == FIRST_MBPS
+    assert choose_rate([5.0]) == 4.5
+    assert choose_rate([4.99]) == 3.0
+    assert choose_rate([100.0, 2.0, 2.0, 2.0]) == 1.1  # 0.9 of 2
+    assert choose_rate([0.01]) == LADDER_MBPS[0]
 
 
 def test_picture_stands_still_while_the_buffer_is_empty() -> None:
