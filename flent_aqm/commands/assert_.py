@@ -35,26 +35,34 @@ MISTAKE = 2
 
 @dataclass(frozen=True)
 class Subject:
-    """A file or group of runs for which the condition is checked."""
+    """A file or group of runs for which the condition is checked.
 
-    # Name of the file, or the settings of the group.
+    Attributes:
+        name: name of the file, or the settings of the group and its number of runs.
+        numbers: values of the metrics that the condition uses. Empty for a damaged file.
+        fault: reason why nothing can be checked, "" except for a damaged file.
+    """
+
     name: str
-    # Values of the metrics that the condition uses. Empty for a damaged file.
     numbers: Values
-    # Why nothing can be checked, "" except for a damaged file.
     fault: str = ""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the condition needs of one file."""
+class FileValues:
+    """Values of the metrics of one data file that the condition uses, with all that is needed to
+    group the file and to count it once.
+
+    Attributes:
+        path: the data file.
+        settings: settings by which runs are grouped.
+        numbers: values of the metrics. Unavailable for a metric that the run lacks.
+        samples: hash of the run's samples, "" if its file has none.
+    """
 
     path: Path
-    # Settings by which runs are grouped.
     settings: Mapping[str, Setting]
-    # Values of the metrics that the condition uses.
     numbers: Values
-    # Hash of the run's samples, "" if its file has none.
     samples: str
 
 
@@ -76,64 +84,79 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Check the condition and print the failures. Return the exit status."""
+    """Check the condition and print the failures. With --junit, write a JUnit file. Return the exit
+    status: 0, 1 or MISTAKE."""
     try:
         condition = parse(args.expression)
         files = find_files(args.files)
         wanted = leaves(condition)
-        scored: list[Asked] = []
+        readable: list[FileValues] = []
         subjects: list[Subject] = []
-        for path, result in each_run(files, partial(ask, wanted)):
+        for path, result in each_run(files, partial(read_values, wanted)):
             if isinstance(result, BadResult):
                 subjects.append(Subject(plain(path.name), {}, str(result)))
             else:
-                scored.append(result)
-        subjects += (_groups(scored, args.median_by, args.pool or "") if args.median_by else [
-            Subject(plain(one.path.name), one.numbers) for one in scored])
+                readable.append(result)
+        subjects += (
+            _group_subjects(readable, args.median_by, args.pool or "") if args.median_by else
+            [Subject(plain(file_values.path.name), file_values.numbers)
+             for file_values in readable])
         if args.junit is not None:
             _write_junit(args.junit, args.expression, subjects)
     except ConfigError as error:
         print(f"flent-aqm: {error}", file=sys.stderr)
         return MISTAKE
-    cases = [_judge(args.expression, condition, subject) for subject in subjects]
+    cases = [_check_subject(args.expression, condition, subject) for subject in subjects]
     failures = [case for case in cases if case.failure or case.error]
-    _show(args.expression, failures, len(subjects), "group" if args.median_by else "file")
+    _print_failures(args.expression, failures, len(subjects), "group" if args.median_by else "file")
     return 1 if failures else 0
 
 
-def ask(wanted: Sequence[Leaf], run: Run) -> Asked:
-    """Return what the condition needs of a run. Called in other processes."""
-    return Asked(run.path, dict(run.settings), {leaf: leaf.of(run) for leaf in wanted},
-                 run.samples)
+def read_values(wanted: Sequence[Leaf], run: Run) -> FileValues:
+    """Return the values of a run that the condition uses. Called in other processes.
+
+    Args:
+        wanted: the metrics that the condition uses.
+        run: the run.
+    """
+    return FileValues(run.path, dict(run.settings), {leaf: leaf.of(run) for leaf in wanted},
+                      run.samples)
 
 
-def _groups(files: Sequence[Asked], by: str, pool: str) -> list[Subject]:
-    """Return the groups of runs, with the medians of their values. Files that repeat another one
+def _group_subjects(files: Sequence[FileValues], by: str, pool: str) -> list[Subject]:
+    """Return the groups of runs, with the medians of their values. Files that repeat another file
     count once, and a line on standard error says so.
 
     Args:
         files: the runs.
-        by: settings that make groups, with commas between.
-        pool: settings that may differ within a group, with commas between, or "all".
+        by: settings that make groups, separated by commas.
+        pool: settings that may differ within a group, separated by commas, or "all". "" for none.
 
     Raises ConfigError if a setting is unknown.
     """
     files, repeated = counted_once(files)
     if repeated:
         print(f"flent-aqm: {repeated}", file=sys.stderr)
-    everything = [one.settings for one in files]
+    everything = [file_values.settings for file_values in files]
     requested, pooled = parse_keys(by), parse_keys(pool)
     check_keys(everything, [*requested, *(name for name in pooled if name != "all")])
     keys, _ = unpooled(everything, requested, pooled)
-    groups = grouped([(one.settings, one.numbers) for one in files], keys)
+    groups = grouped([(file_values.settings, file_values.numbers) for file_values in files], keys)
     return [Subject(", ".join(f"{key} {shown(value)}"
                               for key, value in zip(keys, values, strict=True))
                     + f" ({len(members)})", medians(members))
             for values, members in groups.items()]
 
 
-def _judge(text: str, condition: Node, subject: Subject) -> Case:
-    """Check a condition for a file or group. text: the condition as the user typed it."""
+def _check_subject(text: str, condition: Node, subject: Subject) -> Case:
+    """Check a condition for a file or group. Return the result as a JUnit test case. Its `error` is
+    set if the condition can't be decided, its `failure` if it doesn't hold.
+
+    Args:
+        text: the condition as the user typed it.
+        condition: the parsed condition.
+        subject: the file or group.
+    """
     if subject.fault:
         return Case(subject.name, text, error=subject.fault)
     try:
@@ -146,10 +169,16 @@ def _judge(text: str, condition: Node, subject: Subject) -> Case:
 
 
 def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:
-    """Write a test case for each subject and each condition that `text` joins by "and". Raises
-    ConfigError if the file can't be written."""
+    """Write a JUnit file with a test case for each subject and each condition that `text` joins by
+    "and". Raises ConfigError if the file can't be written.
+
+    Args:
+        path: the file.
+        text: the condition as the user typed it.
+        subjects: files or groups.
+    """
     conditions = conjuncts(text)
-    cases = [_judge(part, condition, subject)
+    cases = [_check_subject(part, condition, subject)
              for subject in subjects for part, condition in conditions]
     try:
         write_junit(path, cases)
@@ -158,13 +187,13 @@ def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:
 
 
 def _leaf_text(leaf: Leaf, value: float | Unavailable) -> str:
-    """Return a metric with its value and unit as text."""
+    """Return a metric with its value and unit as text: "p99(latency_loaded) = 12.3 ms"."""
     if isinstance(value, Unavailable):
         return f"{leaf.text} not available"
     return f"{leaf.text} = {value:.6g}{UNITS[leaf.kind]}"
 
 
-def _show(expression: str, failures: Sequence[Case], total: int, noun: str) -> None:
+def _print_failures(expression: str, failures: Sequence[Case], total: int, noun: str) -> None:
     """Print the failures as a table, and how many files or groups fail.
 
     Args:

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the script. Return 0."""
+    """Print the script of the shell that the user named. Return 0."""
     # Imported here, because no other command needs it.
     import shtab
 

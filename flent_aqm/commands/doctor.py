@@ -38,10 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print all parts, or the abilities of a router with --testbed.
+    """Print all parts, as a table or JSON, or the abilities of a router with --testbed. Missing
+    parts, with the command that gets them, are printed to standard error.
 
-    Return 1 if a part is missing that measuring or set-up needs, else 0. Raises ConfigError for
-    --testbed if no part can examine routers.
+    Return 1 if a part is missing that measuring or set-up needs, or the exit status of the router's
+    examination, else 0. Raises ConfigError for --testbed if no part can examine routers.
     """
     if args.testbed:
         for part in parts_there().values():
@@ -63,19 +64,20 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _print_table(parts: list[Part]) -> None:
-    """Print the parts as a table that fits the terminal, and how many were found."""
+    """Print the parts as a table that fits the terminal, and the number of parts found."""
     from rich.console import Console
 
     # Rich assumes 80 columns without a terminal, which would break paths.
     console = Console(width=None if sys.stdout.isatty() else _WIDE)
-    console.print(_table(parts) if console.width >= _WITH_PATHS else _narrow_table(parts))
+    console.print(_wide_table(parts) if console.width >= _WITH_PATHS else _narrow_table(parts))
     found = sum(part.found for part in parts)
     console.print(f"{found} of {len(parts)} parts found", highlight=False)
 
 
-def _table(parts: Sequence[Part]) -> Table:
-    """Return the table for wide terminals, with the path of each part."""
-    table = _with_columns("part", "", "version", "needed for", "where, or how to get it")
+def _wide_table(parts: Sequence[Part]) -> Table:
+    """Return the table for wide terminals: a line for each part, with its path or the command that
+    gets it."""
+    table = _empty_table("part", "", "version", "needed for", "where, or how to get it")
     for part in parts:
         table.add_row(part.name, _STATE[part.found], part.version, GROUPS[part.group],
                       part.where if part.found else part.how_to_get)
@@ -85,7 +87,7 @@ def _table(parts: Sequence[Part]) -> Table:
 def _narrow_table(parts: Sequence[Part]) -> Table:
     """Return a table for 80 columns and 24 lines. Each program that measuring needs, and each
     missing part that is needed, has a line. The other parts with the same purpose share a line."""
-    table = _with_columns("part", "", "version", "needed for, or how to get it")
+    table = _empty_table("part", "", "version", "needed for, or how to get it")
     needed = missing(list(parts))
     for group, purpose in GROUPS.items():
         of_group = [part for part in parts if part.group == group]
@@ -105,8 +107,8 @@ def _narrow_table(parts: Sequence[Part]) -> Table:
     return table
 
 
-def _with_columns(*headings: str) -> Table:
-    """Return an empty table with these headings."""
+def _empty_table(*headings: str) -> Table:
+    """Return an empty table with a column for each heading."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)

@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Write the table. Damaged files are skipped with a message. Return 1 if there was any, else
-    0."""
+    """Write the table. Damaged files are skipped with a message. Return 1 if there was any, else 0.
+    Raises ConfigError if no file is found or the table can't be written."""
     # Imported late, because --help needs none of these modules.
     from flent_aqm.results.export import runs, samples
     from flent_aqm.results.export.arrow import batches, write_table
@@ -40,7 +40,7 @@ def main(args: argparse.Namespace) -> int:
     files = find_files(args.results)
     damaged = 0
 
-    def good(work: Callable[[DataFile], Result]) -> Iterator[Result]:
+    def readable(work: Callable[[DataFile], Result]) -> Iterator[Result]:
         """Yield the result of `work` for each file that is not damaged. Print and count the damaged
         files."""
         nonlocal damaged
@@ -52,9 +52,9 @@ def main(args: argparse.Namespace) -> int:
                 yield result
 
     if args.samples:
-        count = write_table(args.output, samples.SCHEMA, good(samples.sample_batch))
+        count = write_table(args.output, samples.SCHEMA, readable(samples.sample_batch))
     else:
-        count = write_table(args.output, runs.SCHEMA, batches(runs.SCHEMA, good(runs.run_row)))
+        count = write_table(args.output, runs.SCHEMA, batches(runs.SCHEMA, readable(runs.run_row)))
     print(f"{count} {'samples' if args.samples else 'runs'} of {len(files) - damaged} files "
           f"in {args.output}" + (f"; damaged and left out: {damaged}" if damaged else ""))
     return 1 if damaged else 0

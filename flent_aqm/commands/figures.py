@@ -53,7 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Draw the figures. Files that can't be used are left out with a message. Return 0.
+    """Draw the figures that the user requests, and write them with their values to --output, which
+    is made if necessary. Files that can't be used are left out with a message. Return 0.
 
     Raises ConfigError if an option is wrong, no run is left to draw, or a file can't be written.
     """
@@ -66,13 +67,13 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.show.plots.paper import parse_inches
 
     if args.which == "speedtests":
-        return _speedtests(args)
+        return _draw_speedtests(args)
     width = parse_inches(args.width) if args.width else None
     wanted = args.figure or [figure.number for figure in FIGURES]
     unknown = [number for number in wanted if not 1 <= number <= len(FIGURES)]
     if unknown:
         raise ConfigError(f"--figure {unknown[0]}: expected 1 to {len(FIGURES)}")
-    filters = [_pair(text) for text in args.where]
+    filters = [_split_filter(text) for text in args.where]
     paths = find_files(args.results)
     rows, faults = gather(paths, args.jobs)
     rows, repeated = counted_once(rows)
@@ -100,7 +101,7 @@ def main(args: argparse.Namespace) -> int:
     try:
         args.output.mkdir(parents=True, exist_ok=True)
         for number in with_progress(wanted, len(wanted), "drawing figures"):
-            _make(FIGURES[number - 1], rows, common, args, width)
+            _draw_in_size(FIGURES[number - 1], rows, common, args, width)
     except OSError as error:
         raise ConfigError(f"{error.filename or args.output}: can't be written: "
                           f"{error.strerror or error}") from None
@@ -109,8 +110,9 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _speedtests(args: argparse.Namespace) -> int:
-    """Draw a page of the speed tests' figure for each rate, delay and cross traffic. Return 0.
+def _draw_speedtests(args: argparse.Namespace) -> int:
+    """Draw a page of the speed tests' figure for each rate, delay and cross traffic, and write it
+    to --output. Files that can't be used are left out with a message. Return 0.
 
     Raises ConfigError if no file is of a speed test that the figure shows, or a file can't be
     written.
@@ -122,7 +124,7 @@ def _speedtests(args: argparse.Namespace) -> int:
     from flent_aqm.show.figures.speedtests import Row, in_order, page_of, row_of
 
     paths = find_files(args.results)
-    filters = [(ALIASES.get(key, key), value) for key, value in map(_pair, args.where)]
+    filters = [(ALIASES.get(key, key), value) for key, value in map(_split_filter, args.where)]
     pages: dict[tuple[Any, ...], list[Row]] = {}
     for path, row in each_file(paths, row_of, args.jobs):
         if isinstance(row, Row):
@@ -140,19 +142,21 @@ def _speedtests(args: argparse.Namespace) -> int:
         for page in sorted(pages, key=in_order):
             # The same data gives the same bytes. Dollar signs in text from files begin no formulas.
             with matplotlib.rc_context({"svg.hashsalt": "flent-aqm", "text.parse_math": False}):
-                _page(args, page, pages[page])
+                _draw_page(args, page, pages[page])
     except OSError as error:
         raise ConfigError(f"{error.filename or args.output}: can't be written: "
                           f"{error.strerror or error}") from None
     return 0
 
 
-def _page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any]) -> None:
-    """Draw a page of the speed tests' figure, and write it as SVG, PNG, PDF and CSV.
+def _draw_page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any]) -> None:
+    """Draw a page of the speed tests' figure, and write it as SVG, PNG, PDF and CSV. Raises OSError
+    if a file can't be written.
 
     Args:
         args: options of the command.
-        page: download rate and upload rate in Mbit/s, base delay in ms, cross traffic.
+        page: download rate and upload rate in Mbit/s, base delay in ms, cross traffic (False, True
+            or its kinds as text).
         rows: runs of the page.
     """
     from matplotlib.figure import Figure as Canvas
@@ -179,16 +183,17 @@ def _page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any]) ->
     print(f"{table.counts_text}: {stem}.{{svg,png,pdf,csv}}")
 
 
-def _make(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
-          width: float | None) -> None:
-    """Draw and write one figure of the study in the size that --width asks for.
+def _draw_in_size(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
+                  width: float | None) -> None:
+    """Draw and write one figure of the study in the size that --width requests. Raises OSError if a
+    file can't be written.
 
     Args:
         figure: the row of FIGURES.
         rows: all runs to draw.
         grid: rates and models that all figures share.
         args: options of the command.
-        width: in inches, None for the width of a page.
+        width: width in inches, None for the width of a page.
     """
     import matplotlib
 
@@ -206,9 +211,15 @@ def _make(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
 
 def _draw(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
           size: tuple[float, float]) -> None:
-    """Draw one figure of the study, and write it as SVG, PNG, PDF and CSV.
+    """Draw one figure of the study, and write it as SVG, PNG, PDF and CSV. With --caption-apart,
+    also write its caption as a text. Raises OSError if a file can't be written.
 
-    size: width and height in inches. Other arguments: as for _make().
+    Args:
+        figure: the row of FIGURES.
+        rows: all runs to draw.
+        grid: rates and models that all figures share.
+        args: options of the command.
+        size: width and height in inches.
     """
     # pyplot is not used, because it would need a window system.
     from matplotlib.figure import Figure as Canvas
@@ -250,8 +261,9 @@ _DATES: dict[str, dict[str, None]] = {
     "svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 
 
-def _pair(text: str) -> tuple[str, str]:
-    """Split "KEY=VALUE" of --where. Raises ConfigError if it has another form."""
+def _split_filter(text: str) -> tuple[str, str]:
+    """Split "KEY=VALUE" of --where into key and value. Raises ConfigError if it has another
+    form."""
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise ConfigError(f"--where {text}: expected KEY=VALUE, such as router_model=omnia")
@@ -260,7 +272,12 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _matches(value: object, wanted: str) -> bool:
     """Return whether a run's setting has the value that --where names. Numbers are compared as
-    numbers."""
+    numbers, and yes and no may have any of their spellings.
+
+    Args:
+        value: the setting's value, None if the run doesn't record it.
+        wanted: the text of --where.
+    """
     if isinstance(value, bool):
         return wanted.lower() in (("true", "1", "yes", "on") if value
                                   else ("false", "0", "no", "off"))

@@ -17,13 +17,17 @@ RESULTS = "results"  # folder in which batches write their results
 
 
 def next_step(here: Path) -> str:
-    """Return a suggestion with the command to type. here: the user's current folder."""
+    """Return a suggestion for the user, with the command to type.
+
+    Args:
+        here: the user's current folder.
+    """
     try:
         find_kernel()
     except ToolMissing:
         return ("The lab is not set up yet. Set it up once; it compiles for some 10 minutes:\n"
                 "  flent-aqm setup")
-    newest = _newest(here / RESULTS)
+    newest = _newest_results(here / RESULTS)
     if newest is None:
         there = str(resource_dir("batches") / "aqm_sweep.batch")
         batch = min(os.path.relpath(there, here), there, key=len)
@@ -41,8 +45,9 @@ def next_step(here: Path) -> str:
             f"  flent-gui {plain(name)}/*.flent.gz")
 
 
-def _newest(results: Path) -> Path | None:
-    """Return the folder with data files or a sweep in it that was changed last."""
+def _newest_results(results: Path) -> Path | None:
+    """Return the folder that was changed last, of `results` and its subfolders with data files or a
+    sweep's status. None if there is none."""
     try:
         folders = [path for path in results.iterdir() if path.is_dir()]
     except OSError:

@@ -22,7 +22,7 @@ LAB = "virtual"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that belong to --publish."""
+    """Add the options that belong to --publish to the parser of `share`."""
     group = parser.add_argument_group("a folder to publish")
     group.add_argument("--publish", action="store_true",
                        help="make DIR a new folder to publish, for example on Zenodo: the copies, "
@@ -40,12 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--trace", metavar="FOLDER", type=Path, action="append", default=[],
                        help="where traces of links are that runs played, to repeat these; none "
                             "is copied; may be repeated")
-    group.add_argument("--replay", type=_whole, default=3, metavar="N",
+    group.add_argument("--replay", type=_run_count, default=3, metavar="N",
                        help="repeat N runs and compare (default: 3; 0: none)")
 
 
 def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Path], int]) -> int:
-    """Make a folder to publish.
+    """Make a folder to publish, with copies of the data files and all that is needed to repeat
+    their runs. Repeat some runs as a check.
 
     Args:
         args: options of the command.
@@ -54,8 +55,9 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
             copy.
 
     Returns 1 if a run of the virtual lab could not be repeated, else 0. Runs on real routers can
-    never be repeated, and are only reported. Raises BadResult if a file can't be shared, because a
-    folder to be published is complete or not made, and ConfigError if the folder exists.
+    never be repeated, and are only reported. Raises BadResult if a file can't be shared or a
+    repeated run gives another result, because a folder to be published is complete or not made.
+    Raises ConfigError if the folder exists.
     """
     from flent_aqm.results.share import archive
     from flent_aqm.sweep.replay.archive import repeat_some
@@ -99,8 +101,9 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
     return int(any(one.testbed == LAB and one.name in checked.not_again for one in packed))
 
 
-def _whole(text: str) -> int:
-    """Parse the number of --replay."""
+def _run_count(text: str) -> int:
+    """Parse the number of --replay. Raises ArgumentTypeError if it is not a whole number of up to 6
+    digits."""
     if not text.isdecimal() or len(text) > 6:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs, such as 3")
     return int(text)

@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Replay a data file, and print the differences. Return the exit status."""
+    """Repeat the run of a data file, and print the differences. Return the exit status: IDENTICAL,
+    DIFFERENT or NOT_REPLAYED."""
     try:
         with tempfile.TemporaryDirectory(prefix="flent-aqm-replay-") as temporary:
             folder = args.keep or Path(temporary)
@@ -44,31 +45,36 @@ def main(args: argparse.Namespace) -> int:
             if was.cell.data_file.exists():
                 raise ConfigError(f"--keep: {was.cell.data_file} exists already; name another "
                                   "folder")
-            print(f"replaying {_title(was.cell)}", file=sys.stderr, flush=True)
+            print(f"replaying {_run_title(was.cell)}", file=sys.stderr, flush=True)
             now = again(was.cell)
     except AqmError as error:
         print(f"flent-aqm: {error}", file=sys.stderr)
         return NOT_REPLAYED
-    return _report(other_versions(was.data["metadata"], now["metadata"]),
-                   differences(was.data, now))
+    return _print_comparison(other_versions(was.data["metadata"], now["metadata"]),
+                             differences(was.data, now))
 
 
-def _report(versions: list[Difference], differing: list[Difference]) -> int:
-    """Print versions and results that differ. Return IDENTICAL or DIFFERENT."""
-    for one in versions:
-        print(f"other version: {plain(one)}")
+def _print_comparison(versions: list[Difference], differing: list[Difference]) -> int:
+    """Print versions and results that differ. Return IDENTICAL or DIFFERENT, by the results alone.
+
+    Args:
+        versions: differences in versions.
+        differing: differences in results.
+    """
+    for difference in versions:
+        print(f"other version: {plain(difference)}")
     if not differing:
         print("identical" + (", despite other versions" if versions else ""))
         return IDENTICAL
     print(f"different: {plain(differing[0])}")
-    for one in differing[1:SHOWN]:
-        print(f"      also: {plain(one)}")
+    for difference in differing[1:SHOWN]:
+        print(f"      also: {plain(difference)}")
     if len(differing) > SHOWN:
         print(f"      also: {len(differing) - SHOWN} more")
     return DIFFERENT
 
 
-def _title(cell: Cell) -> str:
+def _run_title(cell: Cell) -> str:
     """Return a line about the run: test, queues, rates, seed."""
     router = cell.scenario.router
     return (f"{cell.test_name}, {router.queues_text}, {router.rate_down_mbps:g} Mbit/s down, "

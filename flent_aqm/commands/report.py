@@ -42,7 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Write or serve the page. Damaged files are left out with a message. Return 0.
+    """Write or serve the page. Damaged files are left out with a message, as are runs that can't be
+    drawn. Return 0.
 
     Raises ConfigError if an option is wrong, there is nothing to show, or the page can't be
     written.
@@ -55,10 +56,10 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.show.report.odd import odd_runs
     from flent_aqm.show.report.read import read, require_content
 
-    results = args.results or [newest()]
+    results = args.results or [newest_folder()]
     if args.follow:
-        return _follow(args, results)
-    output = args.output or (newest() / "report.html" if not args.results else None)
+        return _serve_following(args, results)
+    output = args.output or (newest_folder() / "report.html" if not args.results else None)
     if output is None:
         raise ConfigError("name the page to write with -o, such as -o report.html")
     if output.suffix not in (".html", ".htm"):
@@ -89,9 +90,14 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _follow(args: argparse.Namespace, results: list[Path]) -> int:
-    """Serve the page that follows a sweep, until interrupted. Raises ConfigError if an option is
-    wrong."""
+def _serve_following(args: argparse.Namespace, results: list[Path]) -> int:
+    """Serve the page that follows a sweep, until interrupted. Return 0. Raises ConfigError if an
+    option is wrong.
+
+    Args:
+        args: options of the command.
+        results: folders to follow.
+    """
     from flent_aqm.show.report.follow import Follower
     from flent_aqm.show.report.server import serve
 
@@ -104,8 +110,9 @@ def _follow(args: argparse.Namespace, results: list[Path]) -> int:
     return 0
 
 
-def newest() -> Path:
-    """Return the newest folder of a sweep in results/. Raises ConfigError if there is none."""
+def newest_folder() -> Path:
+    """Return the folder of a sweep in results/ that was changed last. Raises ConfigError if there
+    is none."""
     folders = [path for path in Path("results").glob("*-*") if path.is_dir()]
     if not folders:
         raise ConfigError("results/ has no folder of a sweep; name data files or folders")
@@ -113,16 +120,21 @@ def newest() -> Path:
 
 
 def purpose_of(folders: Sequence[Folder]) -> str:
-    """Return the purpose of the folders' batch, if they have the same one and it belongs to this
+    """Return the purpose of the folders' batch, if all have the same batch and it belongs to this
     package. Otherwise return ""."""
     from flent_aqm.show.report.commands import purpose
 
-    purposes = {purpose(one.status.command) if one.status else "" for one in folders}
+    purposes = {purpose(folder.status.command) if folder.status else "" for folder in folders}
     return purposes.pop() if len(purposes) == 1 else ""
 
 
 def title_of(results: list[Path]) -> str:
-    """Return the default title of the page: the names of the first three folders."""
+    """Return the default title of the page: the names of the first three folders, and the number of
+    others.
+
+    Args:
+        results: folders, or files, whose parent folders count.
+    """
     names = list(dict.fromkeys((path if os.path.isdir(path) else path.parent).resolve().name
                                for path in results))
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

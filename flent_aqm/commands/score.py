@@ -56,7 +56,7 @@ def main(args: argparse.Namespace) -> int:
     if not args.files:
         raise ConfigError("no files given; name data files or folders, such as: flent-aqm score "
                           "results/")
-    names = _names(args.metrics)
+    names = _parse_metrics(args.metrics)
     if args.pool and not args.by:
         raise ConfigError("--pool: needs --by, which groups the runs")
     scored: list[ScoredFile] = []
@@ -74,20 +74,27 @@ def main(args: argparse.Namespace) -> int:
         write = GROUP_FORMATS.get(args.format, show_groups)
         write(console, scored, parse_keys(args.by), parse_keys(args.pool or ""), names or USUAL)
     elif scored:
-        FORMATS[args.format](console, scored, names or _usual(args.format, len(scored)))
+        FORMATS[args.format](console, scored, names or _default_metrics(args.format, len(scored)))
     if damaged:
         print(f"flent-aqm: {damaged} of {damaged + len(scored)} files are damaged and "
               "were skipped", file=sys.stderr)
     return 1 if damaged else 0
 
 
-def _usual(form: str, count: int) -> tuple[str, ...]:
-    """Return the default metrics for an output format and a number of files."""
+def _default_metrics(form: str, count: int) -> tuple[str, ...]:
+    """Return the names of the metrics that are shown by default: USUAL in a table of several files,
+    else all.
+
+    Args:
+        form: output format, a key of FORMATS.
+        count: number of files.
+    """
     return USUAL if form == "table" and count > 1 else tuple(METRICS)
 
 
-def _names(text: str | None) -> tuple[str, ...]:
-    """Parse --metrics. Return () without the option. Raises ConfigError if a metric is unknown."""
+def _parse_metrics(text: str | None) -> tuple[str, ...]:
+    """Parse the value of --metrics: names separated by commas, or "all". Return () without the
+    option. Raises ConfigError if a metric is unknown."""
     if text is None:
         return ()
     if text == "all":

@@ -35,8 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _fetch_tc_headers(cache: Path) -> None:
     """Get the headers for plugins of tc, which `flent-aqm kernel build --tc` needs, while there is
-    a network. Errors are ignored, because nothing else needs them and not every mirror has
-    sources."""
+    a network. Does nothing if no new tc is installed. Errors are ignored, because nothing else
+    needs the headers and not every mirror has sources.
+
+    Args:
+        cache: folder of the cache.
+    """
     tc = find_new_tc()
     if tc is not None:
         with contextlib.suppress(AqmError):
@@ -45,7 +49,8 @@ def _fetch_tc_headers(cache: Path) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Build and get everything that is missing. Return 1 if a speed test that the user named can't
-    be installed, else 0. Raises AqmError."""
+    be installed, else 0. Raises ConfigError if an option is wrong, SetupError if a download or
+    build fails."""
     if args.speedtests is not None:
         check_names(args.speedtests)
     # Checked without the lock, so that users who can't write the cache need not do so.

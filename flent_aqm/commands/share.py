@@ -28,25 +28,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Write the copies, or the folder with --publish. Return 1 if a file could not be shared, else
-    0. Raises ConfigError if files can't be written."""
+    """Write the copies, or the folder with --publish. Return 1 if a file could not be shared, or a
+    run not be repeated, else 0. Raises ConfigError if files can't be written."""
     from flent_aqm.results.many_files import find_files
 
     files = find_files(args.files)
     try:
         if args.publish:
-            return publish.publish(args, files, lambda folder: _share(files, folder, named=False))
-        return 1 if _share(files, args.output) else 0
+            return publish.publish(
+                args, files, lambda folder: _write_copies(files, folder, named=False))
+        return 1 if _write_copies(files, args.output) else 0
     except OSError as error:
         raise ConfigError(f"{args.output}: can't be written: {error.strerror or error}") from None
 
 
-def _share(files: Sequence[Path], output: Path, *, named: bool = True) -> int:
+def _write_copies(files: Sequence[Path], output: Path, *, named: bool = True) -> int:
     """Write cleaned copies, and print what was removed. Return how many files could not be shared.
+    These are named on standard error.
 
     Args:
         files: the data files.
-        output: folder for the copies.
+        output: folder for the copies, made if necessary.
         named: print the copies' full paths, because the user chose the folder.
     """
     from flent_aqm.base.waiting import with_progress
@@ -57,31 +59,32 @@ def _share(files: Sequence[Path], output: Path, *, named: bool = True) -> int:
     # Copies have temporary names until they are checked.
     with tempfile.TemporaryDirectory(prefix=".share-", dir=output) as made:
         copies: list[tuple[Path, Path, StrippedFile]] = []
-        tried = (_try(file, Path(made, f"{number}{SUFFIX}"))
+        tried = (_try_copy(file, Path(made, f"{number}{SUFFIX}"))
                  for number, file in enumerate(files))
-        for one in with_progress(tried, len(files), "reading data files"):
-            if isinstance(one, BadResult):
+        for result in with_progress(tried, len(files), "reading data files"):
+            if isinstance(result, BadResult):
                 faults += 1
-                print(f"flent-aqm: skipped: {one}", file=sys.stderr)
+                print(f"flent-aqm: skipped: {result}", file=sys.stderr)
             else:
-                copies.append(one)
-        faults += _keep(copies, output, named)
+                copies.append(result)
+        faults += _name_copies(copies, output, named)
     if faults:
         print(f"flent-aqm: {faults} of {len(files)} files were not shared", file=sys.stderr)
     return faults
 
 
-def _try(file: Path, copy: Path) -> tuple[Path, Path, StrippedFile] | BadResult:
-    """Write a cleaned copy of a file. Return file, copy and what was removed, or the error."""
+def _try_copy(file: Path, copy: Path) -> tuple[Path, Path, StrippedFile] | BadResult:
+    """Write a cleaned copy of a file. Return file, copy and the cleaned content, or the error if
+    the file is damaged or can't be shared."""
     try:
-        return file, copy, _write(file, copy)
+        return file, copy, _write_copy(file, copy)
     except BadResult as error:
         return error
 
 
-def _write(file: Path, copy: Path) -> StrippedFile:
-    """Write a cleaned copy of a file. Raises BadResult if the file is damaged or can't be
-    shared."""
+def _write_copy(file: Path, copy: Path) -> StrippedFile:
+    """Write a cleaned copy of a file. Return the cleaned content, with a list of what was removed.
+    Raises BadResult if the file is damaged or can't be shared."""
     import orjson
 
     from flent_aqm.results.data_file import write_packed
@@ -99,28 +102,29 @@ def _write(file: Path, copy: Path) -> StrippedFile:
     return stripped
 
 
-def _keep(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path, named: bool) -> int:
+def _name_copies(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path, named: bool
+                 ) -> int:
     """Give the copies that Flent can open their final names, and print what was removed from them.
     Return how many copies Flent can't open or whose names are taken.
 
     Args:
-        copies: data file, copy, and what was removed.
+        copies: data file, copy, and its cleaned content.
         output: folder for the copies.
         named: print full paths.
     """
     from flent_aqm.results.share.check import is_of_flent, open_all
 
-    opened = open_all([copy for _, copy, one in copies
-                       if is_of_flent(one.whole["metadata"]["NAME"])])
+    opened = open_all([copy for _, copy, stripped in copies
+                       if is_of_flent(stripped.whole["metadata"]["NAME"])])
     faults = 0
     taken: set[Path] = set()
-    for file, copy, one in copies:
+    for file, copy, stripped in copies:
         why = opened.get(copy, "")
-        target = output / one.name
+        target = output / stripped.name
         number = 1
         while target in taken:  # files of several folders may have the same name
             number += 1
-            target = output / one.name.replace(".flent", f"-{number}.flent", 1)
+            target = output / stripped.name.replace(".flent", f"-{number}.flent", 1)
         taken.add(target)
         if not why:
             try:
@@ -131,20 +135,25 @@ def _keep(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path, named
             faults += 1
             print(f"flent-aqm: skipped: {BadResult(f'{file}: {why}')}", file=sys.stderr)
         else:
-            _tell(target if named else Path(target.name), one)
+            _print_removed(target if named else Path(target.name), stripped)
     return faults
 
 
-def _tell(target: Path, one: StrippedFile) -> None:
-    """Print a copy's path, what was removed from it, and texts of the user that it still has."""
+def _print_removed(target: Path, stripped: StrippedFile) -> None:
+    """Print a copy's path, what was removed from it, and texts of the user that it still has.
+
+    Args:
+        target: path to print.
+        stripped: the cleaned content.
+    """
     from flent_aqm.base.words import plain
     from flent_aqm.results.grouping import harmless
     from flent_aqm.results.share.allowed import FREE_TEXTS
     from flent_aqm.results.share.check import is_of_flent
 
-    metadata = one.whole["metadata"]
+    metadata = stripped.whole["metadata"]
     print(plain(target))
-    for line in one.removed or ["nothing removed: nothing in it names a machine or a person"]:
+    for line in stripped.removed or ["nothing removed: nothing in it names a machine or a person"]:
         print(f"  {plain(line)}")
     if not is_of_flent(metadata["NAME"]):
         print(f"  its test {harmless(metadata['NAME'])!r} is not one of Flent's: to plot it, "

@@ -82,18 +82,24 @@ class _Mode(argparse.Action):
 
 
 def _length_s(text: str) -> int:
-    """Parse a duration in seconds."""
-    return _whole(text, MAX_LENGTH_S, "seconds")
+    """Parse a duration in seconds, from 1 to MAX_LENGTH_S. Raises ArgumentTypeError."""
+    return _parse_count(text, MAX_LENGTH_S, "seconds")
 
 
 def _streams(text: str) -> int:
-    """Parse a number of streams."""
-    return _whole(text, MAX_STREAMS, "streams")
+    """Parse a number of streams per direction, from 1 to MAX_STREAMS. Raises ArgumentTypeError."""
+    return _parse_count(text, MAX_STREAMS, "streams")
 
 
-def _whole(text: str, most: int, what: str) -> int:
-    """Parse a whole number from 1 to `most`. what: names it in the message. Raises
-    ArgumentTypeError."""
+def _parse_count(text: str, most: int, what: str) -> int:
+    """Parse a whole number from 1 to `most`. Raises ArgumentTypeError if the text is no such
+    number.
+
+    Args:
+        text: the text.
+        most: largest allowed number.
+        what: names the counted things in the message.
+    """
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of {what}; "
                                          f"expected 1 to {most}")
@@ -101,7 +107,9 @@ def _whole(text: str, most: int, what: str) -> int:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Measure, and print the report and advice. Return 0. Raises AqmError."""
+    """Measure, and print the report and advice. With --output, keep the data file. Return 0. Raises
+    AqmError if an option is wrong, a server or host doesn't answer, a program is missing, or the
+    test fails."""
     host = args.host or HOST
     ping_host = args.ping or args.host or PING_HOST
     length_s = args.time or LENGTH_S
@@ -124,22 +132,22 @@ def main(args: argparse.Namespace) -> int:
     _print_head(request, mode, idle_s)
     idle = None
     if idle_s:
-        _say(f"Measure idle latency by pinging {ping_host} (IPv{args.ip_version}).")
+        _print_now(f"Measure idle latency by pinging {ping_host} (IPv{args.ip_version}).")
         idle = _measure_and_print(replace(request, length_s=idle_s, streams=0), _IDLE, None)
         if mode:
-            _say("")
+            _print_now("")
     if mode:
-        _say(f"Measure speed to {host} (IPv{args.ip_version}) while pinging {ping_host}.")
-        _say(f"Download and upload sessions are {mode}, each with {args.number} "
-             "simultaneous streams.")
+        _print_now(f"Measure speed to {host} (IPv{args.ip_version}) while pinging {ping_host}.")
+        _print_now(f"Download and upload sessions are {mode}, each with {args.number} "
+                   "simultaneous streams.")
         loaded = _measure_and_print(request, _MODES[mode], args.output)
         for sentence in advice(idle, loaded):
-            _say("\n" + textwrap.fill(sentence, 79))
+            _print_now("\n" + textwrap.fill(sentence, 79))
     return 0
 
 
 def _print_head(request: SpeedtestRequest, mode: str, idle_s: int) -> None:
-    """Print when and how the test begins.
+    """Print the time, and the sessions of the test with their durations.
 
     Args:
         request: settings of the speed test.
@@ -148,20 +156,21 @@ def _print_head(request: SpeedtestRequest, mode: str, idle_s: int) -> None:
     """
     now = time.strftime("%Y-%m-%d %H:%M:%S")
     if not idle_s:
-        _say(f"{now} Starting speedtest for {request.length_s} seconds per transfer session.")
+        _print_now(f"{now} Starting speedtest for {request.length_s} seconds per transfer session.")
         return
     sessions = [f"{idle_s}-second ping", *([f"{request.length_s}-second transfer"] if mode else [])]
-    _say(f"{now} Begin test with {', '.join(sessions)} sessions.")
+    _print_now(f"{now} Begin test with {', '.join(sessions)} sessions.")
 
 
 def _measure_and_print(request: SpeedtestRequest, kind: tuple[str, Sequence[Sequence[str]]],
                        keep: Path | None) -> DataFile:
-    """Run one test of Flent, print its part of the report, and return its data file.
+    """Run one test of Flent, print its part of the report, and return its data file. Raises as
+    measure() does.
 
     Args:
         request: settings of the test.
         kind: Flent's test, and the directions that share a block of the report.
-        keep: path for a copy of the data file, None for none.
+        keep: path for a copy of the data file, None for no copy.
     """
     test, blocks = kind
     data = measure(replace(request, test=test), sys.stderr.isatty(), keep)
@@ -169,6 +178,6 @@ def _measure_and_print(request: SpeedtestRequest, kind: tuple[str, Sequence[Sequ
     return data
 
 
-def _say(line: str) -> None:
-    """Print a line at once."""
+def _print_now(line: str) -> None:
+    """Print a line and flush standard output."""
     print(line, flush=True)

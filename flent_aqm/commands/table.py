@@ -61,12 +61,17 @@ COMMANDS = dict(sorted({**_CORE, **_OF_PARTS}.items()))
 
 
 def module_of(name: str) -> ModuleType:
-    """Import and return the module of a command."""
+    """Import and return the module of a command, whose name is a key of COMMANDS."""
     return importlib.import_module(COMMANDS[name].module)
 
 
 def fill(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
-    """Add a command's description, example and arguments to a parser, and return the parser."""
+    """Add a command's description, example and arguments to a parser, and return the parser.
+
+    Args:
+        parser: the parser.
+        name: name of the command, a key of COMMANDS.
+    """
     command = COMMANDS[name]
     parser.description = f"{command.summary[0].upper()}{command.summary[1:]}."
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
