@@ -112,7 +112,7 @@ def measure(call: Call, report: Report) -> None:
     chromium, worker = call.programs
     heard = PageReport(report)
     if not show(chromium, PAGE, {"/speedtest_worker.js": Path(worker)}, {"server": call.url},
-                heard.take, patience_s=END_S, words=WORDS):
+                heard.take, patience_s=END_S, options=WORDS):
         raise BadResult(f"LibreSpeed's page in {chromium} did not end within {END_S:g} s")
     heard.conclude()
 
