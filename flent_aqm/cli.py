@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command `flent-aqm`: a table of subcommands, and what becomes of their errors.
+"""Runs the command `flent-aqm`: its table of subcommands, and what becomes of their errors.
 
-Exit status: 0 well, 1 an expected failure (one line on standard error), 2 wrong usage,
-3 a defect of ours (details in a log file), 130 interrupted; `lab` passes on its command's;
-`replay` has its own.
+Exit status: 0 for success, 1 for an expected failure (one line on standard error), 2 for wrong
+usage, 3 for a defect of this package (details in a log file), 130 if interrupted, 141 if the reader
+of the output has gone. `lab` passes on its command's status. `replay` has its own.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ from flent_aqm.base.errors import AqmError
 from flent_aqm.base.words import plain
 from flent_aqm.commands.table import COMMANDS, fill, module_of
 
-# Of what the package wants, as pip installs it; a distribution may lack it.
+# Python packages that pip installs with this package, but that a distribution may lack.
 MAY_BE_MISSING = ("pyarrow",)
-# Of address space: reading a file takes 400 MB, and programs in Go start with 800.
+# Least limit on the address space: reading a file takes 400 MB, and programs in Go start with 800.
 LEAST_BYTES = 1_000_000_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand; argv without the program's name. Returns the exit status."""
+    """Run one subcommand and return the exit status. Errors are printed to standard error.
+
+    argv: words of the command line without the program's name (default: this process's).
+    """
     words = list(sys.argv[1:] if argv is None else argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Names of files may be no text, and a terminal may not know all text.
+        # Names of files may not be text, and a terminal may not be able to show all text.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         _refuse_little_memory()
@@ -47,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except ModuleNotFoundError as error:
         if error.name not in MAY_BE_MISSING:
-            return _defect(words, error)
+            return _report_defect(words, error)
         print(f"flent-aqm: {words[0]} needs the Python package {error.name}, which is not "
               "installed and which Debian does not package; install flent-aqm with pip in a "
               "virtual "
@@ -58,18 +61,26 @@ def main(argv: Sequence[str] | None = None) -> int:
               "once", file=sys.stderr)
         return 1
     except Exception as error:
-        return _defect(words, error)
+        return _report_defect(words, error)
 
 
 def _refuse_little_memory() -> None:
-    """Raise AqmError below what the libraries take: OpenBLAS would try for ever to get it."""
+    """Raise AqmError if the limit on memory (ulimit -v) is below what the libraries take: OpenBLAS
+    would try for ever to get it."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < LEAST_BYTES:
         raise AqmError(f"the limit on memory, ulimit -v, is {limit / 1e6:.0f} MB; expected "
                        f"{LEAST_BYTES / 1e6:.0f} MB or more, and 4 GB for the lab; raise the limit")
 
 
-def _defect(words: Sequence[str], error: Exception) -> int:
+def _report_defect(words: Sequence[str], error: Exception) -> int:
+    """Write a crash log, and print a message about an unexpected error to standard error. Return
+    the exit status, 3.
+
+    Args:
+        words: words of the command line.
+        error: the error.
+    """
     from flent_aqm.base.crash_log import write_crash_log
 
     where = write_crash_log(words, error)
@@ -79,9 +90,14 @@ def _defect(words: Sequence[str], error: Exception) -> int:
 
 
 def _run(words: list[str]) -> int:
+    """Parse the command line and run the subcommand. Return the exit status. Wrong usage raises
+    SystemExit with status 2.
+
+    words: words of the command line without the program's name.
+    """
     top = argparse.ArgumentParser(
         prog="flent-aqm", description="AQM experiments for Flent, in a lab with virtual time.",
-        formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_listing())
+        formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_list_commands())
     top.add_argument("--version", action="store_true", help="print the version and end")
     top.add_argument("command", nargs="?", metavar="COMMAND", choices=[*COMMANDS],
                      help="one of the commands below; COMMAND --help shows an example")
@@ -95,7 +111,8 @@ def _run(words: list[str]) -> int:
     if args.command is None:
         from flent_aqm.commands.next_step import next_step
 
-        print(f"{next_step(Path.cwd())}\n\n{_listing()}\n\nflent-aqm COMMAND --help shows more.")
+        print(f"{next_step(Path.cwd())}\n\n{_list_commands()}\n\n"
+              "flent-aqm COMMAND --help shows more.")
         return 0
     parser = fill(argparse.ArgumentParser(prog=f"flent-aqm {args.command}"), args.command)
     status = module_of(args.command).main(parser.parse_args(words[1:]))
@@ -104,7 +121,8 @@ def _run(words: list[str]) -> int:
     return int(status)
 
 
-def _listing() -> str:
+def _list_commands() -> str:
+    """Return the list of subcommands, with a line for each, for the help text."""
     width = max(map(len, COMMANDS))
     return "commands:\n" + "\n".join(
         f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items())

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes texts of strangers, such as titles and file names, safe for terminals, plots and
-spreadsheets."""
+"""Makes texts of strangers, such as titles, safe for terminals, plots and spreadsheets."""
 
 from __future__ import annotations
 

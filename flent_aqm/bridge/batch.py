@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs `flent -B FILE` as a sweep if the file has the key `testbed`: sweep/plan/runner.py."""
+"""Makes `flent -B FILE` run a sweep (sweep/plan/runner.py) if the file has the key `testbed`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def new(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a replacement for the function that makes Flent's runner of batches and tests.
 
     It makes a SweepRunner for batches with a testbed, and Flent's own runner for all other calls.
+
+    stock: Flent's function.
     """
     @wraps(stock)
     def new(settings: Any) -> Any:
@@ -28,7 +30,7 @@ def new(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
         # batches, because each import takes time there.
         if settings.INPUT and settings.PLOT in SEVERAL_TESTS:
             runner = stock(settings)
-            runner.load_input = _with_files_of_several_tests(runner.load_input)
+            runner.load_input = _without_warning_of_several_tests(runner.load_input)
             return runner
         if (settings.INPUT or not (settings.BATCH_NAMES or settings.NAME is None)
                 or os.environ.get(environment.CELL) or not _has_testbed(settings)):
@@ -40,24 +42,28 @@ def new(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return new
 
 
-def _with_files_of_several_tests(load: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _without_warning_of_several_tests(load: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a replacement for load_input() that does not log Flent's warning about files of
-    several tests. It is for plots that compare tests."""
+    several tests. It is for plots that compare tests.
+
+    load: Flent's method load_input().
+    """
     logger = logging.getLogger("flent.batch")
 
     @wraps(load)
     def load_input(settings: Any) -> Any:
-        logger.addFilter(_says_more)
+        logger.addFilter(_is_other_message)
         try:
             return load(settings)
         finally:
-            logger.removeFilter(_says_more)
+            logger.removeFilter(_is_other_message)
 
     return load_input
 
 
-def _says_more(record: logging.LogRecord) -> bool:
-    """Log filter: return False for Flent's warning about files of several tests."""
+def _is_other_message(record: logging.LogRecord) -> bool:
+    """Return False for the log record of Flent's warning about files of several tests, True for all
+    other records."""
     return not record.getMessage().startswith("Result sets are not from the same test")
 
 
@@ -74,8 +80,9 @@ def _has_testbed(settings: Any) -> bool:
 
 
 def with_values_as_typed(parser: Any) -> Any:
-    """Change Flent's argument parser so that --batch-override test_parameters=a=1;b=2 sets one key.
-    Flent would take it for two. Return the parser."""
+    """Change Flent's argument parser so that --batch-override test_parameters=a=1;b=2 sets one key,
+    which Flent would take for two. Return the parser. A Flent that measures a run on a testbed is
+    not changed."""
     if not os.environ.get(environment.CELL):
         from flent_aqm.sweep.plan.arguments import keys_and_values
 

@@ -21,7 +21,9 @@ def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a replacement for the method that runs a test's runners and collects their series.
 
     The replacement adds further series of this package's runners, reads the time of their load from
-    the capture, and logs tools that gave no data.
+    the capture, and logs tools that returned no data.
+
+    stock: Flent's method.
     """
     @wraps(stock)
     def collect(self: Any) -> Any:
@@ -44,19 +46,22 @@ def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
             self.failed_runners += take_parts(measurements, metadata["series"], raw_values)
             settle(measurements, metadata["series"], raw_values)
         if self.failed_runners and not os.environ.get(environment.CELL):
-            _tell_of_missing(self, ours)
+            _log_missing(self, ours)
         return measurements, metadata, raw_values
 
     return collect
 
 
-def _tell_of_missing(aggregator: Any, ours: bool) -> None:
-    """Log the tools without data that have not logged an error themselves.
+def _log_missing(aggregator: Any, ours: bool) -> None:
+    """Log the names of tools without data that have not logged an error themselves. Nothing is
+    logged if there are none.
 
     It is an error in a test of this package. In a test of Flent's it is a warning, so that Flent's
     exit status does not change.
 
-    ours: the test has runners of this package.
+    Args:
+        aggregator: Flent's aggregator, after the test.
+        ours: True if the test has runners of this package.
     """
     missing = [name for name, runner in aggregator.threads.items()
                if runner.result is not None and not runner.result
@@ -67,7 +72,8 @@ def _tell_of_missing(aggregator: Any, ours: bool) -> None:
 
 
 class _EndOfAll:
-    """Replaces an event: set when all of several runners have ended."""
+    """An object in place of a runner's start event: it is set when all of several runners have
+    ended."""
 
     def __init__(self, ends: Sequence[Any]) -> None:
         self._ends = ends

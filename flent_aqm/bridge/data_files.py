@@ -25,16 +25,22 @@ ALSO_RECORDED = ("DELAY", "IRTT_INTERVAL")
 
 
 def recorded_settings(stock: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of the settings that data files record: Flent's, DELAY and IRTT_INTERVAL."""
+    """Return the names of the settings that data files record: Flent's, DELAY and IRTT_INTERVAL.
+
+    stock: the names of Flent's.
+    """
     return tuple(dict.fromkeys((*stock, *ALSO_RECORDED)))
 
 
 def dump_dir(stock: Callable[[Any, str], None]) -> Callable[[Any, str], None] | None:
-    """Return a replacement for the method that writes a data file, or None if this is no run on a
-    testbed.
+    """Return a replacement for the method that writes a data file. None, which keeps Flent's, if
+    this Flent doesn't measure a run on a testbed.
 
     The replacement writes JSON without indentation and compression, because the sweep compresses
-    the file later. Both would take four times as long.
+    the file later. Both would take four times as long. It raises BadResult for a number that is not
+    finite.
+
+    stock: Flent's method.
     """
     @wraps(stock)
     def dump_dir(self: Any, dirname: str) -> None:
@@ -47,7 +53,10 @@ def dump_dir(stock: Callable[[Any, str], None]) -> Callable[[Any, str], None] | 
 
 def load_file(stock: Callable[..., Any]) -> Any:
     """Return a replacement for the class method that reads a data file. It checks the file first,
-    and raises BadResult if Flent can't use it."""
+    and raises BadResult if Flent can't use it.
+
+    stock: Flent's class method.
+    """
     module: Any = sys.modules[stock.__module__]
 
     def load_file(cls: Any, filename: str, absolute: bool = False) -> Any:
@@ -65,7 +74,7 @@ def load_file(stock: Callable[..., Any]) -> Any:
         whole = read_for_flent(path, module.RECORDED_SETTINGS, new_settings())
         old = copy_before_flent(whole, module.FILEFORMAT_VERSION)
         try:
-            results = _results(cls, whole, absolute, suffix)
+            results = _make_result_set(cls, whole, absolute, suffix)
         except Exception as error:  # Flent may raise any error for a file from somebody else
             raise BadResult(f"{filename}: Flent can't load it ({type(error).__name__}: "
                             f"{str(error)[:80]})") from error
@@ -76,19 +85,25 @@ def load_file(stock: Callable[..., Any]) -> Any:
     return classmethod(load_file)
 
 
-def _results(cls: Any, whole: dict[str, Any], absolute: bool, suffix: str) -> Any:
-    """Make Flent's ResultSet of a file's content.
+def _make_result_set(cls: Any, whole: dict[str, Any], absolute: bool, suffix: str) -> Any:
+    """Return the file's content as a ResultSet of Flent.
 
     Flent changes files of older formats sample by sample. For the present format, Flent gets only
     the earliest sample, from which it guesses a time zone, and the other samples are added
     afterwards.
+
+    Args:
+        cls: Flent's class.
+        whole: content of the file.
+        absolute: True if times stay epoch times, as in Flent.
+        suffix: suffix of the file's name, such as ".flent.gz".
     """
     from flent_aqm.results.loaded import LoadedResults
 
     if whole.get("version") != sys.modules[cls.__module__].FILEFORMAT_VERSION:
         return cls.unserialise(whole, absolute, SUFFIX=suffix)
     samples = whole["raw_values"]
-    times = [one["t"] for series in samples.values() for one in series if "t" in one]
+    times = [sample["t"] for series in samples.values() for sample in series if "t" in sample]
     results = LoadedResults.unserialise(
         {**whole, "raw_values": {"": [{"t": min(times)}] if times else []}}, absolute,
         SUFFIX=suffix)

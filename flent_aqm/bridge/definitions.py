@@ -20,15 +20,22 @@ from flent_aqm.spec.definitions import is_only_ours, locate, our_tests, refuse_p
 Function = Callable[..., Any]
 
 
-def _finds_ours(stock: Function) -> bool:
-    """Return whether this Flent has a search list of folders with tests (release/upstream), which
-    has this package's folder."""
+def _has_search_list(stock: Function) -> bool:
+    """Return whether this Flent has a search list of folders with tests (release/upstream). This
+    package's folder is then in that list.
+
+    stock: a function of Flent, whose module is looked at.
+    """
     return hasattr(sys.modules[stock.__module__], "find_test")
 
 
 def load_test_or_host(stock: Function) -> Function | None:
     """Return a replacement for the method that decides whether a word of the command line is a test
-    or a host. None if Flent finds this package's tests itself."""
+    or a host. It knows this package's tests, too. None, which keeps Flent's, if Flent finds this
+    package's tests itself.
+
+    stock: Flent's method.
+    """
     @wraps(stock)
     def load_test_or_host(self: Any, test_name: str) -> None:
         if not is_only_ours(test_name, _stock_dir()):
@@ -38,12 +45,16 @@ def load_test_or_host(stock: Function) -> Function | None:
         else:
             self.NAME = test_name
 
-    return None if _finds_ours(stock) else load_test_or_host
+    return None if _has_search_list(stock) else load_test_or_host
 
 
 def get_tests(stock: Function) -> Any:
-    """Return a replacement for the list of tests, which --list-tests and the GUI's dialog show.
-    None if Flent finds this package's tests itself."""
+    """Return a replacement for the class method that lists tests, for --list-tests and the GUI's
+    dialog. It returns name and description of this package's tests, too, sorted. None, which keeps
+    Flent's, if Flent finds this package's tests itself.
+
+    stock: Flent's class method.
+    """
     @wraps(stock)
     def get_tests(cls: Any, settings: Any) -> list[tuple[str, str]]:
         from flent.loggers import get_logger
@@ -60,7 +71,7 @@ def get_tests(stock: Function) -> Any:
                     tests.append((name, loaded.DESCRIPTION))
         return sorted(tests)
 
-    return None if _finds_ours(stock) else classmethod(get_tests)
+    return None if _has_search_list(stock) else classmethod(get_tests)
 
 
 def load_test(stock: Function) -> Function:
@@ -68,15 +79,17 @@ def load_test(stock: Function) -> Function:
     files and flent-gui.
 
     It checks test parameters before a test runs, defines plots for data files of unknown tests, and
-    adds this package's plots.
+    adds this package's plots. It raises ConfigError for an unknown test parameter.
+
+    stock: Flent's method.
     """
-    from flent_aqm.bridge.unknown_test import define, is_unknown
+    from flent_aqm.bridge.unknown_test import define_from_series, is_unknown
     from flent_aqm.show.plots.catalogue import plots_for
 
     @wraps(stock)
     def load_test(self: Any, test_name: str | None = None, informational: bool = False) -> None:
         if informational and test_name is None and is_unknown(self, _stock_dir()):
-            define(self)
+            define_from_series(self)
             return
         if not informational:
             _check_parameters(self, test_name or self.NAME)
@@ -89,8 +102,13 @@ def load_test(stock: Function) -> Function:
 
 
 def _check_parameters(settings: Any, test_name: str | None) -> None:
-    """Raise ConfigError for an unknown parameter before a test of this package runs. Not done for
-    runs on a testbed, whose batch was checked."""
+    """Raise ConfigError if a test parameter is unknown, and the test is this package's. Nothing is
+    checked in runs on a testbed, whose batch was checked.
+
+    Args:
+        settings: Flent's settings.
+        test_name: name of the test, None if none was given.
+    """
     if test_name and is_only_ours(test_name, _stock_dir()) \
             and not os.environ.get(environment.CELL):
         from flent_aqm.spec.keys import refuse_unknown_parameters
@@ -99,8 +117,13 @@ def _check_parameters(settings: Any, test_name: str | None) -> None:
 
 
 def execute(stock: Function) -> Function:
-    """Return a replacement for the function that opens a test definition. It also finds definitions
-    in this package's folder."""
+    """Return a replacement for the method that executes a test definition. It also finds
+    definitions in this package's folder, and raises RuntimeError for a name that is a path. For a
+    Flent with a search list of folders, this package's folder is added to the environment variable
+    with that list.
+
+    stock: Flent's method.
+    """
     module: Any = sys.modules[stock.__module__]
     has_list = hasattr(module, "test_paths")
     if has_list:  # a Flent of release/upstream: add this package's folder to its search list

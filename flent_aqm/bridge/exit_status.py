@@ -26,20 +26,23 @@ _TELL_OF_FAILURES = frozenset({
     "flent", "flent.batch", "flent_aqm.bridge.collect", "flent_aqm.measure.runners.process"})
 
 # True if data files are shown and no test is run.
-_looking = False
+_shows_files = False
 
 
 def looking_at_files() -> None:
-    """Record that data files are shown, and no test is run."""
-    global _looking
-    _looking = True
+    """Record for this process that data files are shown, and no test is run."""
+    global _shows_files
+    _shows_files = True
 
 
 def tell(error: Exception, text: str = "") -> int:
     """Print an error in one line to standard error, as Flent does. Return 1, the exit status.
 
-    With --debug-error, a traceback is printed before it. text: printed instead of the error's own
-    text.
+    With --debug-error, a traceback is printed before it.
+
+    Args:
+        error: the error.
+        text: printed instead of the error's own text, "" for that text.
     """
     if "--debug-error" in sys.argv:
         traceback.print_exception(error)
@@ -48,10 +51,14 @@ def tell(error: Exception, text: str = "") -> int:
 
 
 def run_flent(stock: Callable[[bool], int]) -> Callable[[bool], int]:
-    """Return a replacement for the function behind the commands flent and flent-gui.
+    """Return a replacement for the function behind the commands flent and flent-gui. The
+    replacement returns the exit status, 1 if an error was logged or raised.
 
-    It returns 1 if an error was logged or raised. Errors that are not this package's are raised if
-    no data file was being shown.
+    An error that isn't this package's is raised further, unless data files are shown and
+    --debug-error isn't given: then it is printed in one line, and details are written to a crash
+    log.
+
+    stock: Flent's function.
     """
     @wraps(stock)
     def run_flent(gui: bool = False) -> int:
@@ -65,31 +72,34 @@ def run_flent(stock: Callable[[bool], int]) -> Callable[[bool], int]:
         except AqmError as error:
             return tell(error)
         except Exception as error:
-            if "--debug-error" in sys.argv or not _looking:
+            if "--debug-error" in sys.argv or not _shows_files:
                 raise
-            return tell(error, _stumbled(error))
+            return tell(error, _report_unshown_file(error))
 
     return run_flent
 
 
 class _Failures(logging.Handler):
-    """Log handler that records whether an error was logged after which a test has no data, or not
-    all."""
+    """A log handler that records errors after which the test's data are missing or incomplete.
+
+    Attributes:
+        happened: True if such an error was logged.
+    """
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
         self.happened = False
 
     def emit(self, record: Any) -> None:
-        """Set `happened` if the record is of a logger whose errors mean that a test has no data, or
-        not all."""
+        """Set `happened` if the record comes from a logger in _TELL_OF_FAILURES: an error there
+        means that the test's data are missing or incomplete. The handler's level is ERROR."""
         if record.name in _TELL_OF_FAILURES:
             self.happened = True
 
 
-def _stumbled(error: Exception) -> str:
-    """Write a crash log, and return the message for a data file that passed all checks but that
-    Flent can't show."""
+def _report_unshown_file(error: Exception) -> str:
+    """Write a crash log for a data file that passed all checks but that Flent can't show. Return
+    the message for the user."""
     from flent_aqm.base.crash_log import write_crash_log
     from flent_aqm.base.words import plain
 

@@ -65,25 +65,28 @@ _MODULES = frozenset(module for module, _, _ in REPLACED)
 
 
 def install() -> None:
-    """Add the finder to sys.meta_path, if it is not there. Flent modules that are already imported
-    are patched at once."""
+    """Add the finder of this package to sys.meta_path, unless it is there, or FLENT_AQM_DISABLE is
+    set. Flent modules that are already imported are patched at once. With FLENT_AQM_WITHOUT_PLOTS,
+    numpy and matplotlib can't be imported afterwards."""
     if os.environ.get("FLENT_AQM_DISABLE", "0") not in ("", "0") or _finder in sys.meta_path:
         return
     sys.meta_path.insert(0, _finder)
     if os.environ.get("FLENT_AQM_WITHOUT_PLOTS"):
-        sys.meta_path.insert(0, _Without())
+        sys.meta_path.insert(0, _NoPlotsFinder())
         sys.modules[_RARELY_NEEDED] = _LazyModule(_RARELY_NEEDED)
     for name in sorted(_MODULES & sys.modules.keys()):
         _patch(sys.modules[name])
 
 
 class _Finder:
-    """Finds the modules that REPLACED names through the other finders, and wraps their loaders."""
+    """A finder for the modules that REPLACED names. It finds them through the other finders, and
+    wraps their loaders."""
 
     def find_spec(
         self, fullname: str, path: "object" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
-        """Return the spec of a module of Flent with a wrapped loader, None for other modules."""
+        """Return the spec of a module that REPLACED names, with a wrapped loader. None for other
+        modules, or if no finder finds it."""
         if fullname not in _MODULES:
             return None
         for finder in sys.meta_path:
@@ -97,8 +100,8 @@ class _Finder:
         return None
 
 
-class _Without:
-    """Finder that makes numpy and matplotlib absent, which Flent can do without.
+class _NoPlotsFinder:
+    """A finder that makes numpy and matplotlib absent, which Flent can do without.
 
     It is for runs in the lab's guest, which draw nothing: loading these modules takes most of
     Flent's start-up time there.
@@ -107,7 +110,8 @@ class _Without:
     def find_spec(
         self, fullname: str, path: "object" = None, target: "ModuleType | None" = None
     ) -> None:
-        """Raise ModuleNotFoundError for numpy and matplotlib."""
+        """Raise ModuleNotFoundError for numpy and matplotlib. Return None for all other modules,
+        which other finders find."""
         if fullname in ("numpy", "matplotlib"):
             raise ModuleNotFoundError(f"{fullname} is switched off by FLENT_AQM_WITHOUT_PLOTS",
                                       name=fullname)
@@ -118,7 +122,7 @@ _RARELY_NEEDED = "xmlrpc.client"
 
 
 class _LazyModule(type(sys)):  # type: ignore[misc]
-    """Stands in for the module until one of its attributes is used, and then loads it."""
+    """A module in place of xmlrpc.client, which is loaded when one of its attributes is used."""
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):  # the import system reads these attributes
@@ -129,7 +133,7 @@ class _LazyModule(type(sys)):  # type: ignore[misc]
 
 
 class _Loader:
-    """Loads a module with its own loader, then patches the module."""
+    """A loader that loads a module with its own loader, then patches the module."""
 
     def __init__(self, stock: "Loader") -> None:
         self._stock = stock
@@ -150,8 +154,8 @@ class _Loader:
 
 
 def _patch(module: "ModuleType") -> None:
-    """Replace all attributes that REPLACED names in a module. If an error occurs, print it and
-    replace none."""
+    """Replace all attributes that REPLACED names in a module. If an error occurs, print it to
+    standard error and replace none."""
     changes = []
     try:
         for name, attribute, by in REPLACED:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lets Flent find this package's classes by the names that test definitions use for them.
+"""Finds this package's runners and plots for Flent, by the names in test definitions.
 
 Flent finds its classes in the globals of the module that looks for them. This package's classes are
 in explicit tables. A table is imported only for a name that Flent doesn't know: a run of a stock
@@ -20,14 +20,14 @@ RUNNERS = ("flent_aqm.measure.runners", "all_runners", "RUNNERS")
 PLOTTERS = ("flent_aqm.show.plots", "all_plotters", "PLOTTERS")
 
 
-def table(package: str, module: str, name: str) -> dict[str, type]:
-    """Return a table of this package's classes by name. Return an empty table if its module does
-    not exist.
+def import_table(package: str, module: str, name: str) -> dict[str, type]:
+    """Import a table of this package's classes, and return it: name -> class. Empty if its module
+    does not exist.
 
     Args:
-        package: of the module.
-        module: in which the table is.
-        name: of the table.
+        package: dotted name of the module's package.
+        module: name of the module.
+        name: name of the table in the module.
     """
     path = f"{package}.{module}"
     try:
@@ -40,8 +40,11 @@ def table(package: str, module: str, name: str) -> dict[str, type]:
 
 
 def get_runner(stock: Lookup) -> Lookup | None:
-    """Return a look-up of runners by name that also finds this package's, and put this package's
-    tools on PATH. Return None, which keeps Flent's, if Flent itself finds them."""
+    """Put this package's tools on PATH, and return a look-up of runners by name that also finds
+    this package's runners. None, which keeps Flent's look-up, if Flent itself finds them.
+
+    stock: Flent's look-up.
+    """
     from flent_aqm.setup.tools import put_tools_on_path
 
     # Flent's own runners find their tools on PATH.
@@ -50,16 +53,24 @@ def get_runner(stock: Lookup) -> Lookup | None:
 
 
 def get_plotter(stock: Lookup) -> Lookup | None:
-    """Return a look-up of plot types by name that also finds this package's. Return None, which
-    keeps Flent's, if Flent itself finds them."""
+    """Return a look-up of plot types by name that also finds this package's. None, which keeps
+    Flent's look-up, if Flent itself finds them.
+
+    stock: Flent's look-up.
+    """
     return _extended(stock, PLOTTERS)
 
 
-def _extended(stock: Lookup, ours: tuple[str, str, str]) -> Lookup | None:
-    """Return a look-up that also finds the classes of a table, if Flent has none of that name.
+def _extended(stock: Lookup, table_address: tuple[str, str, str]) -> Lookup | None:
+    """Return a look-up that also finds the classes of a table, if Flent has none of that name. The
+    look-up raises Flent's RuntimeError for a name that neither has.
 
-    For a name that neither has, it raises Flent's error. Return None if this Flent looks for entry
-    points (release/upstream): it finds this package's in setup.cfg.
+    None if this Flent looks for entry points (release/upstream): it finds this package's in
+    setup.cfg.
+
+    Args:
+        stock: Flent's look-up.
+        table_address: package, module and name of the table.
     """
     if hasattr(sys.modules[stock.__module__], "plugins"):
         return None
@@ -69,7 +80,7 @@ def _extended(stock: Lookup, ours: tuple[str, str, str]) -> Lookup | None:
         try:
             return stock(name)
         except RuntimeError:
-            own = table(*ours).get(name)
+            own = import_table(*table_address).get(name)
             if own is None:
                 raise
             return own

@@ -19,10 +19,15 @@ _MARK = b"\0"
 
 
 class OneShell:
-    """Replaces an instance of Flent's CommandRunner. Commands for other machines are left to it.
+    """An object in place of Flent's CommandRunner. It runs commands for this machine in one shell,
+    and leaves commands for other machines to the CommandRunner.
 
     Called with a shell command, it returns the command's output and errors, without blanks at its
-    ends, or None if the command fails or takes too long.
+    ends, or None if the command fails or takes longer than `timeout_s`.
+
+    Args:
+        stock: Flent's CommandRunner.
+        timeout_s: time limit of each command in s.
     """
 
     def __init__(self, stock: Any, timeout_s: float = 5.0) -> None:
@@ -38,11 +43,11 @@ class OneShell:
         if self._stock.hostname:
             output: str | None = self._stock(command)
             return output
-        self._shell = self._shell or _start(self._stock.env)
+        self._shell = self._shell or _start_shell(self._stock.env)
         assert self._shell.stdin is not None
         self._shell.stdin.write(f"({command}\n) </dev/null; printf '\\0%d\\0' $?\n".encode())
         self._shell.stdin.flush()
-        text = self._answer(self._shell)
+        text = self._read_answer(self._shell)
         if text is None:
             self.close()
             return None
@@ -50,7 +55,7 @@ class OneShell:
         return output_bytes.decode().strip() if status == b"0" else None
 
     def close(self) -> None:
-        """End the shell. The next command starts another shell."""
+        """End the shell, if it runs. The next command starts another shell."""
         if self._shell is not None:
             self._shell.kill()
             for pipe in (self._shell.stdin, self._shell.stdout):
@@ -59,9 +64,9 @@ class OneShell:
             self._shell.wait()
             self._shell = None
 
-    def _answer(self, shell: subprocess.Popen[bytes]) -> bytes | None:
-        """Read the shell's output up to the mark at its end. Return None if the mark doesn't come
-        in time."""
+    def _read_answer(self, shell: subprocess.Popen[bytes]) -> bytes | None:
+        """Return the shell's output up to the mark at its end. None if the mark doesn't come in
+        time, or if the shell has ended."""
         assert shell.stdout is not None
         end_s = time.monotonic() + self._timeout_s
         text = b""
@@ -75,7 +80,10 @@ class OneShell:
         return text
 
 
-def _start(env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a shell whose errors go to its standard output."""
+def _start_shell(env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a shell, and return it. Its errors go to its standard output.
+
+    env: all environment variables.
+    """
     return subprocess.Popen(["sh"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, bufsize=0)

@@ -26,8 +26,12 @@ GROUP_BY_HELP = (
 
 
 def get_plotconfig(stock: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement for the look-up of a plot. An unknown name is an error with exit status
-    1, for which Flent exits with 0 and leaves an empty picture."""
+    """Return a replacement for the look-up of a plot. An unknown name ends `flent` with a message
+    and exit status 1. Flent itself exits with 0 and leaves an empty picture. In flent-gui, nothing
+    changes.
+
+    stock: Flent's look-up.
+    """
     @wraps(stock)
     def get_plotconfig(settings: Any, plot: str | None = None) -> Any:
         name = plot or settings.PLOT
@@ -41,9 +45,10 @@ def get_plotconfig(stock: Callable[..., Any]) -> Callable[..., Any]:
     return get_plotconfig
 
 
-class _Width(argparse.Action):
-    """Sets the figure's width in inches, and its height to three quarters of the width unless
-    --figure-height is given."""
+class _WidthAction(argparse.Action):
+    """Action of the option --width: sets the figure's width in inches, and its height to three
+    quarters of the width unless --figure-height is given. A wrong width ends the program with a
+    message."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
         try:
@@ -57,7 +62,10 @@ class _Width(argparse.Action):
 
 def add_plotting_args(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a replacement for the function that adds options for plots to the command line and to
-    flent-gui."""
+    flent-gui. It adds this package's options, too.
+
+    stock: Flent's function.
+    """
     @wraps(stock)
     def add_plotting_args(parser: Any) -> Any:
         return with_ours(stock(parser))
@@ -66,7 +74,7 @@ def add_plotting_args(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def with_ours(parser: Any) -> Any:
-    """Add this package's options for plots to a parser, and return the parser.
+    """Add this package's options for plots to an argument parser, and return the parser.
 
     flent-gui uses the first sentence of an option's help as label, and the rest as tooltip.
     """
@@ -75,7 +83,7 @@ def with_ours(parser: Any) -> Any:
         help="Metric to plot. What heat_map and compare_metric show, by its name in "
              "flent-aqm score --list (default: latency_loaded_p99_ms).")
     parser.add_argument(
-        "--width", action=_Width, dest="FIG_WIDTH", metavar="WIDTH", default=6.4,
+        "--width", action=_WidthAction, dest="FIG_WIDTH", metavar="WIDTH", default=6.4,
         help="Width of a picture for a paper. With its unit, such as 3.33in, 8.5cm or 240pt; "
              "letters become as small as a column's. Its height is three quarters of it "
              "unless --figure-height says another.").hide_gui = True

@@ -22,24 +22,30 @@ Function = Callable[..., None]
 
 
 def get_command_output(stock: Any) -> OneShell | None:
-    """Return a OneShell to replace Flent's object that runs the commands for its metadata. Return
-    None, which keeps Flent's, if no scenario is requested."""
+    """Return a OneShell in place of Flent's object that runs the commands for its metadata. None,
+    which keeps Flent's object, if no scenario is requested.
+
+    stock: Flent's object.
+    """
     return OneShell(stock) if os.environ.get(environment.SCENARIO) else None
 
 
 def record_metadata(stock: Function) -> Function | None:
-    """Return a replacement for the function that gathers metadata before the test. Return None,
-    which keeps Flent's, if no scenario is requested.
+    """Return a replacement for the function that gathers metadata before the test. None, which
+    keeps Flent's function, if no scenario is requested.
 
-    The replacement adds the object AQM with the router's settings, and raises RouterDisagrees if
-    they differ from the scenario.
+    The replacement adds the object AQM with the router's settings, prints warnings about the router
+    to standard error, and raises RouterDisagrees if the settings differ from the scenario. In the
+    virtual lab it then waits for the next full second.
+
+    stock: Flent's function.
     """
     @wraps(stock)
     def record_metadata(results: Any, extended: bool, hostnames: Sequence[str]) -> None:
-        scenario = _scenario()
+        scenario = _requested_scenario()
         stock(results, extended, hostnames)
         _close_shell()
-        warnings, before = _proved(scenario)
+        warnings, before = _read_and_prove(scenario)
         for line in warnings:
             print(f"WARNING: {line}", file=sys.stderr)
         results.meta("AQM", {
@@ -57,23 +63,26 @@ def record_metadata(stock: Function) -> Function | None:
 
 
 def record_postrun_metadata(stock: Function) -> Function | None:
-    """Return a replacement for the function that gathers metadata after the test. Return None,
-    which keeps Flent's, if no scenario is requested.
+    """Return a replacement for the function that gathers metadata after the test. None, which keeps
+    Flent's function, if no scenario is requested.
 
-    The replacement adds the router's settings after the test to the object AQM, and raises
-    RouterDisagrees if they differ from the scenario.
+    The replacement adds the router's settings and counters after the test to the object AQM, and
+    raises RouterDisagrees if they differ from the scenario.
+
+    stock: Flent's function.
     """
     @wraps(stock)
     def record_postrun_metadata(results: Any, extended: bool, hostnames: Sequence[str]) -> None:
         stock(results, extended, hostnames)
         _close_shell()
-        _, results.meta("AQM")["after"] = _proved(_scenario())
+        _, results.meta("AQM")["after"] = _read_and_prove(_requested_scenario())
 
     return record_postrun_metadata if os.environ.get(environment.SCENARIO) else None
 
 
 def _close_shell() -> None:
-    """End the shell, so that only the test's own processes run during the test."""
+    """End the shell of get_command_output(), so that only the test's own processes run during the
+    test."""
     from flent import metadata
 
     metadata.get_command_output.close()
@@ -85,18 +94,22 @@ def _wait_for_full_second() -> None:
     subprocess.run(["perl", f"{os.environ['GUEST_DIR']}/full_second.pl"], check=True)
 
 
-def _scenario() -> Any:
-    """Return the requested scenario from the environment."""
+def _requested_scenario() -> Any:
+    """Return the requested scenario from the environment. Raises ConfigError if it isn't valid."""
     from flent_aqm.spec.scenario import Scenario
 
     return Scenario.from_json(os.environ[environment.SCENARIO])
 
 
-def _proved(scenario: Any) -> tuple[list[str], dict[str, Any]]:
-    """Read all routers back and compare them with the scenario.
+def _read_and_prove(scenario: Any) -> tuple[list[str], dict[str, Any]]:
+    """Read the settings of all routers back and compare them with the scenario.
 
-    Return warnings about conditions that hide the AQM's effect, and the settings and counters of
-    the first router, with those of the others under `routers`. Raises RouterDisagrees.
+    Return warnings about conditions that hide the AQM's effect, and metadata with settings and
+    counters of the first router. Metadata of other routers are in it, under "routers" and their
+    names.
+
+    Raises RouterDisagrees if a setting differs, CommandFailed or ParseError if a router can't be
+    read.
     """
     from flent_aqm.router import proof
     from flent_aqm.router.hook import routers_of
@@ -105,11 +118,11 @@ def _proved(scenario: Any) -> tuple[list[str], dict[str, Any]]:
     first, *others = routers_of(scenario)
     report = proof.read_back(scenario, first)
     proof.prove(scenario, report, first)
-    output, read_back = warnings(scenario, report), proof.as_metadata(report)
+    warning_texts, read_back = warnings(scenario, report), proof.as_metadata(report)
     further = {}
     for router in others:
         report = proof.read_back(scenario, router)
         proof.prove(scenario, report, router)
-        output += [f"{router}: {line}" for line in warnings(scenario, report)]
+        warning_texts += [f"{router}: {line}" for line in warnings(scenario, report)]
         further[router] = proof.as_metadata(report)
-    return output, {**read_back, **({"routers": further} if further else {})}
+    return warning_texts, {**read_back, **({"routers": further} if further else {})}

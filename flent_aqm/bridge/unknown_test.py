@@ -22,26 +22,34 @@ LONGEST_LABEL = 60
 
 
 def is_unknown(settings: Any, stock_dir: str) -> bool:
-    """Return whether the settings are those of a data file that has series, and whose test is not
-    installed."""
+    """Return whether Flent's settings are those of a data file that has series, and whose test is
+    not installed.
+
+    Args:
+        settings: Flent's settings.
+        stock_dir: Flent's folder of test definitions.
+    """
     name = settings.__dict__.get("NAME")
-    return bool(isinstance(name, str) and isinstance(_series(settings), dict)
-                and _series(settings) and name not in our_tests()
+    return bool(isinstance(name, str) and isinstance(_series_metadata(settings), dict)
+                and _series_metadata(settings) and name not in our_tests()
                 and not os.path.exists(os.path.join(stock_dir, name + SUFFIX)))
 
 
-def define(settings: Any) -> None:
-    """Set the settings' attributes that a test definition would set: data sets, description,
-    plots."""
+def define_from_series(settings: Any) -> None:
+    """Set the attributes that a test definition would set: data sets, description, plots and
+    default plot.
+
+    settings: Flent's settings, loaded from a data file.
+    """
     # Imported late, because it imports numpy, which a Flent that only measures does without.
     from flent_aqm.results.reading.series import unit_of
 
-    units = {name: _text(unit_of(name, meta if isinstance(meta, dict) else {})) or "no unit"
-             for name, meta in _series(settings).items()}
+    units = {name: _label(unit_of(name, meta if isinstance(meta, dict) else {})) or "no unit"
+             for name, meta in _series_metadata(settings).items()}
     # The runner "null" keeps Flent from measuring or computing series.
     settings.DATA_SETS = OrderedDict(
         (name, {"units": unit, "runner": "null"}) for name, unit in units.items())
-    settings.DESCRIPTION = f"{_text(settings.NAME)}, test definition not installed"
+    settings.DESCRIPTION = f"{_label(settings.NAME)}, test definition not installed"
     settings.PLOTS = OrderedDict(plots(units))
     # The first plot is the default.
     settings.DEFAULTS = {"PLOT": next(iter(settings.PLOTS))}
@@ -49,8 +57,9 @@ def define(settings: Any) -> None:
 
 
 def plots(units: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return plots by name: for each unit over time, as distribution and as boxes, and the plots
-    that any test with latencies has.
+    """Return plots by name, in the form of a test definition: for each unit the series over time,
+    as distribution and as boxes, and the plots that any test with latencies has. A plot has
+    MOST_SERIES series at most.
 
     units: name of each series -> its unit.
     """
@@ -63,7 +72,7 @@ def plots(units: Mapping[str, str]) -> dict[str, dict[str, Any]]:
             slug += "_more"
         slugs.add(slug)
         names = [name for name, its in units.items() if its == unit][:MOST_SERIES]
-        series = [{"data": name, "label": _text(name)} for name in names]
+        series = [{"data": name, "label": _label(name)} for name in names]
         for kind, what in (("timeseries", "over time"), ("cdf", "distribution"),
                            ("box", "boxes")):
             by_name[f"{slug}_{kind}"] = {
@@ -74,12 +83,12 @@ def plots(units: Mapping[str, str]) -> dict[str, dict[str, Any]]:
                           if name not in by_name}}
 
 
-def _series(settings: Any) -> Any:
-    """Return the metadata of a data file's series, by name."""
+def _series_metadata(settings: Any) -> Any:
+    """Return the metadata of a data file's series, by name. None if there are none."""
     return settings.__dict__.get("SERIES_META")
 
 
-def _text(value: Any) -> str:
-    """Return a file's text as a label, without invisible characters, and with dollar signs that
-    don't begin formulas."""
+def _label(value: Any) -> str:
+    """Return a file's text as a label of at most LONGEST_LABEL characters, without invisible
+    characters, and with dollar signs that don't begin formulas."""
     return for_plot(plain(str(value or "")[:LONGEST_LABEL]))

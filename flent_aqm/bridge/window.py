@@ -14,7 +14,10 @@ _TOGETHER_S = 0.1
 
 def load_one(stock: Callable[[Any], None]) -> Callable[[Any], None]:
     """Return a replacement for the method that adds one loaded file to the window when the GUI is
-    idle. The replacement adds as many files as it can in 0.1 s."""
+    idle. The replacement adds as many files as it can in 0.1 s.
+
+    stock: Flent's method.
+    """
     @wraps(stock)
     def load_one(self: Any) -> None:
         end_s = time.monotonic() + _TOGETHER_S

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Builds the commands that set the router's queue and read it back, as lists of words for
-shell.run()."""
+"""Builds the commands that set the router's queue and read it back, as words for shell.run()."""
 
 from __future__ import annotations
 

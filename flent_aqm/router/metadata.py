@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Converts a read-back into metadata for a data file: dicts of plain values, with units in the
-keys."""
+"""Converts a read-back into metadata for a data file: plain values, with units in the keys."""
 
 from __future__ import annotations
 

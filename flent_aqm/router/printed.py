@@ -98,4 +98,5 @@ def rate_text(bytes_per_s: int) -> str:
 
 
 def _three_digits(value: float) -> str:
+    """Return a number with three significant digits, as tc prints times."""
     return f"{value:.3g}"

@@ -54,6 +54,7 @@ def set_up_ndt7_client(cache: Path) -> None:
     crates = 0
 
     def count(line: str) -> None:
+        """Count a line about a crate in cargo's output, and show the progress."""
         nonlocal crates
         if line.lstrip().startswith("Compiling "):
             crates += 1

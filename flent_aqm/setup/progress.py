@@ -69,4 +69,5 @@ class Progress:
         self._write(f"\r{text}\x1b[K" if self._moving else text, end="\n")
 
     def _write(self, text: str, end: str) -> None:
+        """Write a text to the stream at once."""
         print(text, end=end, file=self._stream, flush=True)

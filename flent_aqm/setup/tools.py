@@ -23,7 +23,10 @@ def tool_dirs() -> list[Path]:
 
 
 def find_tool(name: str) -> Path | None:
-    """Return the path of a program in a cache, otherwise on PATH. None if there is none."""
+    """Return the path of a program in a cache, otherwise on PATH. None if there is none.
+
+    name: name of the program.
+    """
     for folder in tool_dirs():
         path = folder / name
         if os.path.exists(path):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Defines Cell: one repetition of a batch's cell, with all that is needed to run it on any
-machine."""
+"""Defines Cell: one repetition of a batch's cell, with all that a run needs on any machine."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parses the key `kernel`, which selects the virtual lab's kernel, and defines names in a
-kernel."""
+"""Parses the key `kernel`, which selects the virtual lab's kernel. Defines names in a kernel."""
 
 from __future__ import annotations
 

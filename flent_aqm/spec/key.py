@@ -93,6 +93,7 @@ def with_or_without(name: str) -> Callable[[str], str]:
     name: name of the switch for readers.
     """
     def text(value: str) -> str:
+        """Return the text for a value of the switch."""
         on = switch(value)
         return f"{name} {value}" if on is None else f"{'with' if on else 'no'} {name}"
 

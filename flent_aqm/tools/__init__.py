@@ -1,3 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tools that tests run, a module each: table.py lists them, tool.py has the record of a
-tool."""
+"""The tools that tests run, a module each: table.py lists them, tool.py defines their record."""

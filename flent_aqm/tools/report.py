@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Defines a client's report: measured rates and latencies, written as JSON and read by the
-runner."""
+"""Defines a client's report: rates and latencies, written as JSON and read by the runner."""
 
 from __future__ import annotations
 

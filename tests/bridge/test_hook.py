@@ -150,8 +150,8 @@ def test_tables_when_missing_are_empty(own_installed: Env) -> None:
     """Without a table of runners Flent has its own ones."""
     (own_installed.site / "flent_aqm/measure/runners/all_runners.py").unlink()
     printed = own_installed.code(
-        "from flent_aqm.bridge.names import RUNNERS, table; import flent.runners as r\n"
-        "print(table(*RUNNERS), r.get('ping').__name__)")
+        "from flent_aqm.bridge.names import RUNNERS, import_table; import flent.runners as r\n"
+        "print(import_table(*RUNNERS), r.get('ping').__name__)")
     assert printed == "{} PingRunner\n"
 
 

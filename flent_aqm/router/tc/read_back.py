@@ -175,8 +175,8 @@ class ReadBack:
 
 
 def parse_read_back(text: str) -> ReadBack:
-    """Parse the output of `read-back`. Raises ParseError, whose message names the line or device,
-    if it is incomplete or damaged."""
+    """Parse the output of `on_router.sh read-back`. Raises ParseError, whose message names the line
+    or device, if it is incomplete or damaged."""
     if match := _TOO_LONG.search(text):
         raise ParseError(f"read-back: the number {match[0][:20]}… has {len(match[0])} digits; "
                          "expected 20 at most, as the kernel's counters have")
@@ -665,4 +665,5 @@ def _parse_filter(block: str) -> list[str]:
 
 
 def _first_line(block: str) -> str:
+    """Return the first line of a block, 200 characters at most, for a message."""
     return block.splitlines()[0][:200]

@@ -48,13 +48,13 @@ class Addition:
     """A C file to add to the kernel.
 
     Attributes:
-        place: kind of the file.
+        kind: kind of the file.
         name: name of the queue or congestion control.
         content: content of the C file.
         headers: name and content of the headers in the same folder that the file includes.
     """
 
-    place: FileKind
+    kind: FileKind
     name: str
     content: bytes
     headers: tuple[tuple[str, bytes], ...] = ()
@@ -62,28 +62,28 @@ class Addition:
     @property
     def path(self) -> str:
         """Path of the file in the kernel's source, such as "net/sched/sch_mine.c"."""
-        return f"{self.place.folder}/{self.place.prefix}{self.name}.c"
+        return f"{self.kind.folder}/{self.kind.prefix}{self.name}.c"
 
     @property
     def option(self) -> str:
         """Name of the option that compiles the file, without CONFIG_."""
-        return f"{self.place.option}{self.name.upper()}"
+        return f"{self.kind.option}{self.name.upper()}"
 
     @property
     def kconfig(self) -> str:
         """Lines of Kconfig that declare the file's option."""
         return (f'\nconfig {self.option}\n\ttristate "{self.name}"\n'
-                f"\tdepends on {self.place.depends}\n")
+                f"\tdepends on {self.kind.depends}\n")
 
     @property
     def makefile(self) -> str:
         """Line of the Makefile that compiles the file if the option is set."""
-        return f"\nobj-$(CONFIG_{self.option}) += {self.place.prefix}{self.name}.o\n"
+        return f"\nobj-$(CONFIG_{self.option}) += {self.kind.prefix}{self.name}.o\n"
 
     @property
     def own_flags(self) -> str:
         """Lines of the Makefile with the compiler's flags for the file."""
-        return own_flags(f"{self.place.prefix}{self.name}")
+        return own_flags(f"{self.kind.prefix}{self.name}")
 
 
 def own_flags(stem: str) -> str:

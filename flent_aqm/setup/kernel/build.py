@@ -324,7 +324,7 @@ def _make_changes(cache: Path, tree: Tree, origin: Origin, wanted: Recipe, work:
             left_packed += absent
         _add_own_flags(tree, content)
     for addition in wanted.additions:
-        folder = addition.place.folder
+        folder = addition.kind.folder
         if not (tree.path / addition.path).exists():
             tree.append(f"{folder}/Kconfig", addition.kconfig)
             tree.append(f"{folder}/Makefile", addition.makefile)

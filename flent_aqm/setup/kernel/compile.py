@@ -99,6 +99,7 @@ def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:
     lines, expected = 0, expected_lines(tree.path)
 
     def count(_line: str) -> None:
+        """Count a line of make's output, and show the progress."""
         nonlocal lines
         lines += 1
         progress.count("compiling", lines, expected)
@@ -132,12 +133,13 @@ def expected_lines(tree: Path) -> int:
 
     @cache
     def changed_s(name: str) -> float:
-        # Return when a file was changed, 0 if there is none.
+        """Return the time at which a file was changed, in epoch seconds. 0 if there is no such
+        file."""
         path = tree / name
         return path.stat().st_mtime if path.is_file() else 0.0
 
     def is_old(note: Path) -> bool:
-        # Return whether the object of a note is older than one of the files it is made of.
+        """Return whether the object of a note is older than one of the files it is made of."""
         made_s = changed_s(str(note.with_name(note.name[1:].removesuffix(".cmd"))))
         names = _MADE_OF.findall(note.read_text(encoding="utf-8", errors="replace"))
         return any(changed_s(name) > made_s for name in names)

@@ -12,7 +12,16 @@ from flent_aqm.spec.readers import device, seed, server, testbed
 
 @dataclass(frozen=True)
 class Lab(Record):
-    """Settings of a run's testbed: the virtual lab, network namespaces, or a router behind ssh."""
+    """Settings of a run's testbed: the virtual lab, network namespaces, or a router behind ssh.
+
+    Attributes:
+        testbed: "virtual", "netns" or ssh://[user@]router[:port].
+        kernel: name of the virtual lab's kernel.
+        seed: seed of all random numbers in the lab, None until it is computed.
+        server_testbed: ssh://[user@]server[:port] of the machine with the servers, "" for this
+            machine.
+        dev_down, dev_up: names of the devices of a router behind ssh, "" if they are looked for.
+    """
 
     heading = "Where"
 

@@ -56,14 +56,15 @@ def queue_of(name: str) -> Queue:
         f"NAME --qdisc sch_{name}.c --tc q_{name}.c)", adapt=_possible_report, external=True)
 
 
-def _possible_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+def _possible_report(report: Report, requested: Mapping[str, Scalar],
+                     attachment: Attachment) -> Report:
     """Return the report that is expected of an external queue: name of an option -> all values that
     the kernel may report. The option's unit isn't known here, only to tc and the kernel.
 
     Args:
         report: not used, as for all functions of Queue.adapt that compute a report of their own.
         requested: the requested parameters, of which only `options` exists.
-        place: not used.
+        attachment: not used.
     """
     words = str(requested.get(OPTIONS, "")).split()
     possible: Report = {}

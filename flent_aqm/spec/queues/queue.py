@@ -169,7 +169,8 @@ class Look:
 Report = dict[str, Expected]
 
 
-def _unchanged_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+def _unchanged_report(report: Report, requested: Mapping[str, Scalar],
+                      attachment: Attachment) -> Report:
     """Return the report unchanged. This is the default of Queue.adapt."""
     return report
 
@@ -254,13 +255,13 @@ class Queue:
                   for name, parameter in self.parameters.items()}
         return {name: value for name, value in values.items() if value is not None}
 
-    def report(self, requested: Mapping[str, str], place: Attachment) -> Report:
+    def report(self, requested: Mapping[str, str], attachment: Attachment) -> Report:
         """Return the values that the kernel has to report, by their names in tc's JSON. A value is
         a set if kernels differ.
 
         Args:
             requested: requested parameters, name -> text.
-            place: the queue's surroundings.
+            attachment: the queue's surroundings on its device.
         """
         values = self.values(requested)
         report: Report = {}
@@ -268,4 +269,4 @@ class Queue:
             parameter = self.parameters[name]
             if parameter.reported is not None and (value or not parameter.only_if_set):
                 report[parameter.reported or name] = parameter.kernel(value)
-        return self.adapt(report, values, place)
+        return self.adapt(report, values, attachment)

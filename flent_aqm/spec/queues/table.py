@@ -76,7 +76,7 @@ _LONG: LineStyle = (0, (10, 2.5))
 LINES = (_SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT)
 
 
-def _sfq_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+def _sfq_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
     """Return the report that is expected of SFQ: values by their names in tc's JSON. Flows, limit
     and depth limit each other, as in sfq_change()."""
     depth = min(int(requested.get("depth", 127)), 127)
@@ -92,7 +92,7 @@ def _sfq_report(report: Report, requested: Mapping[str, Scalar], place: Attachme
             **red.report_in_sfq(requested)}
 
 
-def _cake_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+def _cake_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
     """Return the report that is expected of CAKE. Overhead, mpu and link layer are the sum of tc's
     words for a framing. The bandwidth, in bytes/s, is the attachment's rate if CAKE shapes,
     otherwise it is "unlimited"."""
@@ -106,20 +106,21 @@ def _cake_report(report: Report, requested: Mapping[str, Scalar], place: Attachm
     if mpu:
         shown["mpu"] = mpu
     return {"ingress": False, **shown, "raw": raw, "overhead": framing.overhead,
-            "bandwidth": place.rate_bit_s // 8 if place.shapes else "unlimited"}
+            "bandwidth": attachment.rate_bit_s // 8 if attachment.shapes else "unlimited"}
 
 
-def _sfb_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+def _sfb_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
     """Return the report that is expected of SFB. tc derives max or target from the other if one
     isn't given or is 0 (iproute2 tc/q_sfb.c). A limit of 0 becomes the device's txqueuelen
     (sfb_change())."""
     most, target = int(requested.get("max", 0)), int(requested.get("target", 0))
     most = most or ((target * 5 + 1) // 4 if target else 25)
-    return {**report, "limit": requested["limit"] or place.txqueuelen, "max": most,
+    return {**report, "limit": requested["limit"] or attachment.txqueuelen, "max": most,
             "target": target or (most * 4 + 3) // 5}
 
 
-def _dualpi2_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+def _dualpi2_report(report: Report, requested: Mapping[str, Scalar],
+                    attachment: Attachment) -> Report:
     """Return the report that is expected of DualPI2. The default memory limit is two frames per
     packet of the limit. The step threshold is reported as step-thresh-us if it is a time, as
     step-thresh-pkts if it is a number of packets."""
@@ -130,7 +131,7 @@ def _dualpi2_report(report: Report, requested: Mapping[str, Scalar], place: Atta
     return {**report, "step-thresh-us": step}
 
 
-def _fq_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+def _fq_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
     """Return the report that is expected of fq. Pacing is only reported if it is off. The handling
     of packets beyond the horizon is reported by its name: horizon_drop or horizon_cap."""
     paces, drops = report.pop("pacing"), report.pop("horizon_drop")
@@ -138,7 +139,8 @@ def _fq_report(report: Report, requested: Mapping[str, Scalar], place: Attachmen
             "horizon_drop" if drops else "horizon_cap": True}
 
 
-def _fq_codel_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+def _fq_codel_report(report: Report, requested: Mapping[str, Scalar],
+                     attachment: Attachment) -> Report:
     """Return the report that is expected of FQ-CoDel. tc prints value and mask of the selector as
     separate numbers."""
     both = report.pop("ce_threshold_selector", "")
@@ -148,9 +150,9 @@ def _fq_codel_report(report: Report, requested: Mapping[str, Scalar], place: Att
     return {**report, "ce_threshold_selector": value, "ce_threshold_mask": mask_}
 
 
-def _red_report(report: Report, requested: Mapping[str, Scalar], place: Attachment) -> Report:
+def _red_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
     """Return the report that is expected of RED, as red.report() computes it."""
-    return red.report(requested, place.rate_bit_s, place.clock)
+    return red.report(requested, attachment.rate_bit_s, attachment.clock)
 
 
 def _complete_cake(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str,
