@@ -246,7 +246,7 @@ def numbers(values: Sequence[Any], what: str) -> Numbers:
     except OverflowError:
         array = numpy.array([math.inf])
     if not numpy.isfinite(array).all():
-        raise BadResult(f"{what} has a number that is not finite")
+        raise BadResult(f"{what} has a number that is not finite: infinite, NaN, or too large")
     return array
 
 

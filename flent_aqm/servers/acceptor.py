@@ -62,7 +62,8 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
             sock.close()
         raise
     if not sockets:
-        raise ConfigError("cannot listen: this machine has neither IPv4 nor IPv6")
+        raise ConfigError("cannot listen: no IPv4 or IPv6 socket can be opened (a container or "
+                          "sandbox without network?); see 'ip address', or give --bind")
     return sockets
 
 

@@ -100,8 +100,9 @@ def _install_with_pip(program: Program, cache: Path, progress: Progress) -> None
     """Install a Python package in this virtual environment. Raises SetupError outside of a virtual
     environment, or if pip fails."""
     if sys.prefix == sys.base_prefix:
-        raise SetupError("this Python is the system's; use one of a virtual environment (make "
-                         "setup)")
+        raise SetupError(f"pip may not change the system's Python; in a checkout: make setup, then "
+                         f".venv/bin/flent-aqm setup --speedtests {program.name}; else install "
+                         "flent-aqm in a virtual environment")
     progress.step(f"fetching {program.version}")
     _run_client(program, [Path(sys.executable), "-m", "pip", "install", "--quiet",
                        "--disable-pip-version-check", f"{program.package}=={program.version}"],

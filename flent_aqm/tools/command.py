@@ -89,8 +89,11 @@ def _parse_json_path(word: str) -> NumberSource:
     """Parse a word of the form PLACE=NUMBER or PLACE*FACTOR=NUMBER. Raises ConfigError."""
     first, _, second = word.partition("=")
     if first in NUMBERS and second not in NUMBERS:
-        raise ConfigError(f"--reads: {word[:60]!r} is in the wrong order; expected PLACE=NUMBER: "
-                          f"{second[:40]}={first}")
+        place = (f"{second[:40]!r} is not a number{did_you_mean(second, NUMBERS)}; if it is the "
+                 f"place, write {second[:40]}={first}" if second else
+                 "no number stands after the =")
+        raise ConfigError(f"--reads: {word[:60]!r}: expected PLACE=NUMBER; {place}; numbers: "
+                          f"{', '.join(NUMBERS)}")
     pair = _PAIR.fullmatch(word)
     try:
         if pair is None:

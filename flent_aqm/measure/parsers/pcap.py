@@ -412,6 +412,8 @@ def parse_tcpdump_counts(text: str) -> TcpdumpCounts:
     counts = {what: int(number) for number, what in
               re.findall(r"(?m)^(\d+) packets? (captured|dropped by kernel)$", text)}
     if len(counts) < 2:
-        raise ParseError("tcpdump ended without saying how many packets it captured: "
-                         f"{text.strip()[-80:]!r}")
+        last = text.strip().rpartition("\n")[2]
+        raise ParseError("tcpdump did not print how many packets it captured and the kernel "
+                         f"dropped: it was stopped by force, or is another version; its last line: "
+                         f"{last[:80]!r}; repeat the run")
     return TcpdumpCounts(counts["captured"], counts["dropped by kernel"])

@@ -223,12 +223,12 @@ def _parse_csv(file: _File, data: bytes, end: str) -> Schedule:
 
     Raises _Fault.
     """
-    head, *rows = data.decode("utf-8", "replace").rstrip("\n").split("\n")
+    head, *rows = data.decode("utf-8-sig", "replace").rstrip("\n").split("\n")
     names = [name.strip() for name in head.split(",")]
     for number, (name, column) in enumerate(zip(names, _positions(head), strict=True)):
         if name not in _COLUMNS:
-            raise file.fault(1, column, "this is not a known column; expected a header of "
-                                        f"{', '.join(_COLUMNS)}")
+            raise file.fault(1, column, "this is not a known column; expected time_s,rate_mbps "
+                                        "and, if wanted, delay_ms and loss_pct")
         if name in names[:number]:
             raise file.fault(1, column, f"the column {name} stands twice; give it once")
     for name in ("time_s", "rate_mbps"):

@@ -44,7 +44,8 @@ def own_folder(output: Path, label: str, file: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(text)
     except OSError as error:
-        raise ConfigError(f"-o: can't write {kept}: {error.strerror}") from None
+        raise ConfigError(f"-o: can't write {error.filename or kept}: {error.strerror}; choose "
+                          "another folder with -o") from None
     return folder
 
 

@@ -90,9 +90,12 @@ def probe(ask: Ask, *, kinds: Collection[str] = (), addresses: Collection[str] =
 def parse_probe(text: str) -> Facts:
     """Parse the output of probe.sh. Raises ParseError that quotes the line."""
     lines = text.splitlines()
-    if lines[:1] != ["format 1"] or lines[-1:] != ["end"]:
-        raise ParseError("the router's answer to the probe is cut off: it begins with "
-                         f"{''.join(lines[:1])[:60]!r} and ends with {''.join(lines[-1:])[:60]!r}")
+    if lines[:1] != ["format 1"]:
+        raise ParseError(f"the router printed {''.join(lines[:1])[:60]!r} before its answer to the "
+                         "probe; expected 'format 1': let its shell's start files print nothing")
+    if lines[-1:] != ["end"]:
+        raise ParseError(f"the router's answer to the probe ends with {lines[-1][:60]!r}; expected "
+                         "'end': the answer is cut off, or something was printed after it")
     texts: dict[str, str] = {}
     links: dict[str, Link] = {}
     routes: dict[str, str] = {}

@@ -98,4 +98,5 @@ def column(samples: Samples, series: str, name: str) -> Numbers:
     try:
         return numbers([one[name] for one in samples], f"{name} in {series!r}")
     except KeyError:
-        raise BadResult(f"a sample of {series!r} has no {name}") from None
+        raise BadResult(f"a sample of {series!r} has no {name}: the file is damaged; repeat the "
+                        "run") from None

@@ -151,10 +151,10 @@ class Run:
         "upload". Raises NotAvailable if there are none."""
         flows = [flow for flow in self.speed_test if flow.direction == direction]
         if not flows:
-            raise NotAvailable(self._why_no_flow(direction))
+            raise NotAvailable(self.why_no_flow(direction))
         return flows
 
-    def _why_no_flow(self, direction: str | None = None) -> str:
+    def why_no_flow(self, direction: str | None = None) -> str:
         """Return the reason why the test has no flow in a direction. direction: "download" or
         "upload", None if the test has no flow at all."""
         failed = {name: why for name, why in self.failed_series.items()
@@ -196,7 +196,7 @@ class Run:
             return _in_turns(probe, self.turns[direction])
         window = self.load_window if direction is None else span(self.way(direction))
         if window is None:
-            raise NotAvailable(self._why_no_flow())
+            raise NotAvailable(self.why_no_flow())
         return _samples(probe, window, window.holds(probe.sent_s), "under load")
 
     def idle(self, probe: Probe | None = None) -> Samples:
@@ -256,7 +256,7 @@ def as_run(data: DataFile) -> Run:
     try:
         return _parse_run(data)
     except BadResult as error:
-        raise BadResult(f"{data.path}: {error}; expected a data file of Flent") from None
+        raise BadResult(f"{data.path}: {error}") from None
 
 
 def _parse_run(data: DataFile) -> Run:

@@ -259,8 +259,10 @@ def synchronisation(run: Run, direction: str) -> float:
 def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
     """Return the mean throughput in Mbit/s of each flow (rows) in the steps of _SYNC_STEP_S in
     which all run (columns). Raises NotAvailable with fewer than _SYNC_FEWEST_STEPS."""
-    if any(flow.at_s.size < _SYNC_FEWEST_STEPS for flow in flows):
-        raise NotAvailable("a flow's throughput over time is not known")
+    for flow in flows:
+        if flow.at_s.size < _SYNC_FEWEST_STEPS:
+            raise NotAvailable(f"the flow {flow.name!r} has {flow.at_s.size} intervals of "
+                               f"throughput; expected {_SYNC_FEWEST_STEPS} or more: a longer test")
     spans = [flow_window(flow) for flow in flows]
     start_s = max(one.start_s for one in spans) + _SYNC_START_UP_S
     steps = int((min(one.end_s for one in spans) - start_s + ROUNDING_S) / _SYNC_STEP_S)

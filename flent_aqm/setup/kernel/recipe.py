@@ -26,8 +26,8 @@ COVERAGE = HERE / "coverage.c"
 BACKPORTS = HERE / "backports"
 SECCOMP_MODE_SINCE = (6, 16)
 
-# File with the source version in use. It is chosen once, so that results stay comparable, and a
-# repeated set-up needs no network.
+# File with the source version in use. build.py chooses it once, so that results stay comparable,
+# and a repeated set-up needs no network.
 CHOICE = Path("kernels") / "choice.json"
 
 # Line at which a patch begins for the program patch. The text above it is for people.

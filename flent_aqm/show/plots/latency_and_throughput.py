@@ -41,7 +41,8 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         if not directions(runs):
-            raise NotAvailable("none of the runs loads the link")
+            raise NotAvailable("no run has a download or an upload of the test: "
+                               f"{runs[0].why_no_flow()}")
         requested = self.group_names(runs)
         rows_are, sides_are = ["test", *(requested or [AQM])][-2:]
         # Runs of a row differ only in the compared setting, unless the user pools them.

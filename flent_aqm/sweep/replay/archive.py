@@ -12,7 +12,7 @@ from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.results.share.archive import DATA, Packed, ReplayedRuns
 from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.replay.again import again
-from flent_aqm.sweep.replay.compare import differences
+from flent_aqm.sweep.replay.compare import differences, other_versions
 
 
 def repeat_some(target: Path, packed: Sequence[Packed], most: int, traces: Sequence[Path]
@@ -44,9 +44,11 @@ def repeat_some(target: Path, packed: Sequence[Packed], most: int, traces: Seque
                 not_again[data_file.name] = str(error).removeprefix(f"{file}: ")
                 continue
         if changes := differences(was.data, now):
+            versions = other_versions(was.data["metadata"], now["metadata"])
+            advice = (f"it was made with other versions ({versions[0]}); set up those, or leave "
+                      "the file out" if versions else "leave the file out")
             raise BadResult(f"{data_file.name}: repeating the run gave other data: "
-                            f"{changes[0]}; leave the file out. flent-aqm replay shows all "
-                            "differences")
+                            f"{changes[0]}; {advice}. flent-aqm replay shows all differences")
         identical.append(data_file.name)
     return ReplayedRuns(tuple(identical), not_again)
 

@@ -74,6 +74,7 @@ def test_own_address_is_the_one_towards_the_scheduler() -> None:
 
 
 @pytest.mark.netns
+@pytest.mark.skipif(os.geteuid() != 0, reason="making a network namespace needs root")
 def test_own_address_follows_the_route(tmp_path: Path) -> None:
     """Of two networks, the one that the scheduler is in."""
     code = ("from flent_aqm.parts.cluster.security import own_address as own; "

@@ -249,7 +249,7 @@ def test_text_is_read_by_patterns() -> None:
     ("text: Down", "expected PATTERN=NUMBER"),
     ("text: 'Down: (.*)=download_mbps*fast'", "the factor 'fast' is not a number"),
     (f"text: '{'D' * 300}(.*)=download_mbps'", "has 304 characters; expected"),
-    ("json: download_mbps=down.mbps", "is in the wrong order; expected PLACE=NUMBER: down"),
+    ("json: download_mbps=down.mbps", "expected PLACE=NUMBER; 'down.mbps' is not a number"),
     ("yaml: a=download_mbps", "expected 'json: PLACE=NUMBER"),
 ])
 def test_reads_that_say_nothing_are_refused(reads: str, message: str) -> None:

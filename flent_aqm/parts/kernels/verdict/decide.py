@@ -153,8 +153,8 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMe
         if name not in METRICS:
             raise ConfigError(f"there is no metric {name!r}; flent-aqm score --list shows all")
         if METRICS[name].better == NEITHER:
-            raise ConfigError(f"for the metric {name} neither direction is better; choose another "
-                              "one")
+            raise ConfigError(f"{name}: neither a higher nor a lower value is better; choose a "
+                              "metric for which flent-aqm score --list says which one is")
     most = max(len(cell.pairs) for cell in comparison.cells)
     if most < FEWEST_SEEDS:
         raise ConfigError(f"no cell has more than {most} pairs of runs; expected {FEWEST_SEEDS} "

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.base.errors import AqmError, LabError
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.parts.kernels.verdict.exercised import (
     Exercised,
@@ -56,7 +56,7 @@ def suggest(cells: Sequence[Pairs], exercised: Exercised, recording: Recording) 
             try:
                 blocks = _run_gate_cell(cells[0], keys, Path(place), recording)
             except AqmError as fault:
-                yield f"{name}: can't be tried with these settings: {fault}"
+                yield f"{name}: whether it reaches them is not known: {fault}"
                 continue
         found = judge_lines(exercised.changes, recording.code, {name: blocks})
         reached = wanted & (found.ran.keys() - set(found.rarely))
@@ -78,7 +78,7 @@ def _run_gate_cell(model: Pairs, keys: Mapping[str, str], folder: Path, recordin
         folder: folder for the data file.
         recording: the instrumented kernel.
 
-    Raises ConfigError if the run fails.
+    Raises LabError if the run fails, ConfigError if its settings don't fit.
     """
     cell = _with_gate_keys(recorded.read(model.pairs[0][1].path, folder).cell, keys, recording)
     sweep = Sweep(resumes=True)
@@ -88,7 +88,7 @@ def _run_gate_cell(model: Pairs, keys: Mapping[str, str], folder: Path, recordin
         sweep.submit(cell)
         sweep.drain()
     if sweep.failed:
-        raise ConfigError(sweep.failed[0][1])
+        raise LabError(f"its run failed: {sweep.failed[0][1]}")
     return recorded_blocks(cell.data_file)
 
 

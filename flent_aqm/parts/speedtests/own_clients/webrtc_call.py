@@ -140,7 +140,8 @@ def _mean_mbps(received: list[tuple[float, int]]) -> float:
     Raises BadResult if there is no time between the first and the last.
     """
     if len(received) < 2 or received[-1][0] <= received[0][0]:
-        raise BadResult("the call ended before its rate was known")
+        raise BadResult(f"within the call's time only {len(received)} counts of received bytes "
+                        "came; expected 2 or more: was one end too busy? repeat the call")
     return 8e-6 * (received[-1][1] - received[0][1]) / (received[-1][0] - received[0][0])
 
 

@@ -278,7 +278,7 @@ def test_runs_without_a_partner_are_counted_by_cell_and_side() -> None:
     (side(1), side(2)[:2], USUAL, "no cell has more than 2 pairs"),
     ([*side(1), *side(1)], side(2), USUAL, "the same settings and the same seed"),
     (side(1), side(2), ("latency",), "no metric 'latency'"),
-    (side(1), side(2), ("queue_drops_upload",), "neither direction is better"),
+    (side(1), side(2), ("queue_drops_upload",), "neither a higher nor a lower value is better"),
     (side(1), side(2), ("qoo",), "no pair of runs has any"),
 ])
 def test_what_can_not_be_judged_is_refused(
