@@ -80,10 +80,10 @@ def table(results: Path, docs: Path | None) -> str:
              "|---|---|---|" + "---|" * len(IN_DOCS)]
     for card in ordered(shown):
         cases = stalled.get(card.test)
-        lines.append(f"| {rank[card.test]} | {markdown.cell(card.label)} "
+        lines.append(f"| {rank[card.test]} | {markdown.escape_cell(card.label)} "
                      f"| {' of '.join(typical(cases)) if cases else NONE} | " + " | ".join(
                          column.whole(card.scores.get(column.kind)) for column in IN_DOCS) + " |")
-    none = [f"{markdown.cell(card.label)} in {counted(len(card.failed), 'cell')}"
+    none = [f"{markdown.escape_cell(card.label)} in {counted(len(card.failed), 'cell')}"
             for card in ordered(shown) if card.failed]
     lines += ["", f"{headline(shown)}{'; no number: ' * bool(none)}{', '.join(none)}."]
     if (results / "2").is_dir():
@@ -100,7 +100,8 @@ def worst(results: Path, docs: Path | None) -> str:
         raise BadResult(f"{results}: no worst line; find them with flent-aqm scorecard --worst")
     runs = [one.runs for _, one in found]
     return "\n".join([f"{min(runs)} to {max(runs)} lines were tried.\n", *(
-        f"- **{markdown.cell(contestant.label)}**: {_worst(one)}" for contestant, one in found)])
+        f"- **{markdown.escape_cell(contestant.label)}**: {_worst(one)}" for contestant,
+        one in found)])
 
 
 def _worst(one: WorstLine) -> str:
@@ -126,7 +127,7 @@ def real_time(results: Path, docs: Path | None) -> str:
     del docs
     shown = _cards(results / "2")
     column = next(one for one in IN_DOCS if one.kind == "tells_apart")
-    texts = [f"{markdown.cell(card.label)} {column.value(score)}" for card in ordered(shown)
+    texts = [f"{markdown.escape_cell(card.label)} {column.value(score)}" for card in ordered(shown)
              if (score := card.scores.get(column.kind))]
     lines = [f"{headline(shown)}; {column.heading}: {', '.join(texts)}."]
     if (results / "1").is_dir():
@@ -140,7 +141,7 @@ def others(results: Path, docs: Path | None) -> str:
     del docs
     shown = _cards(results)
     return "\n".join(
-        f"- {markdown.cell(card.label)}: says {_stalled(card)}, " + ", ".join(
+        f"- {markdown.escape_cell(card.label)}: says {_stalled(card)}, " + ", ".join(
             f"{column.heading} {column.value(score)}" for column in IN_DOCS
             if column.form != COUNT and (score := card.scores.get(column.kind)))
         for card in ordered(shown))
@@ -159,7 +160,7 @@ def _cards(folder: Path) -> Sequence[Card]:
 
 
 def _held(order: Order) -> list[str]:
-    return [order.sentence(), *(f"- {markdown.cell(line)}"
+    return [order.sentence(), *(f"- {markdown.escape_cell(line)}"
                                 for line in order.exceptions()[:_MOST_NAMED])]
 
 

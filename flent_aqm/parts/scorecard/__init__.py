@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part that scores speed tests on lines whose packets are all recorded: docs/scorecard.md."""
+"""Part that scores speed tests on lines whose packets are all recorded: docs/scorecard.md."""
 
 from flent_aqm.base.part import Command, Part
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scorecard of a test: its readings, failed runs and scores. It is stored as JSON beside the
-runs."""
+"""The scorecard of a test: its readings, failed runs and scores, stored as JSON beside the runs."""
 
 from __future__ import annotations
 
@@ -30,50 +29,53 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Card:
-    """The scorecard of one test."""
+    """The scorecard of one row of the table of tests.
 
-    # Name of the row, Contestant.name.
+    Attributes:
+        test: name of the row, Contestant.name.
+        label: label for readers.
+        readings: shown and true values of each run.
+        failed: name of a place (a line with a queue and a seed) -> why there is no reading.
+        method: description of how the test measures, "" for none.
+        testbed: testbed of the runs, `virtual` or `netns`.
+        worst: results of searches for its worst line.
+    """
+
     test: str
-    # Label for readers.
     label: str
     readings: Sequence[Reading]
-    # Name of a place -> why there is no reading.
     failed: Mapping[str, str]
-    # Description of how the test measures.
     method: str = ""
-    # Testbed of the runs.
     testbed: str = "virtual"
-    # Results of searches for its worst line.
     worst: Sequence[WorstLine] = ()
 
     @cached_property
     def scores(self) -> Mapping[str, Score]:
-        """Name of a kind of score -> score."""
+        """Name of a kind of score -> score. Kinds without a score are left out."""
         return scores(self.readings)
 
 
-def made(one: Contestant, places: Sequence[Place], folder: Path, failed: Mapping[str, str],
+def made(contestant: Contestant, places: Sequence[Place], folder: Path, failed: Mapping[str, str],
          testbed: str) -> Card:
-    """Return the card of the runs in a folder.
+    """Return the card of the runs in a folder. Runs with impossible numbers count as failed.
 
     Args:
-        one: the test.
+        contestant: the test.
         places: places of the runs.
         folder: folder with the runs' data files.
         failed: name of a place -> why its run failed.
         testbed: testbed of the runs.
-
-    Runs with impossible numbers count as failed.
     """
     readings, faults = [], dict(failed)
     for place in places:
         if place.name in faults:
             continue
         try:
-            readings.append(read(one, place, read_data_file(folder / f"{place.name}{SUFFIX}")))
+            readings.append(read(contestant, place,
+                                 read_data_file(folder / f"{place.name}{SUFFIX}")))
         except BadResult as fault:
             faults[place.name] = str(fault)
-    return Card(one.name, one.label, readings, faults, one.method, testbed)
+    return Card(contestant.name, contestant.label, readings, faults, contestant.method, testbed)
 
 
 def write(card: Card, folder: Path) -> None:
@@ -91,8 +93,8 @@ def _as_dict(card: Card) -> dict[str, Any]:
 
 
 def read_all(folder: Path) -> Iterator[Card]:
-    """Yield the cards of all tests in the folders below `folder`. Raises BadResult if a card is
-    damaged or has another schema."""
+    """Yield the cards of all tests in the folders directly below `folder`, sorted by folder. Raises
+    BadResult if a card is damaged or has another schema."""
     for path in sorted(folder.glob(f"*/{NAME}")):
         try:
             note = read_note(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Columns and order of rows of the table of all tests."""
+"""Columns of the table of all tests, and the order of its rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ RATIO, SHARE, COUNT = "ratio", "share", "count"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table."""
+    """A column of the table.
+
+    Attributes:
+        heading: the column's heading.
+        kind: key of scores.KIND, the score that the column shows.
+        form: how values are written: RATIO, SHARE (in percent) or COUNT.
+        in_short: True: the column is also in the terminal's table, which has 80 columns.
+    """
 
     heading: str
-    # Key of scores.KIND.
     kind: str
-    # RATIO, SHARE or COUNT: how values are written.
     form: str = RATIO
-    # True: the column is also in the terminal's table, which has 80 columns.
     in_short: bool = False
 
     @property
@@ -34,30 +38,36 @@ class Column:
         return f"{kind.words}{f' ({kind.unit})' if kind.unit else ''}"
 
     def value(self, score: Score | None) -> str:
-        """Return the score's value as text, without its interval."""
-        return NONE if score is None else self._one(score.value)
+        """Return the score's value as text, without its interval. NONE without a score."""
+        return NONE if score is None else self._format_value(score.value)
 
     def interval(self, score: Score | None) -> str:
         """Return the score's interval as text, "" if it has none."""
         if score is None or score.low is None or score.high is None:
             return ""
-        return " to ".join(self._one(each, bare=True) for each in (score.low, score.high))
+        return " to ".join(self._format_value(each, bare=True) for each in (score.low, score.high))
 
     def whole(self, score: Score | None) -> str:
-        """Return the score's value, its interval and the number of its cases as text."""
+        """Return the score's value, its interval if it has one, and the number of its cases as
+        text. NONE without a score."""
         if score is None:
             return NONE
         between = self.interval(score)
         return f"{self.value(score)}{f' [{between}]' if between else ''} of {score.count}"
 
     def case(self, case: Case | None) -> str:
-        """Return a case's cell as text, with its value if it has one."""
+        """Return a case's cell as text, with its value if it has one. NONE without a case."""
         if case is None:
             return NONE
-        return case.cell if case.value is None else f"{self._one(case.value)}: {case.cell}"
+        return case.cell if case.value is None else f"{self._format_value(case.value)}: {case.cell}"
 
-    def _one(self, value: float, *, bare: bool = False) -> str:
-        """Return a value in the column's form. `bare`: without a percent sign."""
+    def _format_value(self, value: float, *, bare: bool = False) -> str:
+        """Return a value as text in the column's form.
+
+        Args:
+            value: the value.
+            bare: leave out the percent sign.
+        """
         if self.form == SHARE:
             return f"{value * 100:.0f}" + ("" if bare else " %")
         # Further digits would depend on the set of cells rather than on the test.
@@ -94,8 +104,8 @@ INTERVALS = ("In brackets: 95 % intervals, the wider of the exact one over cells
 
 
 def ordered(cards: Sequence[Card]) -> list[Card]:
-    """Return the cards in the order of the table: by the share of queues told apart, then by how
-    close the latency is to the true one. Tests without these scores come last."""
+    """Return the cards in the order of the table: by the share of queues told apart, largest first,
+    then by how close the latency is to the true one. Tests without these scores come last."""
     def key(card: Card) -> tuple[float, float, str]:
         """Return the sort key of a card."""
         tells, ratio = card.scores.get("tells_apart"), card.scores.get("latency_to_median")
@@ -106,9 +116,9 @@ def ordered(cards: Sequence[Card]) -> list[Card]:
 
 
 def ranks(cards: Sequence[Card]) -> Mapping[str, str]:
-    """Return the rank of each test by the share of queues told apart, as text: 1 more than the
-    number of tests whose interval is wholly above its own, so that tests whose intervals overlap
-    with the best one's share its rank. NONE for tests without that score."""
+    """Return name of each test -> its rank by the share of queues told apart, as text. The rank is
+    1 more than the number of tests whose interval is wholly above its own, so that tests whose
+    intervals overlap with the best test's share its rank. NONE for tests without that score."""
     scores = {card.test: card.scores.get("tells_apart") for card in cards}
     bounds = {test: (score.low, score.high) for test, score in scores.items()
               if score and score.low is not None and score.high is not None}
@@ -117,7 +127,8 @@ def ranks(cards: Sequence[Card]) -> Mapping[str, str]:
 
 
 def headline(cards: Sequence[Card]) -> str:
-    """Return the number of tests and runs, and their kind of time, as text."""
+    """Return the number of tests and runs, and whether they are in virtual or real time, as
+    text."""
     runs = sum(len(card.readings) for card in cards)
     beds = sorted({card.testbed for card in cards})
     where = " and ".join("virtual time" if one == "virtual" else "real time" for one in beds)
@@ -125,6 +136,6 @@ def headline(cards: Sequence[Card]) -> str:
 
 
 def failed_lines(card: Card) -> list[str]:
-    """Return a line for each cell without a number."""
+    """Return a line for each run without a reading: test, place and reason."""
     return [f"{plain(card.label)}: {plain(place)}: {plain(cause)}"
             for place, cause in card.failed.items()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm scorecard`: scores speed tests on lines whose packets are all recorded."""
+"""`flent-aqm scorecard`: score speed tests on lines whose packets are all recorded."""
 
 from __future__ import annotations
 
@@ -63,7 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Make runs and page. Return the exit status, 1 if a cell has no number. Raises AqmError."""
+    """Make the missing runs, or search for worst lines, and write and print the page. Return the
+    exit status, 1 if a run has no reading.
+
+    Raises ConfigError for wrong options, other AqmErrors if the runs can't be made or read.
+    """
     own = _own_file(args)
     if own:
         # Set before the table of tools is imported, in this process and in its children.
@@ -72,12 +76,12 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.parts.scorecard.contestant import own_contestant
     from flent_aqm.parts.scorecard.order import hold
     from flent_aqm.parts.scorecard.places import places
-    from flent_aqm.parts.scorecard.steps import own_folder, score, search, show
+    from flent_aqm.parts.scorecard.steps import own_folder, print_and_write_page, score, search
     from flent_aqm.parts.scorecard.worst import USUAL_RUNS
 
     _check_search(args)
-    pairs = [(one, args.output / one.name) for one in _contestants(args, own)]
-    cells = places(args.cells, _seeds(args.seeds), args.only)
+    pairs = [(one, args.output / one.name) for one in _selected_tests(args, own)]
+    cells = places(args.cells, _parse_seeds(args.seeds), args.only)
     keys = {name: value for name in ("jobs", "scheduler") if (value := getattr(args, name))}
     if own:
         if args.scheduler:
@@ -93,16 +97,19 @@ def main(args: argparse.Namespace) -> int:
             complete.append(score(one, cells, folder, args.testbed, keys))
     for folder in args.against:
         hold(args.output, folder)
-    show(args.output)
+    print_and_write_page(args.output)
     return 0 if all(complete) else 1
 
 
-def _contestants(args: argparse.Namespace, own: Path | None) -> Sequence[Contestant]:
-    """Return the tests of this package that are to be scored. Print those that --all leaves out.
+def _selected_tests(args: argparse.Namespace, own: Path | None) -> Sequence[Contestant]:
+    """Return the tests of this package that are to be scored. Print those that --all leaves out to
+    standard error.
 
-    own: file of the user's test, if any.
+    Args:
+        args: the command's options.
+        own: file of the user's test, if any.
 
-    Raises ConfigError if no test or an unknown test is given.
+    Raises ConfigError if no test or an unknown test is given, or names together with --all.
     """
     from flent_aqm.parts.scorecard.contestant import CONTESTANTS, contestant, why_not
     from flent_aqm.tools.own import NAME
@@ -155,8 +162,9 @@ def _check_search(args: argparse.Namespace) -> None:
                           "--only and --testbed")
 
 
-def _seeds(text: str | None) -> Sequence[int]:
-    """Parse the value of --seeds. Empty if it isn't given. Raises ConfigError."""
+def _parse_seeds(text: str | None) -> Sequence[int]:
+    """Parse the value of --seeds. Empty if it isn't given. Raises ConfigError if it isn't whole
+    numbers with commas between them."""
     if text is None:
         return ()
     words = text.split(",")

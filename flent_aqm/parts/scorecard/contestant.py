@@ -20,34 +20,42 @@ from flent_aqm.tools.tool import Shown
 
 @dataclass(frozen=True)
 class Verdict:
-    """A test's own verdict on a line."""
+    """A test's own verdict on a line.
 
-    # Metric with the verdict. If its values aren't words, 1 is good and 0 is bad.
+    Attributes:
+        metric: name of the metric with the verdict. If its values aren't words, 1 is good and 0 is
+            bad.
+        good: words that mean good. Words in neither list are no verdict.
+        bad: words that mean bad.
+    """
+
     metric: str
-    # Words that mean good. Words in neither list are no verdict.
     good: Sequence[str] = ()
     bad: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A test in the scorecard."""
+    """A row of the scorecard: a test with its parameters, and the numbers that count.
 
-    # Name of the test definition.
+    Attributes:
+        test: name of the test definition.
+        label: label for readers.
+        shown: metrics that the test shows to its user, by their full names.
+        verdict: how it judges a line, None if it doesn't.
+        parameters: parameters of the test.
+        method: description of how the test measures, "" for none.
+        variant: name on the command line and of the folder, "" for that of the test definition.
+        runs_of: name of the row whose runs are used, "" for runs of its own.
+    """
+
     test: str
-    # Label for readers.
     label: str
-    # Metrics that the test shows to its user, by their full names.
     shown: Shown
-    # None if the test doesn't judge the line.
     verdict: Verdict | None = None
-    # Parameters of the test.
     parameters: Mapping[str, str] = field(default_factory=dict)
-    # Description of how the test measures.
     method: str = ""
-    # Name on the command line and of the folder, "" for that of the test definition.
     variant: str = ""
-    # Name of the row whose runs are used, "" for runs of its own.
     runs_of: str = ""
 
     @property
@@ -78,16 +86,16 @@ _LABELS = {
 _SLOW = ("cloudflare_browser",)
 
 
-def _method(test: str) -> str:
+def _method_of(test: str) -> str:
     """Return the description of how a test measures, "" if there is none."""
     tool = tool_of(test)
     return tool.method if tool else ""
 
 
 def _by_test() -> dict[str, Contestant]:
-    """Return a row for each test that shows a throughput, by the name of its definition."""
+    """Return name of a test definition -> its row, for each test that shows a throughput."""
     return {test: Contestant(test, _LABELS.get(test, " ".join(shown.label.split())), shown,
-                             _VERDICTS.get(test), _PARAMETERS.get(test, {}), _method(test))
+                             _VERDICTS.get(test), _PARAMETERS.get(test, {}), _method_of(test))
             for test, shown in SHOWN.items() if shown.rates}
 
 
@@ -117,8 +125,8 @@ CONTESTANTS: Mapping[str, Contestant] = {
 
 
 def own_contestant() -> Contestant:
-    """Return the user's own test, from the file that FLENT_AQM_OWN_TOOL names. Raises
-    ConfigError."""
+    """Return the user's own test, from the file that FLENT_AQM_OWN_TOOL names. Raises ConfigError
+    if the file can't be used."""
     tool, default = own.tool(), CONTESTANTS[own.NAME]
     verdict = Verdict(tool.metric("good")) if any(
         number.name == "good" for number in tool.numbers) else None
@@ -133,11 +141,12 @@ def contestant(name: str) -> Contestant:
     return CONTESTANTS[name]
 
 
-def why_not(one: Contestant) -> str:
+def why_not(contestant: Contestant) -> str:
     """Return why --all leaves a test out: this machine can't run it, or it takes an hour. "" if
     --all includes it."""
     try:
-        check_tools(needs_of_run(one.test, Scenario(), one.parameters).tools)
+        check_tools(needs_of_run(contestant.test, Scenario(), contestant.parameters).tools)
     except ToolMissing as missing:
         return str(missing)
-    return f"it takes an hour; name it: scorecard {one.name}" if one.test in _SLOW else ""
+    return (f"it takes an hour; name it: scorecard {contestant.name}"
+            if contestant.test in _SLOW else "")

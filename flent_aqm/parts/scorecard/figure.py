@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws all tests as a figure as wide as a paper's column, with a row per test.
+"""Draw all tests as a figure as wide as a paper's column, with a row per test.
 
 Left: the latency that the test shows divided by the other flows' median, with a point for each
 direction of each run. Lines that stall have their own points, because a test that hides latency is
@@ -35,7 +35,12 @@ _METADATA = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
 
 def write(cards: Sequence[Card], path: Path) -> None:
     """Write the figure as PATH.pdf, .png and .svg, and its caption as .txt. Raises ConfigError if
-    that fails."""
+    that fails.
+
+    Args:
+        cards: cards of the tests.
+        path: path of the files. Its suffix is replaced.
+    """
     import matplotlib
 
     matplotlib.use("agg")
@@ -44,7 +49,7 @@ def write(cards: Sequence[Card], path: Path) -> None:
     with matplotlib.rc_context({**letters(WIDTH_INCH), "font.size": 6.5, "svg.hashsalt": "flent",
                                 "axes.linewidth": 0.5, "xtick.major.width": 0.5}):
         canvas = Figure((WIDTH_INCH, _AROUND_INCH + _ROW_INCH * len(cards)), layout="constrained")
-        _draw(ordered(cards), canvas)
+        _draw_rows(ordered(cards), canvas)
         try:
             for kind in KINDS:
                 canvas.savefig(path.with_suffix(f".{kind}"), dpi=_DPI, metadata=_METADATA[kind])
@@ -64,13 +69,18 @@ def caption(cards: Sequence[Card]) -> str:
             "is possible for TCP.")
 
 
-def _draw(cards: Sequence[Card], canvas: Any) -> None:
-    """Draw the cards' rows on a matplotlib figure."""
+def _draw_rows(cards: Sequence[Card], canvas: Any) -> None:
+    """Draw the cards' rows on a matplotlib figure.
+
+    Args:
+        cards: the cards in the order of the rows.
+        canvas: the figure.
+    """
     latency, tells, rate = canvas.subplots(1, 3, sharey=True,
                                            gridspec_kw={"width_ratios": [1.5, 0.8, 1]})
     for row, card in enumerate(cards):
         for stalled, look, off in ((False, _CALM, -_OFF), (True, _STALLED, _OFF)):
-            _strip(latency, _ratios(card, stalled=stalled), row + off, look)
+            _draw_points(latency, _latency_ratios(card, stalled=stalled), row + off, look)
         if "latency_to_median" not in card.scores:
             latency.annotate("shows none", (0.5, row), xycoords=("axes fraction", "data"),
                              ha="center", va="center", color=QUIET, fontsize="small")
@@ -78,28 +88,28 @@ def _draw(cards: Sequence[Card], canvas: Any) -> None:
             tells.barh(row, score.value * 100, 0.55, color="#6699CC")
             tells.plot([(score.low or 0) * 100, (score.high or 0) * 100], [row, row],
                        color="black", linewidth=0.7)
-        _strip(rate, [value * 100 for value, _, _ in rates(card.readings)], row, _CALM)
+        _draw_points(rate, [value * 100 for value, _, _ in rates(card.readings)], row, _CALM)
     latency.set_yticks(range(len(cards)), [
         wrapped_label(for_plot(plain(card.label))) for card in cards])
     latency.set_ylim(len(cards) - 0.5, -0.5)
-    _axes(latency, tells, rate)
+    _format_axes(latency, tells, rate)
 
 
-def _axes(latency: Any, tells: Any, rate: Any) -> None:
-    """Set scales, labels and looks of the three axes."""
-    latency.set_xscale("log")
-    low, high = latency.get_xlim()
-    latency.set_xlim(min(low, 0.5), max(high, 2.0))
-    latency.xaxis.set_major_formatter("{x:g}")
-    latency.axvline(1, color=QUIET, linewidth=0.5)
-    latency.set_xlabel("latency shown\n÷ true median")
-    tells.set_xlim(0, 100)
-    tells.set_xticks([0, 50])
-    tells.set_xlabel("tells queues\napart (%)")
-    rate.axvline(100, color=QUIET, linewidth=0.5)
-    rate.set_xlim(left=0)
-    rate.set_xlabel("throughput\n(% of possible)")
-    for axis in (latency, tells, rate):
+def _format_axes(latency_axis: Any, tells_apart_axis: Any, throughput_axis: Any) -> None:
+    """Set scales, labels and looks of the three axes, which contain the data already."""
+    latency_axis.set_xscale("log")
+    low, high = latency_axis.get_xlim()
+    latency_axis.set_xlim(min(low, 0.5), max(high, 2.0))
+    latency_axis.xaxis.set_major_formatter("{x:g}")
+    latency_axis.axvline(1, color=QUIET, linewidth=0.5)
+    latency_axis.set_xlabel("latency shown\n÷ true median")
+    tells_apart_axis.set_xlim(0, 100)
+    tells_apart_axis.set_xticks([0, 50])
+    tells_apart_axis.set_xlabel("tells queues\napart (%)")
+    throughput_axis.axvline(100, color=QUIET, linewidth=0.5)
+    throughput_axis.set_xlim(left=0)
+    throughput_axis.set_xlabel("throughput\n(% of possible)")
+    for axis in (latency_axis, tells_apart_axis, throughput_axis):
         axis.tick_params(axis="y", length=0)
         axis.set_axisbelow(True)
         axis.grid(visible=True, axis="x", alpha=0.3, linewidth=0.4)
@@ -107,23 +117,34 @@ def _axes(latency: Any, tells: Any, rate: Any) -> None:
             axis.spines[side].set_visible(False)
 
 
-def _ratios(card: Card, *, stalled: bool) -> list[float]:
-    """Return shown latency / true median for each direction of each run, either of lines that stall
-    or of the others."""
+def _latency_ratios(card: Card, *, stalled: bool) -> list[float]:
+    """Return shown latency / true median for each direction of each run that has both.
+
+    Args:
+        card: the test's card.
+        stalled: True: only lines that stall. False: only the others.
+    """
     return [way.shown_ms / way.others_median_ms
             for one in card.readings for _, way in one.telling
             if way.shown_ms and way.others_median_ms and math.isfinite(way.others_median_ms)
             and ((way.rise_p95_ms or 0.0) > BAD_MS) is stalled]
 
 
-def _strip(axis: Any, values: Sequence[float], at: float, look: Any) -> None:
-    """Draw points in a row at height `at`, and their median."""
+def _draw_points(axis: Any, values: Sequence[float], height: float, look: Any) -> None:
+    """Draw points in a row, and a dash at their median. Draw nothing without values.
+
+    Args:
+        axis: matplotlib axes.
+        values: horizontal positions of the points.
+        at: height of the row.
+        look: marker and colour.
+    """
     from statistics import median
 
     if values:
-        axis.plot(values, [at] * len(values), look.marker, color=look.colour, markersize=1.6,
+        axis.plot(values, [height] * len(values), look.marker, color=look.colour, markersize=1.6,
                   alpha=0.45, markeredgewidth=0)
-        axis.plot([median(values)], [at], "|", color="black", markersize=5, markeredgewidth=1)
+        axis.plot([median(values)], [height], "|", color="black", markersize=5, markeredgewidth=1)
 
 
 def wrapped_label(label: str) -> str:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the page as HTML without external resources and scripts. A click on a number shows its
-cells.
+"""Write the page as HTML without external resources and scripts.
 
-Jinja2 escapes text that comes from files.
+A click on a number shows its cells. Jinja2 escapes text that comes from files.
 """
 
 from __future__ import annotations

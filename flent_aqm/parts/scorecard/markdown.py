@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the page in Markdown."""
+"""Write the page in Markdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def table(cards: Sequence[Card]) -> str:
     lines = ["| rank | test | " + " | ".join(column.heading for column in COLUMNS) + " |",
              "|---|---|" + "---|" * len(COLUMNS)]
     rank = ranks(cards)
-    lines += [f"| {rank[card.test]} | {cell(card.label)} | " + " | ".join(
+    lines += [f"| {rank[card.test]} | {escape_cell(card.label)} | " + " | ".join(
         column.whole(card.scores.get(column.kind)) for column in COLUMNS) + " |"
         for card in ordered(cards)]
     return "\n".join(lines) + "\n"
@@ -29,15 +29,15 @@ def page(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
     lines = [table(cards), f"{headline(cards)}. {INTERVALS}", ""]
     lines += [f"- **{column.heading}**: {column.what}" for column in COLUMNS]
     lines += [text for one in orders for text in ("", one.sentence(), *(
-        f"- {cell(line)}" for line in one.exceptions()))]
+        f"- {escape_cell(line)}" for line in one.exceptions()))]
     for card in ordered(cards):
-        lines += ["", f"**{cell(card.label)}.** {cell(' '.join(sentences(card)))}"]
+        lines += ["", f"**{escape_cell(card.label)}.** {escape_cell(' '.join(sentences(card)))}"]
         if card.failed:
             lines.append(f"No number in {counted(len(card.failed), 'cell')}.")
     return "\n".join(lines) + "\n"
 
 
-def cell(text: str) -> str:
-    """Return text that may come from a file in a form that is safe in a cell of a Markdown
-    table."""
+def escape_cell(text: str) -> str:
+    """Return text that may come from a file in a form that is safe in a cell of a Markdown table:
+    without control characters, and with `|` escaped."""
     return plain(text).replace("|", "\\|")

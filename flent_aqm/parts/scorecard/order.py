@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares the order of tests with that in other runs of the same cells, with other seeds or in
-real time.
+"""Compare the order of tests with that in other runs of the same cells.
 
-For each score, only pairs of tests count whose intervals on the page don't overlap, because the
-page doesn't order the others. The results are stored as JSON in the page's folder.
+The other runs have other seeds, or are in real time. For each score, only pairs of tests count
+whose intervals on the page don't overlap, because the page doesn't order the others. The results
+are stored as JSON in the page's folder.
 """
 
 from __future__ import annotations
@@ -32,37 +32,44 @@ _SEED = re.compile(r"-seed(\d+)$")
 
 @dataclass(frozen=True)
 class Held:
-    """Comparison of one score."""
+    """Comparison of one score.
 
-    # Key of scores.KIND.
+    Attributes:
+        kind: key of scores.KIND.
+        pairs: number of pairs of tests that the page orders.
+        same: number of these pairs with the same order in the other runs.
+        turned: the pairs with another order, as labels of the two tests.
+    """
+
     kind: str
-    # Number of pairs of tests that the page orders.
     pairs: int
-    # Number of these pairs with the same order in the other runs.
     same: int
-    # Labels of the pairs with another order.
     turned: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Order:
-    """Comparison of all scores with those of other runs."""
+    """Comparison of all scores with those of other runs.
 
-    # Name of the other runs' folder.
+    Attributes:
+        name: name of the other runs' folder.
+        of: description of the other runs.
+        held: comparison of each score.
+    """
+
     name: str
-    # Description of the other runs.
     of: str
-    # Comparison of each score.
     held: Sequence[Held]
 
     def sentence(self) -> str:
-        """Return the result as a sentence."""
+        """Return the result as a sentence: the number of pairs with the same order, over all
+        scores."""
         pairs, same = (sum(getattr(one, name) for one in self.held) for name in ("pairs", "same"))
         return (f"In {self.of}, {same} of {counted(pairs, 'pair')} of tests whose intervals don't "
                 "overlap have the same order, over all scores.")
 
     def exceptions(self) -> list[str]:
-        """Return a line for each score in which tests have another order."""
+        """Return a line for each score in which tests have another order, with these tests."""
         return [f"{KIND[one.kind].words}: " + ", ".join(" and ".join(pair) for pair in one.turned)
                 for one in self.held if one.turned]
 
@@ -70,7 +77,10 @@ class Order:
 def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
     """Compare the order of tests on the page with that in other cards, on the cells that all have.
 
-    name: name of the other cards' folder.
+    Args:
+        page: cards of the page.
+        others: the other cards.
+        name: name of the other cards' folder.
 
     Raises ConfigError if they don't have two tests and a cell in common.
     """
@@ -83,22 +93,28 @@ def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
         raise ConfigError(f"--against: {name} has {counted(len(tests), 'test')} and "
                           f"{counted(len(cells), 'cell')} in common with the page; expected two "
                           "tests or more, on the same cells")
-    ours, theirs = ({test: _only(side[test], cells) for test in tests}
+    ours, theirs = ({test: _restrict_to(side[test], cells) for test in tests}
                     for side in (ours, theirs))
-    return Order(name, _what(theirs, cells), [
+    return Order(name, _describe_runs(theirs, cells), [
         held for kind in KINDS if kind.name not in _NO_SCORE
-        and (held := _held(kind.name, [(ours[test].label, ours[test].scores.get(kind.name),
-                                        theirs[test].scores.get(kind.name)) for test in tests]))])
+        and (held := _compare_score(kind.name, [(ours[test].label, ours[test].scores.get(kind.name),
+                                                 theirs[test].scores.get(kind.name))
+                                                 for test in tests]))])
 
 
-def _only(card: Card, cells: set[str]) -> Card:
+def _restrict_to(card: Card, cells: set[str]) -> Card:
     """Return the card with the readings of these cells only."""
     return Card(card.test, card.label, [one for one in card.readings if one.without_seed in cells],
                 {}, testbed=card.testbed)
 
 
-def _what(theirs: Mapping[str, Card], cells: set[str]) -> str:
-    """Return a description of the other runs: their number, cells, and seeds or real time."""
+def _describe_runs(theirs: Mapping[str, Card], cells: set[str]) -> str:
+    """Return a description of the other runs: their number, cells, and seeds or real time.
+
+    Args:
+        theirs: test -> card of the other runs.
+        cells: the cells that all cards have.
+    """
     readings = [one for card in theirs.values() for one in card.readings]
     if any(card.testbed != "virtual" for card in theirs.values()):
         how = "real time"
@@ -108,22 +124,28 @@ def _what(theirs: Mapping[str, Card], cells: set[str]) -> str:
     return f"{counted(len(readings), 'run')} of {counted(len(cells), 'cell')} ({how})"
 
 
-def _held(kind: str, scores: Sequence[tuple[str, Score | None, Score | None]]) -> Held | None:
+def _compare_score(kind: str,
+                   scores: Sequence[tuple[str, Score | None, Score | None]]) -> Held | None:
     """Compare one kind of score.
 
-    scores: of each test its label, its score on the page and in the other runs.
+    Args:
+        kind: key of scores.KIND.
+        scores: label, score on the page and score in the other runs of each test.
 
-    Return None if no pair of tests can be compared.
+    Returns:
+        The comparison, None if no pair of tests can be compared.
     """
-    clear = [(one, other) for one, other in combinations(scores, 2) if _apart(one[1], other[1])
+    clear = [(one, other) for one, other in combinations(scores, 2)
+             if _intervals_disjoint(one[1], other[1])
              and one[2] is not None and other[2] is not None]
     turned = [(one[0], other[0]) for one, other in clear
-              if _sign(one[1], other[1]) != _sign(one[2], other[2])]
+              if _compare_values(one[1], other[1]) != _compare_values(one[2], other[2])]
     return Held(kind, len(clear), len(clear) - len(turned), turned) if clear else None
 
 
-def _apart(one: Score | None, other: Score | None) -> bool:
-    """Return whether two scores have intervals that don't overlap."""
+def _intervals_disjoint(one: Score | None, other: Score | None) -> bool:
+    """Return whether two scores have intervals that don't overlap. False if a score or its interval
+    is missing."""
     if one is None or other is None or one.high is None or other.high is None:
         return False
     assert one.low is not None
@@ -131,7 +153,7 @@ def _apart(one: Score | None, other: Score | None) -> bool:
     return one.high < other.low or other.high < one.low
 
 
-def _sign(one: Score | None, other: Score | None) -> int:
+def _compare_values(one: Score | None, other: Score | None) -> int:
     """Return 1, 0 or -1, as the first score is greater than, equal to or less than the other."""
     assert one is not None
     assert other is not None
@@ -139,10 +161,15 @@ def _sign(one: Score | None, other: Score | None) -> int:
 
 
 def hold(output: Path, folder: Path) -> Order:
-    """Compare the page's cards with those of another folder, and write the result to the page's
-    folder.
+    """Compare the page's cards with those of another folder. Return the result, and write it to the
+    page's folder.
 
-    Raises ConfigError if they have too little in common, BadResult if a card is damaged.
+    Args:
+        output: the page's folder.
+        folder: folder of the other cards.
+
+    Raises ConfigError if they have too little in common or the result can't be written, BadResult
+    if a card is damaged.
     """
     name = folder.resolve().name
     result = compare([*cards.read_all(output)], [*cards.read_all(folder)], name)
@@ -153,10 +180,10 @@ def hold(output: Path, folder: Path) -> Order:
 
 def read_all(output: Path) -> list[Order]:
     """Return the comparisons stored with a page. Raises BadResult if a file is damaged."""
-    return [_read(path) for path in sorted((output / _FOLDER).glob("*.json"))]
+    return [_read_order(path) for path in sorted((output / _FOLDER).glob("*.json"))]
 
 
-def _read(path: Path) -> Order:
+def _read_order(path: Path) -> Order:
     """Return the comparison in a file. Raises BadResult if it is damaged."""
     try:
         note: dict[str, Any] = json.loads(path.read_bytes())

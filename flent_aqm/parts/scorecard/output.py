@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes files to the folder that the option `-o` names."""
+"""Write files to the folder that the option `-o` names."""
 
 from __future__ import annotations
 

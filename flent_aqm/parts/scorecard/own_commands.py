@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes a Python file with a Tool for a test that the user gives as two commands."""
+"""Write a Python file with a Tool for a test that the user gives as two commands."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def write_tool(output: Path, name: str | None, client: str, server: str, reads: 
     name = name or os.path.basename(shlex.split(client)[0])
     command_tool(name, client, server, reads, longest_s)
     path = output / "own" / f"{os.path.basename(name)}.py"
-    digest = hashlib.sha256(b"".join(_content(file) for file in files_of(client, server)))
+    digest = hashlib.sha256(b"".join(_read_bytes(file) for file in files_of(client, server)))
     write_output(path, _TEXT.format(client=client, server=server, reads=reads, name=name,
                                     longest_s=longest_s, hash=digest.hexdigest()[:16]))
     return path
 
 
-def _content(file: str) -> bytes:
+def _read_bytes(file: str) -> bytes:
     """Return the bytes of a file. Raises ConfigError if it can't be read."""
     try:
         return Path(file).read_bytes()

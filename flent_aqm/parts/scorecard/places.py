@@ -17,7 +17,13 @@ from flent_aqm.base.nearest import did_you_mean
 
 @dataclass(frozen=True)
 class Line:
-    """An access line: the shaper's rates, and the round-trip time of the idle path."""
+    """An access line.
+
+    Attributes:
+        down_mbps: rate of the shaper, download.
+        up_mbps: rate of the shaper, upload.
+        rtt_ms: round-trip time of the idle path.
+    """
 
     down_mbps: float
     up_mbps: float
@@ -38,20 +44,25 @@ class Line:
 
 @dataclass(frozen=True)
 class Buffer:
-    """A queue."""
+    """A queue on a line.
 
-    # Name in the table of queues.
+    Attributes:
+        aqm: name in the table of queues (batch key `aqm`).
+        words: description for readers.
+        buffer_ms: size of a drop-tail queue, as time at the line's rate. None: the kernel's
+            default.
+    """
+
     aqm: str
-    # Description for readers.
     words: str
-    # Size of a drop-tail queue, as time at the line's rate. None: the kernel's default.
     buffer_ms: float | None = None
 
     def settings(self, line: Line) -> dict[str, object]:
-        """Return the batch keys of the queue on a line."""
+        """Return the batch keys of the queue on a line: AQM and, for a drop-tail queue with a size,
+        its limits in bytes."""
         if self.buffer_ms is None:
             return {"aqm": self.aqm}
-        down, up = (_bytes(mbps, self.buffer_ms) for mbps in (line.down_mbps, line.up_mbps))
+        down, up = (_queue_bytes(mbps, self.buffer_ms) for mbps in (line.down_mbps, line.up_mbps))
         own_up = {} if up == down else {"up_aqm": self.aqm, "up_aqm_limit": str(up)}
         return {"aqm": self.aqm, "aqm_limit": str(down), **own_up}
 
@@ -60,8 +71,9 @@ class Buffer:
 _LEAST_BYTES = 2 * 1514
 
 
-def _bytes(mbps: float, buffer_ms: float) -> int:
-    """Return the size in bytes of a queue of so many ms at this rate, at least two frames."""
+def _queue_bytes(mbps: float, buffer_ms: float) -> int:
+    """Return the size in bytes of a queue that holds `buffer_ms` ms at this rate, at least two
+    frames."""
     return max(round(mbps * 125 * buffer_ms), _LEAST_BYTES)
 
 
@@ -87,35 +99,41 @@ def drop_tail(buffer_ms: float) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """A line with a queue and a seed."""
+    """A line with a queue and a seed.
+
+    Attributes:
+        line: the line.
+        queue: key of BUFFERS, or a name that drop_tail() returns.
+        beside: True: a bulk flow in each direction shares the line with the test.
+        seed: seed of the run.
+    """
 
     line: Line
-    # Key of BUFFERS, or a name that drop_tail() returns.
     queue: str
-    # True: a bulk flow in each direction shares the line with the test.
     beside: bool = False
     seed: int = 1
 
     @property
     def buffer(self) -> Buffer:
-        """The queue."""
+        """The queue with its size."""
         if match := _DROP_TAIL.fullmatch(self.queue):
             return Buffer("bfifo", f"drop-tail of {match[1]} ms", float(match[1]))
         return BUFFERS[self.queue]
 
     @property
     def group(self) -> str:
-        """Name of all but the queue. Queues are compared with each other within a group."""
+        """Name of everything except the queue. Queues are compared with each other within a
+        group."""
         return f"{self.line.name}{'-beside' if self.beside else ''}-seed{self.seed}"
 
     @property
     def without_seed(self) -> str:
-        """Name of all but the seed."""
+        """Name of everything except the seed, which the project calls the cell."""
         return f"{self.line.name}-{self.queue}{'-beside' if self.beside else ''}"
 
     @property
     def name(self) -> str:
-        """Name for files."""
+        """Name for files, with all settings."""
         return f"{self.without_seed}-seed{self.seed}"
 
     @property
@@ -135,7 +153,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Group:
-    """A row of a set: all combinations of these lines, queues, seeds and bulk flows."""
+    """A row of a set: all combinations of these settings.
+
+    Attributes:
+        lines: the lines.
+        queues: the queues, by name.
+        seeds: the seeds.
+        beside: without (False) and with (True) a bulk flow.
+    """
 
     lines: Sequence[Line]
     queues: Sequence[str] = QUEUES

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads from a run's data file what the test showed, and the true values: the input of all scores.
+"""Read from a run's data file what the test showed, and the true values: the input of all scores.
 
 The true values are: the throughput that the line's rate leaves for TCP's payload; the round trips
-of another flow (the probe, every 10 ms; a lost one counts as infinitely long); those of the loading
-flow's own packets (from the capture); and the time in the queue. Each direction is judged for the
-time of its load, in tests that alternate between directions while it alone carries data. Numbers
-that a test shows for both directions together are compared with the worse direction.
+of another flow (the probe, every 10 ms; a lost probe counts as infinitely long); those of the
+loading flow's own packets (from the capture); and the time in the queue. Each direction is judged
+for the time of its load, in tests that alternate between directions while it alone carries data.
+Numbers that a test shows for both directions together are compared with the worse direction.
 """
 
 from __future__ import annotations
@@ -39,28 +39,34 @@ GLITCH_MS = 100
 @dataclass(frozen=True)
 class Way:
     """Values of a direction, or the worse values of both directions. None: not known. A percentile
-    of round trips is infinite if that probe was lost."""
+    of round trips is infinite if that probe was lost.
 
-    # Throughput as the test shows it, and the one that the line makes possible.
+    Attributes:
+        shown_mbps: throughput as the test shows it.
+        possible_mbps: throughput that the line makes possible.
+        shown_ms: latency as the test shows it.
+        others_median_ms: median round trip of the probe under load.
+        others_p95_ms: 95th percentile of the round trips of the probe under load.
+        idle_ms: median round trip of the probe on the idle line.
+        own_ms: median round trip of the loading flow's own packets.
+        queue_ms: mean time in the queue.
+        glitches_per_minute: glitches of the probe.
+    """
+
     shown_mbps: float | None = None
     possible_mbps: float | None = None
-    # Latency as the test shows it.
     shown_ms: float | None = None
-    # Round trips of the probe under load.
     others_median_ms: float | None = None
     others_p95_ms: float | None = None
-    # Median round trip of the probe on the idle line.
     idle_ms: float | None = None
-    # Median round trip of the loading flow's own packets.
     own_ms: float | None = None
-    # Mean time in the queue.
     queue_ms: float | None = None
-    # Glitches of the probe.
     glitches_per_minute: float | None = None
 
     @property
     def rise_p95_ms(self) -> float | None:
-        """95th percentile of the probe under load minus its median on the idle line, in ms."""
+        """95th percentile of the probe under load minus its median on the idle line, in ms. None if
+        either isn't known."""
         if self.others_p95_ms is None or self.idle_ms is None:
             return None
         return self.others_p95_ms - self.idle_ms
@@ -68,23 +74,30 @@ class Way:
 
 @dataclass(frozen=True)
 class Reading:
-    """Shown and true values of one run."""
+    """Shown and true values of one run.
 
-    # Name of the place, and its description for readers.
+    Attributes:
+        place: name of the place.
+        words: description of the place for readers.
+        group: Place.group, the name without the queue.
+        without_seed: Place.without_seed.
+        beside: whether a bulk flow shared the line.
+        ways: "download", "upload" or WORSE -> values.
+        good: the test's own verdict on the line, None for none.
+        megabytes: bytes through the router, in 10^6.
+        seconds: duration of the load.
+        lab_wall_s: time that the lab took for the whole run.
+    """
+
     place: str
     words: str
-    # Place.group and Place.without_seed.
     group: str
     without_seed: str
     beside: bool
-    # Direction or WORSE -> values.
     ways: Mapping[str, Way] = field(default_factory=dict)
-    # The test's own verdict, None for none.
     good: bool | None = None
-    # Bytes through the router, and duration of the load.
     megabytes: float | None = None
     seconds: float | None = None
-    # Time that the lab took for the whole run.
     lab_wall_s: float | None = None
 
     @property
@@ -94,8 +107,8 @@ class Reading:
 
     @property
     def telling(self) -> list[tuple[str, Way]]:
-        """The directions for which the test shows a latency, with their values. If it shows none
-        per direction, the worse direction, if it shows any."""
+        """(direction, values) of each direction for which the test shows a latency. If it shows
+        none per direction, the worse direction, if it shows any. Otherwise empty."""
         shown = [(name, way) for name, way in self.ways.items() if way.shown_ms is not None]
         return [one for one in shown if one[0] != WORSE] or shown
 
@@ -127,33 +140,42 @@ class Reading:
         return one
 
 
-def read(one: Contestant, place: Place, data: DataFile) -> Reading:
+def read(contestant: Contestant, place: Place, data: DataFile) -> Reading:
     """Return the reading of a run.
 
     Args:
-        one: the test.
+        contestant: the test.
         place: the run's place.
         data: the run's data file.
 
     Raises BadResult if the test shows impossible numbers.
     """
     run = as_run(data)
-    ways = {way: _way(one, run, way, place) for way in DIRECTIONS}
-    ways[WORSE] = _worse(one, run, ways)
+    ways = {way: _read_direction(contestant, run, way, place) for way in DIRECTIONS}
+    ways[WORSE] = _worse_direction(contestant, run, ways)
     return Reading(
         place.name, str(place), place.group, place.without_seed, place.beside, ways,
-        _good(run, one.verdict), _megabytes(run),
+        _own_verdict(run, contestant.verdict), _megabytes(run),
         run.load_window.length_s if run.load_window else None, a_number(run.aqm.get("wall_s")))
 
 
-def _way(one: Contestant, run: Run, way: str, place: Place) -> Way:
-    """Return the values of a direction, all None if it wasn't loaded. Raises BadResult if the shown
-    throughput or latency is impossible."""
+def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) -> Way:
+    """Return the values of a direction, all None if it wasn't loaded.
+
+    Args:
+        contestant: the test.
+        run: the run.
+        way: "download" or "upload".
+        place: the run's place.
+
+    Raises BadResult if the shown throughput or latency is impossible.
+    """
     try:
         probe = run.loaded(way)
     except NotAvailable:
         return Way()
-    shown_mbps = _metric_or_none(run, dict(zip(DIRECTIONS, one.shown.rates, strict=True))[way])
+    shown_mbps = _metric_or_none(run,
+                                 dict(zip(DIRECTIONS, contestant.shown.rates, strict=True))[way])
     possible_mbps = link_rate_mbps(run, way) * payload_share(run, way)
     if shown_mbps is not None and not 0 <= shown_mbps < UNIT_FACTOR * possible_mbps:
         raise BadResult(f"the test shows {shown_mbps:g} Mbit/s of {way}, where {possible_mbps:.3g} "
@@ -161,38 +183,52 @@ def _way(one: Contestant, run: Run, way: str, place: Place) -> Way:
     return Way(
         # Beside a bulk flow, the possible throughput depends on the test's share.
         shown_mbps, None if place.beside else possible_mbps,
-        _latency_ms(one, run, way),
-        _or_none(partial(percentile_or_lost, probe.rtt_ms, 50)),
-        _or_none(partial(percentile_or_lost, probe.rtt_ms, 95)),
-        _finite(partial(latency.idle_median_ms, run)),
-        _finite(partial(latency.flow_rtt_ms, run, way, "median")),
-        _finite(partial(queue.delay_ms, run, way, "mean")),
-        _finite(partial(_glitches_per_minute, run, way)))
+        _shown_latency_ms(contestant, run, way),
+        _value_or_none(partial(percentile_or_lost, probe.rtt_ms, 50)),
+        _value_or_none(partial(percentile_or_lost, probe.rtt_ms, 95)),
+        _finite_or_none(partial(latency.idle_median_ms, run)),
+        _finite_or_none(partial(latency.flow_rtt_ms, run, way, "median")),
+        _finite_or_none(partial(queue.delay_ms, run, way, "mean")),
+        _finite_or_none(partial(_glitches_per_minute, run, way)))
 
 
-def _worse(one: Contestant, run: Run, ways: Mapping[str, Way]) -> Way:
-    """Return the largest value of both directions for each quantity separately, because the test
-    doesn't say which direction it means."""
+def _worse_direction(contestant: Contestant, run: Run, ways: Mapping[str, Way]) -> Way:
+    """Return the larger value of both directions for each quantity separately, because the test
+    doesn't say which direction it means. Throughputs are left out. A latency that the test shows
+    for no direction replaces those of the directions.
+
+    Args:
+        contestant: the test.
+        run: the run.
+        ways: "download" and "upload" -> values.
+
+    Raises BadResult if the shown latency is negative.
+    """
     def most(name: str) -> float | None:
-        """Return the largest value of the quantity `name`, None without any."""
+        """Return the larger value of the quantity `name`, None if it isn't known."""
         values = [value for way in ways.values() if (value := getattr(way, name)) is not None]
         return max(values, default=None)
 
-    single = _latency_ms(one, run, "")
+    single = _shown_latency_ms(contestant, run, "")
     return Way(
         shown_ms=most("shown_ms") if single is None else single,
         **{name: most(name) for name in ("others_median_ms", "others_p95_ms", "idle_ms", "own_ms",
                                          "queue_ms", "glitches_per_minute")})
 
 
-def _latency_ms(one: Contestant, run: Run, way: str) -> float | None:
-    """Return the largest latency that the test shows for a direction, or for no direction if `way`
-    is "". RPM is converted to ms. None if it shows none.
+def _shown_latency_ms(contestant: Contestant, run: Run, way: str) -> float | None:
+    """Return the largest latency in ms among the metrics that the test shows for a direction. RPM
+    is converted to ms. None if there is none, or all are 0.
+
+    Args:
+        contestant: the test.
+        run: the run.
+        way: "download" or "upload". "": only metrics whose name contains no direction.
 
     Raises BadResult if one is negative.
     """
     latencies_ms = []
-    for name in one.shown.latency:
+    for name in contestant.shown.latency:
         value = _metric_or_none(run, name)
         if next((each for each in DIRECTIONS if each in name), "") == way and value:
             latencies_ms.append(60_000 / value if METRICS[name].unit == "RPM" else value)
@@ -201,8 +237,8 @@ def _latency_ms(one: Contestant, run: Run, way: str) -> float | None:
     return max(latencies_ms, default=None)
 
 
-def _good(run: Run, verdict: Verdict | None) -> bool | None:
-    """Return the test's own verdict: True, False, or None if it gives none."""
+def _own_verdict(run: Run, verdict: Verdict | None) -> bool | None:
+    """Return the test's own verdict on the line: True, False, or None if it gives none."""
     if verdict is None or (value := _metric_or_none(run, verdict.metric)) is None:
         return None
     word = METRICS[verdict.metric].word
@@ -212,7 +248,8 @@ def _good(run: Run, verdict: Verdict | None) -> bool | None:
 
 
 def _glitches_per_minute(run: Run, way: str) -> float:
-    """Return the number of glitches of the probe per minute of a direction's load."""
+    """Return the number of glitches of the probe per minute of a direction's load. NaN if the load
+    has no length. Raises NotAvailable without a loaded or idle probe."""
     samples = run.loaded(way)
     events = latency.find_glitches(samples, latency.idle_median_ms(run), GLITCH_MS)
     return len(events) * 60 / samples.length_s if samples.length_s > 0 else math.nan
@@ -223,7 +260,7 @@ def _megabytes(run: Run) -> float | None:
     unknown."""
     total = 0.0
     for way in DIRECTIONS:
-        before, after = (a_number(_counters(run, moment, way).get("bytes"))
+        before, after = (a_number(_router_counters(run, moment, way).get("bytes"))
                          for moment in ("before", "after"))
         if before is None or after is None:
             return None
@@ -231,28 +268,38 @@ def _megabytes(run: Run) -> float | None:
     return total / 1e6
 
 
-def _counters(run: Run, moment: str, way: str) -> Mapping[str, Any]:
-    """Return the counters of the router's device at this moment, "before" or "after" the run."""
+def _router_counters(run: Run, moment: str, way: str) -> Mapping[str, Any]:
+    """Return the counters of the router's shaper, or else queue, in a direction. Empty if they
+    aren't recorded.
+
+    Args:
+        run: the run.
+        moment: "before" or "after" the run.
+        way: "download" or "upload".
+    """
     counters = run.counters(moment, way).get("shaper") or run.counters(moment, way).get("qdisc")
     return counters if isinstance(counters, dict) else {}
 
 
 def _metric_or_none(run: Run, name: str) -> float | None:
-    """Return the value of a metric, None if it doesn't exist or isn't available."""
+    """Return the value of a metric by its full name, None if it doesn't exist or isn't
+    available."""
     # A user's own tool needn't have metrics of both directions.
     value = METRICS[name].of(run) if name in METRICS else None
     return None if isinstance(value, Unavailable) else value
 
 
-def _or_none(function: Callable[[], float]) -> float | None:
-    """Return the result of a function, infinite for a lost probe. None if it isn't available."""
+def _value_or_none(function: Callable[[], float]) -> float | None:
+    """Return the result of a function that computes a metric, infinite for a lost probe. None if it
+    isn't available."""
     try:
         return float(function())
     except NotAvailable:
         return None
 
 
-def _finite(function: Callable[[], float]) -> float | None:
-    """Return the result of a function. None if it isn't available or not finite."""
-    value = _or_none(function)
+def _finite_or_none(function: Callable[[], float]) -> float | None:
+    """Return the result of a function that computes a metric, None if it isn't available or not
+    finite."""
+    value = _value_or_none(function)
     return value if value is not None and math.isfinite(value) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes runs of tests on places as cells of a sweep: several at a time, resumable, on a cluster."""
+"""Make runs of tests on places as cells of a sweep: several at a time, resumable, on a cluster."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ _LENGTH_S = 40.0
 _LOAD_S = 10
 
 
-def cell_of(one: Contestant, place: Place, folder: Path, testbed: str) -> Cell:
-    """Return the run of a test on a place.
+def cell_of(contestant: Contestant, place: Place, folder: Path, testbed: str) -> Cell:
+    """Return the settings of a test's run on a place.
 
     Args:
-        one: the test.
+        contestant: the test.
         place: the place.
         folder: folder for the data file.
         testbed: `virtual` or `netns`.
 
-    Raises ConfigError.
+    Raises ConfigError if the settings don't fit together.
     """
     scenario = Scenario.from_settings({
         "testbed": testbed, **place.settings(),
         # Without burst shaping, a single late timer costs throughput: docs/netns.md.
         **({} if testbed == "virtual" else {"burst_shaping": True, "seed": None})})
-    parameters = {"round_trips": "yes", **one.parameters,
+    parameters = {"round_trips": "yes", **contestant.parameters,
                   **({"cross_traffic": "yes"} if place.beside else {})}
     return Cell(
-        name=place.name, folder=folder, test_name=one.test, scenario=scenario,
+        name=place.name, folder=folder, test_name=contestant.test, scenario=scenario,
         settings={"HOSTS": ["server"], "LENGTH": _LOAD_S, "TEST_PARAMETERS": parameters},
         commands=ROUTER_COMMAND,
-        metadata={"BATCH_NAME": "scorecard", "TITLE": f"{one.label}: {place}"},
+        metadata={"BATCH_NAME": "scorecard", "TITLE": f"{contestant.label}: {place}"},
         length_s=_LENGTH_S)
 
 
@@ -49,7 +49,13 @@ _OF_TEST = re.compile(r"TCP \w+: (?:\w+ ended with status 1: error: )?(.*)", re.
 
 
 def failures(folder: Path, cells: Sequence[Cell]) -> dict[str, str]:
-    """Return the reasons why runs have no data file, by the names of their places."""
+    """Return the reasons why runs have no data file: name of a place -> reason. Runs with a data
+    file are left out.
+
+    Args:
+        folder: folder of the runs, with the sweep's status.
+        cells: the runs.
+    """
     folder_status = status.read(folder)
     causes = dict(folder_status.failed) if folder_status else {}
     causes_by_place = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes the scores of a test from its readings.
+"""Compute the scores of a test from its readings.
 
 An interval is the wider of two. One is exact if cells are independent: by the sign test for
 medians, by Clopper and Pearson for shares. But seeds of one line, and pairs that share a run, are
@@ -41,42 +41,59 @@ LIMIT_MS, LEAST_SHARE = 100.0, 0.8
 
 @dataclass(frozen=True)
 class Case:
-    """A cell as an example for a score."""
+    """A cell as an example for a score.
 
-    # Description of the cell.
+    Attributes:
+        cell: description of the cell.
+        value: value in the cell, None for a share's cases.
+    """
+
     cell: str
-    # Value in the cell, None for a share's cases.
     value: float | None = None
 
 
 @dataclass(frozen=True)
 class Score:
-    """A median of values, or a share of cases."""
+    """A median of values, or a share of cases.
+
+    Attributes:
+        value: the median, or the share from 0 to 1.
+        count: number of values or cases.
+        low: lower bound of the 95 % interval, None if there are too few values.
+        high: upper bound of the 95 % interval, None if there are too few values.
+        least: least of the values, None for a share.
+        most: greatest of the values, None for a share.
+        best: the case nearest to the ideal, None if there is none.
+        worst: the case farthest from the ideal, None if there is none.
+    """
 
     value: float
-    # Number of values or cases.
     count: int
-    # Bounds of the 95 % interval, None if there are too few values.
     low: float | None = None
     high: float | None = None
-    # Least and greatest of the values, None for a share.
     least: float | None = None
     most: float | None = None
-    # The case nearest to the ideal, and the farthest. None if there is none.
     best: Case | None = None
     worst: Case | None = None
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of score."""
+    """A kind of score.
+
+    Attributes:
+        name: name of the kind, which stands in cards.
+        unit: unit of the values, "" for a ratio or share.
+        words: description for readers.
+        best: the ideal value.
+        of: function that computes the score of a test's readings, None if they have no such
+            numbers.
+    """
 
     name: str
     unit: str
     words: str
-    # The ideal value.
     best: float
-    # Function that computes the score of a test's readings, None if the test shows no such numbers.
     of: Callable[[Sequence[Reading]], Score | None]
 
 
@@ -87,10 +104,12 @@ def scores(readings: Sequence[Reading]) -> dict[str, Score]:
     return {name: score for name, score in by_name.items() if score is not None}
 
 
-def _median(values: Iterable[Value], best: float) -> Score | None:
-    """Return the score of the median of values. None without values.
+def _median_score(values: Iterable[Value], best: float) -> Score | None:
+    """Return the score of the median of values. Infinite values are left out. None without values.
 
-    best: the ideal value. If it is 1, distances from it are factors, otherwise differences.
+    Args:
+        values: (value, description of its cell, name of its line).
+        best: the ideal value. If it is 1, distances from it are factors, otherwise differences.
     """
     finite = [value for value in values if math.isfinite(value[0])]
     if not finite:
@@ -99,16 +118,21 @@ def _median(values: Iterable[Value], best: float) -> Score | None:
     interval = median_interval(numbers)
     nearest, farthest = (pick(finite, key=lambda value: _distance(value[0], best))
                          for pick in (min, max))
-    low, high = _wider((interval.low, interval.high) if interval else None,
-                       _over_lines(finite, numpy.median))
+    low, high = _wider_interval((interval.low, interval.high) if interval else None,
+                                _bootstrap_over_lines(finite, numpy.median))
     return Score(float(numpy.median(numbers)), len(numbers), low, high, min(numbers), max(numbers),
                  Case(nearest[1], nearest[0]), Case(farthest[1], farthest[0]))
 
 
-def _over_lines(values: Sequence[Value], statistic: Callable[[Any], Any]
-                ) -> tuple[float, float] | None:
-    """Return the interval of a statistic by drawing whole lines with replacement, None if there is
-    only one line."""
+def _bootstrap_over_lines(values: Sequence[Value], statistic: Callable[[Any], Any]
+                          ) -> tuple[float, float] | None:
+    """Return the interval of a statistic at LEVEL, by drawing whole lines with replacement. None if
+    there is only one line.
+
+    Args:
+        values: (value, description of its cell, name of its line).
+        statistic: function that computes the statistic of an array.
+    """
     by_line: dict[str, list[float]] = defaultdict(list)
     for number, _, line in values:
         by_line[line].append(number)
@@ -121,10 +145,15 @@ def _over_lines(values: Sequence[Value], statistic: Callable[[Any], Any]
     return float(low), float(high)
 
 
-def _wider(exact: tuple[float, float] | None, over_lines: tuple[float, float] | None
-           ) -> tuple[float, float] | tuple[None, None]:
-    """Return the interval that spans both, or (None, None) if cells are too few for an exact
-    one."""
+def _wider_interval(exact: tuple[float, float] | None, over_lines: tuple[float, float] | None
+                    ) -> tuple[float, float] | tuple[None, None]:
+    """Return the interval that spans both, or (None, None) if there are too few cells for an exact
+    one.
+
+    Args:
+        exact: exact interval, None with too few cells.
+        over_lines: interval of the bootstrap over lines, None with a single line.
+    """
     if exact is None:
         return None, None
     if over_lines is None:
@@ -140,11 +169,11 @@ def _distance(value: float, best: float) -> float:
     return abs(value - best)
 
 
-def _share(cases: Iterable[Value], best: float) -> Score | None:
-    """Return the score of the share of true cases. None without cases.
+def _share_score(cases: Iterable[Value], best: float) -> Score | None:
+    """Return the share of true cases as a score. None without cases.
 
     Args:
-        cases: 1 (true) or 0, with cell and line.
+        cases: (1 or True for a true case, else 0; description of its cell; name of its line).
         best: the ideal share, 0 or 1.
     """
     listed = list(cases)
@@ -154,24 +183,25 @@ def _share(cases: Iterable[Value], best: float) -> Score | None:
 
     yes = sum(bool(is_true) for is_true, _, _ in listed)
     exact = binomtest(yes, len(listed)).proportion_ci(LEVEL)
-    low, high = _wider((float(exact.low), float(exact.high)), _over_lines(listed, numpy.mean))
+    low, high = _wider_interval((float(exact.low), float(exact.high)),
+                                _bootstrap_over_lines(listed, numpy.mean))
     right, wrong = (next((Case(cell) for is_true, cell, _ in listed
                           if (bool(is_true) == bool(best)) is wanted), None)
                     for wanted in (True, False))
     return Score(yes / len(listed), len(listed), low, high, best=right, worst=wrong)
 
 
-def _ways(readings: Iterable[Reading]) -> Iterator[tuple[Way, Reading, str]]:
-    """Yield the values of each direction for which the test shows a latency, with reading and
-    direction."""
+def _directions_with_latency(readings: Iterable[Reading]) -> Iterator[tuple[Way, Reading, str]]:
+    """Yield (values, reading, direction) of each direction for which the test shows a latency, see
+    Reading.telling."""
     for one in readings:
         for name, way in one.telling:
             yield way, one, name
 
 
 def rates(readings: Iterable[Reading]) -> Iterator[Value]:
-    """Yield shown / possible throughput, with cell and line, of each direction for which both are
-    known."""
+    """Yield (shown / possible throughput, description of the cell, name of the line) of each
+    direction for which both are known."""
     for one in readings:
         for name in DIRECTIONS:
             way = one.ways[name]
@@ -180,18 +210,20 @@ def rates(readings: Iterable[Reading]) -> Iterator[Value]:
 
 
 def _throughput(readings: Sequence[Reading]) -> Score | None:
-    """Score: shown / possible throughput."""
-    return _median(rates(readings), 1)
+    """Return the median of shown / possible throughput over all readings and directions (ideal: 1).
+    None if no direction has both."""
+    return _median_score(rates(readings), 1)
 
 
-def _spread(value: Callable[[Way], float | None]
-            ) -> Callable[[Sequence[Reading]], Score | None]:
-    """Return the function for a score of repeatability: (largest - least) / median over the seeds
-    of each cell and direction.
+def _spread_scorer(value: Callable[[Way], float | None]
+                   ) -> Callable[[Sequence[Reading]], Score | None]:
+    """Return a function that scores repeatability: the median of (largest - least) / median over
+    the seeds of each cell and direction (ideal: 0).
 
-    value: function that returns the quantity of a direction.
+    Args:
+        value: function that returns the quantity of a direction.
     """
-    def of(readings: Sequence[Reading]) -> Score | None:
+    def spread_score(readings: Sequence[Reading]) -> Score | None:
         """Return the score of repeatability. None without a cell with several seeds."""
         cells: dict[tuple[str, str, str], list[float]] = defaultdict(list)
         for one in readings:
@@ -199,30 +231,36 @@ def _spread(value: Callable[[Way], float | None]
             for name in own or [WORSE]:
                 if (number := value(one.ways[name])) is not None:
                     cells[one.without_seed, name, one.line].append(number)
-        return _median((((max(values) - min(values)) / float(numpy.median(values)),
-                         f"{cell}, {name}", line) for (cell, name, line), values in cells.items()
-                        if len(values) > 1 and numpy.median(values) > 0), 0)
-    return of
+        return _median_score((((max(values) - min(values)) / float(numpy.median(values)),
+                               f"{cell}, {name}", line) for (cell, name, line),
+                               values in cells.items()
+                              if len(values) > 1 and numpy.median(values) > 0), 0)
+    return spread_score
 
 
-def _ratio(true_ms: Callable[[Way], float | None]
-           ) -> Callable[[Sequence[Reading]], Score | None]:
-    """Return the function for the score of shown / true latency, where the true one isn't lost.
-    `true_ms` returns the true latency."""
-    def of(readings: Sequence[Reading]) -> Score | None:
+def _latency_ratio_scorer(true_ms: Callable[[Way], float | None]
+                          ) -> Callable[[Sequence[Reading]], Score | None]:
+    """Return a function that scores shown / true latency: the median over readings and directions
+    (ideal: 1). Directions whose true latency is lost are left out.
+
+    Args:
+        true_ms: function that returns the true latency of a direction, None or 0 if it isn't known.
+    """
+    def latency_ratio_score(readings: Sequence[Reading]) -> Score | None:
         """Return the score of shown / true latency. None if no reading has both."""
-        return _median((
+        return _median_score((
             (way.shown_ms / true, f"{one.words}, {name}", one.line)
-            for way, one, name in _ways(readings)
+            for way, one, name in _directions_with_latency(readings)
             if way.shown_ms is not None and (true := true_ms(way)) and math.isfinite(true)), 1)
-    return of
+    return latency_ratio_score
 
 
-def _pairs(readings: Sequence[Reading]) -> Iterator[tuple[Way, Way, str, str]]:
+def _queue_pairs(readings: Sequence[Reading]) -> Iterator[tuple[Way, Way, str, str]]:
     """Yield pairs of queues on the same line with the same seed, in the same direction: the values
-    of both, a description, and the line."""
+    of both, a description, and the name of the line. Directions without a shown latency, or a true
+    95th percentile, are left out."""
     lines: dict[tuple[str, str], list[tuple[Way, Reading]]] = defaultdict(list)
-    for way, one, name in _ways(readings):
+    for way, one, name in _directions_with_latency(readings):
         if way.others_p95_ms is not None:
             lines[one.group, name].append((way, one))
     for (_, name), there in lines.items():
@@ -230,25 +268,28 @@ def _pairs(readings: Sequence[Reading]) -> Iterator[tuple[Way, Way, str, str]]:
             yield first, second, f"{one.words} | {other.words}, {name}", one.line
 
 
-def _tells(readings: Sequence[Reading]) -> Score | None:
-    """Score: share of pairs of queues with clearly different true latency that the test orders
-    rightly. Differences below ALIKE_SHARE don't count as an order."""
-    return _share(((_factor(first, second, "shown_ms") >= 1 + ALIKE_SHARE and _order(
+def _tells_apart(readings: Sequence[Reading]) -> Score | None:
+    """Return the share of pairs of queues with clearly different true latency that the test orders
+    rightly (ideal: 1). Differences below ALIKE_SHARE don't count as an order. None without such
+    pairs."""
+    return _share_score(((_factor(first, second, "shown_ms") >= 1 + ALIKE_SHARE and _order(
         first, second, "shown_ms") == _order(first, second, "others_p95_ms"), cells, line)
-        for first, second, cells, line in _pairs(readings)
+        for first, second, cells, line in _queue_pairs(readings)
         if _factor(first, second, "others_p95_ms") >= APART_FACTOR), 1)
 
 
-def _invents(readings: Sequence[Reading]) -> Score | None:
-    """Score: share of pairs of queues with alike true latency that the test shows as different."""
-    return _share(((_factor(first, second, "shown_ms") >= 1 + ALIKE_SHARE, cells, line)
-                   for first, second, cells, line in _pairs(readings)
-                   if _factor(first, second, "others_p95_ms") < 1 + ALIKE_SHARE), 0)
+def _invents_difference(readings: Sequence[Reading]) -> Score | None:
+    """Return the share of pairs of queues with alike true latency that the test shows as different
+    (ideal: 0). None without such pairs."""
+    return _share_score(((_factor(first, second, "shown_ms") >= 1 + ALIKE_SHARE, cells, line)
+                         for first, second, cells, line in _queue_pairs(readings)
+                         if _factor(first, second, "others_p95_ms") < 1 + ALIKE_SHARE), 0)
 
 
 def _factor(first: Way, second: Way, name: str) -> float:
-    """Return larger / smaller value of the attribute `name` of two directions. Two lost percentiles
-    are alike."""
+    """Return larger / smaller value of the attribute `name` of two directions, at least 1. Infinite
+    if only the smaller value is 0, or one is lost. 1 if they are equal, as two lost percentiles
+    are."""
     low, high = sorted((getattr(first, name), getattr(second, name)))
     if low == high:
         return 1.0
@@ -262,24 +303,30 @@ def _order(first: Way, second: Way, name: str) -> int:
     return int(one > other) - int(one < other)
 
 
-def _wrong(says_good: Callable[[Reading], bool | None], *, good: bool
-           ) -> Callable[[Sequence[Reading]], Score | None]:
-    """Return the function for a score of wrong verdicts: the share of bad lines that are called
-    good (if `good`), or of good lines that are called bad."""
-    def of(readings: Sequence[Reading]) -> Score | None:
-        """Return the score of wrong verdicts. None if the test never judges, or no line is bad (or
+def _wrong_verdict_scorer(says_good: Callable[[Reading], bool | None], *, good: bool
+                          ) -> Callable[[Sequence[Reading]], Score | None]:
+    """Return a function that scores wrong verdicts, as a share of lines (ideal: 0). A line without
+    a verdict counts as not wrong.
+
+    Args:
+        says_good: function that returns the verdict on a reading's line, None for none.
+        good: True: share of bad lines that are called good. False: share of good lines that are
+            called bad.
+    """
+    def wrong_verdict_score(readings: Sequence[Reading]) -> Score | None:
+        """Return the share of wrong verdicts. None if the test never judges, or no line is bad (or
         good)."""
         if all(says_good(one) is None for one in readings):
             return None
-        return _share(((says_good(one) is good, one.words, one.line) for one in readings
-                       if (rise := one.ways[WORSE].rise_p95_ms) is not None
-                       and (rise > BAD_MS if good else rise < GOOD_MS)), 0)
-    return of
+        return _share_score(((says_good(one) is good, one.words, one.line) for one in readings
+                             if (rise := one.ways[WORSE].rise_p95_ms) is not None
+                             and (rise > BAD_MS if good else rise < GOOD_MS)), 0)
+    return wrong_verdict_score
 
 
 def _is_within_limit(one: Reading) -> bool | None:
-    """Return whether the latency that the test shows is at most LIMIT_MS, None if it shows no
-    latency."""
+    """Return whether the latency that the test shows for the worse direction is at most LIMIT_MS,
+    None if it shows no latency."""
     shown_ms = one.ways[WORSE].shown_ms
     if shown_ms is None:
         return None
@@ -288,69 +335,79 @@ def _is_within_limit(one: Reading) -> bool | None:
 
 def _wrong_side_of_limit(readings: Sequence[Reading], *, hides: bool) -> Score | None:
     """Return the share of lines on which the test's latency is on the other side of LIMIT_MS than
-    the 95th percentile of the probe's. None without such lines.
+    the 95th percentile of the probe (ideal: 0). None without such lines.
 
-    hides: True for lines above the limit of which the test shows less, False for lines within it of
-        which the test shows more.
+    Args:
+        readings: the readings.
+        hides: True: lines above the limit of which the test shows less. False: lines within the
+            limit of which the test shows more.
     """
-    return _share(((_is_within_limit(one) is hides, one.words, one.line) for one in readings
-                   if _is_within_limit(one) is not None
-                   and (true := one.ways[WORSE].others_p95_ms) is not None
-                   and (true > LIMIT_MS) is hides), 0)
+    return _share_score(((_is_within_limit(one) is hides, one.words, one.line) for one in readings
+                         if _is_within_limit(one) is not None
+                         and (true := one.ways[WORSE].others_p95_ms) is not None
+                         and (true > LIMIT_MS) is hides), 0)
 
 
 def _too_slow(readings: Sequence[Reading]) -> Score | None:
-    """Score: share of directions whose shown throughput is below 80 % of the possible one."""
-    return _share(((share < LEAST_SHARE, cell, line) for share, cell, line in rates(readings)), 0)
+    """Return the share of directions whose shown throughput is below 80 % of the possible one
+    (ideal: 0). None if no direction has both."""
+    return _share_score(((share < LEAST_SHARE, cell, line) for share, cell,
+                         line in rates(readings)), 0)
 
 
-def _blind(readings: Sequence[Reading]) -> Score | None:
-    """Score: true glitches per minute of the runs in which the test shows no high latency, or none
-    at all."""
-    return _median(((way.glitches_per_minute, one.words, one.line) for one in readings
-                    if (way := one.ways[WORSE]).glitches_per_minute is not None
-                    and way.idle_ms is not None
-                    and (way.shown_ms or 0.0) <= way.idle_ms + BAD_MS), 0)
+def _unseen_glitches(readings: Sequence[Reading]) -> Score | None:
+    """Return the median of the true glitches per minute of the runs in which the test shows no high
+    latency, or none at all (ideal: 0). None without such runs."""
+    return _median_score(((way.glitches_per_minute, one.words, one.line) for one in readings
+                          if (way := one.ways[WORSE]).glitches_per_minute is not None
+                          and way.idle_ms is not None
+                          and (way.shown_ms or 0.0) <= way.idle_ms + BAD_MS), 0)
 
 
-def _cost(value: Callable[[Reading], float | None]
-          ) -> Callable[[Sequence[Reading]], Score | None]:
-    """Return the function for the score of a run's cost, without runs beside a bulk flow. `value`
-    returns the cost of a reading."""
-    def of(readings: Sequence[Reading]) -> Score | None:
+def _cost_scorer(value: Callable[[Reading], float | None]
+                 ) -> Callable[[Sequence[Reading]], Score | None]:
+    """Return a function that scores a run's cost: the median over the runs that aren't beside a
+    bulk flow.
+
+    Args:
+        value: function that returns the cost of a reading, None if it isn't known.
+    """
+    def cost_score(readings: Sequence[Reading]) -> Score | None:
         """Return the score of the readings' costs. None without any."""
-        return _median(((number, one.words, one.line) for one in readings
-                        if not one.beside and (number := value(one)) is not None), 0)
-    return of
+        return _median_score(((number, one.words, one.line) for one in readings
+                              if not one.beside and (number := value(one)) is not None), 0)
+    return cost_score
 
 
 KINDS: Sequence[Kind] = (
     Kind("throughput", "", "throughput shown, of what is possible", 1, _throughput),
     Kind("repeats_throughput", "", "spread of the throughput over seeds of a cell", 0,
-         _spread(lambda way: way.shown_mbps)),
+         _spread_scorer(lambda way: way.shown_mbps)),
     Kind("repeats_latency", "", "spread of the latency over seeds of a cell", 0,
-         _spread(lambda way: way.shown_ms)),
+         _spread_scorer(lambda way: way.shown_ms)),
     Kind("latency_to_median", "", "latency shown, of the other flows' median", 1,
-         _ratio(lambda way: way.others_median_ms)),
+         _latency_ratio_scorer(lambda way: way.others_median_ms)),
     Kind("latency_to_p95", "", "latency shown, of the other flows' 95th percentile", 1,
-         _ratio(lambda way: way.others_p95_ms)),
+         _latency_ratio_scorer(lambda way: way.others_p95_ms)),
     Kind("latency_to_own", "", "latency shown, of the loading flow's own median", 1,
-         _ratio(lambda way: way.own_ms)),
-    Kind("tells_apart", "", "pairs of queues that differ twofold: ordered rightly", 1, _tells),
-    Kind("invents_difference", "", "pairs of queues that are alike: called different", 0, _invents),
+         _latency_ratio_scorer(lambda way: way.own_ms)),
+    Kind("tells_apart", "", "pairs of queues that differ twofold: ordered rightly", 1,
+         _tells_apart),
+    Kind("invents_difference", "", "pairs of queues that are alike: called different", 0,
+         _invents_difference),
     Kind("calls_bad_good", "", "lines that rise by more than 100 ms: called good", 0,
-         _wrong(lambda one: one.good, good=True)),
+         _wrong_verdict_scorer(lambda one: one.good, good=True)),
     Kind("calls_good_bad", "", "lines that rise by less than 20 ms: called bad", 0,
-         _wrong(lambda one: one.good, good=False)),
+         _wrong_verdict_scorer(lambda one: one.good, good=False)),
     Kind("hides_100_ms", "", "lines whose 95th percentile under load is above 100 ms: it shows "
          "100 ms or less", 0, lambda readings: _wrong_side_of_limit(readings, hides=True)),
     Kind("invents_100_ms", "", "lines whose 95th percentile under load is 100 ms or less: it shows "
          "more than 100 ms", 0, lambda readings: _wrong_side_of_limit(readings, hides=False)),
     Kind("too_slow", "", "rates below 80 % of what the line can carry", 0, _too_slow),
-    Kind("blind_to_tail", "1/min", "true glitches where it shows none", 0, _blind),
-    Kind("megabytes", "MB", "traffic of a run", 0, _cost(lambda one: one.megabytes)),
-    Kind("seconds", "s", "time of a run's load", 0, _cost(lambda one: one.seconds)),
+    Kind("blind_to_tail", "1/min", "true glitches where it shows none", 0, _unseen_glitches),
+    Kind("megabytes", "MB", "traffic of a run", 0, _cost_scorer(lambda one: one.megabytes)),
+    Kind("seconds", "s", "time of a run's load", 0, _cost_scorer(lambda one: one.seconds)),
     Kind("lab_wall_s", "s", "time that the lab took for a run, on cores that others may share", 0,
-         _cost(lambda one: one.lab_wall_s)),
+         _cost_scorer(lambda one: one.lab_wall_s)),
 )
 KIND: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the settings of a line that cause a test's error.
+"""Find the settings of a line that cause a test's error.
 
 First, settings that don't matter get the values of a usual line. Then the smallest change of each
 single setting is searched that makes the error vanish.
@@ -25,30 +25,37 @@ _HALVINGS = 4
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one setting that makes the error vanish."""
+    """A change of one setting that makes the error vanish.
 
-    # The setting in words, before and after the change.
+    Attributes:
+        before: the setting in words before the change.
+        after: the setting in words after the change.
+        point: the test's result with the change.
+    """
+
     before: str
     after: str
-    # The test's result with the change.
     point: Point
 
 
 @dataclass(frozen=True)
 class _Setting:
-    """A numeric setting of a line."""
+    """A numeric setting of a line.
 
-    # Format of its description.
+    Attributes:
+        words: format of its description.
+        of: function that returns the setting's value in a place.
+        put: function that returns the place with another value of the setting.
+        ends: least and greatest value.
+    """
+
     words: str
-    # Function that returns the setting's value in a place.
     of: Callable[[Place], float]
-    # Function that returns the place with another value.
     put: Callable[[Place, float], Place]
-    # Least and greatest value.
     ends: tuple[float, float]
 
 
-def _rate(place: Place, value: float) -> Place:
+def _with_rate(place: Place, value: float) -> Place:
     """Return the place with this rate in both directions."""
     return replace(place, line=replace(place.line, down_mbps=value, up_mbps=value))
 
@@ -58,7 +65,7 @@ _SETTINGS: Sequence[_Setting] = (
              lambda place, value: replace(place, queue=drop_tail(value)), BUFFER_MS),
     _Setting("a round trip of {:g} ms", lambda place: place.line.rtt_ms,
              lambda place, value: replace(place, line=replace(place.line, rtt_ms=value)), RTT_MS),
-    _Setting("{:g} Mbit/s", lambda place: place.line.down_mbps, _rate, RATE_MBPS),
+    _Setting("{:g} Mbit/s", lambda place: place.line.down_mbps, _with_rate, RATE_MBPS),
 )
 
 
@@ -72,7 +79,7 @@ def simplified(lines: Lines, worst: Point) -> Point:
     """
     now = worst
     for simpler in (lambda place: replace(place, beside=False),
-                    lambda place: _rate(place, USUAL.down_mbps),
+                    lambda place: _with_rate(place, USUAL.down_mbps),
                     lambda place: replace(place, line=replace(place.line, rtt_ms=USUAL.rtt_ms))):
         place = simpler(now.place)
         point = lines.point(place) if place != now.place else None
@@ -82,21 +89,28 @@ def simplified(lines: Lines, worst: Point) -> Point:
 
 
 def changes(lines: Lines, wrong: Point) -> list[Change]:
-    """Return, for each setting, the smallest change of it alone that makes the error vanish."""
-    return [*_of_words(lines, wrong), *_of_numbers(lines, wrong)]
+    """Return, for each setting, the smallest change of it alone that makes the error vanish.
+    Settings without such a change are left out.
+
+    Args:
+        lines: runs the test on lines.
+        wrong: the line with the error.
+    """
+    return [*_changes_of_words(lines, wrong), *_changes_of_numbers(lines, wrong)]
 
 
-def _of_words(lines: Lines, wrong: Point) -> Iterator[Change]:
+def _changes_of_words(lines: Lines, wrong: Point) -> Iterator[Change]:
     """Yield the changes that remove the bulk flow, or replace the queue, if they make the error
     vanish."""
     place = wrong.place
-    if place.beside and (right := _right(lines, replace(place, beside=False))):
+    if place.beside and (right := _result_if_right(lines, replace(place, beside=False))):
         yield Change("a bulk flow beside", "none", right)
-    if place.queue != CALM_QUEUE and (right := _right(lines, replace(place, queue=CALM_QUEUE))):
+    if place.queue != CALM_QUEUE and (right := _result_if_right(lines,
+                                                                replace(place, queue=CALM_QUEUE))):
         yield Change(place.buffer.words, right.place.buffer.words, right)
 
 
-def _of_numbers(lines: Lines, wrong: Point) -> Iterator[Change]:
+def _changes_of_numbers(lines: Lines, wrong: Point) -> Iterator[Change]:
     """Yield the smallest change of each numeric setting, upwards and downwards, that makes the
     error vanish."""
     for setting in _SETTINGS:
@@ -104,22 +118,23 @@ def _of_numbers(lines: Lines, wrong: Point) -> Iterator[Change]:
         for end in setting.ends:
             # A value of 0 is that of a queue without a size in ms, which can't be changed.
             if not value or end == value or not (
-                    right := _right(lines, setting.put(wrong.place, end))):
+                    right := _result_if_right(lines, setting.put(wrong.place, end))):
                 continue
             near, far = value, end
             for _ in range(_HALVINGS):
                 middle = float(f"{math.sqrt(near * far):.2g}")
                 if middle in (near, far):
                     break
-                if point := _right(lines, setting.put(wrong.place, middle)):
+                if point := _result_if_right(lines, setting.put(wrong.place, middle)):
                     right, far = point, middle
                 else:
                     near = middle
             yield Change(setting.words.format(value), setting.words.format(far), right)
 
 
-def _right(lines: Lines, place: Place) -> Point | None:
-    """Return the test's result at a place if it is right there, otherwise None."""
+def _result_if_right(lines: Lines, place: Place) -> Point | None:
+    """Return the test's result at a place if it is right there, otherwise None, also if there is no
+    result."""
     point = lines.point(place)
     return point if point and is_right(point.shown, point.true) else None
 

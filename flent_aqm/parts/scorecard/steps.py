@@ -34,7 +34,14 @@ def own_folder(output: Path, label: str, file: Path) -> Path:
     """Return the folder for runs of the user's own test, with a copy of its file in it.
 
     If the file has changed, runs of its earlier version are moved to the folder EARLIER, and a
-    message says so. Raises ConfigError if a file can't be written.
+    message says so.
+
+    Args:
+        output: folder of the option -o.
+        label: the test's name for readers.
+        file: the test's file.
+
+    Raises ConfigError if a file can't be written.
     """
     folder = output / f"own-{re.sub(r'[^A-Za-z0-9_-]+', '-', label)[:60]}"
     kept, text = folder / "tool.py", file.read_bytes()
@@ -67,68 +74,73 @@ def _move_earlier(folder: Path, file: Path) -> None:
           f"{plain(target)}", file=sys.stderr)
 
 
-def score(one: Contestant, places: Sequence[Place], folder: Path, testbed: str,
+def score(contestant: Contestant, places: Sequence[Place], folder: Path, testbed: str,
           keys: Mapping[str, object]) -> bool:
-    """Make the runs that are missing in the folder, and write the test's card. Return whether all
-    cells have a number.
+    """Make the runs that are missing in the folder, and write the test's card. Runs without a
+    reading are printed to standard error. Return whether all runs have a reading.
 
     Args:
-        one: the test.
+        contestant: the test.
         places: the places of the runs.
         folder: folder for the card, and for the runs unless they are those of another row.
         testbed: `virtual` or `netns`.
         keys: batch keys `jobs` and `scheduler`.
 
-    Raises AqmError.
+    Raises AqmError if the runs can't be made, or the card not written.
     """
-    runs = _runs_folder(one, folder)
-    cells = [cell_of(one, place, runs, testbed) for place in places]
+    runs = _runs_folder(contestant, folder)
+    cells = [cell_of(contestant, place, runs, testbed) for place in places]
     make_missing(cells, keys)
-    card = cards.made(one, places, runs, failures(runs, cells), testbed)
+    card = cards.made(contestant, places, runs, failures(runs, cells), testbed)
     cards.write(card, folder)
     for line in failed_lines(card):
         print(f"flent-aqm: {line}", file=sys.stderr)
     return not card.failed
 
 
-def _runs_folder(one: Contestant, folder: Path) -> Path:
+def _runs_folder(contestant: Contestant, folder: Path) -> Path:
     """Return the folder with a row's runs: `folder`, its own, or that of the row whose runs it
     uses."""
-    return folder.with_name(one.runs_of) if one.runs_of else folder
+    return folder.with_name(contestant.runs_of) if contestant.runs_of else folder
 
 
-def search(one: Contestant, aim: str, runs: int, folder: Path, keys: Mapping[str, object]) -> None:
+def search(contestant: Contestant, aim: str, runs: int, folder: Path,
+           keys: Mapping[str, object]) -> None:
     """Search the test's worst line, write the result to the folder, and print it.
 
     Args:
-        one: the test.
+        contestant: the test.
         aim: "latency" or "throughput".
         runs: most runs.
         folder: the test's folder.
         keys: batch keys `jobs` and `scheduler`.
 
-    Raises AqmError.
+    Raises ToolMissing without Optuna, BadResult if no line has a result, other AqmErrors if the
+    runs can't be made.
     """
-    place_folder = _runs_folder(one, folder) / "worst"
+    place_folder = _runs_folder(contestant, folder) / "worst"
 
     def measure(places: Sequence[Place]) -> list[Reading | None]:
         """Make the missing runs and return their readings, None for a failed run."""
-        cells = [cell_of(one, place, place_folder, "virtual") for place in places]
+        cells = [cell_of(contestant, place, place_folder, "virtual") for place in places]
         make_missing(cells, keys)
         readings = {made.place: made for made in cards.made(
-            one, places, place_folder, failures(place_folder, cells), "virtual").readings}
+            contestant, places, place_folder, failures(place_folder, cells), "virtual").readings}
         return [readings.get(place.name) for place in places]
 
     worst_line = seek(aim, runs, measure)
     worst_lines.write(worst_line, folder)
-    print(f"{plain(one.label)}: {' '.join(worst_line.sentences())}")
+    print(f"{plain(contestant.label)}: {' '.join(worst_line.sentences())}")
 
 
-def show(output: Path) -> None:
+def print_and_write_page(output: Path) -> None:
     """Print the table of all tests that have a card, and write the page as HTML, Markdown, figure
-    and JSON.
+    and JSON. Does nothing if there are no cards.
 
-    Does nothing if there are no cards. Raises AqmError.
+    Args:
+        output: folder of the option -o, with a folder for each test.
+
+    Raises BadResult if a card is damaged, ConfigError if a file can't be written.
     """
     shown, page = list(cards.read_all(output)), output / PAGE
     if not shown:
@@ -139,7 +151,7 @@ def show(output: Path) -> None:
     figure.write(shown, page)
     write_output(page.with_suffix(".html"), html.page(
         shown, orders, page.with_suffix(".svg").read_bytes(), figure.caption(shown)))
-    terminal.show(shown, Console())
+    terminal.print_page(shown, Console())
     for one in orders:
         print("", *textwrap.wrap(plain("; ".join([one.sentence(), *one.exceptions()])), 79),
               sep="\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prints the page on a terminal: a table for 80 columns, and sentences below."""
+"""Print the page on a terminal: a table for 80 columns, and sentences below."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flent_aqm.parts.scorecard.words import sentences
 _LABEL_WIDTH = 18
 
 
-def show(cards: Sequence[Card], console: Console) -> None:
+def print_page(cards: Sequence[Card], console: Console) -> None:
     """Print the short table of all tests, and each card in sentences."""
     made = Table(box=None, pad_edge=False)
     made.add_column("test", max_width=_LABEL_WIDTH, overflow="fold")

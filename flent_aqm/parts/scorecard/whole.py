@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the scores of all tests to a single JSON document, with intervals, cells and sentences."""
+"""Write the scores of all tests to one JSON document, with intervals, cells and sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from flent_aqm.parts.scorecard.words import sentences
 
 
 def text(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
-    """Return the JSON document. The values of single runs are only in the cards."""
+    """Return the JSON document, in the order of the table. The values of single runs are only in
+    the cards."""
     content = {
         "schema": SCHEMA_VERSION, "flent_aqm": __version__, "of": headline(cards),
         "scores": {kind.name: {"unit": kind.unit, "words": kind.words, "best": kind.best}

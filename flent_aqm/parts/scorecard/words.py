@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Describes a test's card in sentences, for readers who don't measure networks.
+"""Describe a test's card in sentences, for readers who don't measure networks.
 
 "A line stalls for X ms" means that one packet in twenty of another flow takes X ms or longer.
 """
@@ -38,18 +38,23 @@ def _shows_no_latency(card: Card) -> str:
 
 @dataclass(frozen=True)
 class Stall:
-    """A line on which one packet in twenty of another flow takes `true_ms` or longer."""
+    """A line on which one packet in twenty of another flow takes `true_ms` or longer.
 
-    # Latency that the test shows.
+    Attributes:
+        shown_ms: latency that the test shows.
+        true_ms: 95th percentile of the other flow's round trips.
+        where: line and direction in words.
+    """
+
     shown_ms: float
     true_ms: float
-    # Line and direction in words.
     where: str
 
 
 def stalls(card: Card) -> list[Stall]:
-    """Return each line and direction that stalls, if the test shows a latency for it. Lines of
-    which more than one packet in twenty is lost are left out, because that time is unknown."""
+    """Return the lines and directions that stall, if the test shows a latency for them. A line
+    stalls if the 95th percentile rises by more than BAD_MS under load. Lines that lose more than
+    one packet in twenty are left out, because that time is unknown."""
     return [Stall(way.shown_ms, way.others_p95_ms, f"{one.words}, {_LOADING[name]}")
             for one in card.readings for name, way in one.telling
             if way.shown_ms and way.others_p95_ms and math.isfinite(way.others_p95_ms)
@@ -57,9 +62,9 @@ def stalls(card: Card) -> list[Stall]:
 
 
 def stalls_of_all(cards: Sequence[Card]) -> Mapping[str, list[Stall]]:
-    """Return the lines that stall under each of these tests, by the name of the test, of the tests
-    that show a latency: the largest latency that the test shows in any direction, beside the true
-    one of the worse direction. All tests have the same lines in the same order."""
+    """Return name of a test -> the lines that stall under each of these tests: the largest latency
+    that the test shows in any direction, beside the true one of the worse direction. Tests that
+    show no latency are left out. All tests have the same lines in the same order."""
     by_test = {card.test: {one.place: Stall(way.shown_ms, way.others_p95_ms, one.words)
                            for one in card.readings if (way := one.ways[WORSE]).shown_ms
                            and way.others_p95_ms and math.isfinite(way.others_p95_ms)
@@ -70,12 +75,12 @@ def stalls_of_all(cards: Sequence[Card]) -> Mapping[str, list[Stall]]:
 
 
 def typical(cases: Sequence[Stall]) -> tuple[str, str]:
-    """Return the median of the shown latencies and of the true ones on lines that stall, as
-    text."""
+    """Return the median of the shown latencies and of the true ones on lines that stall, as text.
+    `cases` must not be empty."""
     return (_ms(median(one.shown_ms for one in cases)), _ms(median(one.true_ms for one in cases)))
 
 
-def _hides(card: Card) -> str:
+def _hidden_latency(card: Card) -> str:
     """Return the sentence about the latency that the test shows on lines that stall, and the line
     where it shows the smallest part of it. "" if no line stalls."""
     stalled = stalls(card)
@@ -118,7 +123,7 @@ def _wrong_verdicts(card: Card) -> str:
     return f"In its own words, it {' and '.join(parts)}." if parts else ""
 
 
-def _limit(card: Card) -> str:
+def _wrong_side_of_100_ms(card: Card) -> str:
     """Return the sentence about lines on which the test's latency is on the wrong side of 100 ms,
     "" without such a score."""
     parts = []
@@ -143,8 +148,8 @@ def _throughput(card: Card) -> str:
     return f"{middle}; it goes from {score.least:.0%} to {score.most:.0%}."
 
 
-def _cost(card: Card) -> str:
-    """Return the sentence about time and traffic of a test, "" without these scores."""
+def _time_and_traffic(card: Card) -> str:
+    """Return the sentence about time and traffic of a test, "" without either score."""
     megabytes, seconds = card.scores.get("megabytes"), card.scores.get("seconds")
     if megabytes is None or seconds is None:
         return ""
@@ -153,4 +158,5 @@ def _cost(card: Card) -> str:
 
 
 _SENTENCES: Sequence[Callable[[Card], str]] = (
-    _shows_no_latency, _hides, _tells_apart, _wrong_verdicts, _limit, _throughput, _cost)
+    _shows_no_latency, _hidden_latency, _tells_apart, _wrong_verdicts, _wrong_side_of_100_ms,
+    _throughput, _time_and_traffic)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Searches the line on which a test is farthest from the truth.
+"""Search the line on which a test is farthest from the truth.
 
 The search varies rate, round trip, queue, buffer and cross traffic. Runs are reproducible, so each
 line is run once. Optuna's sampler (TPE) prefers lines like those with a large error. It draws lines
@@ -34,48 +34,61 @@ _AT_RANDOM, _CANDIDATES = 10, 64
 
 @dataclass(frozen=True)
 class Point:
-    """The result of a test on one line, in the direction with the largest error."""
+    """The result of a test on one line, in the direction with the largest error.
+
+    Attributes:
+        place: the line with its queue.
+        way: the direction, "download", "upload" or `worse`.
+        shown: value that the test shows, in the unit of the aim.
+        true: the true value.
+    """
 
     place: Place
-    # The direction, or `worse`.
     way: str
     shown: float
     true: float
 
     @property
     def error(self) -> float:
-        """The error as the logarithm of a factor."""
+        """Size of the error: |log(shown / true)|."""
         return abs(math.log(self.shown / self.true))
 
 
 @dataclass(frozen=True)
 class Aim:
-    """The quantity whose largest error is searched."""
+    """The quantity whose largest error is searched.
+
+    Attributes:
+        unit: unit of the values.
+        pairs: function that yields (direction, shown value, true value) of a reading. None: not
+            known.
+        beside: True: the true value is known on lines with cross traffic, too.
+    """
 
     unit: str
-    # Function that yields (direction, shown value, true value) of a reading.
     pairs: Callable[[Reading], Iterator[tuple[str, float | None, float | None]]]
-    # True: the true value is known on lines with cross traffic, too.
     beside: bool = True
 
 
-def _latencies(one: Reading) -> Iterator[tuple[str, float | None, float | None]]:
-    """Yield direction, shown latency and true median latency in ms, where most probes came
-    back."""
+def _latency_pairs(one: Reading) -> Iterator[tuple[str, float | None, float | None]]:
+    """Yield (direction, latency that the test shows in ms, true median in ms) for each direction
+    with a shown latency. If the test shows none per direction, yield the direction `worse`, if it
+    has one. Directions in which most probes were lost are left out."""
     for name, way in one.telling:
         if way.others_median_ms is None or math.isfinite(way.others_median_ms):
             yield name, way.shown_ms, way.others_median_ms
 
 
-def _rates(one: Reading) -> Iterator[tuple[str, float | None, float | None]]:
-    """Yield direction, shown and possible throughput in Mbit/s."""
+def _throughput_pairs(one: Reading) -> Iterator[tuple[str, float | None, float | None]]:
+    """Yield (direction, throughput that the test shows, possible throughput), in Mbit/s, for each
+    direction."""
     for name in DIRECTIONS:
         yield name, one.ways[name].shown_mbps, one.ways[name].possible_mbps
 
 
 AIMS: Mapping[str, Aim] = {
-    "latency": Aim("ms", _latencies),
-    "throughput": Aim("Mbit/s", _rates, beside=False),
+    "latency": Aim("ms", _latency_pairs),
+    "throughput": Aim("Mbit/s", _throughput_pairs, beside=False),
 }
 # Function that makes the runs of places and returns their readings, None for a failed run.
 Measure = Callable[[Sequence[Place]], Sequence[Reading | None]]
@@ -87,7 +100,7 @@ class Lines:
     Args:
         aim: the quantity to compare.
         measure: function that makes runs.
-        most: most runs.
+        most: greatest number of runs.
     """
 
     def __init__(self, aim: Aim, measure: Measure, most: int) -> None:
@@ -102,8 +115,8 @@ class Lines:
         return len(self._points)
 
     def points(self, places: Sequence[Place]) -> list[Point | None]:
-        """Return the test's result at each place, after making the missing runs. None if the test
-        shows nothing there, or no runs are left."""
+        """Make the missing runs, and return the test's result at each place. None if the run
+        failed, the test shows nothing there, or no runs are left."""
         new = {place.name: place for place in places if place.name not in self._points}
         selected = [*new.values()][:max(self._most - self.runs, 0)]
         readings = self._measure(selected) if selected else []
@@ -129,11 +142,11 @@ class Lines:
 
 
 def search(lines: Lines, runs: int) -> Point:
-    """Run the test on so many lines and return the result with the largest error.
+    """Run the test on at most `runs` lines and return the result with the largest error.
 
     Raises ToolMissing without Optuna, BadResult if no line has a result.
     """
-    optuna = _optuna()
+    optuna = _import_optuna()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(
         seed=_SEED, n_startup_trials=_AT_RANDOM, n_ei_candidates=_CANDIDATES, constant_liar=True))
@@ -142,7 +155,7 @@ def search(lines: Lines, runs: int) -> Point:
         trials = [study.ask() for _ in range(min(_ROUND, runs - lines.runs))]
         if not trials:
             break
-        points = lines.points([_place(trial, lines.aim) for trial in trials])
+        points = lines.points([_draw_place(trial, lines.aim) for trial in trials])
         for trial, point in zip(trials, points, strict=True):
             if point is None:
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
@@ -154,9 +167,9 @@ def search(lines: Lines, runs: int) -> Point:
     return farthest
 
 
-def _place(trial: Any, aim: Aim) -> Place:
-    """Return the place that an Optuna trial draws."""
-    rate, rtt, buffer_ms = (_rounded(trial.suggest_float(name, *ends, log=True))
+def _draw_place(trial: Any, aim: Aim) -> Place:
+    """Return the place that an Optuna trial draws, with cross traffic only if the aim allows it."""
+    rate, rtt, buffer_ms = (_round_to_two_digits(trial.suggest_float(name, *ends, log=True))
                             for name, ends in (("rate", RATE_MBPS), ("rtt", RTT_MS),
                                                ("buffer", BUFFER_MS)))
     queue = trial.suggest_categorical("queue", QUEUES)
@@ -165,12 +178,12 @@ def _place(trial: Any, aim: Aim) -> Place:
                  beside)
 
 
-def _rounded(value: float) -> float:
+def _round_to_two_digits(value: float) -> float:
     """Round a value to two significant digits, because homes don't have lines of 47.3813 Mbit/s."""
     return float(f"{value:.2g}")
 
 
-def _optuna() -> ModuleType:
+def _import_optuna() -> ModuleType:
     """Import and return Optuna. Raises ToolMissing if it isn't installed."""
     try:
         import optuna

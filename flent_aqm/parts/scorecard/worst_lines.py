@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The result of a search for a test's worst line: stored as JSON beside the card, and in
+"""The result of a search for a test's worst line, stored as JSON beside the card, and in
 sentences."""
 
 from __future__ import annotations
@@ -25,21 +25,31 @@ LOADING = {"download": "down", "upload": "up", "worse": "in the worse direction"
 
 @dataclass(frozen=True)
 class LineError:
-    """The error of a test on a line."""
+    """The error of a test on a line.
 
-    # Description of the line.
+    Attributes:
+        line: description of the line.
+        way: the direction, a key of LOADING.
+        shown: value that the test shows, in the unit of the aim.
+        true: the true value.
+    """
+
     line: str
-    # Key of LOADING.
     way: str
-    # Value that the test shows, and the true value.
     shown: float
     true: float
 
 
 @dataclass(frozen=True)
 class Mended:
-    """A change of a setting, in words, that makes the error vanish, and the values with that
-    change."""
+    """A change of one setting that makes the error vanish.
+
+    Attributes:
+        before: the setting in words.
+        after: the changed setting in words.
+        shown: value that the test shows after the change.
+        true: the true value after the change.
+    """
 
     before: str
     after: str
@@ -49,21 +59,25 @@ class Mended:
 
 @dataclass(frozen=True)
 class WorstLine:
-    """Result of a search."""
+    """Result of a search.
 
-    # Key of worst.AIMS.
+    Attributes:
+        aim: key of worst.AIMS.
+        runs: number of runs made.
+        worst: the error on the worst line that was found.
+        simple: the error on the line with usual values of all settings that don't matter.
+        mended: changes of one setting of the simple line that make the error vanish.
+    """
+
     aim: str
-    # Number of runs made.
     runs: int
     worst: LineError
-    # The error on the line with usual values of all settings that don't matter.
     simple: LineError
-    # Changes of one setting of the simple line.
     mended: Sequence[Mended]
 
     @property
     def is_right(self) -> bool:
-        """True if the test is right even on the worst line found."""
+        """Whether the test is right even on the worst line found."""
         return is_right(self.worst.shown, self.worst.true)
 
     def as_dict(self) -> dict[str, Any]:
@@ -74,11 +88,11 @@ class WorstLine:
         """Return the result in sentences."""
         unit = AIMS[self.aim].unit
         lines = [(f"Its worst {self.aim}, of {self.runs} lines that a search tried: "
-                  f"{_of(self.worst, unit)}.")]
+                  f"{_describe_error(self.worst, unit)}.")]
         if self.is_right:
             return [*lines, "That is right."]
         if self.simple != self.worst:
-            lines.append(f"As wrong on a simpler line: {_of(self.simple, unit)}.")
+            lines.append(f"As wrong on a simpler line: {_describe_error(self.simple, unit)}.")
         if not self.mended:
             return [*lines, "No change of one setting makes it right."]
         return [*lines, "It is right with " + ", or ".join(
@@ -86,48 +100,49 @@ class WorstLine:
             f"{digits(one.true)} {unit})" for one in self.mended) + "."]
 
 
-def _of(error: LineError, unit: str) -> str:
-    """Return an error in words."""
+def _describe_error(error: LineError, unit: str) -> str:
+    """Return an error in words: line, direction, shown and true value."""
     return (f"{error.line}, {LOADING[error.way]}: it says {digits(error.shown)} of "
             f"{digits(error.true)} {unit}")
 
 
 def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Reading | None]]
          ) -> WorstLine:
-    """Search the worst line, and find the settings that cause its error, with at most `runs` runs.
+    """Search the worst line, and find the settings that cause its error.
 
     Args:
         aim: "latency" or "throughput".
-        runs: most runs.
-        measure: function that makes the runs of places and returns their readings.
+        runs: greatest number of runs.
+        measure: function that makes the runs of places and returns their readings, None for a
+            failed run.
 
     Raises ToolMissing without Optuna, BadResult if no line has a result.
     """
     lines = Lines(AIMS[aim], measure, runs)
     worst = search(lines, runs - round(runs * SHRINK_SHARE))
     if is_right(worst.shown, worst.true):
-        return WorstLine(aim, lines.runs, _line_error(worst), _line_error(worst), [])
+        return WorstLine(aim, lines.runs, _to_line_error(worst), _to_line_error(worst), [])
     simple = simplified(lines, worst)
     # The simpler line may have a larger error.
     worst = max(worst, simple, key=lambda point: point.error)
     mended = changes(lines, simple)
-    return WorstLine(aim, lines.runs, _line_error(worst), _line_error(simple),
-                     [_mended(one) for one in mended])
+    return WorstLine(aim, lines.runs, _to_line_error(worst), _to_line_error(simple),
+                     [_to_mended(one) for one in mended])
 
 
-def _line_error(point: Point) -> LineError:
+def _to_line_error(point: Point) -> LineError:
     """Return a result as the record that is stored."""
     return LineError(point.place.words, point.way, point.shown, point.true)
 
 
-def _mended(change: Change) -> Mended:
+def _to_mended(change: Change) -> Mended:
     """Return a change as the record that is stored."""
     return Mended(change.before, change.after, change.point.shown, change.point.true)
 
 
 def write(worst_line: WorstLine, folder: Path) -> None:
-    """Write the result to `folder`. It replaces an earlier one with the same aim. Raises
-    ConfigError."""
+    """Write the result to `folder`. It replaces an earlier result with the same aim. Raises
+    ConfigError if that fails."""
     write_output(folder / _NAME.format(worst_line.aim),
                  json_text(worst_line.as_dict(), indent=1) + "\n")
 
@@ -135,11 +150,11 @@ def write(worst_line: WorstLine, folder: Path) -> None:
 def read_all(folder: Path) -> list[WorstLine]:
     """Return the results of searches that are stored in a test's folder. Raises BadResult if a file
     is damaged."""
-    return [_read(path) for aim in AIMS
+    return [_read_result(path) for aim in AIMS
             if (path := folder / _NAME.format(aim)).is_file()]
 
 
-def _read(path: Path) -> WorstLine:
+def _read_result(path: Path) -> WorstLine:
     """Return the result stored in a file. Raises BadResult if it is damaged."""
     try:
         note: Mapping[str, Any] = read_note(path)

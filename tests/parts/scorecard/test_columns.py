@@ -35,8 +35,8 @@ def test_tests_that_tell_queues_apart_come_first_then_those_near_the_truth() -> 
     ("", 0.1, "0.10"), ("", 1.234, "1.23"), ("", -0.5, "-0.50"), ("", 9.99, "9.99")])
 def test_value_is_shown_in_its_columns_form(form: str, value: float, text: str) -> None:
     column = Column("heading", "throughput", form) if form else Column("heading", "throughput")
-    assert column._one(value) == text
-    assert column._one(value, bare=True) == text.removesuffix(" %")
+    assert column._format_value(value) == text
+    assert column._format_value(value, bare=True) == text.removesuffix(" %")
 
 
 def test_runs_of_earlier_versions_are_kept_each_in_a_folder(

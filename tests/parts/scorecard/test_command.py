@@ -15,7 +15,7 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.cli import main
 from flent_aqm.parts.scorecard.card import Card, write
-from flent_aqm.parts.scorecard.steps import show
+from flent_aqm.parts.scorecard.steps import print_and_write_page
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -88,7 +88,7 @@ def test_worst_line_is_searched_and_stays_on_the_page(run: Run, tmp_path: Path) 
     assert run(*words)[0] == 0
     assert {path: path.stat().st_mtime_ns for path in files} == files
     write(Card("ndt7", "NDT7", [], {}), tmp_path / "ndt7")
-    show(tmp_path)
+    print_and_write_page(tmp_path)
     assert "Its worst latency, of 10 lines" in (tmp_path / "scorecard.html").read_text()
 
 
@@ -114,4 +114,4 @@ def test_damaged_card_is_named(run: Run, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "card.json").write_text("{}")
     with pytest.raises(BadResult, match=r"other/card\.json: not a scorecard file"):
-        show(tmp_path)
+        print_and_write_page(tmp_path)

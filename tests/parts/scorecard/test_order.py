@@ -14,7 +14,7 @@ from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.order import compare, hold, read_all
 from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
-from flent_aqm.parts.scorecard.steps import show
+from flent_aqm.parts.scorecard.steps import print_and_write_page
 
 
 def card(test: str, mbps: float, *, seed: int = 1, cells: Sequence[int] = range(8),
@@ -72,7 +72,7 @@ def test_page_keeps_it(tmp_path: Path) -> None:
         cards.write(card(one.test, 50, seed=2), tmp_path / "seeds" / one.test)
     order = hold(tmp_path / "page", tmp_path / "seeds")
     assert [one.sentence() for one in read_all(tmp_path / "page")] == [order.sentence()]
-    show(tmp_path / "page")
+    print_and_write_page(tmp_path / "page")
     for kind in ("html", "md"):
         text = (tmp_path / "page" / f"scorecard.{kind}").read_text()
         assert order.sentence() in text.replace("&#39;", "'")

@@ -17,7 +17,7 @@ from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard import terminal
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
-from flent_aqm.parts.scorecard.steps import show
+from flent_aqm.parts.scorecard.steps import print_and_write_page
 from flent_aqm.parts.scorecard.words import sentences
 
 EVIL = "<script>alert(1)</script> | x"
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for one in (card("blind", 0.01), card("right", 1.0),
                 replace(card("none", None, EVIL), failed={"line-q9": EVIL})):
         cards.write(one, folder / one.test)
-    show(folder)
+    print_and_write_page(folder)
     return folder
 
 
@@ -97,14 +97,14 @@ def test_figure_is_as_wide_as_a_column(folder: Path) -> None:
         assert picture.width == pytest.approx(3.33 * 300, abs=1)
     kinds = ("pdf", "png", "svg", "html", "json", "md")
     before = {kind: (folder / f"scorecard.{kind}").read_bytes() for kind in kinds}
-    show(folder)
+    print_and_write_page(folder)
     assert {kind: (folder / f"scorecard.{kind}").read_bytes() for kind in kinds} == before
 
 
 def test_terminal_has_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     """The table, and sentences, which break between words."""
     out = StringIO()
-    terminal.show([card("right", 1.0, "Responsiveness (IETF's draft)"), card("blind", 0.1)],
+    terminal.print_page([card("right", 1.0, "Responsiveness (IETF's draft)"), card("blind", 0.1)],
                   Console(file=out, width=80))
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
