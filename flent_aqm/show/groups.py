@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups of runs in a plot: what is drawn together, its label and look, and the axes.
+"""Group runs for a plot: what is drawn together, its label and look, and the settings on the axes.
 
 results/grouping.py decides by which settings runs are distinguished. Labels leave out settings that
 are the same in all runs of a plot.
@@ -30,8 +30,14 @@ ALONG = (RATE, "burst_shaping", "cross_traffic", "test", "base_delay_ms", "route
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that are drawn together, such as in one line. key: the values of the grouping settings
-    that they share."""
+    """Runs that are drawn together, such as in one line.
+
+    Attributes:
+        label: text for the legend.
+        look: colour, line style, marker and hatch.
+        runs: the runs.
+        key: values of the grouping settings that they share.
+    """
 
     label: str
     look: Look
@@ -45,10 +51,14 @@ def settings_of(runs: Sequence[Run]) -> list[Mapping[str, Setting]]:
 
 
 def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
-    """Return a group for each combination of the settings' values that has runs.
+    """Return a group for each combination of the settings' values that has runs, in the order of
+    the values.
 
-    names: settings to group by. Queues have different colours if they differ. Other settings are
-    shown by the style of the line.
+    Queues have different colours if they differ. Other settings are shown by the style of the line.
+
+    Args:
+        runs: the runs.
+        names: names of the settings to group by.
     """
     members = collect(runs, lambda run: tuple(setting(run.settings, name) for name in names))
     keys = sorted(members, key=lambda key: [sort_key(name, value)
@@ -58,27 +68,33 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
     if len(keys) == 1 and (queue := look_of(runs)):
         return [Group(labels[0] or str(runs[0].settings[AQM]), queue.lined("-"), runs, keys[0])]
     return [Group(label or "all runs", look, members[key], key)
-            for label, key, look in zip(labels, keys, _looks(names, keys, labels), strict=True)]
+            for label, key, look in zip(labels, keys, _looks_of_groups(names, keys, labels),
+                                        strict=True)]
 
 
 def label_of(group: Sequence[Run], names: Sequence[str]) -> str:
-    """Return a label for a group of runs: the values of these settings that all of them share, or
-    else the title of the first run."""
+    """Return a label for a group of runs: the values of the settings `names` that all of them
+    share, or else the title of the first run."""
     shared = [word(name, setting(group[0].settings, name)) for name in names
               if len({setting(run.settings, name) for run in group}) == 1]
     return ", ".join(shared) or title_of(group[0])
 
 
 def look_of(runs: Sequence[Run]) -> Look | None:
-    """Return the look of the queue that all runs have, None if they have different queues or an
-    unknown one."""
+    """Return the look of the queue that all runs have, None if they have different queues, an
+    unknown one, or none."""
     queues = {str(run.settings.get(AQM)) for run in runs}
     return AQM_LOOKS.get(queues.pop()) if len(queues) == 1 else None
 
 
 def looks_within(run: Run, names: Sequence[str]) -> dict[str, Look]:
-    """Return looks for parts of one run, such as its flows: shades of its queue's colour. names: of
-    the parts."""
+    """Return name -> look for parts of one run, such as its flows: shades of its queue's colour, or
+    different looks if it has no known queue.
+
+    Args:
+        run: the run.
+        names: names of the parts.
+    """
     queue = look_of([run])
     if queue is None:
         return looks_for(names)
@@ -86,8 +102,8 @@ def looks_within(run: Run, names: Sequence[str]) -> dict[str, Look]:
 
 
 def looks_of_files(runs: Sequence[Run]) -> list[Look]:
-    """Return a look for each run: its queue's look, and shades of it for further runs of that
-    queue."""
+    """Return a look for each run, in their order: its queue's look, and shades of it for further
+    runs of that queue."""
     names = [str(run.settings.get(AQM) or run.title or run.path) for run in runs]
     looks = looks_for(list(dict.fromkeys(names)))
     own = {name: iter(shades(looks[name], names.count(name))) for name in looks}
@@ -95,8 +111,8 @@ def looks_of_files(runs: Sequence[Run]) -> list[Look]:
 
 
 def by_run(runs: Sequence[Run], most: int) -> list[Group]:
-    """Return a group for each run. If there are more than `most` runs, group those that repeat each
-    other.
+    """Return a group for each run, with a number in its label if others repeat it. If there are
+    more than `most` runs, group those that repeat each other.
 
     Runs that differ in a setting are never grouped, so there may still be more than `most` groups.
     """
@@ -120,13 +136,16 @@ def by_run(runs: Sequence[Run], most: int) -> list[Group]:
 
 
 def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], str]:
-    """Return the settings along an axis, and the setting whose values stand side by side or down.
+    """Return the names of the settings along an axis, and the name of the setting whose values
+    stand side by side or down.
 
     By default, queues stand side by side, and all other settings in which runs differ are along the
     axis, so that nothing is pooled.
 
-    requested: settings that the user requested: the first is along the axis, the second side by
-    side.
+    Args:
+        runs: the runs.
+        requested: names of the settings that the user requested: the first is along the axis, the
+            second side by side. Empty for the default.
     """
     differing = factors(settings_of(runs))
     if requested:
@@ -145,34 +164,37 @@ def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], s
 
 
 def key_of(run: Run, names: Sequence[str]) -> tuple[Setting | None, ...]:
-    """Return a run's values of settings, None for a setting that it doesn't have."""
+    """Return a run's values of the settings `names`, None for a setting that it doesn't have."""
     return tuple(setting(run.settings, name) for name in names)
 
 
 def sorted_keys(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[Setting | None, ...]]:
-    """Return the different combinations of values of settings, in the order of an axis."""
+    """Return the different combinations of values of the settings `names` in the runs, in the order
+    of an axis."""
     return sorted({key_of(run, names) for run in runs}, key=lambda key: [
         sort_key(name, value) for name, value in zip(names, key, strict=True)])
 
 
 def title_of(run: Run) -> str:
-    """Return a run's title: its queue and rate, or else the title in its data file."""
+    """Return a run's title for a plot: its queue and rate, or else the title or test in its data
+    file."""
     if AQM in run.settings and RATE in run.settings:
         return f"{word(AQM, run.settings[AQM])}, {word(RATE, run.settings[RATE])}"
     return for_plot(run.title or run.test)
 
 
 def word(name: str, value: Setting | None) -> str:
-    """Return a setting's value as text for labels of matplotlib."""
+    """Return a setting's value as text for labels of matplotlib, in which dollar signs are no
+    formula."""
     return for_plot(setting_text(name, value))
 
 
-def _looks(names: Sequence[str], keys: Sequence[Sequence[Setting | None]],
+def _looks_of_groups(names: Sequence[str], keys: Sequence[Sequence[Setting | None]],
            labels: Sequence[str]) -> list[Look]:
     """Return a look for each group. Colours show queues, and line styles other settings.
 
     Args:
-        names: settings by which runs are grouped.
+        names: names of the settings by which runs are grouped.
         keys: values of these settings for each group.
         labels: label of each group.
     """

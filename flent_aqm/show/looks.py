@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Colours, markers, lines and hatches for queues, the same in every plot.
+"""Define colours, markers, lines and hatches for queues, the same in every plot.
 
 The table of queues has each queue's own.
 """
@@ -42,8 +42,8 @@ NUMBERS_MAP = "cividis_r"
 
 
 def looks_for(names: Sequence[str]) -> dict[str, Look]:
-    """Return a look for each name: a queue's own, or for other names a look that no other name has,
-    in turn."""
+    """Return name -> look: a queue's own, or for other names a look that no other name has, in
+    turn. If there are more of these than OTHER_LOOKS, looks repeat."""
     used = {AQM_LOOKS[name].colour for name in names if name in AQM_LOOKS}
     free = [look for look in OTHER_LOOKS if look.colour not in used] or list(OTHER_LOOKS)
     others = [name for name in dict.fromkeys(names) if name not in AQM_LOOKS]
@@ -78,8 +78,12 @@ def mixed(colour: str, other: str, share: float) -> str:
 
 
 def style_key(label: str, **options: Any) -> Any:
-    """Return a legend's entry, in no group's colour, for a kind of line that several groups
-    have."""
+    """Return a legend's entry, in no group's colour, for a kind of line that several groups have.
+
+    Args:
+        label: text for the legend.
+        options: style of the line, as options of matplotlib's Line2D.
+    """
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=label, color=QUIET, **options)
@@ -100,14 +104,15 @@ def order(names: Sequence[str]) -> list[str]:
 
 
 def caption(figure: Any, notes: Sequence[str]) -> None:
-    """Write notes below a figure, in lines as wide as the figure."""
+    """Write the notes below a figure, in lines as wide as the figure. Empty notes are left out."""
     text = wrapped("  ·  ".join(filter(None, notes)), figure.get_figwidth(),
                    _CAPTION_CHARACTERS_PER_INCH)
     figure.supxlabel(text, fontsize="x-small", color=QUIET)
 
 
 def legend_columns(labels: Sequence[str], width_inches: float) -> int:
-    """Return the number of columns that fit into a legend over a picture of that width."""
+    """Return the number of columns, at least 1, that fit into a legend over a picture of that
+    width."""
     from matplotlib import rcParams
 
     # In small print a letter is half as wide as its size. Line and gaps are as wide as 9 letters.
@@ -122,8 +127,13 @@ def legend_columns(labels: Sequence[str], width_inches: float) -> int:
 
 def wrapped(text: str, width_inches: float,
             per_inch: float = _TITLE_CHARACTERS_PER_INCH) -> str:
-    """Return a text in lines that fit a width. per_inch: letters per inch, at the default font
-    size."""
+    """Return a text in lines that fit a width in inches. Line breaks in the text stay.
+
+    Args:
+        text: the text.
+        width_inches: width of the lines.
+        per_inch: letters per inch, at the default font size.
+    """
     from matplotlib import rcParams
 
     room = max(10, int(width_inches * per_inch * 10 / rcParams["font.size"]))

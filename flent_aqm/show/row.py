@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parts of a run that all pictures and pages need. Each of them adds fields of its own."""
+"""Define the parts of a run that all pictures and pages need.
+
+Each of them adds fields of its own.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,11 @@ Value = TypeVar("Value")
 class Row:
     """A run.
 
-    path: its data file.
-    loaded_ms: direction -> RTTs of the probes sent under its load, infinite for a lost probe.
+    Attributes:
+        path: its data file.
+        settings: its settings by name.
+        loaded_ms: direction -> RTTs of the probes sent under its load, infinite for a lost probe.
+            Directions without probes are missing.
     """
 
     path: Path
@@ -36,7 +42,8 @@ class Row:
     loaded_ms: Mapping[str, Floats]
 
     def has(self, **wanted: Setting) -> bool:
-        """Return whether the run has these values of settings."""
+        """Return whether the run has these values of settings: NAME=VALUE for each. A setting that
+        it doesn't record is None."""
         return all(self.settings.get(name) == value for name, value in wanted.items())
 
 
@@ -44,8 +51,9 @@ class Row:
 class Curve:
     """Throughput over time.
 
-    at_s: end of each step, in s since the transfer's start.
-    mbps: throughput in each step.
+    Attributes:
+        at_s: end of each step, in s since the transfer's start.
+        mbps: throughput in each step.
     """
 
     at_s: Floats
@@ -53,30 +61,40 @@ class Curve:
 
 
 def directions(run: Run) -> list[str]:
-    """Return the directions that the speed test loads."""
+    """Return the directions that the test loads, "download" before "upload". Empty without load."""
     return [way for way in DIRECTIONS if any(flow.direction == way for flow in run.speed_test)]
 
 
 def start_s(run: Run, way: str) -> float:
-    """Return the start of a direction's first flow, in epoch seconds."""
+    """Return the start of a direction's first flow, in epoch seconds. Raises NotAvailable if the
+    test has none."""
     return min(flow.start_s for flow in run.way(way))
 
 
 def loaded(run: Run) -> dict[str, Samples]:
-    """Return the probes sent under each direction's load. Directions without probes are left
-    out."""
+    """Return direction -> probes sent under its load. Directions without probes are left out."""
     return {way: samples for way in directions(run)
             if (samples := or_none(partial(run.loaded, way))) is not None}
 
 
 def loaded_ms(by_way: Mapping[str, Samples]) -> dict[str, Floats]:
-    """Return Row.loaded_ms. by_way: the result of loaded()."""
+    """Return direction -> RTTs in ms, infinite for a lost probe, as Row has them.
+
+    Args:
+        by_way: the result of loaded().
+    """
     return {way: one.rtt_ms.astype(numpy.float32) for way, one in by_way.items()}
 
 
 def captured_curve(run: Run, way: str, seen: Captured | None) -> Curve | None:
     """Return the throughput of captured packets' payload while a direction's flows ran, None if the
-    direction was not captured."""
+    direction was not captured.
+
+    Args:
+        run: the run, whose test loads the direction.
+        way: "download" or "upload".
+        seen: the capture, None without one.
+    """
     if not seen or way not in seen.mbps:
         return None
     begin_s, end_s = start_s(run, way), max(flow.end_s for flow in run.way(way))
@@ -86,7 +104,7 @@ def captured_curve(run: Run, way: str, seen: Captured | None) -> Curve | None:
 
 
 def or_none(function: Callable[[], Value]) -> Value | None:
-    """Return the function's result, None if it raises NotAvailable."""
+    """Return the result of `function`, None if it raises NotAvailable."""
     try:
         return function()
     except NotAvailable:

@@ -107,7 +107,7 @@ def _fault_sentence(worst: Configuration, busy: str, title: str, several: bool) 
     """Return the sentence on what is wrong.
 
     Args:
-        one: the worst configuration.
+        worst: the worst configuration.
         busy: what kept the line busy.
         title: title of the condition, "" if there is only one.
         several: there are other configurations, so that this one must be named.

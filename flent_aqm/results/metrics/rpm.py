@@ -147,7 +147,7 @@ def _require_enough(samples_ms: Numbers, samples_name: str, late: Window) -> Num
 
     Args:
         samples_ms: RTTs.
-        what: name of the samples, plural, for the message.
+        samples_name: name of the samples, plural, for the message.
         late: time in which they were taken, for the message.
     """
     if samples_ms.size < FEWEST_SAMPLES:

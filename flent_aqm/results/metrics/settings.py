@@ -52,7 +52,7 @@ def _rate_of_both(settings: Mapping[str, Setting], name_format: str) -> Setting 
 
     Args:
         settings: settings of the run.
-        name: name of the setting, with {} for "down" or "up".
+        name_format: name of the setting, with {} for "down" or "up".
     """
     down, up = settings.get(name_format.format("down")), settings.get(name_format.format("up"))
     if down is None or up is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Evaluates a condition with the values of one run, or the medians of a group."""
+"""Evaluate a condition with the values of one run, or the medians of a group."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ Values = Mapping[Leaf, float | Unavailable]
 
 def truth(node: Node, values: Values) -> bool:
     """Return whether the condition holds.
+
+    Args:
+        node: the parsed condition.
+        values: value of each leaf of the condition.
 
     Raises NotAvailable if the result depends on a value that is not known. A true side is enough
     for "or", and a false side for "and".
@@ -38,7 +42,13 @@ def truth(node: Node, values: Values) -> bool:
 
 
 def number(node: Node, values: Values) -> float:
-    """Return the value of an expression in ms, Mbit/s, % or without a unit. Raises NotAvailable."""
+    """Return the value of an expression in ms, Mbit/s, % or without a unit. Raises NotAvailable if
+    a value is not known or is a lost probe, or if the expression divides by 0.
+
+    Args:
+        node: the parsed expression, not a condition.
+        values: value of each leaf of the expression.
+    """
     if isinstance(node, Number):
         return node.value
     if isinstance(node, Leaf):
@@ -58,12 +68,18 @@ def number(node: Node, values: Values) -> float:
 
 
 def medians(runs: Sequence[Values]) -> dict[Leaf, float | Unavailable]:
-    """Return the median over runs of each leaf. It is not available if a run doesn't have it."""
+    """Return the median over runs of each leaf, with Unavailable if a run doesn't have it, or if
+    the median is a lost probe.
+
+    Args:
+        runs: values of each run, at least one. All runs have the same leaves.
+    """
     return {leaf: _median([run[leaf] for run in runs]) for leaf in runs[0]}
 
 
 def _median(values: Sequence[float | Unavailable]) -> float | Unavailable:
-    """Return the median over runs, or the reason why a run has no value."""
+    """Return the median over runs, or Unavailable with the reason why a run has no value. Lost
+    probes are slower than any other."""
     silent = [one for one in values if isinstance(one, Unavailable) and not one.lost]
     if silent:
         of = "" if len(values) == 1 else f" (in {len(silent)} of {len(values)} runs)"

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.results.score.leaves import Kind, Leaf, call, name_leaf
+from flent_aqm.results.score.leaves import Kind, Leaf, function_leaf, metric_leaf
 
 LONGEST = 1000
 DEEPEST = 40
@@ -42,14 +42,19 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 
 
 class Truth(Enum):
-    """Kind of a condition, as Kind is for numbers."""
+    """Kind of a condition, in place of Kind, which numbers have."""
 
     TRUTH = "a condition"
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number in the text, in ms, Mbit/s or %, or without a unit."""
+    """A number in the text.
+
+    Attributes:
+        value: in ms, Mbit/s or %, or without a unit.
+        kind: kind of the number.
+    """
 
     value: float
     kind: Kind
@@ -57,7 +62,15 @@ class Number:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """An operation + - * / on two numbers. scale: divisor of a product with percentages."""
+    """An operation on two numbers.
+
+    Attributes:
+        sign: "+", "-", "*" or "/".
+        left: first number.
+        right: second number.
+        kind: kind of the result.
+        scale: divisor of a product, 100 if one factor is in percent.
+    """
 
     sign: str
     left: Node
@@ -68,7 +81,14 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of two numbers."""
+    """A comparison of two numbers.
+
+    Attributes:
+        sign: "<", "<=", ">", ">=", "==" or "!=".
+        left: first number.
+        right: second number.
+        kind: always Truth.TRUTH.
+    """
 
     sign: str
     left: Node
@@ -78,7 +98,13 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Logic:
-    """Conditions combined by "and" or "or", or a single one negated by "not"."""
+    """Conditions combined by "and" or "or", or a single one negated by "not".
+
+    Attributes:
+        word: "and", "or" or "not".
+        parts: the conditions.
+        kind: always Truth.TRUTH.
+    """
 
     word: str
     parts: tuple[Node, ...]
@@ -90,19 +116,24 @@ Node = Number | Leaf | Arithmetic | Comparison | Logic
 
 @dataclass(frozen=True)
 class _Token:
-    """A number, name or sign of the text. at: index of its first character."""
+    """A number, name or sign of the text.
+
+    Attributes:
+        text: its characters, without the unit.
+        kind: "number", "name" or "sign".
+        unit: unit of a number, "" if it has none.
+        at: index of its first character.
+    """
 
     text: str
-    # "number", "name" or "sign".
     kind: str
-    # Unit of a number, "" if it has none.
     unit: str
-    # Index of its first character.
     at: int
 
 
 def parse(text: str) -> Node:
-    """Parse a condition. Raises ConfigError, with the place, if the text is not a condition."""
+    """Parse a condition. Raises ConfigError, with the place, if the text is not a condition,
+    compares different kinds, or is too long or too deeply nested."""
     if len(text) > LONGEST:
         raise ConfigError(f"the expression has {len(text)} characters; expected {LONGEST} at most")
     parser = _Parser(text, list(_tokens(text)))
@@ -133,17 +164,18 @@ def conjuncts(text: str) -> list[tuple[str, Node]]:
 
 
 def leaves(node: Node) -> list[Leaf]:
-    """Return the metrics and functions of traces that a condition uses, each once, in order."""
+    """Return the metrics and functions of traces that a condition uses, each once, in the order in
+    which they occur."""
     return list(dict.fromkeys(_leaves(node)))
 
 
 def compare(sign: str, left: float, right: float) -> bool:
-    """Return whether a comparison holds. sign: such as "<="."""
+    """Return whether a comparison holds. sign: as in Comparison."""
     return _COMPARISONS[sign](left, right)
 
 
 def _leaves(node: Node) -> Iterator[Leaf]:
-    """Yield the metrics and functions of traces that an expression uses."""
+    """Yield the metrics and functions of traces that an expression uses, as often as they occur."""
     if isinstance(node, Leaf):
         yield node
     elif isinstance(node, Logic):
@@ -169,7 +201,14 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 class _Parser:
-    """Recursive-descent parser. Each method parses the rule of the grammar with its name."""
+    """Recursive-descent parser. Each method with the name of a rule of the grammar parses the rule
+    at the next token, and returns the result. Raises ConfigError if the text doesn't follow the
+    rule.
+
+    Args:
+        text: the whole text, for messages.
+        tokens: its tokens.
+    """
 
     def __init__(self, text: str, tokens: Sequence[_Token]) -> None:
         self.text = text
@@ -183,13 +222,14 @@ class _Parser:
         return self.tokens[self.place] if self.place < len(self.tokens) else None
 
     def mistake(self, why: str) -> ConfigError:
-        """Return an error at the next token. why: the reason."""
+        """Return the error for the next token, to be raised. why: what was expected."""
         token = self.token
         seen = f"found {token.text!r} (character {token.at + 1})" if token else "it ends"
         return ConfigError(f"{self.text!r}: {why}, but {seen}")
 
     def accept(self, *texts: str) -> str | None:
-        """Skip the next token if it is one of these texts, and return it. Return None otherwise."""
+        """Skip the next token if it is one of `texts`, and return its text. Return None, and skip
+        nothing, otherwise."""
         token = self.token
         if token is None or token.kind == "number" or token.text not in texts:
             return None
@@ -209,7 +249,12 @@ class _Parser:
         return self.logic("and", self.negation)
 
     def logic(self, word: str, part: Callable[[], Node]) -> Node:
-        """Parse parts that are joined by a word, "or" or "and". part: parses a single part."""
+        """Parse parts that are joined by a word. Return a single part unchanged.
+
+        Args:
+            word: "or" or "and".
+            part: parses a single part.
+        """
         parts = [part()]
         while self.accept(word):
             parts.append(part())
@@ -225,7 +270,12 @@ class _Parser:
         return self.truths("not", [node]) if odd else node
 
     def truths(self, word: str, parts: list[Node]) -> Logic:
-        """Join conditions by a word. Raises ConfigError if one is a number."""
+        """Return conditions joined by a word. Raises ConfigError if one is a number.
+
+        Args:
+            word: "and", "or" or "not".
+            parts: the conditions.
+        """
         for part in parts:
             if part.kind is not Truth.TRUTH:
                 raise ConfigError(f"{self.text!r}: {word!r} needs conditions, and one side is "
@@ -245,7 +295,8 @@ class _Parser:
         return comparisons[0] if len(comparisons) == 1 else Logic("and", tuple(comparisons))
 
     def same_kind(self, sign: str, left: Node, right: Node) -> Kind:
-        """Return the kind of two numbers. Raises ConfigError if they have different kinds."""
+        """Return the kind that two numbers have. Raises ConfigError if they have different kinds,
+        or if one is a condition. sign: the sign between them, for the message."""
         if not isinstance(left.kind, Kind) or left.kind is not right.kind:
             hint = ("; give the number a unit, as in 20ms, 5Mbit/s or 1%"
                     if Kind.NUMBER in (left.kind, right.kind) else "")
@@ -263,11 +314,18 @@ class _Parser:
     def product(self) -> Node:
         node = self.factor()
         while sign := self.accept("*", "/"):
-            node = self.scaled(sign, node, self.factor())
+            node = self.product_of(sign, node, self.factor())
         return node
 
-    def scaled(self, sign: str, left: Node, right: Node) -> Arithmetic:
-        """Return a product or quotient. Raises ConfigError if the kinds don't fit."""
+    def product_of(self, sign: str, left: Node, right: Node) -> Arithmetic:
+        """Return a product or quotient. Raises ConfigError if the kinds can't be multiplied or
+        divided.
+
+        Args:
+            sign: "*" or "/".
+            left: first number.
+            right: second number.
+        """
         one, other = left.kind, right.kind
         if isinstance(one, Kind) and isinstance(other, Kind):
             if other is Kind.NUMBER:
@@ -296,18 +354,23 @@ class _Parser:
                 raise self.mistake(f"expected at most {DEEPEST} signs in a row")
             node = self.factor()
             self.depth -= 1
-            return self.scaled("*", Number(-1.0, Kind.NUMBER), node)
+            return self.product_of("*", Number(-1.0, Kind.NUMBER), node)
         if token.kind == "number":
             self.place += 1
             factor, kind = _UNITS[token.unit] if token.unit else (1.0, Kind.NUMBER)
             return Number(float(token.text) * factor, kind)
         if token.kind == "name" and token.text not in ("and", "or", "not"):
             self.place += 1
-            return self.called(token) if self.accept("(") else name_leaf(token.text)
+            return self.called(token) if self.accept("(") else metric_leaf(token.text)
         raise self.mistake("expected a number or a name")
 
     def called(self, token: _Token) -> Leaf:
-        """Parse the argument of a function, whose name is the token. Raises ConfigError."""
+        """Parse the argument of a function and the closing bracket. Raises ConfigError if they are
+        missing, or as leaves.call() does.
+
+        Args:
+            token: the function's name, which was read already, as was the opening bracket.
+        """
         argument = self.token
         if argument is None or argument.kind == "sign":
             raise self.mistake(f"expected the argument of {token.text}")
@@ -318,4 +381,4 @@ class _Parser:
             number = float(argument.text) * factor
         if not self.accept(")"):
             raise self.mistake("expected ')'")
-        return call(token.text, argument.text, number, kind)
+        return function_leaf(token.text, argument.text, number, kind)

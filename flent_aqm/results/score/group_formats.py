@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes statistics of groups of runs as JSON or CSV, with a row for each group and metric."""
+"""Write statistics of groups of runs as JSON or CSV, with a row for each group and metric.
+
+Arguments of the functions: console: receives the text. scored: the runs. requested, pool: as for
+groups_of(). names: names of the metrics.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +29,29 @@ NUMBERS = ("runs", "values", "lost", "median", "lower_quartile", "upper_quartile
 
 def _rows(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequence[str],
           names: Sequence[str]) -> Iterator[tuple[dict[str, str], str, dict[str, Number]]]:
-    """Yield the settings of a group, a metric, and its statistics over the group's runs."""
+    """Yield the settings of a group (name -> value as text), the name of a metric, and its
+    statistics over the group's runs (see NUMBERS).
+
+    Args:
+        scored: the runs.
+        requested: names of the settings to group by, as for groups_of().
+        pool: names of the settings that are not added, as for groups_of().
+        names: names of the metrics.
+    """
     keys, _, groups = groups_of(scored, requested, pool)
     for name in names:
         for key, members in groups.items():
             group = {setting: shown(part) for setting, part in zip(keys, key, strict=True)}
-            yield group, name, _numbers(len(members), numbers_of(members, name))
+            yield group, name, _statistics(len(members), numbers_of(members, name))
 
 
-def _numbers(runs: int, values: Sequence[float]) -> dict[str, Number]:
-    """Return the statistics of a group.
+def _statistics(runs: int, values: Sequence[float]) -> dict[str, Number]:
+    """Return the statistics of a group: each of NUMBERS -> value, None if it is not known or is a
+    lost probe.
 
     Args:
         runs: number of runs in the group.
-        values: the metric of those runs that have it.
+        values: the metric of those runs that have it, infinite for a lost probe.
     """
     numbers: dict[str, Number] = dict.fromkeys(NUMBERS)
     numbers |= {"runs": runs, "values": len(values), "lost": sum(map(math.isinf, values))}
@@ -59,19 +72,27 @@ def _finite(value: float) -> Number:
     return value if math.isfinite(value) else None
 
 
-def groups_json(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
+def write_groups_json(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                 pool: Sequence[str], names: Sequence[str]) -> None:
-    """Write a JSON list of objects, with null for a missing value. requested, pool: as for
-    groups_of()."""
+    """Write a JSON list of objects to the console, with null for a missing value. Arguments: as for
+    write_groups_csv(). Raises ConfigError if no run has a setting."""
     console.file.write(json_text(
         [{"settings": settings, "metric": name, "unit": METRICS[name].unit, **numbers}
          for settings, name, numbers in _rows(scored, requested, pool, names)], indent=1) + "\n")
 
 
-def groups_csv(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
+def write_groups_csv(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                pool: Sequence[str], names: Sequence[str]) -> None:
-    """Write CSV with a line for each group and metric, empty for a missing value. requested, pool:
-    as for groups_of()."""
+    """Write CSV to the console, with a line for each group and metric, empty for a missing value.
+    Raises ConfigError if no run has a setting.
+
+    Args:
+        console: receives the text.
+        scored: the runs.
+        requested: names of the settings to group by, as for groups_of().
+        pool: names of the settings that are not added, as for groups_of().
+        names: names of the metrics.
+    """
     lines = csv.writer(console.file, lineterminator="\n")
     for place, (settings, name, numbers) in enumerate(_rows(scored, requested, pool, names)):
         if not place:
@@ -82,4 +103,4 @@ def groups_csv(console: Console, scored: Sequence[ScoredFile], requested: Sequen
 
 GROUP_FORMATS: dict[str, Callable[[Console, Sequence[ScoredFile], Sequence[str], Sequence[str],
                                    Sequence[str]], None]] = {
-    "json": groups_json, "csv": groups_csv}
+    "json": write_groups_json, "csv": write_groups_csv}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the result of `flent-aqm assert` as JUnit XML, which CI systems show test by test."""
+"""Write the result of `flent-aqm assert` as JUnit XML, which CI systems show test by test."""
 
 from __future__ import annotations
 
@@ -13,22 +13,28 @@ from flent_aqm.base.whole_file import written_whole
 
 @dataclass(frozen=True)
 class Case:
-    """One condition, checked for one file or group of runs."""
+    """One condition, checked for one file or group of runs.
 
-    # Name of the file, or the settings of the group.
+    Attributes:
+        subject: name of the file, or the settings of the group.
+        condition: text of the condition.
+        failure: values of the metrics if the condition does not hold, "" if it holds.
+        error: why the condition could not be decided, "" if it could.
+    """
+
     subject: str
-    # Text of the condition.
     condition: str
-    # Values of the metrics if the condition does not hold, "" if it holds.
     failure: str = ""
-    # Why the condition could not be decided, "" if it could.
     error: str = ""
 
 
 def write_junit(path: Path, cases: Sequence[Case]) -> None:
-    """Write a test case for each condition and file, atomically. Raises OSError.
+    """Write a test case for each condition and file, atomically. A condition that fails is a
+    `failure`, one that can't be decided an `error`. Raises OSError if the file can't be written.
 
-    A condition that fails is a `failure`, one that can't be decided an `error`.
+    Args:
+        path: the file, which is overwritten if it exists.
+        cases: the results.
     """
     failures = sum(bool(case.failure) for case in cases)
     errors = sum(bool(case.error) for case in cases)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Defines the values that a condition can use: metrics by name, and functions of raw traces."""
+"""Define the values that a condition can use: metrics by name, and functions of raw traces."""
 
 from __future__ import annotations
 
@@ -36,22 +36,27 @@ UNITS = {Kind.TIME: " ms", Kind.RATE: " Mbit/s", Kind.SHARE: " %", Kind.NUMBER: 
 @dataclass(frozen=True)
 class Leaf:
     """A value of a run that a condition uses: a metric, or a function of a trace or of a threshold.
-    text: as it is written in the condition."""
 
-    # Its text in the condition.
+    Attributes:
+        text: its text in the condition, with a threshold in ms.
+        kind: kind of its value.
+        function: name of the metric or function.
+        trace: name of the trace, "" for others.
+        threshold_ms: threshold of a glitch, 0 for others.
+    """
+
     text: str
     kind: Kind
-    # Name of the metric or function.
     function: str
-    # Name of the trace, "" for others.
     trace: str = ""
     threshold_ms: float = 0.0
 
     def of(self, run: Run) -> float | Unavailable:
-        """Return the value for a run, or the reason why there is none."""
+        """Return the value for a run, in the unit of `kind`, or Unavailable with the reason why
+        there is none."""
         try:
             if self.trace:
-                return _of_trace(self, run)
+                return _trace_value(self, run)
             if self.function in GLITCHES:
                 return GLITCHES[self.function][0](run, self.threshold_ms)
         except NotAvailable as error:
@@ -59,9 +64,9 @@ class Leaf:
         return METRICS[self.function].of(run)
 
 
-def _rates(run: Run, direction: str) -> Numbers:
+def _rates_mbps(run: Run, direction: str) -> Numbers:
     """Return the throughput of a direction's single flow over time, in Mbit/s. Raises NotAvailable
-    if there are several flows."""
+    if there is no flow or several. direction: "download" or "upload"."""
     flows = run.way(direction)
     if len(flows) > 1:
         raise NotAvailable(f"the run has {len(flows)} {direction} flows, and samples of "
@@ -70,8 +75,9 @@ def _rates(run: Run, direction: str) -> Numbers:
     return flows[0].mbps
 
 
-def _tcp_rtt(run: Run) -> Numbers:
-    """Return TCP_INFO's RTTs of all loading flows, in ms. Raises NotAvailable."""
+def _tcp_rtts_ms(run: Run) -> Numbers:
+    """Return TCP_INFO's RTTs of all loading flows, in ms. Raises NotAvailable if the file has
+    none."""
     rtts_ms = [flow.tcp["tcp_rtt"].values for flow in run.speed_test if "tcp_rtt" in flow.tcp]
     if not rtts_ms:
         raise NotAvailable("the file has no TCP_INFO of the loading flows")
@@ -86,9 +92,9 @@ LATENCIES: dict[str, Callable[[Run], Samples]] = {
     "latency_upload": lambda run: run.loaded("upload"),
 }
 SERIES: dict[str, tuple[Kind, Callable[[Run], Numbers]]] = {
-    "throughput_download": (Kind.RATE, partial(_rates, direction="download")),
-    "throughput_upload": (Kind.RATE, partial(_rates, direction="upload")),
-    "tcp_rtt": (Kind.TIME, _tcp_rtt),
+    "throughput_download": (Kind.RATE, partial(_rates_mbps, direction="download")),
+    "throughput_upload": (Kind.RATE, partial(_rates_mbps, direction="upload")),
+    "tcp_rtt": (Kind.TIME, _tcp_rtts_ms),
 }
 STATISTICS: dict[str, Callable[[Numbers], float]] = {
     "median": lambda values: percentile(values, 50),
@@ -111,8 +117,9 @@ TRACES = (*LATENCIES, *SERIES)
 FUNCTIONS = ("p50 to p99.9", *STATISTICS, *OF_LATENCIES, *GLITCHES)
 
 
-def name_leaf(name: str) -> Leaf:
-    """Return the leaf of a metric. Raises ConfigError if the name is unknown."""
+def metric_leaf(name: str) -> Leaf:
+    """Return the leaf of a metric. Raises ConfigError if the name is unknown, or is that of a trace
+    or of a function that needs an argument."""
     if name in METRICS:
         return Leaf(name, _KINDS.get(METRICS[name].unit, Kind.NUMBER), name)
     if name in TRACES:
@@ -124,13 +131,13 @@ def name_leaf(name: str) -> Leaf:
                       "'flent-aqm score --list' has all")
 
 
-def call(function: str, argument: str, number: float | None, kind: Kind) -> Leaf:
+def function_leaf(function: str, argument: str, number: float | None, kind: Kind) -> Leaf:
     """Return the leaf of a function.
 
     Args:
         function: name of the function.
         argument: name of a trace, or text of a threshold.
-        number: value of the threshold, None for a trace.
+        number: value of the threshold in ms, None for a trace.
         kind: kind of the threshold.
 
     Raises ConfigError if function or argument is unknown, or if they don't fit.
@@ -157,8 +164,9 @@ def call(function: str, argument: str, number: float | None, kind: Kind) -> Leaf
     return Leaf(f"{function}({argument})", result_kind, function, argument)
 
 
-def _of_trace(leaf: Leaf, run: Run) -> float:
-    """Return the value of a function of a trace for a run. Raises NotAvailable."""
+def _trace_value(leaf: Leaf, run: Run) -> float:
+    """Return the value of a function of a trace for a run. Raises NotAvailable if the run doesn't
+    have the trace, or too few samples, and LostProbe if a percentile is a lost probe."""
     if leaf.function in OF_LATENCIES:
         return OF_LATENCIES[leaf.function][1](LATENCIES[leaf.trace](run))
     values = (LATENCIES[leaf.trace](run).rtt_ms if leaf.trace in LATENCIES

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prints scores as tables, JSON and CSV."""
+"""Print scores as tables, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -63,34 +63,40 @@ NO_TERMINAL, NARROW = 250, 110
 
 @dataclass(frozen=True)
 class ScoredFile:
-    """Settings and metrics of a data file. probe: name and tool of the latency series from which
-    metrics are computed.
-    notes: lines on how the run was measured."""
+    """Settings and metrics of a data file.
+
+    Attributes:
+        path: path of the file.
+        settings: settings of the run by name.
+        values: metric -> value, or the reason why there is none.
+        samples: hash of all its samples in its metadata, "" if there is none.
+        probe: name and tool of the latency series from which metrics are computed, "" without one.
+        notes: lines on how the run was measured.
+        counters: the router's counters after the run, by names such as `up qdisc drops`, for
+            `verdict`.
+        programs: name of a program that the run was made with -> its version, for `verdict`.
+    """
 
     path: Path
     settings: Mapping[str, Setting]
     values: Mapping[str, Value]
-    # Hash of all its samples in its metadata, "" if there is none.
     samples: str = ""
-    # Name and tool of the latency series from which metrics are computed, "" without one.
     probe: str = ""
-    # Lines on how the run was measured.
     notes: Sequence[str] = ()
-    # The router's counters after the run, by names such as `up qdisc drops`, for `verdict`.
     counters: Mapping[str, float] = field(default_factory=dict)
-    # Name of a program that the run was made with -> its version, for `verdict`.
     programs: Mapping[str, str] = field(default_factory=dict)
 
 
 def score(run: Run) -> ScoredFile:
-    """Return a run's settings and every metric. Called in other processes."""
+    """Return a run's settings and every metric, without counters and programs. Called in other
+    processes."""
     return ScoredFile(run.path, run.settings, values(run), run.samples,
                       probe=probe_line(run.probe) if run.probes else "", notes=tuple(run.notes))
 
 
 def wide_console() -> Console:
     """Return the console of standard output. If it is a file, lines are long enough for whole
-    tables."""
+    tables: at least NO_TERMINAL characters."""
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, NO_TERMINAL)
@@ -98,8 +104,13 @@ def wide_console() -> Console:
 
 
 def _table(*headings: str, left: int = 1, narrow: bool = False) -> Table:
-    """Return an empty table. left: number of columns that are aligned to the left. narrow: columns
-    are close together."""
+    """Return an empty table.
+
+    Args:
+        headings: headings of the columns.
+        left: number of columns that are aligned to the left.
+        narrow: columns are close together.
+    """
     table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=narrow)
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="left" if place < left else "right", no_wrap=True,
@@ -120,30 +131,39 @@ def show_list(console: Console) -> None:
 
 def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
     """Print metrics as a table. For one file, each metric has a line, with the reason if it is
-    missing. For several files, each file has a line."""
-    if len(scored) == 1:
-        _show_one(console, scored[0], names)
-        return
-    labels = _labels([one.path for one in scored])
-    if console.is_terminal:  # settings are shorter than file names
-        labels = _words_of_settings(scored) or labels
+    missing. For several files, each file has a line, and columns that don't fit are in further
+    tables.
 
-    def table(shown: Sequence[str]) -> Table:
-        made = _table("run", *(_heading(METRICS[name]) for name in shown),
+    Args:
+        console: receives the text.
+        scored: the files.
+        names: names of the metrics.
+    """
+    if len(scored) == 1:
+        _print_one(console, scored[0], names)
+        return
+    labels = _distinct_names([one.path for one in scored])
+    if console.is_terminal:  # settings are shorter than file names
+        labels = _differing_settings(scored) or labels
+
+    def table_of(shown: Sequence[str]) -> Table:
+        """Return the table of all files with the metrics `shown`."""
+        made = _table("run", *(_column_heading(METRICS[name]) for name in shown),
                       narrow=console.width < NARROW)
         for label, one in zip(labels, scored, strict=True):
             made.add_row(escape(label), *(METRICS[name].text(one.values[name]) for name in shown))
         return made
 
-    for number, part in enumerate(_parts(console, table, names)):
-        console.print(*[""] * (number > 0), table(part), sep="\n")
+    for number, part in enumerate(_split_to_width(console, table_of, names)):
+        console.print(*[""] * (number > 0), table_of(part), sep="\n")
     if any(isinstance(one.values[name], Unavailable) for one in scored for name in names):
         console.print("- : not available; 'flent-aqm score FILE' with one file says why.")
-    _say_of_what(console, scored)
+    _print_probes_and_notes(console, scored)
 
 
-def _say_of_what(console: Console, scored: Sequence[ScoredFile]) -> None:
-    """Print which probes measured latency, if files differ in it, and how many files have notes."""
+def _print_probes_and_notes(console: Console, scored: Sequence[ScoredFile]) -> None:
+    """Print which probes measured latency, if files differ in it, and how many files have notes.
+    Nothing is printed otherwise."""
     kinds = Counter(str(one.settings["probe"]) for one in scored if "probe" in one.settings)
     if len(kinds) > 1:
         told = "; ".join(f"{plain(kind)} in {counted(files, 'file')}"
@@ -157,11 +177,15 @@ def _say_of_what(console: Console, scored: Sequence[ScoredFile]) -> None:
                            f"{plain(first.path.name)}: {first.notes[0]}."))
 
 
-def _parts(console: Console, table: Callable[[Sequence[str]], Table], names: Sequence[str]
+def _split_to_width(console: Console, table: Callable[[Sequence[str]], Table], names: Sequence[str]
            ) -> Iterator[Sequence[str]]:
-    """Yield lists of metrics, each of which fits into a table of the console's width.
+    """Yield lists of metrics' names, each of which fits into a table of the console's width. A
+    metric that is too wide alone has a list of its own.
 
-    table: makes the table of a list of metrics.
+    Args:
+        console: the console.
+        table: makes the table of a list of metrics.
+        names: names of all metrics.
     """
     labels = _width(console, table(()))
     part: list[str] = []
@@ -190,23 +214,23 @@ def _width(console: Console, table: Table) -> int:
     return console.measure(table, options=wide).maximum
 
 
-def _words_of_settings(scored: Sequence[ScoredFile]) -> list[str]:
-    """Return for each file the settings in which files differ. Empty if they don't distinguish all
-    files."""
+def _differing_settings(scored: Sequence[ScoredFile]) -> list[str]:
+    """Return for each file the values of the settings in which files differ, as text. Empty if they
+    don't distinguish all files."""
     settings = [one.settings for one in scored]
     names = factors(settings)
     words = [" ".join(shown(one.get(name, "-")) for name in names) for one in settings]
     return words if len(set(words)) == len(words) else []
 
 
-def _show_one(console: Console, one: ScoredFile, names: Sequence[str]) -> None:
-    """Print the metrics of one file, a line each."""
+def _print_one(console: Console, one: ScoredFile, names: Sequence[str]) -> None:
+    """Print the metrics of one file, a line each, then its probe and notes."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("unit", no_wrap=True)
     if console.width < NARROW:
-        _show_one_narrow(console, table, one, names)
+        _print_one_narrow(console, table, one, names)
         return
     table.add_column("", overflow="fold")
     for name in names:
@@ -215,20 +239,28 @@ def _show_one(console: Console, one: ScoredFile, names: Sequence[str]) -> None:
                 if isinstance(value, Unavailable) else escape(metric.description))
         table.add_row(name, metric.text(value), metric.unit, note)
     console.print(table)
-    _say_of_one(console, one)
+    _print_probe_and_notes(console, one)
 
 
-def _say_of_one(console: Console, one: ScoredFile) -> None:
-    """Print the probe from which a file's latencies are, and its notes."""
+def _print_probe_and_notes(console: Console, one: ScoredFile) -> None:
+    """Print the probe from which a file's latencies are, if any, and its notes."""
     if one.probe:
         console.print(Text(f"\nLatency is that of {one.probe}."))
     for note in one.notes:
         console.print(Text(f"Note: {note}."))
 
 
-def _show_one_narrow(console: Console, table: Table, one: ScoredFile, names: Sequence[str]) -> None:
+def _print_one_narrow(console: Console, table: Table, one: ScoredFile, names: Sequence[str]
+                      ) -> None:
     """Print the metrics of one file on a narrow terminal: those with a value, then the missing ones
-    by reason."""
+    by reason.
+
+    Args:
+        console: receives the text.
+        table: an empty table with columns for name, value and unit.
+        one: the file.
+        names: names of the metrics.
+    """
     missing: dict[str, list[str]] = {}
     for name in names:
         value = one.values[name]
@@ -239,12 +271,18 @@ def _show_one_narrow(console: Console, table: Table, one: ScoredFile, names: Seq
     console.print(table)
     for because, without in missing.items():
         console.print(Text(f"\nnot available, because {because}: {', '.join(without)}"))
-    _say_of_one(console, one)
+    _print_probe_and_notes(console, one)
 
 
 def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
     """Write a JSON list with an object for each file: path, settings, probe, notes, metrics (null
-    if not available), the metrics' words such as grades, and the reasons for missing values."""
+    if not available), the metrics' words such as grades, and the reasons for missing values.
+
+    Args:
+        console: receives the text.
+        scored: the files.
+        names: names of the metrics.
+    """
     console.file.write(json_text([{
         "file": str(one.path),
         "settings": one.settings,
@@ -252,25 +290,31 @@ def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[st
         "notes": list(one.notes),
         "metrics": {name: None if isinstance(one.values[name], Unavailable)
                     else one.values[name] for name in names},
-        "words": {name: word for name in names if (word := _word(name, one.values[name]))},
+        "words": {name: word for name in names if (word := _word_for(name, one.values[name]))},
         "not_available": {name: value.because for name in names
                           if isinstance(value := one.values[name], Unavailable)},
     } for one in scored], indent=1) + "\n")
 
 
 def show_csv(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
-    """Write CSV with a line for each file: path, settings, metrics, empty if not available."""
+    """Write CSV with a line for each file: path, settings, metrics, empty if not available.
+
+    Args:
+        console: receives the text.
+        scored: the files.
+        names: names of the metrics.
+    """
     settings = sorted({name for one in scored for name in one.settings})
     lines = csv.writer(console.file, lineterminator="\n")
     lines.writerow(["file", *map(for_spreadsheet, settings), *names])
     for one in scored:
-        lines.writerow([_cell(plain(one.path)),
-                        *(_cell(one.settings.get(name, "")) for name in settings), *(
+        lines.writerow([_for_csv(plain(one.path)),
+                        *(_for_csv(one.settings.get(name, "")) for name in settings), *(
             "" if isinstance(one.values[name], Unavailable) else one.values[name]
             for name in names)])
 
 
-def _cell(value: Setting) -> Setting:
+def _for_csv(value: Setting) -> Setting:
     """Return a setting in a form that a spreadsheet doesn't take for a formula."""
     return for_spreadsheet(value) if isinstance(value, str) else value
 
@@ -284,13 +328,14 @@ Groups = Mapping[tuple[Setting, ...], Sequence[ScoredFile]]
 
 def groups_of(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequence[str]
               ) -> tuple[Sequence[str], Sequence[str], Groups]:
-    """Group files by their settings. Return the settings by which they are grouped, those over
-    which groups are pooled, and the groups.
+    """Group files by their settings. Return the names of the settings by which they are grouped,
+    the names of those over which groups are pooled, and the groups: values of the settings ->
+    files.
 
     Args:
         scored: the files.
-        requested: settings to group by. Others in which runs differ are added.
-        pool: settings that are not added, or "all" to add none.
+        requested: names of settings to group by. Others in which runs differ are added.
+        pool: names of settings that are not added, or "all" to add none.
 
     Raises ConfigError if no run has one of the settings.
     """
@@ -301,7 +346,8 @@ def groups_of(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequ
 
 
 def numbers_of(members: Sequence[ScoredFile], name: str) -> list[float]:
-    """Return a metric's values of those runs that have it. A lost probe is infinite."""
+    """Return the values of the metric `name` of those files that have it. A lost probe is
+    infinite."""
     return [value for one in members if (value := ranked(one.values[name])) is not None]
 
 
@@ -311,7 +357,15 @@ _GROUP_COLUMNS = ("median", "quartiles", "interval of\nthe median")
 def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                 pool: Sequence[str], names: Sequence[str]) -> None:
     """Print for each metric the groups' median, quartiles and interval, and how groups differ.
-    requested, pool: as for groups_of()."""
+    Raises ConfigError if no run has a setting.
+
+    Args:
+        console: receives the text.
+        scored: the files.
+        requested: names of settings to group by, as for groups_of().
+        pool: names of settings that are not added, as for groups_of().
+        names: names of the metrics.
+    """
     keys, pooled, groups = groups_of(scored, requested, pool)
     if pooled:
         console.print(Text(f"A line is pooled over {', '.join(map(harmless, pooled))}."))
@@ -322,8 +376,8 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
         numbers = {key: numbers_of(members, name) for key, members in groups.items()}
         metric = METRICS[name]
         console.print(f"\n[bold]{name}[/] {metric.unit}: {escape(metric.description)}")
-        lines = [([*map(escape, map(shown, key)), _runs(len(values), len(groups[key]))],
-                  _cells(metric, values)) for key, values in numbers.items()]
+        lines = [([*map(escape, map(shown, key)), _runs_text(len(values), len(groups[key]))],
+                  _group_cells(metric, values)) for key, values in numbers.items()]
         # If there is no room, the quartiles are left out first, then the interval.
         for columns in (_GROUP_COLUMNS, _GROUP_COLUMNS[::2], _GROUP_COLUMNS[:1]):
             table = _table(*(key.replace("_", "\n") for key in keys), "runs", *columns,
@@ -347,7 +401,7 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
             console.print(Text("  no comparison, because test and cross traffic share the line: "
                                f"compare {name.replace('throughput', 'total')}, and fairness"))
             continue
-        for line in _comparisons(keys, numbers, _nothing(numbers, reason, repeated)):
+        for line in _comparisons(keys, numbers, _why_no_comparison(numbers, reason, repeated)):
             console.print(Text(f"  {line}"))
     few = [len(members) for members in groups.values() if level_for(len(members)) is None]
     if any(count > 1 for count in few):
@@ -357,16 +411,17 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
     if (tells := interval_caveat(one.settings.get("testbed") for one in scored)) and any(
             level_for(len(members)) for members in groups.values()):
         console.print(Text(f"\nIntervals: {tells}."))
-    _say_of_what(console, scored)
+    _print_probes_and_notes(console, scored)
 
 
-def _runs(having: int, all_runs: int) -> str:
-    """Return the number of runs of a line: "5", or "4 of 5" if one has no value."""
+def _runs_text(having: int, all_runs: int) -> str:
+    """Return the number of runs of a line as text: "5", or "4 of 5" if one has no value."""
     return str(all_runs) if having == all_runs else f"{having} of {all_runs}"
 
 
-def _cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:
-    """Return median, quartiles and interval as text, "-" if there are too few values."""
+def _group_cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:
+    """Return median, quartiles and interval as text, "-" if there are too few values. values:
+    infinite for a lost probe."""
     if not values:
         return "-", "-", "-"
     summary: Summary = summarise(values)
@@ -378,14 +433,18 @@ def _cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:
 
 
 def _balanced(numbers: Mapping[tuple[Setting, ...], Sequence[float]]) -> bool:
-    """Return whether every combination of the settings' values has the same number of values."""
+    """Return whether every combination of the settings' values has the same number of values.
+
+    Args:
+        numbers: values of the settings -> values of the metric.
+    """
     combinations = math.prod(len(set(values)) for values in zip(*numbers, strict=True))
     return len(numbers) == combinations and len({*map(len, numbers.values())}) == 1
 
 
-def _nothing(numbers: Mapping[tuple[Setting, ...], Sequence[float]], reason: str,
+def _why_no_comparison(numbers: Mapping[tuple[Setting, ...], Sequence[float]], reason: str,
              repeated: bool) -> str:
-    """Return the reason why groups can't be compared.
+    """Return the line on why groups can't be compared.
 
     Args:
         numbers: group -> values.
@@ -402,11 +461,11 @@ def _nothing(numbers: Mapping[tuple[Setting, ...], Sequence[float]], reason: str
 
 def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequence[float]],
                  nothing: str) -> Sequence[str]:
-    """Return lines that compare the values of the first setting, for each combination of the other
-    settings, and each setting's share of the variance.
+    """Return lines that compare the groups of the first setting's values, for each combination of
+    the other settings, and a line with each setting's share of the variance.
 
     Args:
-        keys: settings of the groups.
+        keys: names of the settings of the groups.
         numbers: values of these settings -> values of the metric.
         nothing: the line if no group has two values.
     """
@@ -451,19 +510,19 @@ def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequ
     return lines
 
 
-def _word(name: str, value: Value) -> str:
-    """Return a metric's word for a value, such as a grade, or ""."""
+def _word_for(name: str, value: Value) -> str:
+    """Return the metric's word for a value, such as a grade, "" if it has none."""
     word = METRICS[name].word
     return word(value) if word and not isinstance(value, Unavailable) else ""
 
 
-def _heading(metric: Metric) -> str:
+def _column_heading(metric: Metric) -> str:
     """Return a metric's name in lines that are short enough for a column."""
     return "\n".join(textwrap.wrap(metric.name.replace("_", " "), 10))
 
 
-def _labels(paths: Sequence[Path]) -> list[str]:
-    """Return file names without the words with which all of them begin."""
+def _distinct_names(paths: Sequence[Path]) -> list[str]:
+    """Return file names without the words, separated by "-", with which all of them begin."""
     words = [plain(path).removesuffix(SUFFIX).split("-") for path in paths]
     same = 0
     while all(len(one) > same + 1 and one[:same + 1] == words[0][:same + 1] for one in words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Defines the metadata that a shared data file keeps: allowed keys, with the form of each value.
+"""Define the metadata that a shared data file keeps: allowed keys, with the form of each value.
 
 Everything else is left out, whatever its name, so a new kind of secret needs no new pattern. Only
 TITLE, NOTE and the batch's name and title are free text. Known patterns of secrets in them are
@@ -51,10 +51,13 @@ NOTHING = object()
 
 
 class _Reader:
-    """Copies allowed values of a data file. Each method copies one kind of value, and returns
-    NOTHING if it is not allowed.
+    """Copies allowed values of a data file. Each public method copies one kind of value. It takes
+    the value and its place in the metadata, such as "AQM.kernel", and returns NOTHING if the value
+    is not allowed.
 
-    removed: place of a value in the metadata -> what was removed or replaced.
+    Attributes:
+        secrets: the secrets of the file.
+        removed: place of a value in the metadata -> what was removed or replaced.
     """
 
     def __init__(self, secrets: Secrets) -> None:
@@ -62,12 +65,13 @@ class _Reader:
         self.removed: dict[str, str] = {}
 
     def _leave_out(self, place: str) -> Any:
-        """Record that a value is left out, and return NOTHING."""
+        """Record that the value at a place in the metadata is left out, and return NOTHING."""
         self.removed[place] = LEFT_OUT
         return NOTHING
 
     def number(self, value: Any, place: str) -> Any:
-        """Copy a number, or text that is a number."""
+        """Copy a number, True, False, None, or text that consists of numbers. Other values are left
+        out."""
         if type(value) in _NUMBER_TYPES:
             return value
         if isinstance(value, str) and _NUMBERS.fullmatch(value) \
@@ -75,8 +79,8 @@ class _Reader:
             return value
         return self._leave_out(place)
 
-    def free(self, value: Any, place: str) -> Any:
-        """Copy text of the user with known secrets replaced."""
+    def free_text(self, value: Any, place: str) -> Any:
+        """Copy text of the user with known secrets replaced. Other values: as number()."""
         if not isinstance(value, str):
             return self.number(value, place)
         clean, kinds = self.secrets.clean(value)
@@ -84,8 +88,9 @@ class _Reader:
             self.removed[place] = kinds
         return clean
 
-    def plain(self, value: Any, place: str) -> Any:
-        """Copy a number, or text of words that programs write."""
+    def program_text(self, value: Any, place: str) -> Any:
+        """Copy a number, or text of words that programs write, with known secrets replaced. Other
+        text is left out."""
         if not isinstance(value, str):
             return self.number(value, place)
         if any(form.fullmatch(value) for form in (_HANDLE, _PSCHED)):
@@ -98,8 +103,8 @@ class _Reader:
         return clean
 
     def version(self, value: Any, place: str) -> Any:
-        """Copy a version. If it has other parts than usual ones, only its leading number is
-        copied."""
+        """Copy a version. If it has other parts than usual ones, only its leading number is copied.
+        It is left out if it contains a secret or has no such number."""
         if not isinstance(value, str) or not value:
             return self.number(value, place)
         _clean, kinds = self.secrets.clean(value)
@@ -110,20 +115,20 @@ class _Reader:
         return NOTHING if number is None or kinds else number[0]
 
     def hash(self, value: Any, place: str) -> Any:
-        """Copy a hash in hexadecimal digits."""
-        return self._form(_HASH, value, place)
+        """Copy a hash in hexadecimal digits, or a number."""
+        return self._matching(_HASH, value, place)
 
     def time(self, value: Any, place: str) -> Any:
-        """Copy a date and time."""
-        return self._form(_TIME, value, place)
+        """Copy a date and time, or a number."""
+        return self._matching(_TIME, value, place)
 
     def uuid(self, value: Any, place: str) -> Any:
         """Copy a UUID with known secrets replaced."""
-        value = self._form(_UUID, value, place)
-        return self.free(value, place) if isinstance(value, str) else value
+        value = self._matching(_UUID, value, place)
+        return self.free_text(value, place) if isinstance(value, str) else value
 
-    def _form(self, form: re.Pattern[str], value: Any, place: str) -> Any:
-        """Copy text that matches a pattern, or a number."""
+    def _matching(self, form: re.Pattern[str], value: Any, place: str) -> Any:
+        """Copy text that matches a pattern as a whole, or a number. Other values are left out."""
         if isinstance(value, str) and not form.fullmatch(value):
             return self._leave_out(place)
         return value if isinstance(value, str) else self.number(value, place)
@@ -136,7 +141,8 @@ class _Reader:
         return "device"
 
     def host(self, value: Any, place: str) -> Any:
-        """Copy a host's name or address. Names and addresses that reveal a machine are replaced."""
+        """Copy a host's name or address. Names and addresses that reveal a machine are replaced by
+        a stand-in."""
         if not isinstance(value, str):
             return self.number(value, place)
         if value in (*LAB_HOSTS, "localhost", ""):
@@ -149,7 +155,8 @@ class _Reader:
         return clean
 
     def hosts(self, value: Any, place: str) -> Any:
-        """Copy a list of hosts, or hosts in a text."""
+        """Copy a list of hosts, or hosts in a text, separated by commas, semicolons or blanks.
+        Elements of a list that are no text are left out."""
         if isinstance(value, list):
             return [self.host(one, f"{place}.{number}") for number, one in enumerate(value)
                     if isinstance(one, str)]
@@ -160,42 +167,45 @@ class _Reader:
                        for number, part in enumerate(parts))
 
     def testbed(self, value: Any, place: str) -> Any:
-        """Copy a testbed. The address of a router is replaced."""
+        """Copy a testbed. The address of a router is replaced by "ssh://root@router", an unknown
+        testbed by GONE."""
         if isinstance(value, str) and value.startswith(_SSH):
             clean = f"{_SSH}root@router"
             if clean != value:
                 self.removed[place] = "router's address"
             return clean
-        return value if value in ("virtual", "netns", "") else self._instead(value, place)
+        return value if value in ("virtual", "netns", "") else self._text_or_gone(value, place)
 
-    def _instead(self, value: Any, place: str) -> Any:
-        """Copy a number or text of common words. Return GONE for others."""
-        kept = self.plain(value, place)
+    def _text_or_gone(self, value: Any, place: str) -> Any:
+        """Copy a number or text of common words. Return GONE for others, which are recorded as
+        removed."""
+        kept = self.program_text(value, place)
         return GONE if kept is NOTHING else kept
 
-    def decides(self, value: Any, place: str) -> Any:
-        """Copy a value that determines the run. If it is not allowed, it is replaced by GONE."""
+    def value_or_gone(self, value: Any, place: str) -> Any:
+        """Copy a value that determines the run, also a list or object. If it is not allowed, it is
+        replaced by GONE, so that `replay` refuses the file."""
         if isinstance(value, (dict, list)):
             return self.tree(value, place)
-        return self._instead(value, place)
+        return self._text_or_gone(value, place)
 
     def tree(self, value: Any, place: str) -> Any:
         """Copy a value that programs report. Keys and texts must consist of words that programs
-        write."""
+        write. Others are left out."""
         if isinstance(value, list):
             kept = [self.tree(one, f"{place}.{number}") for number, one in enumerate(value)]
             return [one for one in kept if one is not NOTHING]
         if isinstance(value, dict):
             return self.mapping(value, place, _IN_TREES, _Reader.tree)
-        return self.plain(value, place)
+        return self.program_text(value, place)
 
     def mapping(self, value: Any, place: str, known: Mapping[str, Kind], others: Kind | None
                 ) -> Any:
-        """Copy an object.
+        """Copy an object with the keys that are allowed. Other values: as number().
 
         Args:
             value: the object.
-            place: its place in the metadata.
+            place: its place in the metadata, "" for the metadata itself.
             known: key -> method that copies its value.
             others: method for other keys of common words, None to leave them out.
         """
@@ -206,7 +216,7 @@ class _Reader:
             where = f"{place}.{key}" if place else key
             kind = known.get(key)
             if kind is None and others is not None:
-                shown = self.plain(key, f"{place}, a key")
+                shown = self.program_text(key, f"{place}, a key")
                 kind, key = others, key if shown is NOTHING else shown
                 if shown is NOTHING:
                     continue
@@ -222,33 +232,34 @@ class _Reader:
                 kept[key] = copied
         return kept
 
-    def nothing(self, value: Any, place: str) -> Any:
-        """Leave out a value. It is reported unless it is empty."""
+    def leave_out(self, value: Any, place: str) -> Any:
+        """Leave out a value. It is recorded as removed unless it is empty."""
         return NOTHING if value in (None, "", {}, []) else self._leave_out(place)
 
-    def unsaid(self, value: Any, place: str) -> Any:
-        """Leave out a value that is not true of the shared file, without a report."""
+    def leave_out_silently(self, value: Any, place: str) -> Any:
+        """Leave out a value that is not true of the shared file, without a record."""
         return NOTHING
 
     def parameters(self, value: Any, place: str) -> Any:
-        """Copy test parameters."""
+        """Copy test parameters. Those whose name is that of an account or a secret are left out,
+        and hosts in others are replaced."""
         if not isinstance(value, dict):
             return self.number(value, place)
         kinds: dict[str, Kind] = {}
         for name in value:
             if _PRIVATE_NAME.search(name):
-                kinds[name] = _Reader.nothing
+                kinds[name] = _Reader.leave_out
             elif re.search("host|binds?$|station|interface|device", name) and is_common(name):
                 kinds[name] = _Reader.hosts
-        return self.mapping(value, place, kinds, _Reader.plain)
+        return self.mapping(value, place, kinds, _Reader.program_text)
 
     def settings(self, value: Any, place: str) -> Any:
         """Copy Flent's settings."""
-        return self.mapping(value, place, _SETTINGS, _Reader.decides)
+        return self.mapping(value, place, _SETTINGS, _Reader.value_or_gone)
 
     def requested(self, value: Any, place: str) -> Any:
         """Copy requested settings of the testbed."""
-        return self.mapping(value, place, _REQUESTED, _Reader.decides)
+        return self.mapping(value, place, _REQUESTED, _Reader.value_or_gone)
 
     def command(self, value: Any, place: str) -> Any:
         """Copy a tool's command line. It is left out if it has a secret. The program's folder is
@@ -263,14 +274,15 @@ class _Reader:
         return value if is_common(program) and not self.secrets.clean(program)[1] else clean
 
     def errors(self, value: Any, place: str) -> Any:
-        """Replace the errors of a tool by ERROR_LEFT_OUT."""
+        """Replace the errors of a tool by ERROR_LEFT_OUT. No errors are left out."""
         if not isinstance(value, list) or not value:
             return NOTHING
         self.removed[place] = LEFT_OUT
         return [ERROR_LEFT_OUT]
 
     def series_meta(self, value: Any, place: str) -> Any:
-        """Copy the metadata of series. Hosts in the names of series are replaced."""
+        """Copy the metadata of series. Hosts in the names of series are replaced. An empty object
+        if the value is none."""
         if not isinstance(value, dict):
             return {}
         kept: dict[str, Any] = {}
@@ -283,19 +295,19 @@ class _Reader:
         return kept
 
     def aqm(self, value: Any, place: str) -> Any:
-        """Copy the object AQM."""
+        """Copy the object AQM with the keys of _AQM."""
         return self.mapping(value, place, _AQM, None)
 
     def run(self, value: Any, place: str) -> Any:
         """Copy the object AQM.run."""
         return self.mapping(value, place, {
-            "test": _Reader.decides, "settings": _Reader.settings,
-            "commands": _Reader.decides}, None)
+            "test": _Reader.value_or_gone, "settings": _Reader.settings,
+            "commands": _Reader.value_or_gone}, None)
 
     def kernel(self, value: Any, place: str) -> Any:
         """Copy version, hash and name of the lab's kernel."""
         return self.mapping(value, place, {
-            "version": _Reader.version, "hash": _Reader.hash, "name": _Reader.decides}, None)
+            "version": _Reader.version, "hash": _Reader.hash, "name": _Reader.value_or_gone}, None)
 
     def tools(self, value: Any, place: str) -> Any:
         """Copy versions of tools."""
@@ -310,33 +322,34 @@ class _Reader:
         if isinstance(value, str) and value.isalnum() \
                 and is_common(re.sub("(?<=[a-z0-9])(?=[A-Z])", " ", value)):
             return value
-        return self.plain(value, place)
+        return self.program_text(value, place)
 
     def test_id(self, value: Any, place: str) -> Any:
         """Copy the NDT7 server's name for a test if it begins with the name of one of the lab's
-        hosts."""
+        hosts. Others are left out without a record."""
         host = str(value).partition("_")[0]
         return value if host in LAB_HOSTS and _TEST_ID.fullmatch(value) else NOTHING
 
     def client(self, value: Any, place: str) -> Any:
         """Copy the name of the NDT7 client."""
-        return value if value in _CLIENTS else self.plain(value, place)
+        return value if value in _CLIENTS else self.program_text(value, place)
 
     def client_summary(self, value: Any, place: str) -> Any:
         """Copy the summary that the NDT7 client printed at the end of its test."""
         numbers = dict.fromkeys(("LatencyMs", "RetransmissionPct", "ThroughputMbps"),
                                 _Reader.number)
 
-        def way(reader: _Reader, one: Any, where: str) -> Any:
+        def direction(reader: _Reader, one: Any, where: str) -> Any:
+            """Copy the numbers of one direction."""
             return reader.mapping(one, where, numbers, None)
 
         return self.mapping(value, place, {
             "ServerFQDN": _Reader.host, "ServerIP": _Reader.host, "ClientIP": _Reader.host,
-            "Download": way, "Upload": way}, None)
+            "Download": direction, "Upload": direction}, None)
 
 
 def unused(name: str, taken: Mapping[str, object]) -> str:
-    """Return a name, or the name with a number if it is taken."""
+    """Return a name, or the name with a number, "NAME #2", if it is a key of `taken`."""
     number, free = 1, name
     while free in taken:
         number += 1
@@ -347,14 +360,14 @@ def unused(name: str, taken: Mapping[str, object]) -> str:
 _PRIVATE_OPTION = re.compile(r"\s-Z|pass|secret|token|hmac|auth|\buser|login|key\b", re.IGNORECASE)
 _IN_TREES: Mapping[str, Kind] = {
     "device": _Reader.device, "hash": _Reader.hash, "sha256": _Reader.hash,
-    "trace": _Reader.decides, "kernel": _Reader.version, "version": _Reader.version,
-    "ver": _Reader.version, "file": _Reader.unsaid}
+    "trace": _Reader.value_or_gone, "kernel": _Reader.version, "version": _Reader.version,
+    "ver": _Reader.version, "file": _Reader.leave_out_silently}
 _REQUESTED: Mapping[str, Kind] = {
     "testbed": _Reader.testbed, "server_testbed": _Reader.testbed,
     "dev_down": _Reader.device, "dev_up": _Reader.device}
 _SETTINGS: Mapping[str, Kind] = {
     "HOSTS": _Reader.hosts, "CONTROL_HOST": _Reader.hosts, "TEST_PARAMETERS": _Reader.parameters,
-    "LOCAL_BIND": _Reader.nothing, "CONTROL_LOCAL_BIND": _Reader.nothing}
+    "LOCAL_BIND": _Reader.leave_out, "CONTROL_LOCAL_BIND": _Reader.leave_out}
 # uuid contains the name of the machine.
 _NDT7: Mapping[str, Kind] = {
     "uuid": _Reader.test_id, "client": _Reader.client,
@@ -363,26 +376,27 @@ _OF_SERIES: Mapping[str, Kind] = {
     **_IN_TREES, "RUNNER": _Reader.runner, "COMMAND": _Reader.command, "ERROR": _Reader.errors,
     "FROM_HOST": _Reader.host, "REMOTE_HOST": _Reader.host, "NDT7": _Reader.ndt7}
 _AQM: Mapping[str, Kind] = {
-    "schema": _Reader.number, "testbed": _Reader.testbed, "router_model": _Reader.decides,
+    "schema": _Reader.number, "testbed": _Reader.testbed, "router_model": _Reader.value_or_gone,
     "seed": _Reader.number, "requested": _Reader.requested, "run": _Reader.run,
     **dict.fromkeys(("router", "client", "server", "before", "after", "links", "wifi", "hosts",
                      "warnings"), _Reader.tree),
     "kernel": _Reader.kernel, "tools": _Reader.tools, "flent_aqm": _Reader.version,
     "flent_aqm_hash": _Reader.hash, "virtual_s": _Reader.number, "wall_s": _Reader.number,
-    "finished_at": _Reader.time, "samples_sha256": _Reader.unsaid}
+    "finished_at": _Reader.time, "samples_sha256": _Reader.leave_out_silently}
 # Keys whose values are the user's own words.
 FREE_TEXTS = ("TITLE", "NOTE", "BATCH_NAME", "BATCH_TITLE")
 _METADATA: Mapping[str, Kind] = {
-    "NAME": _Reader.free, "HOST": _Reader.host, "HOSTS": _Reader.hosts,
-    "LOCAL_HOST": _Reader.host, **dict.fromkeys(FREE_TEXTS, _Reader.free),
+    "NAME": _Reader.free_text, "HOST": _Reader.host, "HOSTS": _Reader.hosts,
+    "LOCAL_HOST": _Reader.host, **dict.fromkeys(FREE_TEXTS, _Reader.free_text),
     **dict.fromkeys(("TIME", "T0", "BATCH_TIME"), _Reader.time),
     **dict.fromkeys(("LENGTH", "TOTAL_LENGTH", "STEP_SIZE", "DELAY", "IP_VERSION", "IRTT_INTERVAL",
                      "FAILED_RUNNERS", "HTTP_GETTER_WORKERS", "HTTP_GETTER_DNS",
                      "HTTP_GETTER_URLLIST"), _Reader.number),
     "FLENT_VERSION": _Reader.version, "KERNEL_RELEASE": _Reader.version,
-    "KERNEL_NAME": _Reader.plain, "BATCH_UUID": _Reader.uuid, "MODULE_VERSIONS": _Reader.tree,
-    "SYSCTLS": _Reader.tree, "TEST_PARAMETERS": _Reader.parameters,
-    "SERIES_META": _Reader.series_meta, "AQM": _Reader.aqm, "DATA_FILENAME": _Reader.unsaid}
+    "KERNEL_NAME": _Reader.program_text, "BATCH_UUID": _Reader.uuid,
+    "MODULE_VERSIONS": _Reader.tree, "SYSCTLS": _Reader.tree,
+    "TEST_PARAMETERS": _Reader.parameters, "SERIES_META": _Reader.series_meta,
+    "AQM": _Reader.aqm, "DATA_FILENAME": _Reader.leave_out_silently}
 
 # Keys of metadata that a shared file may have.
 SHARED_METADATA = frozenset(_METADATA)
@@ -392,7 +406,8 @@ NOT_ALWAYS_SHARED = ("SERIES_META.*.COMMAND", "SERIES_META.*.NDT7.uuid")
 
 def allowed_metadata(metadata: Mapping[str, Any], secrets: Secrets
                      ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the metadata that may be shared, and what was removed or replaced: place -> kind."""
+    """Return the metadata that may be shared, and what was removed or replaced: place in the
+    metadata -> kind. The metadata are not changed."""
     reader = _Reader(secrets)
     kept = reader.mapping(dict(metadata), "", _METADATA, None)
     return kept, reader.removed
@@ -401,9 +416,13 @@ def allowed_metadata(metadata: Mapping[str, Any], secrets: Secrets
 def allowed_samples(samples: list[dict[str, Any]], name: str, secrets: Secrets
                     ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return the samples of a series that may be shared, and what was removed or replaced: place ->
-    kind. They have numbers under keys that programs write.
+    kind. Samples keep numbers, and texts of words that programs write. Keys that programs don't
+    write are replaced. If nothing has to be changed, `samples` itself is returned.
 
-    name: of the series.
+    Args:
+        samples: raw samples of the series.
+        name: name of the series, which must not reveal anything.
+        secrets: the secrets of the file.
     """
     keys: set[str] = set()
     kinds: set[type] = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes a folder for publication: data files, and everything needed to repeat their runs.
+"""Make a folder for publication: data files, and everything needed to repeat their runs.
 
 That is their batch, versions, the kernel's recipe, checksums, README, licence and citation.
 
@@ -45,33 +45,42 @@ BASE_BATCH = "base.batch"
 
 @dataclass(frozen=True)
 class Packed:
-    """One data file in the archive."""
+    """One data file in the archive.
 
-    # File name in the folder DATA.
+    Attributes:
+        name: file name in the folder DATA.
+        test: name of the test as the file records it, "" if it doesn't.
+        testbed: name of the testbed as the file records it, "" if it doesn't.
+        batch: name of the batch as the file records it, "" if it doesn't.
+        kernel: hash of the recipe of the lab's kernel, "" for a run on real routers.
+        facts: kernel, tools and packages with which the run was made, by name. None for those that
+            the file doesn't record.
+    """
+
     name: str
-    # Names of the test, the testbed and the batch, as the file records them.
     test: str
     testbed: str
     batch: str
-    # Hash of the recipe of the lab's kernel, "" for a run on real routers.
     kernel: str
-    # Kernel, tools and packages with which the run was made.
     facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class ReplayedRuns:
-    """Result of repeating runs of an archive: names of files with identical results, and for the
-    files whose runs can't be repeated, the reasons."""
+    """Result of repeating runs of an archive.
 
-    # Files whose repeated runs gave the same result.
+    Attributes:
+        identical: names of files whose repeated runs gave the same result.
+        not_again: name of a file whose run can't be repeated -> the reason.
+    """
+
     identical: tuple[str, ...]
-    # Files whose runs can't be repeated -> the reason.
     not_again: dict[str, str]
 
 
 def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
-    """Copy data files into TARGET/data. Return a record of each.
+    """Copy data files into the folder `target`/data, which must not exist. Return a record of each.
+    Names are changed to harmless and different ones. Progress is shown on a terminal.
 
     Raises BadResult for the first file that is damaged, because a folder to be published is
     complete or not made.
@@ -80,40 +89,49 @@ def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
     packed, taken = [], set[str]()
     read = ((file, read_data_file(file)) for file in files)
     for file, data_file in with_progress(read, len(files), "reading data files"):
-        name = _harmless(file.name)
+        name = _harmless_name(file.name)
         number = 1
         while name.lower() in taken:  # files of several folders may have the same name
             number += 1
-            name = f"{_harmless(file.name).removesuffix(SUFFIX)}-{number}{SUFFIX}"
+            name = f"{_harmless_name(file.name).removesuffix(SUFFIX)}-{number}{SUFFIX}"
         taken.add(name.lower())
         shutil.copyfile(file, target / DATA / name)
-        packed.append(_packed(name, data_file.metadata))
+        packed.append(_record_of(name, data_file.metadata))
     return packed
 
 
-def _harmless(name: str) -> str:
-    """Return the name of a data file with all unusual characters replaced, of at most 150
+def _harmless_name(name: str) -> str:
+    """Return the name of a data file with all unusual characters replaced by "_", of at most 150
     characters and the suffix."""
     stem = re.sub(r"[^\w.+=,@-]", "_", name.removesuffix(SUFFIX), flags=re.ASCII)
     return f"{stem.lstrip('.-')[:150] or 'run'}{SUFFIX}"
 
 
-def _packed(name: str, about: Mapping[str, Any]) -> Packed:
-    """Make the record of a data file from its metadata. name: file name in the archive."""
-    aqm = about.get("AQM")
+def _record_of(name: str, file_metadata: Mapping[str, Any]) -> Packed:
+    """Return the record of a data file.
+
+    Args:
+        name: file name in the archive.
+        file_metadata: metadata of the file.
+    """
+    aqm = file_metadata.get("AQM")
     aqm = aqm if isinstance(aqm, dict) else {}
     kernel = aqm.get("kernel")
     hash_ = kernel.get("hash") if isinstance(kernel, dict) else None
-    facts = {"kernel": kernel, "tools": aqm.get("tools"), "flent": about.get("FLENT_VERSION"),
-             "flent-aqm": aqm.get("flent_aqm"), "flent-aqm hash": aqm.get("flent_aqm_hash")}
-    return Packed(name, plain(about.get("NAME", ""))[:60], plain(aqm.get("testbed", ""))[:60],
-                  plain(about.get("BATCH_NAME") or "")[:100],
+    facts = {"kernel": kernel, "tools": aqm.get("tools"),
+             "flent": file_metadata.get("FLENT_VERSION"), "flent-aqm": aqm.get("flent_aqm"),
+             "flent-aqm hash": aqm.get("flent_aqm_hash")}
+    return Packed(name, plain(file_metadata.get("NAME", ""))[:60],
+                  plain(aqm.get("testbed", ""))[:60],
+                  plain(file_metadata.get("BATCH_NAME") or "")[:100],
                   hash_ if isinstance(hash_, str) else "", facts)
 
 
 def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
                ) -> tuple[str, str]:
-    """Copy the batch file that the runs came from, and the files from which it inherits.
+    """Copy the batch file that the runs came from, and the files from which it inherits, into the
+    folder `target`/batch. Return the batch file's name and "", or "" and the reason why there is no
+    batch file to copy.
 
     Args:
         sources: the folders of the data files. Each folder's sweep.json names its batch files by
@@ -122,7 +140,6 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
             if it has not changed since.
         target: folder of the archive.
 
-    Returns the batch file's name and "", or "" and the reason why there is no batch file to copy.
     Raises ConfigError if `batch_file` does not exist or is not the runs' batch, and if the runs
     came from several batches. Raises BadResult if a line would still reveal a machine or a person
     after cleaning.
@@ -136,59 +153,63 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
         recorded += [files for files in (folder_status.batches if folder_status else ())
                      if files not in recorded]
     if batch_file is not None:
-        return _copy_batch(batch_file, _recorded_of(batch_file, recorded), target), ""
+        return _copy_batch(batch_file, _matching_record(batch_file, recorded), target), ""
     if len(recorded) > 1:
-        named = ", ".join(plain(_batch_of(files)) for files in recorded)
+        named = ", ".join(plain(_batch_path(files)) for files in recorded)
         raise ConfigError(f"these runs came from different batch files, or from one that changed "
                           f"in between: {named}; publish each sweep by itself, or name one with "
                           "--batch FILE")
     if not recorded:
         return "", "there is no sweep.json beside the data files, which names their batch"
-    path = Path(_batch_of(recorded[0]))
+    path = Path(_batch_path(recorded[0]))
     if _digest(path) != recorded[0][str(path)]:
         return "", (f"{plain(path)} is not there any more, or has changed since the runs were "
                     "made")
     return _copy_batch(path, recorded[0], target), ""
 
 
-def _batch_of(files: Mapping[str, str]) -> str:
+def _batch_path(files: Mapping[str, str]) -> str:
     """Return the path of the sweep's batch file among the files that were read together. It is the
-    last, because the files from which it inherits are read before it."""
+    last, because the files from which it inherits are read before it.
+
+    Args:
+        files: path -> SHA-256, in the order of reading.
+    """
     return list(files)[-1]
 
 
-def _recorded_of(batch_file: Path, recorded: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
+def _matching_record(batch_file: Path, recorded: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
     """Return the record of a sweep.json whose batch file has the same content as the user's batch
-    file.
+    file, an empty one if `recorded` is empty. Raises ConfigError if no record has that content.
 
     Args:
         batch_file: the user's batch file.
         recorded: records of all folders, each path -> SHA-256 of the files that were read.
-
-    Returns an empty record if `recorded` is empty. Raises ConfigError if no record has that
-    content.
     """
     digest = _digest(batch_file)
     for files in recorded:
-        if files[_batch_of(files)] == digest:
+        if files[_batch_path(files)] == digest:
             return files
     if recorded:
         raise ConfigError(f"--batch: {batch_file} is not the batch of these runs, which came from "
-                          f"{plain(_batch_of(recorded[0]))} as it was then; expected a file of "
+                          f"{plain(_batch_path(recorded[0]))} as it was then; expected a file of "
                           "the same content")
     return {}
 
 
 def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str:
-    """Copy a batch file, and those of the files from which it inherits that have not changed since.
-    Return the batch file's name.
+    """Copy a batch file, and those of the files from which it inherits that have not changed since,
+    without their secrets. Return the batch file's name. Raises BadResult as _clean_copy() does.
 
-    files: path -> SHA-256 of the files that were read together. If it is empty, the base.batch
-    beside the batch file is copied.
+    Args:
+        batch_file: the batch file.
+        files: path -> SHA-256 of the files that were read together. If it is empty, the base.batch
+            beside the batch file is copied.
+        target: folder of the archive.
     """
     (target / BATCH).mkdir()
     beside = {Path(path) for path, digest in files.items() if _digest(Path(path)) == digest
-              and path != _batch_of(files)}
+              and path != _batch_path(files)}
     if not files and (base := batch_file.parent / BASE_BATCH).is_file():
         beside = {base}
     for path in {batch_file, *beside}:
@@ -197,7 +218,8 @@ def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str
 
 
 def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file, or "" if it can't be read."""
+    """Return the SHA-256 of a file in hexadecimal digits, or "" if it can't be read or is no
+    file."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
     except OSError:
@@ -206,7 +228,8 @@ def _digest(path: Path) -> str:
 
 def _clean_copy(path: Path, target: Path) -> None:
     """Copy a batch file without its secrets, and print which lines were changed. A batch file of
-    this package is copied as it is."""
+    this package is copied unchanged. Raises BadResult if a line would still reveal a machine or a
+    person."""
     text = path.read_text("utf-8", errors="replace")
     ours = resource_dir("batches") / path.name
     if not (ours.is_file() and ours.read_text(encoding="utf-8") == text):
@@ -218,7 +241,8 @@ def _clean_copy(path: Path, target: Path) -> None:
 
 
 def refuse_telling_texts(target: Path) -> None:
-    """Raise BadResult with file and line if a text of the folder reveals a machine or a person.
+    """Raise BadResult with file and line if a text of the archive `target` reveals a machine or a
+    person.
 
     Data files are not searched, because the caller has cleaned them before they were packed.
     Patches of the kernel are this package's own.
@@ -232,8 +256,9 @@ def refuse_telling_texts(target: Path) -> None:
 
 
 def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
-    """Copy the recipe of the lab's kernel with which the runs were made: options, patches,
-    versions.
+    """Copy the recipe of the lab's kernel with which the runs were made into the folder
+    `target`/kernel: options, patches, versions. Nothing is copied if no run was made with a lab's
+    kernel.
 
     Raises BadResult if the runs were made with a kernel of which this version has no recipe.
     """
@@ -256,8 +281,9 @@ def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
 
 
 def write_versions(packed: Sequence[Packed], target: Path) -> None:
-    """Write versions.json: the kernel, tools and packages with which the runs were made, with the
-    names of their files, and the versions of the Python packages that made this archive."""
+    """Write versions.json to the archive `target`: the kernel, tools and packages with which the
+    runs were made, with the names of their files, and the versions of the Python packages that made
+    this archive."""
     made: dict[str, list[str]] = {}
     for one in packed:
         made.setdefault(json_text(one.facts, sort_keys=True), []).append(one.name)
@@ -268,7 +294,8 @@ def write_versions(packed: Sequence[Packed], target: Path) -> None:
 
 
 def _python_packages() -> dict[str, str]:
-    """Return the installed versions of this package and of its requirements, by name."""
+    """Return name -> installed version, of this package and of its requirements. Packages that
+    aren't installed under that name are left out."""
     names = ["flent-aqm"]
     for line in metadata.requires("flent-aqm") or ():
         if "extra ==" not in line:
@@ -283,7 +310,7 @@ def _python_packages() -> dict[str, str]:
 
 
 def write_checksums(target: Path) -> None:
-    """Write SHA256SUMS over all files, for `sha256sum -c`."""
+    """Write SHA256SUMS over all files of the archive `target`, for `sha256sum -c`."""
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(target)}\n"
              for path in _all_files(target)]
     (target / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
@@ -358,23 +385,24 @@ def write_texts(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, *
 
 def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title: str, licence: str,
             batch: str) -> str:
-    """Return the text of README.md."""
+    """Return the text of README.md. Arguments: as for write_texts()."""
     more = f"| `{BATCH}/{batch}` | the batch that the runs came from |\n" if batch else ""
     if (target / KERNEL).is_dir():
         more += KERNEL_LINE
     return README.format(
-        title=_words(title), files=counted(len(packed), "data file"), more=more, licence=licence,
-        tests=", ".join(sorted({_words(one.test) for one in packed})), version=__version__,
-        reproduced="\n".join(_reproduced(packed, checked)))
+        title=_without_markup(title), files=counted(len(packed), "data file"), more=more,
+        licence=licence, version=__version__,
+        tests=", ".join(sorted({_without_markup(one.test) for one in packed})),
+        reproduced="\n".join(_reproduced_lines(packed, checked)))
 
 
-def _words(text: str) -> str:
-    """Replace characters that have a meaning in Markdown or HTML, because the text may come from
-    anyone."""
+def _without_markup(text: str) -> str:
+    """Return the text with characters that have a meaning in Markdown or HTML replaced by blanks or
+    dashes, because it may come from anyone."""
     return re.sub(r"[\[\]`<>*_|\\]", " " if " " in text else "-", text)
 
 
-def _reproduced(packed: Sequence[Packed], checked: ReplayedRuns) -> list[str]:
+def _reproduced_lines(packed: Sequence[Packed], checked: ReplayedRuns) -> list[str]:
     """Return the README's lines on the runs that were repeated, and on those that can't be."""
     if not checked.identical and not checked.not_again:
         return ["No run was made again when this folder was made."]
@@ -382,7 +410,7 @@ def _reproduced(packed: Sequence[Packed], checked: ReplayedRuns) -> list[str]:
     lines += [f"- `{name}`" for name in checked.identical] or ["- none"]
     if checked.not_again:
         lines += ["", "These can't be made again:", ""]
-        lines += [f"- `{name}`: {_words(why)}" for name, why in checked.not_again.items()]
+        lines += [f"- `{name}`: {_without_markup(why)}" for name, why in checked.not_again.items()]
     if checked.identical:
         lines += ["", "To do the same for a file:", "",
                   "```", "flent-aqm setup",
@@ -391,7 +419,7 @@ def _reproduced(packed: Sequence[Packed], checked: ReplayedRuns) -> list[str]:
 
 
 def _citation(title: str, authors: Sequence[str], licence: str) -> str:
-    """Return the text of CITATION.cff."""
+    """Return the text of CITATION.cff. Arguments: as for write_texts()."""
     # JSON strings are YAML strings
     lines = ["cff-version: 1.2.0", 'message: "If you use these data, please cite them."',
              "type: dataset", f"title: {json_text(title)}", f"license: {licence}", "authors:"]

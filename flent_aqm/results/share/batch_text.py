@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cleans a batch file for publication.
+"""Clean a batch file for publication.
 
 Removes comments, and data on machines, networks and people.
 """
@@ -30,8 +30,10 @@ _FREE_KEYS = frozenset(("exec", "title", "note", "batch_title", "filename_extra"
 class CleanBatch:
     """A cleaned batch file.
 
-    text: its text.
-    changed: for each line that was removed or changed, a line for the user.
+    Attributes:
+        text: its text.
+        changed: for each line that was changed, and for all removed comments together, a line for
+            the user.
     """
 
     text: str
@@ -39,7 +41,11 @@ class CleanBatch:
 
 
 def clean_batch(name: str, text: str) -> CleanBatch:
-    """Return a batch file that can be published. name: of the file, for messages.
+    """Return a batch file that can be published. A text without comments and secrets is unchanged.
+
+    Args:
+        name: name of the file, for messages.
+        text: its text.
 
     Raises BadResult with the number of the first line that would still reveal a machine or a
     person.
@@ -74,12 +80,13 @@ def clean_batch(name: str, text: str) -> CleanBatch:
 
 
 def _clean_line(line: str, secrets: Secrets) -> str:
-    """Return a line of a batch file with secrets replaced."""
+    """Return a line of a batch file with secrets replaced. The value of a key that names hosts, a
+    testbed or a folder is treated as such."""
     match = _ASSIGNMENT.fullmatch(line)
     if match is None:  # a section, or the continuation of a value
         return secrets.clean(line)[0]
     indent, key, sign, value = match.groups()
-    clean = _kind_of(key)(value, secrets)
+    clean = _cleaner_for(key)(value, secrets)
     if clean == value and key.lower() not in _FREE_KEYS:
         # The key may show that the value is a secret, as in password = X.
         whole = f"{key}{sign}{value}"
@@ -89,34 +96,36 @@ def _clean_line(line: str, secrets: Secrets) -> str:
     return f"{indent}{key if is_common(key) else secrets.clean(key)[0]}{sign}{clean}"
 
 
-def _kind_of(key: str) -> Callable[[str, Secrets], str]:
-    """Return the function that cleans the value of a key."""
+def _cleaner_for(key: str) -> Callable[[str, Secrets], str]:
+    """Return the function that cleans the value of a key. It takes the value and the secrets of the
+    file, and returns the clean value."""
     key = key.lower()
     if _TESTBED_KEY.search(key):
         return lambda value, secrets: _ROUTER if value.startswith("ssh:") else secrets.clean(
             value)[0]
     if _HOST_KEY.search(key):
-        return _hosts
+        return _clean_hosts
     if _FOLDER_KEY.search(key):
-        return _folder
+        return _clean_folder
     return lambda value, secrets: secrets.clean(value)[0]
 
 
-def _hosts(value: str, secrets: Secrets) -> str:
-    """Return a list of hosts with names and addresses replaced."""
-    return "".join(_host(part, secrets) if number % 2 == 0 else part
+def _clean_hosts(value: str, secrets: Secrets) -> str:
+    """Return a list of hosts, separated by commas, semicolons or blanks, with names and addresses
+    replaced."""
+    return "".join(_clean_host(part, secrets) if number % 2 == 0 else part
                    for number, part in enumerate(re.split(r"([,;\s]+)", value)))
 
 
-def _host(word: str, secrets: Secrets) -> str:
-    """Return a host with its name or address replaced."""
+def _clean_host(word: str, secrets: Secrets) -> str:
+    """Return a host's name or address, replaced if it reveals a machine."""
     clean, kinds = secrets.clean(word)
     return clean if kinds or is_common(clean) else secrets.stand_in_for(word)
 
 
-def _folder(value: str, secrets: Secrets) -> str:
-    """Return the last part of a path in the user's folders. A path relative to the batch file is
-    kept."""
+def _clean_folder(value: str, secrets: Secrets) -> str:
+    """Return the last part of a path in the user's folders, REPLACED if it has words that programs
+    don't write. A path relative to the batch file is kept, with secrets replaced."""
     clean = secrets.clean(value)[0]
     if not re.match(r"[/\\~]|[A-Za-z]:", value):
         return clean
@@ -125,8 +134,8 @@ def _folder(value: str, secrets: Secrets) -> str:
 
 
 def lines_that_tell(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number, text) for each line that reveals a machine or a person. The text is the
-    revealing part."""
+    """Yield the number (from 1) of each line that reveals a machine or a person, and the revealing
+    part."""
     for number, line in enumerate(text.splitlines(), 1):
         left = left_over((), (), [line])
         if left:

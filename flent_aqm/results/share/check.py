@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks that Flent can open shared files without this package, by running it."""
+"""Check that Flent can open shared files without this package, by running it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ GRACE_S = 3
 
 
 def is_of_flent(test: object) -> bool:
-    """Return whether Flent has a test of that name without this package."""
+    """Return whether Flent has a test of the name `test` without this package. False for a value
+    that is not text."""
     spec = find_spec("flent")
     assert spec is not None, "Flent is a requirement of this package"
     return isinstance(test, str) and any(
@@ -30,7 +31,8 @@ def is_of_flent(test: object) -> bool:
 
 
 def open_all(files: Sequence[Path]) -> Mapping[Path, str]:
-    """Return the files that Flent can't open, each with the reason."""
+    """Return the files that Flent can't open, each with the reason. Empty if all can be opened.
+    Starts Flent in another process, for at most START_S and FILE_S for each file."""
     if not files:
         return {}
     argv = [sys.executable, "-P", "-m", "flent_aqm.results.share.open_in_flent",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks whether a file to be shared still reveals a machine or a person.
+"""Check whether a file to be shared still reveals a machine or a person.
 
 This is the last check. It shares no pattern with the code that cleans files, so that a gap in a
 pattern is found. Words are split and passed to parsers of addresses and URLs.
@@ -27,22 +27,27 @@ def left_over(removed: Iterable[str], users: Collection[str], tree: Any) -> str:
     an address, a hardware address, or a user.
 
     Args:
-        removed: texts that were removed.
+        removed: texts that were removed. Upper and lower case are the same.
         users: names of people, which are searched for in paths.
-        tree: content of the file.
+        tree: content of the file, a value as JSON has them.
     """
     gone = sorted(one.lower() for one in removed)
     names = {one.lower() for one in users}
     for text in texts(tree):
-        left = _standing(gone, text.lower()) or next(_telling(text, names), "")
+        left = _removed_text_in(gone, text.lower()) or next(_revealing_parts(text, names), "")
         if left:
             return left
     return ""
 
 
-def _standing(gone: Iterable[str], text: str) -> str:
+def _removed_text_in(gone: Iterable[str], text: str) -> str:
     """Return the first of the removed texts that occurs in a text, but not within a longer word. ""
-    if none does."""
+    if none does.
+
+    Args:
+        gone: removed texts, in lower case.
+        text: the text, in lower case.
+    """
     for one in gone:
         place = text.find(one)
         while place >= 0:
@@ -53,19 +58,19 @@ def _standing(gone: Iterable[str], text: str) -> str:
     return ""
 
 
-def _telling(text: str, users: Collection[str]) -> Iterator[str]:
+def _revealing_parts(text: str, users: Collection[str]) -> Iterator[str]:
     """Yield addresses, hardware addresses, credentials in URLs, and users in paths that a text
-    contains."""
-    for word in _runs(text, _ALNUM | set("._-:[]%")):
+    contains. users: names in lower case."""
+    for word in _parts_of(text, _ALNUM | set("._-:[]%")):
         yield from _ipv4_in(word)
-        yield from _card(word)
-    for word in _runs(text, _ALNUM | set(":.")):
+        yield from _hardware_address(word)
+    for word in _parts_of(text, _ALNUM | set(":.")):
         if word.count(":") > 1:
             yield from _ipv6_at_the_start(word)
     for word in text.split():
         _scheme, separator, behind = word.partition("://")
         if separator:
-            yield from _of_url(f"x://{behind}")
+            yield from _credentials_in(f"x://{behind}")
     folders = text.replace("\\", "/").replace("~", "/").split("/")[1:]
     for folder in folders:
         name = folder.split()[0] if folder.split() else ""
@@ -73,11 +78,11 @@ def _telling(text: str, users: Collection[str]) -> Iterator[str]:
             yield name
 
 
-def _runs(text: str, of: Collection[str]) -> Iterator[str]:
-    """Yield the longest parts of a text that consist of these characters."""
+def _parts_of(text: str, characters: Collection[str]) -> Iterator[str]:
+    """Yield the longest parts of a text that consist of the characters in `of`."""
     start = None
     for place, character in enumerate(text):
-        if character in of:
+        if character in characters:
             start = place if start is None else start
         elif start is not None:
             yield text[start:place]
@@ -87,8 +92,8 @@ def _runs(text: str, of: Collection[str]) -> Iterator[str]:
 
 
 def _ipv4_in(word: str) -> Iterator[str]:
-    """Yield IPv4 addresses in a word: four numbers with dots between them, or beside letters, with
-    dashes or underscores."""
+    """Yield IPv4 addresses in a word that reveal a machine: four numbers with dots between them, or
+    beside letters, with dashes or underscores."""
     # Numbers and the characters between them, alternately.
     parts = ["".join(same) for _, same in groupby(word, str.isdigit)]
     for place in range(len(parts) - 6):
@@ -103,14 +108,15 @@ def _ipv4_in(word: str) -> Iterator[str]:
                 or (after == separator and len(parts) > place + 8):
             continue
         named = separator == "." or before[-2:].strip("._-") or after[1:2].isalpha()
-        if named and _tells(".".join(numbers)):
+        if named and _is_revealing_address(".".join(numbers)):
             yield separator.join(numbers)
 
 
-def _card(word: str) -> Iterator[str]:
-    """Yield the word if it is a hardware address of twelve digits, with any separators."""
+def _hardware_address(word: str) -> Iterator[str]:
+    """Yield the word if it is a hardware address of twelve digits, with colons, dashes,
+    underscores, or none. Yield nothing otherwise."""
     word = word.strip("[]:._-%")
-    if word.lower().startswith(_CARD_NAMES) and _is_card(word[3:]):
+    if word.lower().startswith(_CARD_NAMES) and _is_twelve_digits(word[3:]):
         yield word
     for separator in (":", "-", "_"):
         parts = word.split(separator)
@@ -122,21 +128,23 @@ def _card(word: str) -> Iterator[str]:
                 yield word
 
 
-def _is_card(digits: str) -> bool:
+def _is_twelve_digits(digits: str) -> bool:
     """Return whether a text is twelve hexadecimal digits, not all 0."""
     return len(digits) == _MAC_DIGITS and _HEX.issuperset(digits) and digits.strip("0") != ""
 
 
 def _ipv6_at_the_start(word: str) -> Iterator[str]:
-    """Yield the IPv6 address at the start of a word. Punctuation may follow."""
+    """Yield the IPv6 address at the start of a word if it reveals a machine. Punctuation may
+    follow."""
     for one in (word, word[:-1], word.rstrip(":.")):
-        if ":" in one and _tells(one):
+        if ":" in one and _is_revealing_address(one):
             yield one
             return
 
 
-def _of_url(word: str) -> Iterator[str]:
-    """Yield user, password and host of a URL with credentials."""
+def _credentials_in(word: str) -> Iterator[str]:
+    """Yield user, password and host of a URL that has a user who is a person, or a password. Yield
+    nothing otherwise."""
     try:
         parts = urlsplit(word.strip("'\"<>()[],;"))
         credentials = [one for one in (parts.username, parts.password) if one]
@@ -146,7 +154,7 @@ def _of_url(word: str) -> Iterator[str]:
         yield parts.netloc
 
 
-def _tells(word: str) -> bool:
+def _is_revealing_address(word: str) -> bool:
     """Return whether a word is an IP address that reveals a machine."""
     try:
         address = ipaddress.ip_address(word)

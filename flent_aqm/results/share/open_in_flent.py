@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Opens data files in stock Flent, and draws the plot that each shows first.
+"""Open data files in stock Flent, and draw the plot that each shows first.
 
 A program of its own, run with FLENT_AQM_DISABLE=1. Its arguments are the additional time in s for a
-call that doesn't return, and the files. For each file it prints a line of JSON: null, or the reason
-why Flent can't open it. Each file is opened in a process of its own, so that a crash does not
-affect the others, and the kernel's limit of processor time applies to each.
+call that doesn't return, and the files. For each file it prints a line, "opened " and JSON: null,
+or the reason why Flent can't open it. Each file is opened in a process of its own, so that a crash
+does not affect the others, and the kernel's limit of processor time applies to each.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ BYTES_PER_S = 10e6
 
 
 def main() -> None:
-    """Print a line for each file on the command line."""
+    """Print a line for each file on the command line, see the module's text. Forks a process for
+    each file."""
     from flent import formatters, plotters, resultset, settings  # noqa: F401
 
     plotters.init_matplotlib(PLOT, False, False)
-    signal.signal(signal.SIGPROF, _late)
+    signal.signal(signal.SIGPROF, _raise_timeout)
     limit_s = max(LEAST_S, STARTS * time.process_time())
     grace_s = int(sys.argv[1])
     for path in sys.argv[2:]:
@@ -40,12 +41,12 @@ def main() -> None:
         unpacked = int.from_bytes(Path(path).read_bytes()[-4:], "little")
         child = os.fork()
         if not child:
-            _tell(path, limit_s + unpacked / BYTES_PER_S, grace_s)
+            _open_and_print(path, limit_s + unpacked / BYTES_PER_S, grace_s)
         if os.waitpid(child, 0)[1]:
             print("opened " + json.dumps("it took too long, or Flent ended"), flush=True)
 
 
-def _tell(path: str, file_s: float, grace_s: int) -> NoReturn:
+def _open_and_print(path: str, file_s: float, grace_s: int) -> NoReturn:
     """Open a file, print the line, and end this process.
 
     Args:
@@ -58,7 +59,7 @@ def _tell(path: str, file_s: float, grace_s: int) -> NoReturn:
     # it.
     resource.setrlimit(resource.RLIMIT_CPU, (int(file_s) + grace_s, resource.RLIM_INFINITY))
     try:
-        _open(path)
+        _open_and_draw(path)
     except Exception as error:  # Flent may raise any error
         fault: str | None = f"{type(error).__name__}: {error}"
     else:
@@ -68,12 +69,12 @@ def _tell(path: str, file_s: float, grace_s: int) -> NoReturn:
     os._exit(0)
 
 
-def _late(*args: object) -> NoReturn:
+def _raise_timeout(*args: object) -> NoReturn:
     """Signal handler: raise TimeoutError."""
     raise TimeoutError("Flent takes longer to open it than any file of its size should")
 
 
-def _open(path: str) -> None:
+def _open_and_draw(path: str) -> None:
     """Open a file as Flent does, and draw its first plot. Raises whatever Flent raises, and
     ValueError if the plot is empty."""
     from flent import formatters, plotters, resultset

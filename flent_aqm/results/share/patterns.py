@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Regular expressions for data that reveal machines and people: addresses, users, passwords."""
+"""Define regular expressions for data that reveal machines and people: addresses, users, keys."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds data in a data file that reveal machines, networks and people, and replaces them.
+"""Find data in a data file that reveal machines, networks and people, and replace them.
 
 Each thing has one replacement, wherever it occurs. So a series that is named after a host, and the
 test parameter that names the host, still agree.
@@ -53,7 +53,17 @@ _FIRST_PERSON = 1000
 class Secrets:
     """Finds and replaces the data in one data file that reveal machines, networks and people.
 
-    removed: texts that were found and replaced.
+    A private method that takes a match is called by re.sub(). It returns the replacement and adds
+    the replaced text to `removed`, or returns the matched text if that reveals nobody.
+
+    Args:
+        metadata: metadata of the file, in which names of hosts and users are searched.
+
+    Attributes:
+        removed: texts that were found and replaced.
+        users: names of people that the file reveals, and users of this machine.
+
+    Raises BadResult if the metadata name more than MOST_HOSTS hosts.
     """
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
@@ -80,21 +90,24 @@ class Secrets:
 
     def clean(self, text: str, *, apart: bool = False) -> tuple[str, str]:
         """Return the text with everything replaced that reveals a machine or a person, and the
-        kinds of what was replaced, such as "address, user name". "" if nothing was.
+        kinds of what was replaced, such as "address, user name", or "" if nothing was.
 
-        apart: any other character may replace a dot of an address, as in file names.
+        Args:
+            text: the text.
+            apart: any other character may replace a dot of an address that was replaced before, as
+                in file names.
         """
         if text in self._harmless and not apart:
             return text, ""
         kinds = []
         steps: list[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]] = [
             *(("password or token", pattern, self._credential) for pattern in patterns.CREDENTIALS),
-            ("name of a network", patterns.NETWORK, self._behind),
+            ("name of a network", patterns.NETWORK, self._second_group),
             # Replaced by an address in the form that settings require.
-            ("router's address", patterns.SSH, lambda match: self._gone(match,
+            ("router's address", patterns.SSH, lambda match: self._record_removed(match,
                                                                          "ssh://root@router")),
             ("user or password", patterns.IN_URL, self._in_url),
-            ("user or password", patterns.IN_QUERY, self._behind),
+            ("user or password", patterns.IN_QUERY, self._second_group),
             ("user name", patterns.USER_AT, self._user_at),
             ("user name", patterns.ENCODED_AT, self._encoded_at),
             ("user name", patterns.USER_AT_NAME, self._user_at_name),
@@ -103,7 +116,7 @@ class Secrets:
             ("number of a device", patterns.DEVICE_NUMBER, self._device_number),
             ("user name", patterns.USER_ID, self._user),
             ("user name", patterns.GROUP_IN_LIST, self._user),
-            *self._addresses_and_cards(text.lower()),
+            *self._address_patterns(text.lower()),
             *(("host name", name.pattern, partial(self._host, name)) for name in self._names
               if any(one in text.lower() for one in name.marks)),
             ("host name", patterns.DOMAIN_NAME, self._domain),
@@ -124,10 +137,14 @@ class Secrets:
             self._harmless.add(text)
         return text, ", ".join(dict.fromkeys(kinds))
 
-    def _addresses_and_cards(self, lowered: str) -> list[
+    def _address_patterns(self, lowered: str) -> list[
             tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]]:
-        """Return the patterns of addresses: kind, pattern and function that replaces a match.
-        lowered: the text in lower case."""
+        """Return the patterns of IP and hardware addresses: kind, pattern and function that
+        replaces a match. Patterns that can't occur in the text are left out.
+
+        Args:
+            lowered: the text in lower case.
+        """
         return [("hardware address", patterns.MAC_IN_UUID, self._mac_in_uuid),
                 ("hardware address", patterns.MAC, self._mac),
                 *([("address", patterns.IPV6_LITERAL, self._literal)]
@@ -147,7 +164,7 @@ class Secrets:
                 ("address", patterns.DECIMAL_IPV4, self._decimal)]
 
     def _credential(self, match: re.Match[str]) -> str:
-        """Return the match with its secret replaced."""
+        """Return the match with its group `secret` replaced by REPLACED."""
         secret = match["secret"].strip("'\"")
         if not secret or secret == REPLACED or is_stand_in_of_router(secret):
             return match[0]
@@ -155,8 +172,9 @@ class Secrets:
         whole, (start, end), begin = match[0], match.span("secret"), match.start()
         return whole[:start - begin] + REPLACED + whole[end - begin:]
 
-    def _behind(self, match: re.Match[str]) -> str:
-        """Return the match with its second group replaced."""
+    def _second_group(self, match: re.Match[str]) -> str:
+        """Return the match with its second group replaced by REPLACED. A number of up to three
+        digits is kept."""
         value = match[2].strip("'\"")
         if not value or value == REPLACED or re.fullmatch(r"\d{1,3}", value):
             return match[0]
@@ -164,7 +182,7 @@ class Secrets:
         return match[1] + REPLACED
 
     def _account(self, match: re.Match[str]) -> str:
-        """Return the match with the name of an account replaced."""
+        """Return the match with the name of an account, its second group, replaced by "user"."""
         name = match[2].strip("'\"")
         if name in NOBODY or name in (REPLACED, "s", "the", "a"):
             return match[0]
@@ -172,13 +190,13 @@ class Secrets:
         return f"{match[1]}user"
 
     def _device_number(self, match: re.Match[str]) -> str:
-        """Return the match with the number of a device replaced."""
+        """Return the match with the number of a device or telephone replaced by REPLACED."""
         before, number = (match[1], match[2]) if match[1] else (match[3], match[4])
         self.removed.add(number)
         return f"{before if match[1] else ''}{REPLACED}"
 
     def _encoded_at(self, match: re.Match[str]) -> str:
-        """Return the replacement for user%40host."""
+        """Return "user%40host" for user%40host, or the match if both are usual words."""
         if match[1] in NOBODY and is_common(match[2]):
             return match[0]
         self.removed.add(match[0])
@@ -192,28 +210,30 @@ class Secrets:
         return f"user@{match[2] if is_common(match[2]) else self.stand_in_for(match[2])}"
 
     def _domain(self, match: re.Match[str]) -> str:
-        """Return the replacement for the name of a domain."""
+        """Return the replacement for the name of a domain, or the match if it is that of a file or
+        consists of usual words."""
         if not is_domain(match[0]):
             return match[0]
         return self.stand_in_for(match[0])
 
     def _random(self, match: re.Match[str]) -> str:
-        """Return the replacement for random text."""
+        """Return REPLACED for random text, or the match if it consists of usual words."""
         if is_common(match[0]):
             return match[0]
         self.removed.add(match[0])
         return REPLACED
 
     def _padded(self, match: re.Match[str]) -> str:
-        """Return the replacement for an IPv4 address with leading zeros."""
+        """Return the replacement for an IPv4 address with leading zeros, or the match if it reveals
+        nobody."""
         word = ".".join(str(int(part)) for part in match[0].split("."))
         if not is_address(word) or tells_of_nobody(word):
             return match[0]
         self.removed.add(match[0])
-        return self._stand_in(word)
+        return self._stand_in_for_address(word)
 
     def _reverse_ipv4(self, match: re.Match[str]) -> str:
-        """Return the replacement for an IPv4 address before in-addr.arpa."""
+        """Return zeros in place of the reversed IPv4 address before in-addr.arpa."""
         parts = [part for part in match[1].split(".") if part]
         if all(part == "0" for part in parts):
             return match[0]
@@ -221,14 +241,14 @@ class Secrets:
         return "0." * len(parts)
 
     def _zeros(self, match: re.Match[str]) -> str:
-        """Return zeros in place of hexadecimal digits."""
+        """Return as many zeros in place of digits."""
         if not match[0].strip("0"):
             return match[0]
-        return self._gone(match, "0" * len(match[0]))
+        return self._record_removed(match, "0" * len(match[0]))
 
     def _hex(self, match: re.Match[str]) -> str:
         """Return zeros in place of eight hexadecimal digits, if they follow 0x or are a private
-        address."""
+        address. Return the match otherwise."""
         value = int(match[0], 16)
         turned = int.from_bytes(value.to_bytes(4, "little"))
         of_c = match.string[max(match.start() - 2, 0):match.start()].lower() == "0x"
@@ -238,17 +258,19 @@ class Secrets:
         return match[0]
 
     def _decimal(self, match: re.Match[str]) -> str:
-        """Return zeros in place of a decimal number that is a private address."""
+        """Return zeros in place of a decimal number that is a private IPv4 address. Return the
+        match otherwise."""
         value = int(match[0])
         return self._zeros(match) if value < 1 << 32 and _is_private(value) else match[0]
 
     def is_stand_in(self, text: str) -> bool:
-        """Return whether a text is the replacement for something."""
+        """Return whether a text is the replacement for a host or an address of this file."""
         return text in self._stand_ins.values()
 
     def stand_in_for(self, name: str) -> str:
-        """Return the replacement for the name of a host, which is always the same."""
-        key = _same(name.lower().strip("."))
+        """Return the replacement for the name of a host, "host", "host2", …, which is always the
+        same. The name is added to `removed`."""
+        key = _with_dots(name.lower().strip("."))
         self.removed.add(name.lower())
         if key not in self._stand_ins:
             hosts = sum(one.startswith("host") for one in self._stand_ins.values())
@@ -256,88 +278,98 @@ class Secrets:
         return self._stand_ins[key]
 
     def learn(self, name: str) -> None:
-        """Replace a host's name in all texts that are cleaned from now on."""
+        """Replace a host's name in all texts that are cleaned from now on. Names that reveal
+        nobody, and names beyond MOST_HOSTS, are ignored."""
         if len(self._names) < MOST_HOSTS and (one := _Name.of(name)):
             self._names.append(one)
             self._harmless.clear()
 
     def series_name(self, name: str) -> str:
         """Return a series' name with those words replaced that neither Flent nor this package
-        writes."""
+        writes. Each such word is replaced in all later texts, too."""
         clean, _kinds = self.clean(name)
         words = _WORD_OF_NAME.split(clean)
         return "".join(word if is_common(word) else self._stand_in_word(word) for word in words)
 
     def _stand_in_word(self, word: str) -> str:
-        """Return the replacement for a word of a series' name."""
+        """Return a word of a series' name with the part inside punctuation replaced, and learn that
+        part."""
         inner = word.strip("()[],;")
         self.learn(inner)
         start = word.index(inner) if inner else 0
         return word[:start] + self.stand_in_for(inner) + word[start + len(inner):]
 
     def _host(self, name: _Name, match: re.Match[str]) -> str:
-        """Return the replacement for a form of a host's name."""
+        """Return the replacement for a form of a host's name, after "user@" if a user stands before
+        it.
+
+        Args:
+            name: the host's name.
+            match: the form that was found.
+        """
         text = match[2].lower()
         self.removed.add(text)
         # The match may be another host of the same domain, or another form of the name.
-        key = name.first if _same(text).startswith(_same(name.first)) else _same(text)
+        dotted = _with_dots(text)
+        key = name.first if dotted.startswith(_with_dots(name.first)) else dotted
         if key not in self._stand_ins:
             hosts = sum(one.startswith("host") for one in self._stand_ins.values())
             self._stand_ins[key] = f"host{hosts + 1}" if hosts else "host"
         return f"user@{self._stand_ins[key]}" if match[1] else self._stand_ins[key]
 
-    def _gone(self, match: re.Match[str], by: str) -> str:
+    def _record_removed(self, match: re.Match[str], by: str) -> str:
         """Record a match as removed, and return its replacement `by`."""
         self.removed.add(match[0])
         return by
 
     def _mac(self, match: re.Match[str]) -> str:
-        """Return the replacement for a hardware address."""
+        """Return zeros for a hardware address, with the same separators."""
         text = match[0]
         digits = re.sub("[^0-9A-Fa-f]", "", text)
         if not digits.strip("0"):
             return text
         between = re.sub("[0-9A-Fa-f]", "", text)[:1]
-        return self._gone(match, between.join(["00"] * 6) if between else "0" * 12)
+        return self._record_removed(match, between.join(["00"] * 6) if between else "0" * 12)
 
     def _mac_in_uuid(self, match: re.Match[str]) -> str:
-        """Return the replacement for a UUID that contains a hardware address."""
+        """Return the UUID with zeros in place of the hardware address that it contains."""
         self.removed.add(match[2])
         return match[1] + "0" * 12
 
     def _in_url(self, match: re.Match[str]) -> str:
-        """Return the replacement for user and password in a URL."""
+        """Return the URL's start with "user" in place of user and password."""
         if match[2] in NOBODY:
             return match[0]
         self.removed.add(f"{match[2]}@")
         return f"{match[1]}user@"
 
     def _user_at(self, match: re.Match[str]) -> str:
-        """Return the replacement for user@."""
+        """Return "user@" for a user before an address."""
         if match[1] in NOBODY:
             return match[0]
         self.removed.add(match[0])
         return "user@"
 
     def _user(self, match: re.Match[str]) -> str:
-        """Return the match with the name of a user replaced."""
+        """Return the match with the name of a user, its second group, replaced by "user"."""
         if match[2] in NOBODY:
             return match[0]
         self.removed.add(match[0])
         return f"{match[1]}user"
 
     def _address(self, match: re.Match[str]) -> str:
-        """Return the replacement for an address."""
+        """Return the replacement for an IP address, with punctuation that follows it."""
         text = match[0]
         # A colon after it may be punctuation.
         word = next((one for one in (text, text[:-1], text.rstrip(":")) if is_address(one)), "")
         if not word or tells_of_nobody(word):
             return text
         self.removed.add(word)
-        return self._stand_in(word) + text[len(word):]
+        return self._stand_in_for_address(word) + text[len(word):]
 
     def _dashed(self, match: re.Match[str]) -> str:
-        """Return the replacement for an IPv4 address with dashes, which is part of a name."""
+        """Return the replacement for an IPv4 address with dashes or underscores, if it is part of a
+        name."""
         whole, (start, end) = match.string, match.span()
         named = (patterns.NAME_BEFORE.search(whole[max(start - 2, 0):start])
                  or patterns.NAME_BEHIND.match(whole[end:end + 2]))
@@ -345,37 +377,40 @@ class Secrets:
         if not named or not is_address(word) or tells_of_nobody(word):
             return match[0]
         self.removed.add(match[0])
-        return self._stand_in(word).replace(".", match[2])
+        return self._stand_in_for_address(word).replace(".", match[2])
 
     def _literal(self, match: re.Match[str]) -> str:
-        """Return the replacement for an address before .ipv6-literal.net."""
+        """Return the replacement for an IPv6 address before .ipv6-literal.net."""
         word = match[1].replace("-", ":")
         if not is_address(word) or tells_of_nobody(word):
             return match[0]
         self.removed.add(match[0])
-        return self._stand_in(word).replace(":", "-")
+        return self._stand_in_for_address(word).replace(":", "-")
 
     def _reverse(self, match: re.Match[str]) -> str:
-        """Return the replacement for an IPv6 address before ip6.arpa."""
+        """Return the replacement for a reversed IPv6 address before ip6.arpa."""
         digits = match[1].replace(".", "")[::-1].ljust(32, "0")
         word = ":".join(digits[place:place + 4] for place in range(0, 32, 4))
         if tells_of_nobody(word):
             return match[0]
         self.removed.add(match[0])
-        by = ipaddress.ip_address(self._stand_in(word)).exploded.replace(":", "")
+        by = ipaddress.ip_address(self._stand_in_for_address(word)).exploded.replace(":", "")
         return "".join(f"{digit}." for digit in reversed(by))
 
     @property
     def gone(self) -> set[str]:
-        """Texts that must not occur in the shared file."""
+        """Texts that must not occur in the shared file: those that were removed, but for
+        replacements."""
         return self.removed - set(self._stand_ins.values())
 
     def _seen_address(self, match: re.Match[str]) -> str:
-        """Return the replacement for an address with other separators."""
+        """Return the replacement for an address that was replaced before and stands here with other
+        separators."""
         return self._stand_ins[str(ipaddress.ip_address(re.sub("[._:-]", ".", match[0])))]
 
-    def _stand_in(self, word: str) -> str:
-        """Return the replacement for an address: one that is reserved for documentation."""
+    def _stand_in_for_address(self, word: str) -> str:
+        """Return the replacement for an IP address: one that is reserved for documentation, always
+        the same for an address."""
         address = ipaddress.ip_address(word)
         if str(address) not in self._stand_ins:
             if address.version == 4:
@@ -394,9 +429,11 @@ class Secrets:
 class _Name:
     """A host's name.
 
-    first: its first part.
-    marks: texts of which each text with the name contains one.
-    pattern: all of its forms: whole, without its domain, and other hosts of the domain.
+    Attributes:
+        first: its first part, before the first dot.
+        marks: texts in lower case; each text with the name contains one of them.
+        pattern: matches all of its forms: whole, without its domain, and other hosts of the domain.
+            Group 1 is a user before it with "@", group 2 the form.
     """
 
     first: str
@@ -412,15 +449,15 @@ class _Name:
         first, *domain = name.split(".")
         forms, marks = [], []
         if len(domain) > 1:
-            forms.append(r"(?:[a-z0-9-]{1,63}[._-])?" + _loose(".".join(domain)))
-            marks.append(_longest(".".join(domain)))
+            forms.append(r"(?:[a-z0-9-]{1,63}[._-])?" + _pattern_any_separator(".".join(domain)))
+            marks.append(_longest_part(".".join(domain)))
         if domain:
-            forms.append(_loose(name))
-            marks.append(_longest(name))
+            forms.append(_pattern_any_separator(name))
+            marks.append(_longest_part(name))
         if first not in COMMON and not first.isdigit() and not is_common(first):
             # Any domain may follow, because a resolver may have added one.
-            forms.append(_loose(first) + r"(?:\.[a-z0-9-]+)*")
-            marks.append(_longest(first))
+            forms.append(_pattern_any_separator(first) + r"(?:\.[a-z0-9-]+)*")
+            marks.append(_longest_part(first))
         if not forms:
             return None
         return cls(first, tuple(marks), re.compile(
@@ -428,7 +465,8 @@ class _Name:
 
 
 def _hosts_in(text: str) -> Iterator[str]:
-    """Yield the names of hosts in the messages and options of programs that a text contains."""
+    """Yield the names of hosts that a text contains: in the messages and options of programs,
+    domains, and hosts after a user. A name may occur several times."""
     for pattern in patterns.HOSTS_IN_MESSAGES:
         for match in pattern.finditer(text):
             name = match["host"].strip(".")
@@ -441,8 +479,8 @@ def _hosts_in(text: str) -> Iterator[str]:
 
 
 def is_domain(name: str) -> bool:
-    """Return whether a name is that of a domain, not of a file, and does not consist of words of
-    programs."""
+    """Return whether a name is that of a domain, not of a file or an address, and does not consist
+    of words of programs."""
     return not (is_common(name) or _FILE_NAMES.search(name)) and not is_address(name)
 
 
@@ -452,7 +490,7 @@ def is_stand_in_of_router(text: str) -> bool:
 
 
 def _is_private(value: int) -> bool:
-    """Return whether a number is an IPv4 address of a private network."""
+    """Return whether a number is an IPv4 address of a private network that reveals a machine."""
     address = ipaddress.ip_address(value)
     return address.is_private and not (address.is_loopback or address.is_reserved) \
         and value >> 24 != 0 and not tells_of_nobody(str(address))
@@ -460,7 +498,7 @@ def _is_private(value: int) -> bool:
 
 def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of the hosts that took part, from the metadata in which Flent and this
-    package record them."""
+    package record them. A name may occur several times."""
     aqm = metadata.get("AQM")
     requested = aqm.get("requested") if isinstance(aqm, dict) else None
     requested = requested if isinstance(requested, dict) else {}
@@ -480,7 +518,8 @@ def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 def users(metadata: Mapping[str, Any]) -> set[str]:
-    """Return the names of people that the file's texts reveal, and the users of this machine."""
+    """Return the names of people that the file's texts reveal, and the users of this machine, at
+    most _MOST_USERS. Names that reveal nobody are left out."""
     environment = metadata.get("ENVIRONMENT")
     values = [environment.get(key) for key in ("USER", "LOGNAME", "HOME", "SUDO_USER")] \
         if isinstance(environment, dict) else []
@@ -496,7 +535,7 @@ def users(metadata: Mapping[str, Any]) -> set[str]:
 
 
 def texts(tree: Any) -> Iterator[str]:
-    """Yield every text in a tree, including keys, each once."""
+    """Yield every text in a tree of dicts and lists, including keys, each once, in any order."""
     seen: set[str] = set()
     pending: list[Any] = [tree]
     while pending:
@@ -522,24 +561,24 @@ def is_address(word: str) -> bool:
 
 
 def tells_of_nobody(word: str) -> bool:
-    """Return whether an address reveals nobody: loopback, unspecified, or reserved for
-    documentation or benchmarks."""
+    """Return whether an IP address reveals nobody: loopback, unspecified, or reserved for
+    documentation or benchmarks. Raises ValueError if the word is not an address."""
     address = ipaddress.ip_address(word)
     return address.is_loopback or address.is_unspecified or any(
         address in network for network in DOCUMENTATION if network.version == address.version)
 
 
-def _same(name: str) -> str:
-    """Return a name with its separators replaced by dots."""
+def _with_dots(name: str) -> str:
+    """Return a name with its separators, dots, dashes and underscores, replaced by dots."""
     return re.sub("[._-]", ".", name)
 
 
-def _longest(name: str) -> str:
-    """Return the longest part of a name."""
+def _longest_part(name: str) -> str:
+    """Return the longest part of a name between dots, dashes and underscores."""
     return max(re.split("[._-]", name), key=len)
 
 
-def _loose(name: str) -> str:
-    """Return a pattern of a name that accepts any of . - _ as separator, as file names have
-    them."""
+def _pattern_any_separator(name: str) -> str:
+    """Return the text of a pattern of a name that accepts any of . - _ as separator, as file names
+    have them."""
     return "[._-]".join(map(re.escape, re.split("[._-]", name)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Converts a data file of this package's tests to one that every Flent can open, and back.
+"""Convert a data file of this package's tests to one that every Flent can open, and back.
 
 Series to which Flent's test gives other names are renamed, and the test parameters from which it
 makes its series are added. The file records both, so that this package can restore it.
@@ -23,79 +23,93 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True)
 class StockTest:
-    """The test of Flent whose form a data file gets: its name, own name of a series -> Flent's, and
-    the test parameters that its definition needs."""
+    """The test of Flent whose form a data file gets.
 
-    # Name of Flent's test.
+    Attributes:
+        name: name of Flent's test.
+        series: this package's name of a series -> Flent's. Series with Flent's names are missing.
+        parameters: test parameters that the test's definition needs, by name.
+    """
+
     name: str
-    # Own name of a series -> Flent's.
     series: Mapping[str, str] = field(default_factory=dict)
-    # Test parameters that its definition needs.
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
-def _speed_test(names: Sequence[str]) -> str:
-    """Return the name of Flent's test with the same directions."""
+def _test_with_directions(series_names: Sequence[str]) -> str:
+    """Return the name of Flent's test with the same directions as the series: tcp_bidirectional,
+    tcp_download, tcp_upload, or ping without any."""
     way = {(True, True): "tcp_bidirectional", (True, False): "tcp_download",
            (False, True): "tcp_upload", (False, False): "ping"}
-    return way["TCP download" in names, "TCP upload" in names]
+    return way["TCP download" in series_names, "TCP upload" in series_names]
 
 
-def _as_is(names: Sequence[str]) -> StockTest:
-    """Return Flent's test for series that already have its names."""
-    return StockTest(_speed_test(names))
+def _as_is(series_names: Sequence[str]) -> StockTest:
+    """Return the StockTest for files whose series already have Flent's names."""
+    return StockTest(_test_with_directions(series_names))
 
 
-def _quic(names: Sequence[str]) -> StockTest:
-    """Return Flent's test for quic_download."""
+def _stock_test_of_quic_download(series_names: Sequence[str]) -> StockTest:
+    """Return the StockTest for files of this package's test quic_download: Flent's tcp_download."""
     return StockTest("tcp_download", {"QUIC download": "TCP download"})
 
 
-def _rrul(names: Sequence[str]) -> StockTest:
-    """Return Flent's test for rrul_compete."""
+def _stock_test_of_rrul_compete(series_names: Sequence[str]) -> StockTest:
+    """Return the StockTest for files of this package's test rrul_compete: Flent's rrul. Its series
+    keep their names."""
     return StockTest("rrul")
 
 
-def _numbered(way: str, names: Sequence[str]) -> StockTest:
-    """Return Flent's test tcp_ndown or tcp_nup with these series as its streams."""
-    series = {name: f"TCP {way}::{number}" for number, name in enumerate(names, 1)}
+def _stock_test_with_streams(way: str, series_names: Sequence[str]) -> StockTest:
+    """Return the StockTest of Flent's tcp_ndown or tcp_nup, with the series as its streams.
+
+    Args:
+        way: "download" or "upload".
+        series_names: names of the series, in the order of the streams.
+    """
+    series = {name: f"TCP {way}::{number}" for number, name in enumerate(series_names, 1)}
     return StockTest("tcp_ndown" if way == "download" else "tcp_nup", series,
                   {f"{way}_streams": str(len(series))})
 
 
-def _competing(names: Sequence[str]) -> StockTest:
-    """Return Flent's test for tcp_compete."""
-    return _numbered("download", [name for name in names if name.startswith("TCP download ")])
+def _stock_test_of_tcp_compete(series_names: Sequence[str]) -> StockTest:
+    """Return the StockTest for files of this package's test tcp_compete: Flent's tcp_ndown, with
+    each TCP download as one of its streams."""
+    return _stock_test_with_streams(
+        "download", [name for name in series_names if name.startswith("TCP download ")])
 
 
-def _flows(names: Sequence[str]) -> StockTest:
-    """Return Flent's test for aqm_flows: the streams of the direction that has more."""
-    ways = {way: [name for name in names if name.startswith((f"TCP {way} ", f"UDP {way} "))]
+def _stock_test_of_aqm_flows(series_names: Sequence[str]) -> StockTest:
+    """Return the StockTest for files of this package's test aqm_flows: Flent's tcp_ndown or
+    tcp_nup, with the flows of the direction that has more as its streams."""
+    ways = {way: [name for name in series_names if name.startswith((f"TCP {way} ", f"UDP {way} "))]
             for way in ("download", "upload")}
     way = max(ways, key=lambda way: len(ways[way]))
-    return _numbered(way, ways[way])
+    return _stock_test_with_streams(way, ways[way])
 
 
-def _pings(names: Sequence[str]) -> StockTest:
-    """Return Flent's test for ping_exp. The first host's ping is that of the test, the others are
-    in ping_hosts."""
+def _stock_test_of_ping_exp(series_names: Sequence[str]) -> StockTest:
+    """Return the StockTest for files of this package's test ping_exp: Flent's test with the same
+    directions. The first host's ping is that of the test, the others are in its parameter
+    ping_hosts."""
     before = "Ping (ms) ICMP "
-    hosts = [name.removeprefix(before) for name in names if name.startswith(before)]
+    hosts = [name.removeprefix(before) for name in series_names if name.startswith(before)]
     series = {f"{before}{host}": f"{before}{host} (extra)" for host in hosts[1:]}
     series |= {f"{before}{host}": before.strip() for host in hosts[:1]}
-    return StockTest(_speed_test(names), series,
+    return StockTest(_test_with_directions(series_names), series,
                   {"ping_hosts": ",".join(hosts[1:])} if hosts[1:] else {})
 
 
 # Series of the other tests have Flent's names.
 OWN_SERIES: Mapping[str, Callable[[Sequence[str]], StockTest]] = {
-    "quic_download": _quic, "rrul_compete": _rrul, "tcp_compete": _competing, "aqm_flows": _flows,
-    "ping_exp": _pings}
+    "quic_download": _stock_test_of_quic_download, "rrul_compete": _stock_test_of_rrul_compete,
+    "tcp_compete": _stock_test_of_tcp_compete, "aqm_flows": _stock_test_of_aqm_flows,
+    "ping_exp": _stock_test_of_ping_exp}
 
 
 def store(whole: Object) -> None:
-    """Convert a file of this package's tests to the form of Flent's test, in place. Other files are
-    not changed."""
+    """Convert the content of a file of this package's tests to the form of Flent's test, in place.
+    Files of other tests are not changed."""
     metadata = whole["metadata"]
     name = metadata.get("NAME")
     if name not in our_tests():
@@ -114,7 +128,13 @@ def store(whole: Object) -> None:
 
 
 def restore(whole: Object, metadata: Object) -> None:
-    """Undo store(), in place. Raises BadResult if the recorded names of series are not unique."""
+    """Undo store(), in place. A record that does not fit the file is only removed. Raises BadResult
+    if the recorded names of series are not unique.
+
+    Args:
+        whole: content of the file.
+        metadata: its metadata, a part of `whole`.
+    """
     shared = metadata.pop(SHARED_TEST, None)
     if not isinstance(shared, dict) or shared.get("stored_as") != metadata.get("NAME") \
             or not isinstance(shared.get("name"), str):
@@ -133,18 +153,24 @@ def restore(whole: Object, metadata: Object) -> None:
 
 
 def _rename(whole: Object, names: Mapping[str, str]) -> None:
-    """Rename series wherever they are keys. Their order is kept."""
+    """Rename series wherever they are keys, in place. Their order is kept.
+
+    Args:
+        whole: content of the file.
+        names: old name -> new name.
+    """
     if not names:
         return
     for tree, key in ((whole, "raw_values"), (whole, "results"),
                       (whole["metadata"], "SERIES_META")):
         series = tree.get(key)
         if isinstance(series, dict):
-            tree[key] = {_renamed(name, names): value for name, value in series.items()}
+            tree[key] = {_new_name(name, names): value for name, value in series.items()}
 
 
-def _renamed(name: str, names: Mapping[str, str]) -> str:
-    """Return the new name of a series."""
+def _new_name(name: str, names: Mapping[str, str]) -> str:
+    """Return the new name of a series, or of one of its values such as NAME::down. Names that are
+    not in `names` are unchanged."""
     if name in names:
         return names[name]
     # A series with several values has one in the results for each, such as NAME::down.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Removes data on machines, networks and people from a data file.
+"""Remove data on machines, networks and people from a data file.
 
 The result has the name of a test that every Flent has.
 """
@@ -26,26 +26,29 @@ _MOST_TOLD = 40
 
 @dataclass(frozen=True)
 class StrippedFile:
-    """A cleaned data file: its content, its new file name, and a line for each thing that was
-    removed or changed."""
+    """A cleaned data file.
 
-    # The content to share.
+    Attributes:
+        whole: the content to share.
+        name: new file name.
+        removed: a line for each thing that was removed or changed, at most _MOST_TOLD, and one for
+            the number of others.
+    """
+
     whole: dict[str, Any]
-    # File name.
     name: str
-    # A line for each thing that was removed or changed.
     removed: list[str]
 
 
 def strip(data: DataFile) -> StrippedFile:
     """Return the content of a data file that can be given to anyone. Raises BadResult if a secret
-    would remain."""
+    would remain, or if the file names too many hosts. `data` is not changed."""
     secrets = Secrets(data.metadata)
     # Series are cleaned first, because a name found here may also occur in the metadata.
     changed: dict[str, str] = {}
-    results = _renamed(data.whole.get("results", {}), "results", secrets, changed)
+    results = _with_clean_names(data.whole.get("results", {}), "results", secrets, changed)
     raw_values: dict[str, Any] = {}
-    for name, samples in _renamed(data.raw_values, "raw_values", secrets, changed).items():
+    for name, samples in _with_clean_names(data.raw_values, "raw_values", secrets, changed).items():
         raw_values[name], removed = allowed_samples(samples, name, secrets)
         changed |= removed
     metadata, removed = allowed_metadata(data.metadata, secrets)
@@ -68,7 +71,13 @@ def strip(data: DataFile) -> StrippedFile:
 
 
 def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
-    """Raise BadResult if a secret is left in the content or the name of the file."""
+    """Raise BadResult if a secret is left in the content or the name of the file.
+
+    Args:
+        whole: content of the file.
+        name: file name.
+        secrets: the secrets of the file.
+    """
     aqm = whole["metadata"].get("AQM")
     checked = {**whole, "metadata": {
         key: value for key, value in whole["metadata"].items() if key not in _TIMES}}
@@ -80,9 +89,9 @@ def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
         raise BadResult(f"not shared: {left!r} would remain in it; remove it by hand")
 
 
-def _renamed(series: Any, where: str, secrets: Secrets, changed: dict[str, str]
+def _with_clean_names(series: Any, where: str, secrets: Secrets, changed: dict[str, str]
              ) -> Mapping[str, Any]:
-    """Return the values of series under clean names.
+    """Return the values of series under clean names. Empty if `series` is no object.
 
     Args:
         series: name of a series -> value.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Collects the words that Flent and this package write into data files.
+"""Collect the words that Flent and this package write into data files.
 
 A shared file keeps a key, a series' name or a setting only if each of its words is a number or one
 of these. A name that somebody gave to a machine, a network or an account is not among them.
@@ -51,7 +51,7 @@ _HEXADECIMAL = re.compile(r"0x(?:[0-9a-f]{1,4}|0+)")
 @cache
 def vocabulary() -> frozenset[str]:
     """Return the words of all string literals, classes and fields in the sources of Flent and this
-    package, in lower case."""
+    package, in lower case. The sources are read once."""
     words = {*_OF_TOOLS, *(part for name in QUEUES for part in _WORD.findall(name))}
     for path in _sources():
         source = _COMMENT.sub("", _DOCSTRING.sub("", path.read_text("utf-8", errors="replace")))
@@ -68,7 +68,8 @@ _FIELD = re.compile(r"^    ([a-z][a-z0-9_]{3,40}): ", re.MULTILINE)
 
 
 def _sources() -> Iterator[Path]:
-    """Yield the source files and test definitions of Flent and this package."""
+    """Yield the source files and test definitions of Flent and this package, but for this
+    folder."""
     for package in ("flent", "flent_aqm"):
         spec = find_spec(package)
         for place in (spec.submodule_search_locations or ()) if spec else ():
@@ -82,13 +83,15 @@ def _sources() -> Iterator[Path]:
 
 
 def is_common(text: str) -> bool:
-    """Return whether all words of a text are numbers, or words that these programs write."""
+    """Return whether all words of a text are numbers, or words that Flent and this package write.
+    False for text that is not ASCII, True for text without words."""
     return text.isascii() and all(map(_is_common_word, _WORD.findall(text.lower())))
 
 
 @cache
 def _is_common_word(word: str) -> bool:
-    """Return whether a word is a number, or one that these programs write."""
+    """Return whether a word in lower case is a number, or one that Flent and this package write. A
+    single character is always one."""
     if len(word) == 1 or word in vocabulary():
         return True
     if word.isdigit():

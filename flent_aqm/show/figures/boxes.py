@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws figures 1 to 6: distributions for each queue and rate, with a panel for each direction."""
+"""Draw figures 1 to 6: distributions for each queue and rate, with a panel for each direction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATISTICS = [*QUANTILES, "mean", "sd"]
 
 def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str
          ) -> tuple[Table, list[str]]:
-    """Draw a figure, and return its values and its caption.
+    """Draw a figure, and return its values and the parts of its caption.
 
     Args:
         figure: the row of FIGURES.
@@ -52,13 +52,13 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
         for place, rate in enumerate(grid.rates_mbps):
             for number, aqm in enumerate(grid.aqms):
                 members = [row for row in rows if row.has(rate_mbps=rate, aqm=aqm)]
-                cell = _values(members, way, latency)
+                cell = _cell_values(members, way, latency)
                 cells[place, number] = cell
                 own = [row.own_latency_ms[way] for row in members if way in row.own_latency_ms]
                 if cell.size:
                     table.rows.append([way, rate, aqm, len(members), cell.size,
                                        *([int(numpy.isinf(cell).sum())] if latency else []),
-                                       *quantiles(cell), *(_median(own) if latency else [])])
+                                       *quantiles(cell), *(_median_cell(own) if latency else [])])
                 else:
                     table.missing.append(f"{way}, {rate:g} Mbit/s, {aqm}")
                 if latency and own:
@@ -71,7 +71,7 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
             name_latency_axis(axis, "y")
             axis.set_ylabel(f"{way}\nRTT (ms)" if narrow else f"RTT in {way} (ms)")
         else:
-            _ideal(axis, grid)
+            _draw_ideal_throughput(axis, grid)
             axis.set_ylabel(f"{way}\n(Mbit/s)" if narrow else f"{way} (Mbit/s)")
         axis.set_axisbelow(True)
         axis.grid(visible=True, axis="y", alpha=0.3)
@@ -101,21 +101,27 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
         "from left to right as above", "grey stripe with a dash: no run"]
 
 
-def _values(members: Sequence[FigureRow], way: str, latency: bool) -> Floats:
-    """Return the values of a cell's runs in a direction: RTTs of probes in ms, or throughput in
-    Mbit/s."""
+def _cell_values(members: Sequence[FigureRow], way: str, latency: bool) -> Floats:
+    """Return the values of a cell's runs in a direction: RTTs of probes in ms, infinite if lost, or
+    throughput in Mbit/s. Runs without values are left out.
+
+    Args:
+        members: runs of the cell.
+        way: "download" or "upload".
+        latency: return RTTs, and not throughput.
+    """
     if latency:
         values = [row.loaded_ms[way] for row in members if way in row.loaded_ms]
         return numpy.concatenate(values) if values else numpy.empty(0, numpy.float32)
     return numpy.array([row.mbps[way] for row in members if way in row.mbps], numpy.float32)
 
 
-def _median(own: Sequence[float]) -> list[float | str]:
-    """Return the cells for the median of the tool's own latencies, [""] without any."""
+def _median_cell(own: Sequence[float]) -> list[float | str]:
+    """Return a list with the median of the tool's own latencies, "" without any."""
     return [float(numpy.median(own)) if own else ""]
 
 
-def _ideal(axis: Any, grid: Grid) -> None:
+def _draw_ideal_throughput(axis: Any, grid: Grid) -> None:
     """Draw dashed lines at the throughput that TCP can carry at each rate."""
     for place, rate in enumerate(grid.rates_mbps):
         axis.plot([place - 0.46, place + 0.46], [rate * PAYLOAD_SHARE] * 2, color=QUIET,

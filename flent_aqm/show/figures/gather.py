@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads data files side by side, and keeps about 20 kB of each, which the figures need."""
+"""Read data files side by side, and keep about 20 kB of each, which the figures need."""
 
 from __future__ import annotations
 
@@ -30,22 +30,30 @@ BASE_DELAY = "base_delay_ms"
 
 @dataclass(frozen=True, eq=False)
 class FigureRow(Row):
-    """A run in the study's figures: by direction, throughput and latency as the tool reports them,
-    and captured throughput over time."""
+    """A run in the study's figures.
 
-    # Direction -> throughput that the tool reports.
+    Attributes:
+        mbps: "download" and "upload" -> throughput that the tool reports. Directions without one
+            are missing.
+        own_latency_ms: direction -> latency that NDT7's client reports. Empty for other tools.
+        curves: direction -> payload of captured packets over time. Empty without a capture.
+        samples: hash of its samples, "" if its file has none.
+    """
+
     mbps: Mapping[str, float]
-    # Direction -> latency that the tool reports.
     own_latency_ms: Mapping[str, float]
-    # Direction -> payload of captured packets over time.
     curves: Mapping[str, Curve]
-    # Hash of its samples, "" if its file has none.
     samples: str = ""
 
 
 def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], list[str]]:
     """Return a row for each usable file, in order, and a line with the reason for each file that
-    can't be used. jobs: number of processes, None for the default."""
+    can't be used.
+
+    Args:
+        paths: data files.
+        jobs: number of processes, None for the default.
+    """
     rows: list[FigureRow] = []
     faults: list[str] = []
     for path, row in each_file(paths, row_of, jobs):
@@ -58,7 +66,8 @@ def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], li
 
 
 def row_of(data: DataFile) -> FigureRow:
-    """Return a file's row. Raises BadResult if the file can't be used."""
+    """Return the row of a data file. Raises BadResult if the file is damaged, its test doesn't load
+    the link, or its base delay is not a number."""
     run = as_run(data)
     ways = directions(run)
     if not ways:
@@ -71,14 +80,14 @@ def row_of(data: DataFile) -> FigureRow:
         path=data.path, settings=run.settings, loaded_ms=loaded_ms(loaded(run)),
         mbps={way: mbps for way in ways
               if (mbps := or_none(partial(throughput_mbps, run, way))) is not None},
-        own_latency_ms=_own_latency(run, ways),
+        own_latency_ms=_reported_latencies_ms(run, ways),
         curves={way: curve for way in ways
                 if (curve := captured_curve(run, way, seen)) is not None},
         samples=run.samples)
 
 
-def _own_latency(run: Run, ways: Sequence[str]) -> dict[str, float]:
-    """Return the latency in ms that NDT7's client reports for each direction."""
+def _reported_latencies_ms(run: Run, ways: Sequence[str]) -> dict[str, float]:
+    """Return direction -> latency in ms that NDT7's client reports. Empty for other tools."""
     by_way = {way: a_number(flow.ndt7.get("latency_ms")) for way in ways
               for flow in run.way(way) if flow.ndt7}
     return {way: value for way, value in by_way.items() if value is not None}

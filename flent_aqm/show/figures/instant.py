@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws figures 7 to 9: captured upload throughput over time, with a panel for each queue."""
+"""Draw figures 7 to 9: captured upload throughput over time, with a panel for each queue."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAY = "upload"
 
 def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str
          ) -> tuple[Table, list[str]]:
-    """Draw a figure, and return its values and its caption.
+    """Draw a figure, and return its values and the parts of its caption.
 
     Args:
         figure: the row of FIGURES.
@@ -43,7 +43,7 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
                 curve = row.curves[WAY]
                 table.rows += [[rate, aqm, row.path.name, float(at), float(mbps)]
                                for at, mbps in zip(curve.at_s, curve.mbps, strict=True)]
-            _panel(panel, [row.curves[WAY] for row in members], looks[aqm])
+            _draw_panel(panel, [row.curves[WAY] for row in members], looks[aqm])
             if not members:
                 table.missing.append(f"{rate:g} Mbit/s, {aqm}")
             panel.set_ylim(0, rate * 1.15)
@@ -58,8 +58,15 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
                    *(["thin: each run; bold: their median"] if repeated else [])]
 
 
-def _panel(panel: Any, curves: Sequence[Curve], look: Any) -> None:
-    """Draw the curves of one queue at one rate, with their median, mean and standard deviation."""
+def _draw_panel(panel: Any, curves: Sequence[Curve], look: Any) -> None:
+    """Draw the curves of one queue at one rate, with their median, mean and standard deviation.
+    Without curves, "no run" is written.
+
+    Args:
+        panel: matplotlib axes.
+        curves: a curve of each run.
+        look: look of the queue.
+    """
     panel.grid(visible=True, alpha=0.3)
     if not curves:
         panel.text(0.5, 0.5, f"{DASH} no run {DASH}", ha="center", va="center", color=QUIET,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Holds the values of a figure as a table for its CSV file."""
+"""Hold the values of a figure as a table for its CSV file."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ Cell = str | int | float
 
 @dataclass
 class Table:
-    """Values of a figure, for its CSV file: columns, rows, the number of runs, and the cells
-    without a run."""
+    """Values of a figure, for its CSV file.
 
-    # Names of the columns.
+    Attributes:
+        columns: names of the columns.
+        rows: cells of each row, in the order of the columns.
+        runs: number of runs.
+        missing: names of the figure's cells that have no run.
+    """
+
     columns: Sequence[str]
     rows: list[list[Cell]] = field(default_factory=list)
-    # Number of runs.
     runs: int = 0
-    # Cells of the figure that have no run.
     missing: list[str] = field(default_factory=list)
 
     @property
@@ -41,18 +44,19 @@ class Table:
         return f"{counted(self.runs, 'run')}{missing}"
 
     def write(self, path: Path) -> None:
-        """Write the table as CSV."""
+        """Write the table as CSV. An existing file is overwritten. Raises OSError if it can't be
+        written."""
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(self.columns)
-            writer.writerows([[_shown(cell) for cell in row] for row in self.rows])
+            writer.writerows([[_for_csv(cell) for cell in row] for row in self.rows])
 
 
 def quantiles(values: Floats) -> list[Cell]:
-    """Return the columns of QUANTILES, mean and standard deviation.
+    """Return the columns of QUANTILES, mean and standard deviation of at least one value.
 
     A quantile is infinite if it is a lost probe. Mean and standard deviation are of the finite
-    values. The standard deviation of a single value is "".
+    values, "" without any. The standard deviation of a single value is "".
     """
     cells: list[Cell] = [of_any(values, percent) for percent in QUANTILES.values()]
     finite = values[numpy.isfinite(values)]
@@ -66,9 +70,9 @@ def deviation(values: Floats) -> float:
     return float(values.std(ddof=1, dtype=float))
 
 
-def _shown(cell: Cell) -> Cell:
-    """Return a cell as CSV has it: text that a spreadsheet doesn't take for a formula, and numbers
-    with six digits."""
+def _for_csv(cell: Cell) -> Cell:
+    """Return a cell as CSV has it: text that a spreadsheet doesn't take for a formula, numbers with
+    six digits, and LOST for infinity."""
     if isinstance(cell, str):
         return for_spreadsheet(plain(cell))
     if isinstance(cell, float):

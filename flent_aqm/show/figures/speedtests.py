@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws a figure that compares all speed tests on the same line, with a row for each test.
+"""Draw a figure that compares all speed tests on the same line, with a row for each test.
 
 Left: the throughput, as a share of the one that TCP can carry. Middle: the latency under load that
 the test shows, over that of the run's own probe. Right: the test's verdict for each queue. Its
@@ -52,20 +52,28 @@ _MOST_SHARE_PCT = 125.0
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A run of a speed test: its throughput as a share of the one that TCP can carry, the latency
-    that the test shows and the measured one, and its verdict."""
+    """A run of a speed test.
+
+    Attributes:
+        path: its data file.
+        settings: its settings by name.
+        test: name of the test.
+        share_pct: "download" and "upload" -> throughput in percent of the one that TCP can carry.
+            Directions that are not known are missing.
+        shown_ms: latency under load that the test shows, None if it shows none.
+        truth_ms: "mean" and each of TRUTH -> the probe's latency under load, infinite if it is a
+            lost probe. None if it is not known.
+        queue_ms: 95th percentile of the backlog in the router's fuller queue, as time at the link's
+            rate. None if it is not known.
+        verdict: the verdict as the test's user sees it.
+    """
 
     path: Path
     settings: Mapping[str, Setting]
     test: str
-    # Direction -> throughput as a share of the one that TCP can carry.
     share_pct: Mapping[str, float]
-    # Latency under load that the test shows, None if it shows none.
     shown_ms: float | None
-    # Mean and percentiles of the probe's latency under load, None if they are not known.
     truth_ms: Mapping[str, float] | None
-    # 95th percentile of the backlog in the router's fuller queue, as time at the link's rate. None
-    # if it is not known.
     queue_ms: float | None
     verdict: str
 
@@ -80,14 +88,20 @@ class Row:
 
 
 def value_of(run: Run, name: str) -> float | None:
-    """Return a metric of a run, None where it isn't available."""
+    """Return the value of the metric `name` of a run, None if it isn't available."""
     value = METRICS[name].of(run)
     return None if isinstance(value, Unavailable) else value
 
 
-def _text(run: Run, name: str, form: str) -> str:
-    """Return a metric of a run as text. form: format string for the number, or for the metric's
-    word."""
+def _metric_text(run: Run, name: str, form: str) -> str:
+    """Return the metric `name` of a run as text, DASH if it isn't available.
+
+    Args:
+        run: the run.
+        name: name of the metric.
+        form: format string. With "{:" it formats the number, else the metric's word if it has
+            words.
+    """
     value = METRICS[name].of(run)
     if isinstance(value, Unavailable):
         return DASH
@@ -95,22 +109,33 @@ def _text(run: Run, name: str, form: str) -> str:
     return form.format(word(value) if word and "{:" not in form else value)
 
 
-def _verdict(run: Run, shown: Shown) -> str:
-    """Return the verdict that a speed test's user sees."""
-    parts = [_text(run, name, form) for name, form in shown.verdict]
+def _verdict_text(run: Run, shown: Shown) -> str:
+    """Return the verdict that a speed test's user sees.
+
+    Args:
+        run: the run.
+        shown: what the test shows.
+    """
+    parts = [_metric_text(run, name, form) for name, form in shown.verdict]
     return shown.between.join(parts) or "a rate, no more"
 
 
 def _with_whole_names(tool: Tool, shown: Shown) -> Shown:
     """Return the record of what a test shows, with the names of metrics as in METRICS: with the
-    tool's prefix if METRICS has it."""
-    def whole(name: str) -> str:
+    tool's prefix if METRICS has it.
+
+    Args:
+        tool: the tool of the test.
+        shown: what the test shows, with the tool's names of metrics.
+    """
+    def whole_name(name: str) -> str:
+        """Return the name with the tool's prefix if METRICS has it, else unchanged."""
         return own if (own := tool.metric(name)) in METRICS else name
 
     return replace(
-        shown, latency=tuple(map(whole, shown.latency)),
-        verdict=tuple((whole(name), form) for name, form in shown.verdict),
-        rates=(whole(shown.rates[0]), whole(shown.rates[1])) if shown.rates else ())
+        shown, latency=tuple(map(whole_name, shown.latency)),
+        verdict=tuple((whole_name(name), form) for name, form in shown.verdict),
+        rates=(whole_name(shown.rates[0]), whole_name(shown.rates[1])) if shown.rates else ())
 
 
 # Test -> what it shows, in the order of rows.
@@ -123,13 +148,13 @@ Cells = Mapping[tuple[str, str], "Row"]
 
 
 def row_of(data: DataFile) -> Row | None:
-    """Return a file's row, None if its test is not one of SHOWN. Raises BadResult if the file can't
-    be used."""
+    """Return the row of a data file, None if its test is not one of SHOWN. Raises BadResult if the
+    file is damaged, or does not record the settings that a page needs."""
     run = as_run(data)
     about = SHOWN.get(run.test)
     if about is None:
         return None
-    _refuse_untold(run)
+    _refuse_missing_settings(run)
     share = {}
     for way, name in zip(DIRECTIONS, about.rates, strict=bool(about.rates)):
         rate, value = _link_rate_mbps(run, way), value_of(run, name)
@@ -143,12 +168,12 @@ def row_of(data: DataFile) -> Row | None:
     except NotAvailable:
         truth = None
     return Row(data.path, run.settings, run.test, share, _shown_ms(run, about), truth,
-               _queue_ms(run, data), _verdict(run, about))
+               _queue_ms(run, data), _verdict_text(run, about))
 
 
-def _refuse_untold(run: Run) -> None:
-    """Raise BadResult if the file doesn't record its queue, or if a setting of its page is not a
-    number."""
+def _refuse_missing_settings(run: Run) -> None:
+    """Raise BadResult if the file doesn't record its queue, or if one of the rates or the base
+    delay is not a number."""
     if AQM not in run.settings:
         raise BadResult(f"{run.path}: the file does not record its queue (AQM.requested.aqm)")
     odd = [name for name in PAGE[:3] if isinstance(run.settings.get(name), str)]
@@ -158,8 +183,8 @@ def _refuse_untold(run: Run) -> None:
 
 
 def _link_rate_mbps(run: Run, way: str) -> float | None:
-    """Return the link's rate in a direction. None if there are several links or none, for which a
-    share would have no meaning."""
+    """Return the link's rate in a direction in Mbit/s. None if there are several links or none, for
+    which a share would have no meaning."""
     try:
         return link_rate_mbps(run, way)
     except NotAvailable:
@@ -167,16 +192,17 @@ def _link_rate_mbps(run: Run, way: str) -> float | None:
 
 
 def _shown_ms(run: Run, about: Shown) -> float | None:
-    """Return the latency under load that the test shows, the higher one of its directions. RPM are
-    converted to ms. None if it shows none."""
+    """Return the latency under load that the test shows, the higher one of its directions, in ms.
+    RPM are converted to ms. None if it shows none."""
     times_ms = [60_000 / value if METRICS[name].unit == "RPM" else value
                 for name in about.latency if (value := value_of(run, name)) is not None]
     return max(times_ms) if times_ms else None
 
 
 def _queue_ms(run: Run, data: DataFile) -> float | None:
-    """Return the 95th percentile of the backlog under load as time at the link's rate, for the
-    fuller queue. None if the queues were not sampled."""
+    """Return the 95th percentile of the backlog under load as time in ms at the link's rate, for
+    the fuller queue. None if the queues were not sampled under load, or if the rate is not known.
+    """
     window = run.load_window
     queues_ms = []
     by_way = queues(data.raw_values)
@@ -191,17 +217,23 @@ def _queue_ms(run: Run, data: DataFile) -> float | None:
 
 
 def page_of(row: Row) -> tuple[Setting, ...]:
-    """Return the page on which a row is shown: its values of PAGE."""
+    """Return the key of the page on which a row is shown: its values of PAGE, 0 for a missing
+    one."""
     return tuple(row.settings.get(name, 0) for name in PAGE)
 
 
 def in_order(page: tuple[Setting, ...]) -> tuple[list[float], str]:
-    """Return the sort key of a page. Cross traffic may be a word, such as call."""
+    """Return the sort key of a page. Cross traffic is sorted as text, because it may be a word,
+    such as call.
+
+    Args:
+        page: key of the page.
+    """
     return [float(value) for value in page[:3]], str(page[3])
 
 
 def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]]:
-    """Draw one page, and return its values and its caption.
+    """Draw one page, and return its values and the parts of its caption.
 
     Of runs that repeat each other, the first is shown. Tests without a run are left out.
 
@@ -218,16 +250,16 @@ def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]
         cells.setdefault((row.test, str(row.settings[AQM])), row)
     shares, latency, verdicts = canvas.subplots(
         1, 3, sharey=True, gridspec_kw={"width_ratios": [1, 1.5, max(1.2, 0.52 * len(aqms))]})
-    _shares(shares, cells, tests, aqms)
-    _latencies(latency, cells, tests, aqms)
-    _verdicts(verdicts, cells, tests, aqms)
+    _draw_shares(shares, cells, tests, aqms)
+    _draw_latencies(latency, cells, tests, aqms)
+    _draw_verdicts(verdicts, cells, tests, aqms)
     shares.set_yticks(range(len(tests)), [SHOWN[one].label for one in tests])
     shares.set_ylim(len(tests) - 0.5, -0.5)
     for axis in (shares, latency):
         for line in range(1, len(tests)):
             axis.axhline(line - 0.5, color=MISSING, linewidth=1)
-    _legend(canvas, aqms, title)
-    return _table(cells, tests, aqms), [
+    _draw_legend(canvas, aqms, title)
+    return _page_table(cells, tests, aqms), [
         counted(len(cells), "run"),
         ("bar: the run's own probe under load, 5th to 95th percentile, dash: its mean; cross: "
         "what stood in the router's queue, 95th percentile"),
@@ -236,22 +268,22 @@ def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]
         "no diamond: it shows none"]
 
 
-def _places(aqms: Sequence[str]) -> dict[str, float]:
-    """Return the offset of each queue within a test's row."""
+def _offsets(aqms: Sequence[str]) -> dict[str, float]:
+    """Return queue -> vertical offset within a test's row, which is 1 high."""
     return {aqm: (number - (len(aqms) - 1) / 2) * 0.78 / len(aqms)
             for number, aqm in enumerate(aqms)}
 
 
-def _shares(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
+def _draw_shares(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
     """Draw the left panel: throughput as a share of the one that TCP can carry."""
-    looks, places = looks_for(aqms), _places(aqms)
+    looks, offsets = looks_for(aqms), _offsets(aqms)
     for line, test in enumerate(tests):
         for aqm in aqms:
             row = cells.get((test, aqm))
             for way, marker in (("download", "v"), ("upload", "^")):
                 if row is not None and way in row.share_pct:
                     share = min(row.share_pct[way], _MOST_SHARE_PCT)
-                    axis.plot([share], [line + places[aqm]], marker, markersize=5,
+                    axis.plot([share], [line + offsets[aqm]], marker, markersize=5,
                               color=looks[aqm].colour,
                               markerfacecolor="none" if way == "upload" else looks[aqm].colour)
     axis.axvline(100, color=QUIET, linewidth=1, linestyle=(0, (4, 2)))
@@ -260,17 +292,17 @@ def _shares(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) 
     axis.grid(visible=True, axis="x", alpha=0.3)
 
 
-def _latencies(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
+def _draw_latencies(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
     """Draw the middle panel: the latency that the test shows, over that of the probe and the
     router's queue."""
-    looks, places = looks_for(aqms), _places(aqms)
+    looks, offsets = looks_for(aqms), _offsets(aqms)
     axis.set_xscale("log")
     for line, test in enumerate(tests):
         for aqm in aqms:
             row = cells.get((test, aqm))
             if row is None:
                 continue
-            at, colour = line + places[aqm], looks[aqm].colour
+            at, colour = line + offsets[aqm], looks[aqm].colour
             if row.truth_ms:
                 truth = {name: value for name, value in row.truth_ms.items()
                          if numpy.isfinite(value)}
@@ -289,7 +321,7 @@ def _latencies(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str
     axis.grid(visible=True, axis="x", alpha=0.3)
 
 
-def _verdicts(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
+def _draw_verdicts(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
     """Draw the right panel: the verdict of each test for each queue."""
     from matplotlib.patches import Rectangle
 
@@ -310,7 +342,7 @@ def _verdicts(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]
         side.set_visible(False)
 
 
-def _legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
+def _draw_legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
     """Draw the legend, with the title above it."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -331,8 +363,8 @@ def _legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
                   columnspacing=1.1, handletextpad=0.5)
 
 
-def _table(cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> Table:
-    """Return the values of the page."""
+def _page_table(cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> Table:
+    """Return the values of the page, with a row for each test and queue."""
     table = Table(["test", AQM, *(f"share_{way}_pct" for way in DIRECTIONS), "shown_ms",
                    *(f"truth_{name}_ms" for name in ("mean", *TRUTH)), "queue_p95_ms", "judged",
                    "verdict"], runs=len(cells))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Defines the study's figures, and the grid of rates and queues that they share."""
+"""Define the study's figures, and the grid of rates and queues that they share."""
 
 from __future__ import annotations
 
@@ -16,18 +16,22 @@ AQMS = ("no_aqm", "codel", "sfq", "fq_codel")
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the study: its number, kind ("throughput", "latency", "instant" or "verdicts"),
-    title, and whether its runs have burst shaping and cross traffic. rates_mbps: rates of a figure
-    over time."""
+    """A figure of the study.
+
+    Attributes:
+        number: number of the figure.
+        kind: "throughput", "latency", "instant" (throughput over time) or "verdicts".
+        burst: whether its runs have burst shaping.
+        cross: whether its runs have cross traffic.
+        title: title without number and conditions.
+        rates_mbps: rates of a figure over time, empty for all rates.
+    """
 
     number: int
-    # "throughput", "latency", "instant" (over time) or "verdicts".
     kind: str
-    # Whether its runs have burst shaping, and cross traffic.
     burst: bool
     cross: bool
     title: str
-    # Rates of a figure over time, empty for all rates.
     rates_mbps: tuple[float, ...] = ()
 
     @property
@@ -60,14 +64,16 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class Grid:
-    """Rates and queues that all figures share. model: router model and testbed, as text for the
-    caption."""
+    """Rates and queues that all figures share.
 
-    # Rates of all runs.
+    Attributes:
+        rates_mbps: rates of all runs.
+        aqms: the study's queues, and those of all runs.
+        model: router model and testbed as text for the caption, "" if runs have no router model.
+    """
+
     rates_mbps: Sequence[float]
-    # Queues of all runs, and the study's queues.
     aqms: Sequence[str]
-    # Router model and testbed, as text for the caption.
     model: str
 
 
@@ -95,7 +101,7 @@ def grid(rows: Sequence[FigureRow]) -> Grid:
 
 
 def rows_of(figure: Figure, rows: Sequence[FigureRow], test: str) -> list[FigureRow]:
-    """Return the runs of a test that belong to a figure."""
+    """Return the runs of a test that belong to a figure. test: name of the test."""
     return [row for row in rows if row.has(test=test, burst_shaping=figure.burst,
                                            cross_traffic=figure.cross)]
 
@@ -108,5 +114,5 @@ def of_least_delay(rows: Sequence[FigureRow]) -> list[FigureRow]:
 
 
 def nearest(rates_mbps: Sequence[float], wanted_mbps: float) -> float:
-    """Return the rate that is closest to the wanted rate."""
+    """Return the rate that is closest to the wanted rate. There must be at least one."""
     return min(rates_mbps, key=lambda rate: abs(rate - wanted_mbps))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws figure 10: results of speed tests and scores on the same link, for each queue.
+"""Draw figure 10: results of speed tests and scores on the same link, for each queue.
 
 A cell is the darker the worse it is than the best of its row. A row of one shade is a test that
 sees no difference between the queues.
@@ -65,9 +65,10 @@ _LEAST = {"ms": 1.0, "1/min": 1.0, "points": 1.0, "%": 0.1}
 
 def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str,
          rate_mbps: float, test: str) -> tuple[Table, list[str]]:
-    """Draw the figure, and return its values and its caption.
+    """Draw the figure, and return its values and the parts of its caption.
 
-    The runs' data files are read again, because all of their probes are needed.
+    The runs' data files are read again, because all of their probes are needed. Raises BadResult if
+    one can't be read.
 
     Args:
         figure: the row of FIGURES.
@@ -92,7 +93,7 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
         for place, aqm in enumerate(grid.aqms):
             members = [runs[row.path] for row in selected
                        if row.has(aqm=aqm, test=test_of or test)]
-            value, because = _median(metric, members)
+            value, because = _median_or_reason(metric, members)
             values.append(value)
             text = (DASH if value is None else LOST if math.isinf(value)
                     else metric.text_with_unit(value))
@@ -104,7 +105,7 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
                 table.missing.append(f"{label}, {aqm}")
         shades[line] = shade(metric, values)
     table.runs = len(runs)
-    _table(canvas, grid, shades, texts)
+    _draw_cells(canvas, grid, shades, texts)
     canvas.suptitle(title, fontsize="large")
     return table, [
         f"{counted(table.runs, 'run')} at {rate_mbps:g} Mbit/s, {figure.conditions}",
@@ -115,8 +116,13 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
 
 
 def shade(metric: Metric, values: Sequence[float | None]) -> list[float]:
-    """Return the shade of each cell in a row: 0 for the best, 1 for DARKEST_FACTOR times worse, NaN
-    for a missing value."""
+    """Return the shade of each cell in a row: 0 for the best, 1 for DARKEST_FACTOR times worse or
+    more, NaN for a missing value. It is logarithmic.
+
+    Args:
+        metric: the metric of the row.
+        values: value of each cell, None for a missing one.
+    """
     present = [value for value in values if value is not None]
     if not present:
         return [math.nan] * len(values)
@@ -130,7 +136,7 @@ def shade(metric: Metric, values: Sequence[float | None]) -> list[float]:
             min(1.0, max(0.0, math.log(factor) / math.log(DARKEST_FACTOR))) for factor in factors]
 
 
-def _median(metric: Metric, runs: Sequence[Any]) -> tuple[float | None, str]:
+def _median_or_reason(metric: Metric, runs: Sequence[Any]) -> tuple[float | None, str]:
     """Return the median of a metric over runs and "", or None and the reason why there is none. The
     median is infinite if it is a lost probe."""
     if not runs:
@@ -140,7 +146,7 @@ def _median(metric: Metric, runs: Sequence[Any]) -> tuple[float | None, str]:
     return value, median.because if value is None and isinstance(median, Unavailable) else ""
 
 
-def _table(canvas: Any, grid: Grid, shades: Any, texts: Any) -> None:
+def _draw_cells(canvas: Any, grid: Grid, shades: Any, texts: Any) -> None:
     """Draw the cells with their texts.
 
     Args:

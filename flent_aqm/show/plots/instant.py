@@ -49,7 +49,7 @@ class AqmInstantPlotter(ChartPlotter):
         Args:
             run: the run.
             capture: its captured throughput.
-            waiting: "download" and "upload" -> the router's queue. Empty without samples.
+            queue_by_direction: "download" and "upload" -> the queue. Empty without samples.
         """
         above, *below = self.grid(1 + bool(queue_by_direction), 1, sharex=True, **(
             {"height_ratios": (2.4, 1)} if queue_by_direction else {}))
@@ -91,7 +91,7 @@ class AqmInstantPlotter(ChartPlotter):
 
         Args:
             runs: the runs.
-            seen: id() of a run -> its capture, None without one.
+            captures: id() of a run -> its capture, None without one.
         """
         ways = [way for way in DIRECTIONS if any(flow.direction == way for run in runs
                                                  for flow in run.speed_test)]

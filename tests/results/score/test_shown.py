@@ -17,11 +17,11 @@ from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.score.leaves import Kind, Leaf
 from flent_aqm.results.score.shown import (
     ScoredFile,
-    _cells,
     _comparisons,
-    _labels,
-    _nothing,
+    _distinct_names,
+    _group_cells,
     _table,
+    _why_no_comparison,
     groups_of,
     show_groups,
     show_table,
@@ -39,7 +39,7 @@ from flent_aqm.results.score.shown import (
 def test_labels_leave_out_the_words_that_all_begin_with(
         names: list[str], labels: list[str]) -> None:
     """Whole words, from the left."""
-    assert _labels([Path("results", f"{name}.flent.gz") for name in names]) == labels
+    assert _distinct_names([Path("results", f"{name}.flent.gz") for name in names]) == labels
 
 
 def test_two_runs_each_are_enough_to_compare() -> None:
@@ -62,7 +62,8 @@ def test_why_nothing_is_compared_is_said_as_it_is(
     """Runs may repeat each other and not tell this metric."""
     numbers: dict[tuple[Setting, ...], list[float]] = {
         ("codel",): values[0], ("pie",): values[1]}
-    assert _nothing(numbers, "too few probes", repeated) == f"no comparison, because {because}"
+    line = _why_no_comparison(numbers, "too few probes", repeated)
+    assert line == f"no comparison, because {because}"
 
 
 def test_shares_of_variance_that_overlap_are_said_to() -> None:
@@ -88,16 +89,16 @@ def test_threshold_of_a_name_alone_is_none() -> None:
 def test_two_runs_have_quartiles_and_one_has_none() -> None:
     """Nor has one an interval."""
     metric = METRICS["latency_loaded_p99_ms"]
-    assert _cells(metric, [4.0, 8.0])[:2] == ("6.00", "5.00 to 7.00")
-    assert _cells(metric, [4.0]) == ("4.00", "-", "-")
+    assert _group_cells(metric, [4.0, 8.0])[:2] == ("6.00", "5.00 to 7.00")
+    assert _group_cells(metric, [4.0]) == ("4.00", "-", "-")
 
 
 def test_interval_of_a_median_tells_its_true_level() -> None:
     """Six runs have one of 96.9 %, five none; one that ends among lost probes says so."""
     metric = METRICS["latency_loaded_p99_ms"]
-    assert _cells(metric, [1.0, 2.0, 3.0, 4.0, 5.0])[2] == "-"
-    assert _cells(metric, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])[2] == "1.00 to 6.00 (96.9 %)"
-    assert _cells(metric, [1.0, 2.0, 3.0, 4.0, 5.0, math.inf])[2] == "1.00 to lost (96.9 %)"
+    assert _group_cells(metric, [1.0, 2.0, 3.0, 4.0, 5.0])[2] == "-"
+    assert _group_cells(metric, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])[2] == "1.00 to 6.00 (96.9 %)"
+    assert _group_cells(metric, [1.0, 2.0, 3.0, 4.0, 5.0, math.inf])[2] == "1.00 to lost (96.9 %)"
 
 
 def test_numbers_stand_below_each_other_by_their_last_digit() -> None:

@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 from flent_aqm.base.errors import LostProbe
 from flent_aqm.cli import main
 from flent_aqm.results.metrics.table import METRICS, Unavailable, middle, ranked
-from flent_aqm.show.figures.instant import _panel
+from flent_aqm.show.figures.instant import _draw_panel
 from flent_aqm.show.figures.numbers import deviation, quantiles
-from flent_aqm.show.figures.verdicts import _median
+from flent_aqm.show.figures.verdicts import _median_or_reason
 from flent_aqm.show.looks import looks_for
 from flent_aqm.show.row import Curve
 
@@ -204,12 +204,12 @@ def test_cell_of_the_verdicts_is_the_median_that_score_tells() -> None:
     cases: list[list[float | Unavailable]] = [
         [40.0, 47.6, 56.88, 60.0], [3.0, 1.0, 2.0], [1.0, Unavailable("lost", lost=True)]]
     for values in cases:
-        value, because = _median(metric, values)
+        value, because = _median_or_reason(metric, values)
         assert value == ranked(middle(values))
         assert because == ""
-    assert _median(metric, [40.0, 47.6, 56.88, 60.0])[0] == pytest.approx(52.24)
+    assert _median_or_reason(metric, [40.0, 47.6, 56.88, 60.0])[0] == pytest.approx(52.24)
     assert metric.text_with_unit(29.0).startswith("A ")
-    assert _median(metric, []) == (None, "no run")
+    assert _median_or_reason(metric, []) == (None, "no run")
 
 
 def test_deviation_is_one_definition_in_picture_and_table() -> None:
@@ -219,7 +219,7 @@ def test_deviation_is_one_definition_in_picture_and_table() -> None:
     figure = Figure()
     curve = Curve(numpy.arange(8, dtype=numpy.float32),
                   numpy.array([0, 0, 0, 0, 0, 1, 2, 3], numpy.float32))
-    _panel(figure.subplots(), [curve], looks_for(["codel"])["codel"])
+    _draw_panel(figure.subplots(), [curve], looks_for(["codel"])["codel"])
     assert "mean 2, sd 1.0" in [text.get_text() for text in figure.axes[0].texts]
 
 
