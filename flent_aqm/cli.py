@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs the command `flent-aqm`: its table of subcommands, and what becomes of their errors.
+"""Runs the command `flent-aqm`: starts the subcommand, and reports its errors.
 
 Exit status: 0 for success, 1 for an expected failure (one line on standard error), 2 for wrong
 usage, 3 for a defect of this package (details in a log file), 130 if interrupted, 141 if the reader

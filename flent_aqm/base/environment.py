@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of the environment variables of this package.
+"""Defines the names of the environment variables of this package.
 
-Flent runs twice: on the host, where it hands out runs, and beside the tools, where it measures.
-Most variables are how the first tells the second what to do. Shell scripts, batches and
-bridge/hook.py, which may import next to nothing, write the names out. A test compares them with
-this file.
+Flent runs twice: on the host, where it distributes runs, and beside the tools, where it measures.
+By most variables the first Flent instructs the second. Shell scripts, batches and bridge/hook.py,
+which may import next to nothing, write the names out. A test compares them with this file.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The errors that this package raises for mistakes and failures it expects.
+"""Defines the errors that this package raises for mistakes and failures it expects.
 
     AqmError                one line for the user, exit status 1
     ├── ConfigError         a batch, an argument or a setting is wrong

@@ -26,7 +26,10 @@ _PIPE_BYTES = 1 << 16
 
 
 def find_program(name: str) -> Path | None:
-    """Return the path of a program on PATH or in the sbin folders, None if there is none."""
+    """Return the path of a program on PATH or in the sbin folders, None if there is none.
+
+    name: name of the program.
+    """
     path = shutil.which(name) or shutil.which(name, path="/usr/local/sbin:/usr/sbin:/sbin")
     return Path(path) if path else None
 

@@ -69,9 +69,12 @@ def _is_other_message(record: logging.LogRecord) -> bool:
 
 def _has_testbed(settings: Any) -> bool:
     """Return whether a batch file, the base.batch beside it, or an override has the key `testbed`.
+    False without batch files.
 
     The files' text is searched, so that errors of files that can't be parsed are also reported by
     this package.
+
+    settings: Flent's settings.
     """
     return bool(settings.BATCH_FILES) and ("testbed" in settings.BATCH_OVERRIDE or any(
         _TESTBED_KEY.search(path.read_text("utf-8", errors="replace"))

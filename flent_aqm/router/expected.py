@@ -40,14 +40,15 @@ from flent_aqm.spec.scenario import Scenario
 # Packet size for which tc computes default bursts (q_htb.c: mtu).
 TC_MTU_BYTES = 1600
 
-# Units of the shapers' parameters; those of the queues stand in their table.
+# Units of the shapers' parameters. The table of queues has the units of the queues' parameters.
 _SHAPER_UNITS = {
     ("htb", "direct_qlen"): "packets", ("tbf", "rate"): "bytes_per_s", ("tbf", "limit"): "bytes",
     ("tbf", "mpu"): "bytes", ("tbf", "overhead"): "bytes", ("tbf", "lat"): "us",
 }
 
 _FLOW_KEYS = "src,dst,proto,proto-src,proto-dst"
-# Versions, derived numbers, and TBF's limit, which is that of a queue which isn't there.
+# Reported values that no request decides: versions, derived numbers, and TBF's limit, which is for
+# a queue that the AQM replaces.
 _HTB_IGNORED = frozenset({"r2q", "ver", "direct_qlen", "direct_packets_stat", "offload"})
 _TBF_IGNORED = frozenset({"lat", "limit"})
 
@@ -149,11 +150,10 @@ def expected_direction(scenario: Scenario, direction: str, clock: Clock,
     requested = dict(parameters)
     report = queue.report(
         requested, Attachment(rate, scenario.router.shaper == "cake", clock, txqueuelen))
-    # Adaptive RED changes its probability by itself, within the bounds that the kernel has, and
-    # CAKE the rate that it estimates.
+    # Adaptive RED changes its probability by itself, and CAKE the rate that it estimates.
     changing = frozenset({"probability"} if report.get("adaptive") else
                          {"bandwidth"} if report.get("autorate") else ())
-    # What says nothing by itself counts where it was requested.
+    # A parameter of queue.ignored is compared if it was requested.
     ignored = queue.ignored - report.keys() | changing
     places = leaves(scenario)
     qdiscs = [*_root_qdisc(scenario, rate, clock),
@@ -168,7 +168,7 @@ def expected_direction(scenario: Scenario, direction: str, clock: Clock,
     if queue.classes:
         values = queue.values(requested)
         flows, quantum_bytes = int(values["flows"]), int(values["quantum"])
-        # any of what old and new kernels make of it
+        # values of old and new kernels
         quantum = frozenset({quantum_bytes, min(max(quantum_bytes, 256), 2**20)})
         drr = frozenset(f"{handle}{flow:x}" for handle in places for flow in range(1, flows + 1))
         filters += [describe_filter("all", "flow", f"{_FLOW_KEYS} in {flows}", f"{handle}1")

@@ -23,13 +23,13 @@ from flent_aqm.router.tc.read_back import (
 from flent_aqm.spec.queues.units import Clock
 from flent_aqm.spec.scenario import Scenario
 
-# Parameters that old versions of tc neither take nor show; the kernel's default holds then.
+# Parameters that old versions of tc neither accept nor report, so the kernel's default holds.
 _NOT_SHOWN_BY_OLD = frozenset({
     ("fq_codel", "drop_batch"), ("fq_codel", "memory_limit"), ("red", "nodrop")})
-# Parameters that old versions of tc take, but show only as what then is in use, a size in
-# bytes among the counters (CAKE's before iproute2 5.10).
+# Parameters that old versions of tc accept, but report only as a size in bytes among the counters
+# (CAKE's before iproute2 5.10) -> name of the counter.
 _SHOWN_IN_USE = {("cake", "memlimit"): "memory_limit"}
-# What follows from a rate that is changed while it runs.
+# Kind of qdisc -> parameters that follow from the rate, which a program on the router may change.
 _OF_RATES = {"cake": frozenset({"bandwidth"}), "cake_mq": frozenset({"bandwidth"}),
               "tbf": frozenset({"rate", "burst"})}
 
@@ -81,7 +81,7 @@ def differences(scenario: Scenario, report: ReadBack) -> list[str]:
                                                 direction.txqueuelen, direction.queues)
         lines = (_device_differences(scenario, direction_name, direction)
                  + _hierarchy_differences(requested, direction))
-        if not lines:  # parameters of queues that aren't the ones asked for say nothing
+        if not lines:  # the parameters of other queues than the requested ones can't be compared
             lines = _parameter_differences(requested, direction, report.clock,
                                            rates=not scenario.router.router_program)
         mismatches += [f"{direction_name}: {line}" for line in lines]
@@ -130,7 +130,7 @@ def _sort_and_join(positions: Iterable[str]) -> str:
 
     positions: texts with handle and parent, such as "1:1 at root".
     """
-    # the root first, what takes arriving packets last
+    # the root first, the ingress qdisc last
     order = sorted(positions, key=lambda position: (
         " at root" not in position, " at ffff:" in position, position))
     return ", ".join(order) or "none"
@@ -208,7 +208,7 @@ def _qdisc_differences(requested: ExpectedQdisc, reported: Qdisc,
                 reported_value = size_text(in_use)
             possible = possible.union(*(printed(requested.kind, name, unit, accepted)
                                         for accepted in possible))
-            # text leaves out what is off
+            # tc's text leaves out parameters that are off
             if possible & {False, "0"} or (requested.kind, name) in _NOT_SHOWN_BY_OLD:
                 possible |= {"nothing"}
         if not any(_equal(accepted, reported_value) for accepted in possible):

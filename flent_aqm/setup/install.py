@@ -206,8 +206,11 @@ def require_space(folder: Path, bytes_needed: int, work: str) -> None:
 
 
 def find_tool_link(name: str) -> Path | None:
-    """Return the real path of the program NAME that set-up has put into a cache, in the first cache
-    that has it. None if no cache has it."""
+    """Return the real path of a program that set-up has put into a cache, in the first cache that
+    has it. None if no cache has it.
+
+    name: name of the program.
+    """
     for cache in caches():
         for folder in program_dirs(cache):
             if os.path.exists(folder / name):

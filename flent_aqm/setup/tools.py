@@ -56,7 +56,10 @@ def can_start(server: Server) -> bool:
 
 def tool_path(name: str) -> Path:
     """Return the path of a program in a cache, otherwise on PATH. Raises ToolMissing if there is
-    none."""
+    none.
+
+    name: name of the program.
+    """
     path = find_tool(name)
     if path is None:
         raise ToolMissing(f"{name} is not installed; run: flent-aqm setup")

@@ -19,7 +19,9 @@ def parse_kernel(key: str, value: object) -> str:
     """Return the name of a kernel, stripped of blanks. Raises ConfigError if the name isn't valid:
     a file gets that name, so only some characters are allowed.
 
-    key: name of the key, for the message.
+    Args:
+        key: name of the key, for the message.
+        value: the given name.
     """
     text = str(value).strip()
     if not re.fullmatch(_NAME, text):

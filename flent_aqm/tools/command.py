@@ -53,19 +53,19 @@ class NumberSource:
 
     Attributes:
         name: name of the number, a key of NUMBERS.
-        place: keys and indexes that lead to the number in JSON. Empty for text.
+        path: keys and indexes that lead to the number in JSON. Empty for text.
         factor: the number in the output is multiplied by this.
         pattern: regular expression with a group for the number. "" for JSON.
     """
 
     name: str
-    place: tuple[str, ...]
+    path: tuple[str, ...]
     factor: float = 1.0
     pattern: str = ""
 
 
 def parse_number_sources(text: str) -> list[NumberSource]:
-    """Parse the value of the option --reads: "json:" or "text:", and the place of each number.
+    """Parse the value of the option --reads: "json:" or "text:", and the source of each number.
     Raises ConfigError if it isn't of this form, has an unknown number, or has no rate."""
     form, _, rest = text.partition(":")
     try:
@@ -253,8 +253,8 @@ def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str,
     output = _find_json(name, text)
     numbers: dict[str, float] = {}
     for source in sources:
-        path_text, value = ".".join(source.place), output
-        for key in source.place:
+        path_text, value = ".".join(source.path), output
+        for key in source.path:
             value = _value_at(value, key)
         if isinstance(value, bool):
             value = int(value)

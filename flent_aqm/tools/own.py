@@ -2,8 +2,8 @@
 """Makes the test `own_test` of a user's speed test, from a file that isn't in this package.
 
 The variable FLENT_AQM_OWN_TOOL names the file. It is Python with a TOOL, as the modules of speed
-tests in parts have, and a function measure(call, report). TOOL may also be what command_tool()
-makes of two commands (command.py). On the server its commands find the file as
+tests in parts have, and a function measure(call, report). TOOL may also be the result of
+command_tool() for two commands (command.py). On the server its commands find the file as
 "$FLENT_AQM_OWN_TOOL".
 """
 

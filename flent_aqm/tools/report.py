@@ -75,15 +75,15 @@ class DirectionLoad:
         """
         self.total_bytes += size
 
-    def probe(self, what: str, sent_s: float, ms: float) -> None:
+    def probe(self, kind: str, sent_s: float, ms: float) -> None:
         """Record a measured time.
 
         Args:
-            what: kind of the time, a key of the data file's samples.
+            kind: kind of the time, a key of the data file's samples.
             sent_s: begin of the measurement in monotonic seconds.
             ms: the measured time in ms.
         """
-        self.probes.append((sent_s, what, ms))
+        self.probes.append((sent_s, kind, ms))
 
 
 @dataclass

@@ -41,8 +41,11 @@ OPTIONAL: Mapping[str, Program] = {
 
 
 def tool_of(test_name: str) -> Tool | None:
-    """Return the tool with the longest name with which the test's name begins. None if there is
-    none, or if the test needs a tool of another name."""
+    """Return the tool whose name the test's name begins with, that with the longest name if there
+    are several. None if there is none. Tools without tests of their own are left out.
+
+    test_name: name of the test definition.
+    """
     tools = [tool for name, tool in TOOLS.items() if tool.has_test and test_name.startswith(name)]
     return max(tools, key=lambda tool: len(tool.name), default=None)
 

@@ -39,7 +39,7 @@ class Number:
 
     @property
     def better(self) -> str:
-        """LOWER, HIGHER or NEITHER: which values of this number are better."""
+        """Which values of this number are better: LOWER, HIGHER or NEITHER."""
         return self.wanted or _BETTER[self.unit]
 
 

@@ -181,22 +181,22 @@ def parse_read_back(text: str) -> ReadBack:
         raise ParseError(f"read-back: the number {match[0][:20]}… has {len(match[0])} digits; "
                          "expected 20 at most, as the kernel's counters have")
     sections: dict[str, dict[str, str]] = {"": {}, **{role: {} for role in _DIRECTIONS}}
-    facts = sections[""]  # lines before the first device describe the router
+    entries = sections[""]  # lines before the first device describe the router
     for name, value, body in _split_at_lines(text):
         if name == "device":
             role, _, device = value.partition(" ")
             if role not in _DIRECTIONS or not device:
                 raise ParseError(f"read-back: @device {value!r}; expected down or up and a name")
-            facts = sections[role]
-            facts["device"] = device
+            entries = sections[role]
+            entries["device"] = device
         elif name not in _NAMES:
             raise ParseError(f"read-back: unknown line @{name[:40]}; does the router have the "
                              "hooks "
                              "of this version?")
-        elif name in facts:
+        elif name in entries:
             raise ParseError(f"read-back: @{name} stands twice; expected once")
         else:
-            facts[name] = body if name in ("qdiscs", "classes") else value
+            entries[name] = body if name in ("qdiscs", "classes") else value
     top = sections[""]
     return ReadBack(
         kernel=_required(top, "kernel", "read-back"),
@@ -225,40 +225,40 @@ def _split_at_lines(text: str) -> Iterator[tuple[str, str, str]]:
         yield name, value.strip(), body
 
 
-def _required(facts: Mapping[str, str], key: str, place: str) -> str:
+def _required(entries: Mapping[str, str], key: str, where: str) -> str:
     """Return the value of an @ line. Raises ParseError if the line is missing.
 
     Args:
-        facts: name of the line -> value.
+        entries: name of the line -> value.
         key: name of the line.
-        place: part of the read-back, for the message.
+        where: part of the read-back, for the message.
     """
-    if key not in facts:
-        raise ParseError(f"{place}: @{key} is missing")
-    return facts[key]
+    if key not in entries:
+        raise ParseError(f"{where}: @{key} is missing")
+    return entries[key]
 
 
-def _parse_direction(facts: Mapping[str, str], role: str) -> Direction:
+def _parse_direction(entries: Mapping[str, str], role: str) -> Direction:
     """Parse the lines about one device. Raises ParseError.
 
     Args:
-        facts: name of the @ line -> value or text.
+        entries: name of the @ line -> value or text.
         role: "down" or "up", for messages.
     """
-    parsed = parse_classes(_required(facts, "classes", role))
-    qdiscs = _required(facts, "qdiscs", role).strip()
-    bql = facts.get("bql", "none")
+    parsed = parse_classes(_required(entries, "classes", role))
+    qdiscs = _required(entries, "qdiscs", role).strip()
+    bql = entries.get("bql", "none")
     return Direction(
-        device=_required(facts, "device", role),
-        txqueuelen=_parse_number(_required(facts, "txqueuelen", role), f"{role}: txqueuelen"),
-        mtu_bytes=_parse_number(_required(facts, "mtu", role), f"{role}: mtu"),
+        device=_required(entries, "device", role),
+        txqueuelen=_parse_number(_required(entries, "txqueuelen", role), f"{role}: txqueuelen"),
+        mtu_bytes=_parse_number(_required(entries, "mtu", role), f"{role}: mtu"),
         bql_bytes=None if bql == "none" else _parse_number(bql, f"{role}: bql"),
-        hardware=facts.get("hardware") == "device",
-        offloads={name: _parse_switch(_required(facts, name, role), f"{role}: {name}")
+        hardware=entries.get("hardware") == "device",
+        offloads={name: _parse_switch(_required(entries, name, role), f"{role}: {name}")
                   for name in _OFFLOADS},
         qdiscs=(parse_qdiscs_json if qdiscs.startswith("[") else parse_qdiscs_text)(qdiscs, role),
         classes=parsed.htb, drr_classes=parsed.drr, filters=parsed.filters,
-        queues=_parse_number(facts.get("queues", "1"), f"{role}: queues"),
+        queues=_parse_number(entries.get("queues", "1"), f"{role}: queues"),
     )
 
 
@@ -273,23 +273,23 @@ def bit_per_s(rate: str) -> int:
     return int(match[1]) * _RATE_UNIT[match[2]]
 
 
-def _parse_number(text: str, place: str) -> int:
-    """Return a whole number. Raises ParseError.
+def _parse_number(text: str, where: str) -> int:
+    """Return a whole number. Raises ParseError if the text isn't one.
 
-    place: name of the value, for the message.
+    where: name of the value, for the message.
     """
     if not re.fullmatch(r"\d{1,19}", text):
-        raise ParseError(f"{place}: expected a whole number, got {text[:80]!r}")
+        raise ParseError(f"{where}: expected a whole number, got {text[:80]!r}")
     return int(text)
 
 
-def _parse_switch(text: str, place: str) -> bool | None:
-    """Return True for on, False for off, None for unknown. Raises ParseError for other texts.
+def _parse_switch(text: str, where: str) -> bool | None:
+    """Return True for "on", False for "off", None for "unknown". Raises ParseError for other texts.
 
-    place: name of the value, for the message.
+    where: name of the value, for the message.
     """
     if text not in _SWITCH:
-        raise ParseError(f"{place}: expected on, off or unknown, got {text[:80]!r}")
+        raise ParseError(f"{where}: expected on, off or unknown, got {text[:80]!r}")
     return _SWITCH[text]
 
 
@@ -302,32 +302,32 @@ _TOO_LARGE = float(1 << 64)
 _NO_COUNTERS = {"kind", "handle", "parent", "root", "refcnt", "options", "dev", "offloaded"}
 
 
-def parse_qdiscs_json(text: str, place: str) -> tuple[Qdisc, ...]:
+def parse_qdiscs_json(text: str, where: str) -> tuple[Qdisc, ...]:
     """Parse the JSON of one device's qdiscs.
 
-    place: name of the device, for messages.
+    where: name of the device, for messages.
 
     Raises ParseError if the text is not JSON, or has values of wrong types.
     """
     try:
         whole = json.loads(_HFSC_OPTIONS.sub(r'{"default":"0x\1"}', text))
     except ValueError as fault:
-        raise ParseError(f"{place}: tc's qdiscs are not JSON: {fault}; got "
+        raise ParseError(f"{where}: tc's qdiscs are not JSON: {fault}; got "
                          f"{text.strip()[:80]!r}") from None
     if not isinstance(whole, list):
-        raise ParseError(f"{place}: tc's qdiscs: expected a JSON list, got {text.strip()[:80]!r}")
-    return tuple(_qdisc_from_json(item, place) for item in whole)
+        raise ParseError(f"{where}: tc's qdiscs: expected a JSON list, got {text.strip()[:80]!r}")
+    return tuple(_qdisc_from_json(item, where) for item in whole)
 
 
-def _qdisc_from_json(value: object, place: str) -> Qdisc:
-    """Convert a qdisc of tc's JSON. Raises ParseError.
+def _qdisc_from_json(value: object, where: str) -> Qdisc:
+    """Convert a qdisc of tc's JSON. Raises ParseError if a value is missing or of a wrong type.
 
     Args:
         value: the JSON object.
-        place: name of the device, for messages.
+        where: name of the device, for messages.
     """
-    fields = _checked_object(value, f"{place}: qdisc")
-    kind = _text_field(fields, "kind", f"{place}: qdisc")
+    fields = _checked_object(value, f"{where}: qdisc")
+    kind = _text_field(fields, "kind", f"{where}: qdisc")
     options = _checked_object(fields.get("options", {}), f"{kind}: options")
     counters = {key: item for key, item in fields.items() if key not in _NO_COUNTERS}
     counters |= {key: options[key] for key in _COUNTERS_AMONG_OPTIONS & options.keys()}
@@ -343,61 +343,64 @@ def _qdisc_from_json(value: object, place: str) -> Qdisc:
     )
 
 
-def _checked_object(value: object, place: str) -> dict[str, object]:
+def _checked_object(value: object, where: str) -> dict[str, object]:
     """Return a value of JSON if it is an object. Raises ParseError otherwise.
 
-    place: name of the value, for the message.
+    where: name of the value, for the message.
     """
     if not isinstance(value, dict):
-        raise ParseError(f"{place}: expected a JSON object, got {value!r:.80}")
+        raise ParseError(f"{where}: expected a JSON object, got {value!r:.80}")
     return value
 
 
-def _text_field(fields: Mapping[str, object], key: str, place: str) -> str:
+def _text_field(fields: Mapping[str, object], key: str, where: str) -> str:
     """Return the value of a field if it is text. Raises ParseError otherwise.
 
-    place: name of the object, for the message.
+    Args:
+        fields: the JSON object.
+        key: name of the field.
+        where: name of the object, for the message.
     """
     value = fields.get(key)
     if not isinstance(value, str):
-        raise ParseError(f"{place}: {key}: expected text, got {value!r:.80}")
+        raise ParseError(f"{where}: {key}: expected text, got {value!r:.80}")
     return value
 
 
-def _checked_counter(value: object, place: str) -> object:
+def _checked_counter(value: object, where: str) -> object:
     """Return a counter of tc's JSON: a number, or a list of dicts for CAKE's tins. CoDel's state
     `dropping`, which is true or left out, becomes 1. Raises ParseError for other values.
 
-    place: name of the counter, for the message.
+    where: name of the counter, for the message.
     """
     if value is True:
         return 1
     if isinstance(value, list):
-        return [{key: _checked_counter(item, f"{place}: {key}")
-                 for key, item in _checked_object(tin, place).items()} for tin in value]
+        return [{key: _checked_counter(item, f"{where}: {key}")
+                 for key, item in _checked_object(tin, where).items()} for tin in value]
     if not isinstance(value, (int, float)) or not _fits_64_bits(value):
-        raise ParseError(f"{place}: expected a number, got {value!r:.80}")
+        raise ParseError(f"{where}: expected a number, got {value!r:.80}")
     return value
 
 
 def _fits_64_bits(value: float | str) -> bool:
-    """Return whether 64 bits can hold the number. JSON can also have numbers beyond, such as 1e999
+    """Return whether 64 bits can hold a number. JSON can also have larger numbers, such as 1e999
     for infinity. True for text."""
     return isinstance(value, str) or abs(value) < _TOO_LARGE
 
 
-def _checked_scalar(value: object, place: str) -> Scalar:
+def _checked_scalar(value: object, where: str) -> Scalar:
     """Return a parameter's value of tc's JSON: a number, text, True or False. null becomes True,
     and a list becomes text with blanks. Raises ParseError for other values.
 
-    place: name of the parameter, for the message.
+    where: name of the parameter, for the message.
     """
     if value is None:  # so iproute2 7 writes a switch of DualPI2's that is on
         return True
     if isinstance(value, list):  # fq's bands
-        return " ".join(str(_checked_scalar(item, place)) for item in value)
+        return " ".join(str(_checked_scalar(item, where)) for item in value)
     if not isinstance(value, (int, float, str)) or not _fits_64_bits(value):
-        raise ParseError(f"{place}: expected a number, text or a flag, got {value!r:.80}")
+        raise ParseError(f"{where}: expected a number, text or a flag, got {value!r:.80}")
     return value
 
 
@@ -415,28 +418,28 @@ _MEMORY = re.compile(r"^ memory used: (?P<memory_used>\d+[KM]?)b of (?P<memory_l
 _SWITCHES: Mapping[str, tuple[str, Scalar]] = {"ecn": ("ecn", True), "noecn": ("ecn", False)}
 
 
-def parse_qdiscs_text(text: str, place: str) -> tuple[Qdisc, ...]:
+def parse_qdiscs_text(text: str, where: str) -> tuple[Qdisc, ...]:
     """Parse tc's text of one device's qdiscs.
 
-    place: name of the device, for messages.
+    where: name of the device, for messages.
 
     Raises ParseError if a line is not as tc -s -d prints it.
     """
     blocks = re.split(r"^(?=qdisc )", text, flags=re.MULTILINE)
     if blocks[0].strip():
-        raise ParseError(f"{place}: tc qdisc: expected 'qdisc …', got "
+        raise ParseError(f"{where}: tc qdisc: expected 'qdisc …', got "
                          f"{blocks[0].strip()[:80]!r}")
-    return tuple(_qdisc_from_text(block, place) for block in blocks[1:])
+    return tuple(_qdisc_from_text(block, where) for block in blocks[1:])
 
 
-def _qdisc_from_text(block: str, place: str) -> Qdisc:
+def _qdisc_from_text(block: str, where: str) -> Qdisc:
     """Parse tc's text of one qdisc. Raises ParseError.
 
-    place: name of the device, for messages.
+    where: name of the device, for messages.
     """
     head, sent = _HEAD.match(block), _SENT.search(block)
     if not head or not sent:
-        raise ParseError(f"{place}: tc qdisc: unexpected line, not one of tc -s -d: "
+        raise ParseError(f"{where}: tc qdisc: unexpected line, not one of tc -s -d: "
                          f"{block.splitlines()[0][:200]!r}")
     counters: dict[str, object] = {key: int(value) for key, value in sent.groupdict().items()}
     backlog = _BACKLOG.search(block)
@@ -497,8 +500,11 @@ def _hexadecimal_to_decimal(text: str) -> str:
 
 
 def _switches_and_names(kind: str) -> tuple[Mapping[str, tuple[str, Scalar]], Mapping[str, str]]:
-    """Return how to read tc's text for a kind of qdisc: word without a value -> name and value of
-    the parameter in tc's JSON, and name in the text -> name in tc's JSON, if they differ."""
+    """Return two mappings for reading tc's text of a kind of qdisc: word without a value -> name
+    and value of the parameter in tc's JSON, and parameter's name in the text -> name in tc's JSON.
+
+    kind: name of the qdisc.
+    """
     queue = OF_KIND.get(kind)
     if queue is None:
         return _SWITCHES, {}

@@ -15,9 +15,9 @@ _SET = re.compile(r"CONFIG_(\w+)=(.*)")
 
 def parse_config(text: str) -> dict[str, str]:
     """Parse lines CONFIG_NAME=value. Return NAME -> value. An option that is off is missing, or has
-    the value "n".
+    the value "n". Blank lines and comments are ignored.
 
-    Raises SetupError for a line that is neither a setting nor a comment.
+    Raises SetupError for any other line.
     """
     options: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):

@@ -66,7 +66,7 @@ class Origin(Protocol):
 
 
 class DebianOrigin:
-    """A Debian source package, which is downloaded once."""
+    """A Debian source package of the kernel. It is downloaded once, to CACHE/debs."""
 
     def __init__(self, cache: Path, archive: DebianArchive, source: Source) -> None:
         self._cache, self._archive, self.source = cache, archive, source
@@ -104,8 +104,8 @@ class DebianOrigin:
 
 
 class InstalledOrigin:
-    """A source package that dpkg has installed. It is used when a Debian package of flent-aqm is
-    built."""
+    """A Debian source package of the kernel that dpkg has installed. It is used when a Debian
+    package of flent-aqm is built."""
 
     def __init__(self, package: str, folder: Path = INSTALLED) -> None:
         """Find the installed package.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernel sources that are kept with their objects, so that a build compiles only what changed.
+"""Keeps kernel sources with their objects, so that a build compiles only what changed.
 
 Each file is saved before its first change, and restored before the next build makes its own
 changes. make compares the files' times. So a file that gets the content of the last build again

@@ -101,8 +101,14 @@ def report_in_sfq(requested: Mapping[str, Scalar]) -> dict[str, Expected]:
 
 
 def averaging_weight(min_bytes: int, burst_packets: int, avpkt_bytes: int) -> int:
-    """Return the exponent n of RED's averaging weight 2^-n, as tc_red_eval_ewma() computes it. -1
-    if tc would refuse the parameters."""
+    """Return the exponent n of RED's averaging weight 2^-n, as tc_red_eval_ewma() of iproute2
+    computes it. -1 if tc would refuse the parameters.
+
+    Args:
+        min_bytes: lower threshold of RED.
+        burst_packets: burst that RED allows.
+        avpkt_bytes: average size of a packet.
+    """
     above = burst_packets + 1 - min_bytes / avpkt_bytes
     weight = 0.5
     for exponent in range(1, 32):

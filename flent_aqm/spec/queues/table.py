@@ -78,7 +78,13 @@ LINES = (_SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT)
 
 def _sfq_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
     """Return the report that is expected of SFQ: values by their names in tc's JSON. Flows, limit
-    and depth limit each other, as in sfq_change()."""
+    and depth limit each other, as in sfq_change().
+
+    Args:
+        report: the values that follow from each parameter alone.
+        requested: values of the parameters, requested or default, by name.
+        attachment: the queue's surroundings on its device, not used.
+    """
     depth = min(int(requested.get("depth", 127)), 127)
     flows = int(requested.get("flows", 128))
     flows = min(flows, 0x10000 - 128)
@@ -95,7 +101,13 @@ def _sfq_report(report: Report, requested: Mapping[str, Scalar], attachment: Att
 def _cake_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
     """Return the report that is expected of CAKE. Overhead, mpu and link layer are the sum of tc's
     words for a framing. The bandwidth, in bytes/s, is the attachment's rate if CAKE shapes,
-    otherwise it is "unlimited"."""
+    otherwise it is "unlimited".
+
+    Args:
+        report: the values that follow from each parameter alone.
+        requested: values of the parameters, requested or default, by name.
+        attachment: the queue's surroundings on its device.
+    """
     framing = CAKE_OVERHEAD.framing(requested.get("overhead", 0))
     raw = framing.raw or "overhead" not in requested
     link_layer = requested.get("linklayer") or framing.link_layer or "noatm"
@@ -112,7 +124,13 @@ def _cake_report(report: Report, requested: Mapping[str, Scalar], attachment: At
 def _sfb_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
     """Return the report that is expected of SFB. tc derives max or target from the other if one
     isn't given or is 0 (iproute2 tc/q_sfb.c). A limit of 0 becomes the device's txqueuelen
-    (sfb_change())."""
+    (sfb_change()).
+
+    Args:
+        report: the values that follow from each parameter alone.
+        requested: values of the parameters, requested or default, by name.
+        attachment: the queue's surroundings on its device.
+    """
     most, target = int(requested.get("max", 0)), int(requested.get("target", 0))
     most = most or ((target * 5 + 1) // 4 if target else 25)
     return {**report, "limit": requested["limit"] or attachment.txqueuelen, "max": most,
@@ -123,7 +141,13 @@ def _dualpi2_report(report: Report, requested: Mapping[str, Scalar],
                     attachment: Attachment) -> Report:
     """Return the report that is expected of DualPI2. The default memory limit is two frames per
     packet of the limit. The step threshold is reported as step-thresh-us if it is a time, as
-    step-thresh-pkts if it is a number of packets."""
+    step-thresh-pkts if it is a number of packets.
+
+    Args:
+        report: the values that follow from each parameter alone.
+        requested: values of the parameters, requested or default, by name.
+        attachment: the queue's surroundings on its device, not used.
+    """
     report = {"memory-limit": 2 * FRAME_BYTES * int(requested["limit"]), **report}
     step = report.pop("step-thresh-us")
     if isinstance(step, str):
@@ -133,7 +157,13 @@ def _dualpi2_report(report: Report, requested: Mapping[str, Scalar],
 
 def _fq_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
     """Return the report that is expected of fq. Pacing is only reported if it is off. The handling
-    of packets beyond the horizon is reported by its name: horizon_drop or horizon_cap."""
+    of packets beyond the horizon is reported by its name: horizon_drop or horizon_cap.
+
+    Args:
+        report: the values that follow from each parameter alone.
+        requested: values of the parameters, requested or default, by name, not used.
+        attachment: the queue's surroundings on its device, not used.
+    """
     paces, drops = report.pop("pacing"), report.pop("horizon_drop")
     return {**report, **({} if paces else {"pacing": False}),
             "horizon_drop" if drops else "horizon_cap": True}
@@ -142,7 +172,13 @@ def _fq_report(report: Report, requested: Mapping[str, Scalar], attachment: Atta
 def _fq_codel_report(report: Report, requested: Mapping[str, Scalar],
                      attachment: Attachment) -> Report:
     """Return the report that is expected of FQ-CoDel. tc prints value and mask of the selector as
-    separate numbers."""
+    separate numbers.
+
+    Args:
+        report: the values that follow from each parameter alone.
+        requested: values of the parameters, requested or default, by name, not used.
+        attachment: the queue's surroundings on its device, not used.
+    """
     both = report.pop("ce_threshold_selector", "")
     if not isinstance(both, str) or not both:
         return report
@@ -151,7 +187,13 @@ def _fq_codel_report(report: Report, requested: Mapping[str, Scalar],
 
 
 def _red_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
-    """Return the report that is expected of RED, as red.report() computes it."""
+    """Return the report that is expected of RED, as red.report() computes it.
+
+    Args:
+        report: the values that follow from each parameter alone.
+        requested: values of the parameters, requested or default, by name.
+        attachment: the queue's surroundings on its device.
+    """
     return red.report(requested, attachment.rate_bit_s, attachment.clock)
 
 

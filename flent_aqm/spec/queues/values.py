@@ -91,15 +91,15 @@ def time_us(text: str) -> int:
 
 
 def fraction(text: str) -> float:
-    """Return a number from 0 to 1. Raises ConfigError."""
+    """Return a number from 0 to 1. Raises ConfigError for other texts."""
     if not re.fullmatch(r"\d{1,3}(\.\d{1,12})?", text) or float(text) > 1:
         raise ConfigError("expected a number from 0 to 1")
     return float(text)
 
 
 def below_1(text: str) -> float:
-    """Return a number from 0 to below 1. tc stores such probabilities in 32 bits, in which 1
-    becomes 0. Raises ConfigError."""
+    """Return a number from 0 to below 1. Raises ConfigError for other texts. tc stores such
+    probabilities in 32 bits, in which 1 becomes 0."""
     if fraction(text) == 1:
         raise ConfigError("expected a number below 1")
     return fraction(text)
@@ -168,7 +168,8 @@ class Graded:
         return on
 
     def tc_word(self, value: Scalar) -> str:
-        """Return tc's word for a result of this reader."""
+        """Return tc's word for a result of this reader: False, True, or the word for the third
+        position."""
         return self.words[2 if value == self.degree else 1 if value else 0]
 
 
@@ -319,7 +320,7 @@ def time_or_packets(text: str) -> Scalar:
 
 
 def as_requested(value: Scalar) -> Expected:
-    """Return the value itself: the kernel reports what was requested."""
+    """Return the value unchanged, because the kernel reports what was requested."""
     return value
 
 
@@ -336,19 +337,19 @@ def psched_us(value: Scalar) -> Expected:
 
 
 def jiffies_us(value: Scalar) -> Expected:
-    """Return the possible times in us that kernels report for a time in us. They store it in timer
-    ticks, rounded up."""
+    """Return the set of times in us that kernels may report for a time in us. They store it in
+    timer ticks, rounded up, and their timer frequencies differ."""
     return frozenset(-(-int(value) * hz // 10**6) * 10**6 // hz for hz in _KERNEL_HZ)
 
 
 def jiffies_ms_in_us(value: Scalar) -> Expected:
-    """Return the possible times in us that tc prints for a time in ms. Kernels store it in timer
+    """Return the set of times in us that tc may print for a time in ms. Kernels store it in timer
     ticks, and tc prints us of 32 bits."""
     return frozenset(-(-int(value) * hz // 1000) * 1000 // hz * 1000 % 2**32 for hz in _KERNEL_HZ)
 
 
 def six_digits(value: float) -> float:
-    """Return a number with the six significant digits that tc prints."""
+    """Return a number rounded to the six significant digits that tc prints."""
     return float(f"{value:g}")
 
 
