@@ -76,18 +76,18 @@ Settings = Mapping[str, object] | None
 def build_wheel(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
-    """Write the wheel of this project; gives its file name."""
-    files = dict(_files(Path(PACKAGE), PACKAGE))
+    """Write the wheel of this project into `wheel_directory`, and return its file name."""
+    files = dict(_files_below(Path(PACKAGE), PACKAGE))
     for shelf in SHELVES:
-        files.update(_files(Path(shelf), f"{PACKAGE}/{shelf}"))
+        files.update(_files_below(Path(shelf), f"{PACKAGE}/{shelf}"))
     return _write_wheel(Path(wheel_directory), files, START_FILES, metadata_directory)
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
-    """Write the source archive; gives its file name.
+    """Write the source archive into `sdist_directory`, and return its file name.
 
-    setuptools' own, packed anew: sorted, without the times, owners and permissions of this
-    checkout, so that the same files always give the same archive.
+    It is setuptools' archive, packed anew: sorted, without the times, owners and permissions of
+    this checkout, so that the same files always give the same archive.
     """
     with tempfile.TemporaryDirectory() as scratch:
         name = str(setuptools_sdist(scratch))
@@ -108,15 +108,22 @@ def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
 def build_editable(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
-    """Write a wheel that makes Python use this checkout; gives its file name."""
+    """Write a wheel that makes Python use this checkout into `wheel_directory`, and return its file
+    name."""
     # A plain path line, as setuptools' own finder for editables would import half of
     # importlib into every Python program of the environment.
     start = {**START_FILES, f"{PACKAGE}.pth": f"{Path.cwd()}\n{PTH}"}
     return _write_wheel(Path(wheel_directory), {}, start, metadata_directory)
 
 
-def _files(folder: Path, inside: str) -> Iterator[tuple[str, Path]]:
-    """All files below a folder with their names in the wheel; no caches, no hidden ones."""
+def _files_below(folder: Path, inside: str) -> Iterator[tuple[str, Path]]:
+    """Yield (name in the wheel, path) of each file below a folder. Caches and hidden files are left
+    out.
+
+    Args:
+        folder: the folder.
+        inside: name of the folder in the wheel.
+    """
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         if path.is_file() and not any(p.startswith(".") or p == "__pycache__" for p in parts):
@@ -130,7 +137,7 @@ def _write_wheel(
         if metadata is None:
             metadata = str(Path(scratch, prepare_metadata_for_build_wheel(scratch)))
         info = Path(metadata).name
-        files = {**files, **dict(_files(Path(metadata), info))}
+        files = {**files, **dict(_files_below(Path(metadata), info))}
         for generated in ("WHEEL", "RECORD"):
             files.pop(f"{info}/{generated}", None)
         name = f"{info.removesuffix('.dist-info')}-py3-none-any.whl"
@@ -145,25 +152,30 @@ def write_wheel(
     path: Path, info: str, files: Mapping[str, bytes], executable: Collection[str],
     tag: str = "py3-none-any"
 ) -> None:
-    """Write a wheel: the same content gives the same bytes, whenever and wherever.
+    """Write a wheel. The same content gives the same bytes, whenever and wherever. WHEEL and RECORD
+    are made here.
 
-    info: the name of its folder .dist-info. files: content by name; executable: the names of
-    those that are programs. WHEEL and RECORD are made here.
+    Args:
+        path: the file to write.
+        info: name of its folder .dist-info.
+        files: name -> content.
+        executable: names of the files that are programs.
+        tag: tag of Python version, ABI and platform.
     """
     about = WHEEL.format(pure=str(tag.endswith("-any")).lower(), tag=tag)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
         record = io.StringIO()
         rows = csv.writer(record, lineterminator="\n")
         for member, content in {f"{info}/WHEEL": about.encode(), **files}.items():
-            rows.writerow(_add(wheel, member, content, executable=member in executable))
+            rows.writerow(_add_file(wheel, member, content, executable=member in executable))
         rows.writerow((f"{info}/RECORD", "", ""))
-        _add(wheel, f"{info}/RECORD", record.getvalue().encode(), executable=False)
+        _add_file(wheel, f"{info}/RECORD", record.getvalue().encode(), executable=False)
 
 
-def _add(
+def _add_file(
     wheel: zipfile.ZipFile, member: str, content: bytes, *, executable: bool
 ) -> tuple[str, str, int]:
-    """Add a file to the wheel; gives its line of RECORD."""
+    """Add a file to the wheel. Return its row of RECORD: name, hash and size."""
     entry = zipfile.ZipInfo(member, ZIP_EPOCH)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = (0o100755 if executable else 0o100644) << 16

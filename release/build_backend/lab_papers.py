@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What must go with the programs of flent-aqm-lab: their licences, and where their sources are."""
+"""Collect what must go with the programs of flent-aqm-lab: licences, and where the sources are."""
 
 from __future__ import annotations
 
@@ -26,13 +26,18 @@ _LICENCE_FILE = re.compile(r"(LICEN[CS]E|COPYING|COPYRIGHT|NOTICE|UNLICENSE)([-.
 
 
 def debs_of(parts: Path) -> list[Deb]:
-    """Return the packages whose programs are in the parts, as set-up noted them."""
+    """Return the Debian packages whose programs are in the folder `parts`, as set-up noted them."""
     return [Deb(**fields) for noted in sorted(parts.glob(f"tools/*/{debs.PACKAGES}"))
             for fields in json.loads(noted.read_text())]
 
 
 def sources(kernel: Source, packages: Iterable[Deb]) -> str:
-    """Return the lines that fetch_sources.sh reads: kind, name, version."""
+    """Return the lines that fetch_sources.sh reads: kind, name, version of each source.
+
+    Args:
+        kernel: source of the lab's kernel.
+        packages: Debian packages whose programs are distributed.
+    """
     lines = {f"dsc {deb.source} {deb.source_version}" for deb in packages}
     for deb in packages:
         # of libraries linked into a program (Go's all are)
@@ -43,19 +48,28 @@ def sources(kernel: Source, packages: Iterable[Deb]) -> str:
 
 
 def licences(parts: Path, kernel: Source) -> dict[str, bytes]:
-    """Return the licence texts by file name."""
+    """Return file name -> licence text, for all programs.
+
+    Args:
+        parts: folder with the programs and their licences.
+        kernel: source of the lab's kernel.
+
+    Raises SetupError if the kernel's package is missing, other AqmErrors if the crates can't be
+    fetched.
+    """
     found = {f"{name}.txt": (COMMON / name).read_bytes() for name in COMMON_NAMES}
     for text in sorted(parts.glob(f"tools/*/{debs.LICENCES}/*")):
         found[f"{text.name}-copyright.txt"] = text.read_bytes()
     found["linux-copyright.txt"] = _copyright_of_kernel(kernel)
     # The kernel is linked with the C library of the machine that built it.
     found["linux-libc-copyright.txt"] = Path("/usr/share/doc/libc6-dev/copyright").read_bytes()
-    found["ndt7-client-crates.txt"] = _of_crates().encode()
+    found["ndt7-client-crates.txt"] = _crate_licences_of_client().encode()
     return found
 
 
 def libraries_of(folder: Path) -> Iterator[Path]:
-    """The libraries that a program in a folder of tc's needs, by the names that it asks for."""
+    """Yield the path of each library that the program tc in a folder needs, and of the dynamic
+    linker."""
     wanted, seen = ["tc"], set[str]()
     while wanted:
         name = wanted.pop()
@@ -86,17 +100,24 @@ def _copyright_of_kernel(kernel: Source) -> bytes:
     return done.stdout
 
 
-def _of_crates() -> str:
-    """The licences of ndt7-client and of all crates that are linked into it; a text that several
-    have stands once."""
+def _crate_licences_of_client() -> str:
+    """Return the licences of ndt7-client and of all crates that are linked into it, as one text. A
+    licence that several have stands once."""
     with tempfile.TemporaryDirectory() as scratch:
         ndt7_client.fetch_source(ndt7_client.find_cargo(), Path(scratch, "source"))
         return crate_licences(Path(scratch, "source"))
 
 
 def crate_licences(client: Path, *more: str) -> str:
-    """Return the licences of what the folder client has the source of, and of all crates that
-    are linked into it. more: options for cargo."""
+    """Return the licences of the client and of all crates that are linked into it, as one text. A
+    licence that several have stands once.
+
+    Args:
+        client: folder with the client's source.
+        more: options for cargo.
+
+    Raises CommandFailed if cargo fails.
+    """
     told = json.loads(run([
         ndt7_client.find_cargo(), "metadata", "--locked", "--format-version", "1",
         "--filter-platform", "x86_64-unknown-linux-gnu",

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Debian package flent-aqm-lab: its kernel and NDT7 client, compiled without a network.
+"""Build the Debian package flent-aqm-lab: its kernel and NDT7 client, without a network.
 
     python3 -m release.build_backend.lab_tree FOLDER CRATES
 
 FOLDER gets what flent-aqm looks for in a cache folder of its own: kernels/HASH/, tools/; beside it
-ndt7-client-crates.txt gets the licences of what is linked into that client. The
-kernel's source is that of the installed package linux-source-X.Y, with the recipe that
-`flent-aqm setup` uses; CRATES has ndt7-client with all crates that it is built of.
-irtt and tc are packages of their own in Debian.
+ndt7-client-crates.txt gets the licences of what is linked into that client. The kernel's source is
+that of the installed package linux-source-X.Y, with the recipe that `flent-aqm setup` uses; CRATES
+has ndt7-client with all crates that it is built of. irtt and tc are packages of their own in
+Debian.
 """
 
 from __future__ import annotations
@@ -31,12 +31,20 @@ from release.build_backend.lab_papers import crate_licences
 
 
 def build(folder: Path, crates: Path) -> None:
-    """Raises AqmError where a source is missing, a patch doesn't fit or nothing compiles."""
+    """Compile kernel and client, and put them and the licences of the crates into place. What was
+    in `folder` is deleted.
+
+    Args:
+        folder: folder for the programs.
+        crates: folder with ndt7-client and all its crates.
+
+    Raises AqmError if a source is missing, a patch doesn't fit or nothing compiles.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     client = folder / "tools" / ndt7_client.FOLDER
     client.mkdir(parents=True)
     (folder.parent / "ndt7-client-crates.txt").write_text(
-        crate_licences(crates / "client", *_vendored(crates)), encoding="utf-8")
+        crate_licences(crates / "client", *_vendor_options(crates)), encoding="utf-8")
     shutil.copy2(_build_client(folder.parent / "ndt7-client", crates), client)
     # It stays, so that a build that failed goes on where it was.
     cache = folder.parent / "cache"
@@ -50,7 +58,8 @@ def build(folder: Path, crates: Path) -> None:
 
 
 def installed_source() -> str:
-    """Return the newest linux-source-X.Y that is installed. Raises SetupError."""
+    """Return the name of the newest linux-source-X.Y that is installed. Raises SetupError if there
+    is none."""
     found = [path.name.removesuffix(".tar.xz") for path in INSTALLED.glob("linux-source-*.tar.xz")]
     fit = [name for name in found if re.fullmatch(SOURCE_PATTERN, name)]
     if not fit:
@@ -59,7 +68,8 @@ def installed_source() -> str:
 
 
 def _build_kernel(cache: Path) -> Path:
-    """The folder with the kernel."""
+    """Build the lab's kernel unless it is in `cache`, and return its folder. Raises SetupError if
+    the source doesn't take all patches."""
     origin = InstalledOrigin(installed_source())
     wanted = recipe.current_recipe(origin.source)
     built = cache / "kernels" / wanted.hash
@@ -77,13 +87,18 @@ def _build_kernel(cache: Path) -> Path:
 
 
 def _build_client(target: Path, crates: Path) -> Path:
-    """The program."""
+    """Compile ndt7-client and return the path of the program. Raises SetupError if that fails.
+
+    Args:
+        target: folder for cargo's output.
+        crates: folder with ndt7-client and all its crates.
+    """
     Progress("ndt7-client").step(f"compiling version {ndt7_client.VERSION}")
     cargo = ndt7_client.find_cargo()
     done = subprocess.run(
         [str(cargo), "build", "--release", "--locked",
          "--manifest-path", str(crates / "client" / "Cargo.toml"), "--target-dir", str(target),
-         *ndt7_client.profile(), *_vendored(crates)],
+         *ndt7_client.profile(), *_vendor_options(crates)],
         env={**ndt7_client.environment(cargo), "CARGO_HOME": str(target / "home"),
              # A path of the machine that builds is of no use to anybody.
              "RUSTFLAGS": f"--remap-path-prefix={Path.cwd()}=/build"}, check=False)
@@ -94,8 +109,8 @@ def _build_client(target: Path, crates: Path) -> Path:
     return program
 
 
-def _vendored(crates: Path) -> tuple[str, ...]:
-    """Options by which cargo takes all crates from there."""
+def _vendor_options(crates: Path) -> tuple[str, ...]:
+    """Return the options with which cargo takes all crates from the folder."""
     folder = json.dumps(str((crates / "vendor").resolve()))
     return ("--offline", "--config", 'source.crates-io.replace-with="vendored"',
             "--config", f"source.vendored.directory={folder}")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The wheel flent-aqm-lab: what `flent-aqm setup` builds and fetches, ready-made.
+"""Build the wheel flent-aqm-lab: what `flent-aqm setup` builds and fetches, ready-made.
 
     python -m release.build_backend.lab_wheel DIST
 
 It takes the lab's kernel and ndt7-client as set-up has built them, and fetches irtt and tc anew
-into build/lab-parts, with their licences. The same parts give the same bytes. Its folders are
-those of set-up's cache, but for links, which a wheel can't hold (flent_aqm/base/paths.py).
+into build/lab-parts, with their licences. The same parts give the same bytes. Its folders are those
+of set-up's cache, but for links, which a wheel can't hold (flent_aqm/base/paths.py).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ INIT = '''\
 def build(directory: Path) -> Path:
     """Write the wheel into a folder and return its path.
 
-    Raises AqmError where the lab isn't set up, or where the archive doesn't have its parts.
+    Raises AqmError if the lab isn't set up, or the archive doesn't have its parts.
     """
     _fetch_parts()
     files: dict[str, bytes] = {f"{READY_MADE}/__init__.py": INIT.encode()}
@@ -83,7 +83,8 @@ def build(directory: Path) -> Path:
 
 
 def _fetch_parts() -> None:
-    """irtt and tc with what must go with them; those in a cache may be without."""
+    """Fetch irtt and tc, with their licences and sources' names, into PARTS, unless they are there.
+    Those in the user's cache may lack these."""
     if (PARTS / "bin" / "irtt").exists() and (PARTS / "new-tc" / "tc").exists():
         return
     PARTS.mkdir(parents=True, exist_ok=True)
@@ -98,9 +99,13 @@ def _kernel_source() -> recipe.Source:
 
 
 def parts(fetched: Path) -> Iterator[tuple[str, Path]]:
-    """Names inside the wheel's package, and files. fetched: a cache folder with irtt and tc.
+    """Yield (name inside the wheel's package, path) of each file.
 
-    Raises AqmError where the lab isn't set up."""
+    Args:
+        fetched: a cache folder with irtt and tc.
+
+    Raises AqmError if the lab isn't set up, or its kernel lacks patches.
+    """
     kernel = find_kernel()
     if kernel.left_out:
         raise SetupError(f"the lab kernel is built without {', '.join(kernel.left_out)}: "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Man pages of all commands, out of the parsers that read their words.
+"""Write man pages of all commands, from the parsers of their arguments.
 
     python3 -m release.build_backend.man_pages FOLDER
 
@@ -46,14 +46,15 @@ installed it."""
 
 
 def pages() -> dict[str, str]:
-    """Return all pages by file name."""
+    """Return file name -> text of all pages."""
     with _without_breaks():
         return _pages()
 
 
 @contextmanager
 def _without_breaks() -> Iterator[None]:
-    """argparse breaks lines by the terminal's width, on which pages shall not depend."""
+    """Context manager: keep argparse from breaking lines at the terminal's width, on which pages
+    shall not depend."""
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = "10000"
     try:
@@ -66,23 +67,23 @@ def _without_breaks() -> Iterator[None]:
 
 
 def _pages() -> dict[str, str]:
-    found = {"flent-aqm.1": _top()}
+    found = {"flent-aqm.1": _main_page()}
     for name, command in COMMANDS.items():
         parser = fill(argparse.ArgumentParser(prog=f"flent-aqm {name}"), name)
         parser.epilog = None
         found[f"flent-aqm-{name}.1"] = _page(
-            parser, command.summary, [("examples", f".nf\n{_plain(command.example)}\n.fi")],
+            parser, command.summary, [("examples", f".nf\n{_roff(command.example)}\n.fi")],
             f"\\fBflent\\-aqm\\fR(1), {MORE}")
     return found
 
 
-def _top() -> str:
+def _main_page() -> str:
     parser = argparse.ArgumentParser(
         prog="flent-aqm", usage="flent-aqm [--version] [COMMAND [ARGUMENT ...]]", description=(
             f"{SUMMARY}. Alone it says what to do next, by what is there. Each command has a "
             "page of its own."))
     parser.add_argument("--version", action="store_true", help="print the version and end")
-    listed = "\n".join(f".TP\n\\fBflent\\-aqm\\-{_plain(name)}\\fR(1)\n{_plain(one.summary)}"
+    listed = "\n".join(f".TP\n\\fBflent\\-aqm\\-{_roff(name)}\\fR(1)\n{_roff(one.summary)}"
                        for name, one in COMMANDS.items())
     variables = (".TP\nFLENT_AQM_DISABLE\nany value but 0: Flent is as it comes\n"
                  ".TP\nFLENT_AQM_KERNEL\nthe path of a User\\-Mode Linux kernel for the lab\n"
@@ -104,7 +105,7 @@ def _page(parser: argparse.ArgumentParser, summary: str, sections: list[tuple[st
     return "\n".join(f"\\&{line}" if line.startswith("'") else line for line in lines) + "\n"
 
 
-def _plain(text: str) -> str:
+def _roff(text: str) -> str:
     return text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
 
 

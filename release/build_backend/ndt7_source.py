@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The source of ndt7-client with that of all crates it is built of, as one archive.
+"""Archive the source of ndt7-client with that of all crates it is built of.
 
     python3 -m release.build_backend.ndt7_source ARCHIVE.tar.xz
 
-For a Debian source package, which builds without a network. Crates for other systems than Linux
-on x86-64 keep their manifest and an empty library, which cargo wants to see: some of them are
-programs without source. The same versions give the same archive.
+For a Debian source package, which builds without a network. Crates for other systems than Linux on
+x86-64 keep their manifest and an empty library, which cargo wants to see: some of them are programs
+without source. The same versions give the same archive.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ LEFT_OUT = ("*.lib", "*.dll", "*.a", "*.o", "*.obj", "*.exe")
 
 
 def write(archive: Path) -> None:
-    """Raises AqmError where cargo or the registry is out of reach."""
+    """Write the archive. Raises AqmError if cargo or the registry is out of reach."""
     with tempfile.TemporaryDirectory() as scratch:
         top = Path(scratch, "ndt7-client")
         fetch(top)
         with lzma.open(archive, "wb", preset=1) as packed, \
                 tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
             for path in sorted(top.rglob("*")):
-                tar.add(path, path.relative_to(scratch), recursive=False, filter=_plain)
+                tar.add(path, path.relative_to(scratch), recursive=False, filter=_without_machine)
 
 
 def fetch(top: Path) -> None:
-    """Fill the folder top: client/, vendor/."""
+    """Fetch the sources into the folder `top`: the client into client/, all crates into vendor/.
+    Raises AqmError if cargo or the registry is out of reach."""
     cargo = ndt7_client.find_cargo()
     ndt7_client.fetch_source(cargo, top / "client")
     run([cargo, "vendor", "--quiet", "--locked", "--manifest-path", top / "client" / "Cargo.toml",
@@ -54,11 +55,17 @@ def fetch(top: Path) -> None:
     built = {node["id"] for node in told["resolve"]["nodes"]}
     used = {Path(each["manifest_path"]).parent for each in told["packages"] if each["id"] in built}
     for crate in sorted((top / "vendor").iterdir()):
-        _thin(crate, manifest_alone=crate not in used)
+        _thin_crate(crate, manifest_alone=crate not in used)
 
 
-def _thin(crate: Path, *, manifest_alone: bool) -> None:
-    """Remove what isn't needed, and what cargo would check of it."""
+def _thin_crate(crate: Path, *, manifest_alone: bool) -> None:
+    """Remove the files that aren't needed from a crate, and their checksums.
+
+    Args:
+        crate: folder of the crate.
+        manifest_alone: True: keep only the manifest, with an empty library. False: remove only
+            compiled files.
+    """
     checked = crate / ".cargo-checksum.json"
     facts = json.loads(checked.read_text())
     if manifest_alone:
@@ -78,8 +85,8 @@ def _thin(crate: Path, *, manifest_alone: bool) -> None:
     checked.write_text(json.dumps(facts, sort_keys=True))
 
 
-def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Without owners, times and permissions of this machine."""
+def _without_machine(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Return an archive's entry without owners, times and permissions of this machine."""
     entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""

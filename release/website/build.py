@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Builds the site: gathers its pages, draws the gallery, and runs MkDocs with --strict.
+"""Build the site: gather its pages, draw the gallery, and run MkDocs with --strict.
 
     python -m release.website.build                 into build/site
     python -m release.website.build --no-gallery    without pictures, to check the text
@@ -38,7 +38,8 @@ _LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 
 
 def main() -> int:
-    """Build the site; return MkDocs' exit status, or 1 if a page would ask other hosts."""
+    """Build the site. Return MkDocs' exit status, or 1 if a page would load something from other
+    hosts."""
     parser = argparse.ArgumentParser(prog="release.website.build")
     parser.add_argument("--no-gallery", action="store_true", help="draw nothing")
     args = parser.parse_args()
@@ -61,7 +62,7 @@ def main() -> int:
 
 
 def sample_report(page: Path) -> None:
-    """Write the report on the golden batch that README's table and picture are of."""
+    """Write the report on the golden batch, which README's table and picture show as well."""
     program = Path(sys.executable).with_name("flent-aqm")
     subprocess.run([program, "report", "tests/golden/batches/quick", "-o", page, "--title",
                     "Sample: four queues at 100 Mbit/s"], cwd=ROOT, check=True)
@@ -74,24 +75,32 @@ def requests_of(text: str) -> list[str]:
 
 
 def gather(pages: Path) -> None:
-    """Collect all pages in a new folder; draw() adds the gallery's pictures."""
+    """Collect all pages in the new folder `pages`, and adjust their links. draw() adds the
+    gallery's pictures."""
     shutil.copytree(ROOT / "docs", pages, ignore=shutil.ignore_patterns("*.bib"))
     shutil.copytree(HERE / "pages", pages, dirs_exist_ok=True)
     for name in FROM_ROOT:
         shutil.copy(ROOT / name, pages / name)
-    (pages / "reference" / "options.md").write_text("\n".join(_options()), encoding="utf-8")
+    (pages / "reference" / "options.md").write_text("\n".join(_option_lines()), encoding="utf-8")
     (pages / "results" / "validation-in-full.md").write_text(
         in_full(CHECKS, (pages / "results" / "validation.csv").read_text(encoding="utf-8")),
         encoding="utf-8")
     (pages / "gallery.md").write_text(page(drawings()), encoding="utf-8")
     for document in pages.rglob("*.md"):
         text = document.read_text(encoding="utf-8")
-        document.write_text(_LINK.sub(partial(_led, document, pages), text), encoding="utf-8")
+        document.write_text(_LINK.sub(partial(_adjust_link, document, pages), text),
+                            encoding="utf-8")
 
 
-def _led(document: Path, pages: Path, link: re.Match[str]) -> str:
+def _adjust_link(document: Path, pages: Path, link: re.Match[str]) -> str:
     """Return a link as the site needs it. If the site lacks the target, a file of the source tree,
-    keep the words without a link."""
+    return the link's words without a link.
+
+    Args:
+        document: page with the link.
+        pages: folder of all pages.
+        link: match of _LINK, the part of the link behind its words.
+    """
     opening, target, anchor, closing = link[1], link[2], link[3] or "", link[4]
     made = re.match(rf"[a-z]+:|gallery/|{SAMPLE_REPORT}", target)
     if made or (document.parent / target).exists():
@@ -102,7 +111,7 @@ def _led(document: Path, pages: Path, link: re.Match[str]) -> str:
     return "]"
 
 
-def _options() -> Iterator[str]:
+def _option_lines() -> Iterator[str]:
     # argparse wraps the help at the terminal's width
     os.environ["COLUMNS"] = "88"
     yield ("# Every option\n\nEach section below is the output of `flent-aqm COMMAND --help`.\n")
@@ -113,16 +122,17 @@ def _options() -> Iterator[str]:
 
 
 def draw(wanted: list[Drawing], folder: Path) -> None:
-    """Draw the gallery's pictures with the commands that its page shows."""
+    """Draw the gallery's pictures into `folder`, with the commands that its page shows. Exits with
+    a message if one fails."""
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for one, done in zip(wanted, pool.map(lambda one: _draw(one, folder), wanted),
+        for one, done in zip(wanted, pool.map(lambda one: _run_drawing(one, folder), wanted),
                              strict=True):
             if done.returncode:
                 raise SystemExit(f"gallery: {' '.join(one.words)}: {done.stderr.strip()}")
 
 
-def _draw(one: Drawing, folder: Path) -> subprocess.CompletedProcess[str]:
+def _run_drawing(one: Drawing, folder: Path) -> subprocess.CompletedProcess[str]:
     program = Path(sys.executable).with_name(one.words[0])
     words = [str(folder / word) if word == one.picture else word for word in one.words[1:]]
     return subprocess.run([program, *words, "--figure-dpi", "80"], cwd=ROOT, text=True,

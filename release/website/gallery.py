@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gallery: every plot, drawn from golden runs, with its description and command."""
+"""Make the gallery: every plot, drawn from golden runs, with its description and command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ PREFERRED = ("queues-", "both-ways-", "one-")
 
 @dataclass(frozen=True)
 class Drawing:
-    """One picture. words: the command that draws it, run in the top folder of the source tree."""
+    """One picture of the gallery.
+
+    Attributes:
+        plot: name of the plot.
+        picture: file name of the picture.
+        words: command that draws it, run in the top folder of the source tree.
+    """
 
     plot: str
     picture: str
@@ -30,22 +36,23 @@ class Drawing:
 
 
 def drawings() -> Iterator[Drawing]:
-    """Yield each plot once: those of FIRST, then the order of the table of test pictures."""
+    """Yield one drawing for each plot: first the plots of FIRST, then the others in the order of
+    the table of test pictures."""
     chosen: dict[str, Picture] = {}
-    for one in sorted(PICTURES, key=lambda one: _rank(one.name)):
+    for one in sorted(PICTURES, key=lambda one: _preference(one.name)):
         chosen.setdefault(one.plot, one)
-    for one in sorted(PICTURES, key=lambda one: _place(one.plot)):
+    for one in sorted(PICTURES, key=lambda one: _order_of_plot(one.plot)):
         if chosen[one.plot] is one:
             picture = f"{one.plot}.png"
             files = (os.path.relpath(file, ROOT) for file in one.files)
             yield Drawing(one.plot, picture, ("flent", "-p", one.plot, "-o", picture, *files))
 
 
-def _place(plot: str) -> int:
+def _order_of_plot(plot: str) -> int:
     return FIRST.index(plot) if plot in FIRST else len(FIRST)
 
 
-def _rank(name: str) -> int:
+def _preference(name: str) -> int:
     return next((rank for rank, start in enumerate(PREFERRED) if name.startswith(start)),
                 len(PREFERRED))
 
@@ -59,10 +66,10 @@ def page(all_of_them: Iterable[Drawing]) -> str:
         if words := known.get(one.plot):
             lines += [f"{words[0].upper()}{words[1:]}.", ""]
         lines += [f"![{one.plot}](gallery/{one.picture})" + "{ loading=lazy }", "",
-                  "```", _wrapped(one.words), "```", ""]
+                  "```", _format_command(one.words), "```", ""]
     return "\n".join(lines)
 
 
-def _wrapped(words: tuple[str, ...]) -> str:
+def _format_command(words: tuple[str, ...]) -> str:
     """Return a command with one line for its options and one for each file."""
     return " \\\n    ".join((" ".join(words[:5]), *words[5:]))

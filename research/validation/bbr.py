@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of docs/results/bbr.md, from runs of batches/bbr.batch.
+"""Write the table of docs/results/bbr.md, from runs of batches/bbr.batch.
 
     .venv/bin/flent -B batches/bbr.batch
     .venv/bin/python -m research.validation.bbr results/bbr-… [-o docs]
 
-Checks the draft's test cases as far as they are visible from outside: in the receiver's
-throughput, the probes' latency and the queue's drops. Prints the table and, with -o, writes it
-between its marks on the page in that folder.
+Checks the draft's test cases as far as they are visible from outside: in the receiver's throughput,
+the probes' latency and the queue's drops. Prints the table and, with -o, writes it between its
+marks on the page in that folder.
 """
 
 from __future__ import annotations
@@ -33,7 +33,12 @@ LOSS_PCT = 2.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """A result in words, and whether it is what the draft wants."""
+    """The result of a test case.
+
+    Attributes:
+        seen: the result in words.
+        holds: whether it is as the draft wants.
+    """
 
     seen: str
     holds: bool
@@ -43,8 +48,11 @@ class Outcome:
 class Case:
     """A row of the table.
 
-    check: the run's title in the batch; sections: of the draft; wanted: what these sections want,
-    as seen from outside.
+    Attributes:
+        check: beginning of the run's title in the batch.
+        sections: sections of the draft.
+        wanted: the result that these sections want, as seen from outside.
+        judged: function that judges the run.
     """
 
     check: str
@@ -53,7 +61,7 @@ class Case:
     judged: Callable[[Run], Outcome]
 
 
-def _rate_reached(run: Run) -> Outcome:
+def _judge_rate(run: Run) -> Outcome:
     # The median over time leaves out PROBE_RTT, which takes 6 % of the time at 400 ms.
     flow, = run.way(WAY)
     late = flow.at_s > flow_window(flow).start_s + FOUND_S + 2 * _delay_s(run)
@@ -61,13 +69,13 @@ def _rate_reached(run: Run) -> Outcome:
     return Outcome(f"{share:.1%}", share >= 0.98)
 
 
-def _queue_drained(run: Run) -> Outcome:
+def _judge_drain(run: Run) -> Outcome:
     wait_ms = _wait_ms(run, FOUND_S, None)
     limit_ms = 0.25 * _delay_s(run) * 1000
     return Outcome(f"{wait_ms:.1f} ms", wait_ms <= limit_ms)
 
 
-def _dips(run: Run) -> Outcome:
+def _judge_dips(run: Run) -> Outcome:
     flow, = run.way(WAY)
     at_s = flow.at_s - flow_window(flow).start_s
     low = at_s[(flow.mbps < 0.7 * numpy.median(flow.mbps)) & (at_s > FOUND_S)]
@@ -76,7 +84,7 @@ def _dips(run: Run) -> Outcome:
     return Outcome(f"at {seen} s" if begun.size else "never", begun.size >= 2)
 
 
-def _grows(run: Run) -> Outcome:
+def _judge_growth(run: Run) -> Outcome:
     flow, = run.way(WAY)
     at_s = flow.at_s - flow_window(flow).start_s
     there = at_s[(at_s > STEP_S) & (flow.mbps >= 0.9 * 100 * PAYLOAD_SHARE)]
@@ -90,7 +98,7 @@ def _grows(run: Run) -> Outcome:
                    trips <= 10 * float(numpy.log2(product)))
 
 
-def _shrinks(run: Run) -> Outcome:
+def _judge_decrease(run: Run) -> Outcome:
     flow, = run.way(WAY)
     length_s = flow_window(flow).length_s
     rate = _rate(run, length_s - 5, length_s) / (10 * PAYLOAD_SHARE)
@@ -99,39 +107,41 @@ def _shrinks(run: Run) -> Outcome:
                    rate >= 0.95 and wait_ms <= _delay_s(run) * 1000)
 
 
-def _conforms(run: Run) -> Outcome:
+def _judge_policer(run: Run) -> Outcome:
     share, dropped = _share(run, FOUND_S, None), drop_pct(run, WAY)
     return Outcome(f"{share:.1%}, {dropped:.2g} % dropped", dropped <= LOSS_PCT and share >= 0.9)
 
 
-def _shares(run: Run) -> Outcome:
+def _judge_fairness(run: Run) -> Outcome:
     index = jain([mean_mbps(flow, _window(run, 20, None)) for flow in run.way(WAY)])
     return Outcome(f"{index:.3f}", index >= 0.9)
 
 
 CASES = (
     Case("startup", "Exiting STARTUP on Bandwidth Plateau",
-         "98 % of the rate or more, 50 Mbit/s and 40 ms", _rate_reached),
-    Case("startup-near", "the same", "the same at 1 ms", _rate_reached),
-    Case("startup-far", "the same", "the same at 10 Mbit/s and 400 ms", _rate_reached),
+         "98 % of the rate or more, 50 Mbit/s and 40 ms", _judge_rate),
+    Case("startup-near", "the same", "the same at 1 ms", _judge_rate),
+    Case("startup-far", "the same", "the same at 10 Mbit/s and 400 ms", _judge_rate),
     Case("startup", "Exiting DRAIN Based on Inflight; Exiting PROBE_DOWN on Inflight",
-         "a probe's median wait of at most a quarter of the round trip", _queue_drained),
+         "a probe's median wait of at most a quarter of the round trip", _judge_drain),
     Case("probe-rtt", "Entering and Exiting PROBE_RTT",
-         "the flow's rate falls for a moment, again and again", _dips),
+         "the flow's rate falls for a moment, again and again", _judge_dips),
     Case("small-product", "Correctly Managing Sub-Packet BDPs",
-         "98 % of the rate or more, 10 Mbit/s and 1 ms: 0.8 packets", _rate_reached),
+         "98 % of the rate or more, 10 Mbit/s and 1 ms: 0.8 packets", _judge_rate),
     Case("faster", "Increasing Bandwidth 10x and Ensuring Full Bandwidth is Reached",
-         "90 % of 100 Mbit/s within ten times log2(BDP) round trips, 84", _grows),
+         "90 % of 100 Mbit/s within ten times log2(BDP) round trips, 84", _judge_growth),
     Case("slower", "Decreasing Bandwidth 10x and Ensuring Max Bandwidth Adapts Down",
-         "5 to 10 s after, 95 % of the new rate, and waits below the round trip", _shrinks),
+         "5 to 10 s after, 95 % of the new rate, and waits below the round trip", _judge_decrease),
     Case("policer", "Handling Token Bucket Policers",
-         f"90 % of the rate or more, drops of at most {LOSS_PCT:g} %", _conforms),
-    Case("two", "none of its sections: two flows of it", "Jain's index of 0.9 or more", _shares),
+         f"90 % of the rate or more, drops of at most {LOSS_PCT:g} %", _judge_policer),
+    Case("two", "none of its sections: two flows of it", "Jain's index of 0.9 or more",
+         _judge_fairness),
 )
 
 
 def _window(run: Run, start_s: float, end_s: float | None) -> Window:
-    """Return the window between two times, in s since the load began."""
+    """Return the window between two times, in s since the load began. `end_s` None: up to the
+    load's end."""
     whole = flow_window(run.way(WAY)[0])
     return Window(whole.start_s + start_s,
                   whole.end_s if end_s is None else whole.start_s + end_s)
@@ -142,7 +152,8 @@ def _rate(run: Run, start_s: float, end_s: float | None) -> float:
 
 
 def _share(run: Run, start_s: float, end_s: float | None) -> float:
-    """Return throughput as a share of what TCP can carry at the run's rate."""
+    """Return throughput as a share of the rate that TCP can carry at the run's rate, between two
+    times in s since the load began."""
     return _rate(run, start_s, end_s) / _payload_mbps(run)
 
 
@@ -155,7 +166,8 @@ def _delay_s(run: Run) -> float:
 
 
 def _wait_ms(run: Run, start_s: float, end_s: float | None) -> float:
-    """Return the median of irtt's round-trip times, less the path's delay."""
+    """Return the median of irtt's round-trip times minus the path's delay, in ms, between two times
+    in s since the load began."""
     window = _window(run, start_s, end_s)
     sent_s = run.probe.sent_s
     inside = (sent_s >= window.start_s) & (sent_s <= window.end_s)
@@ -163,7 +175,7 @@ def _wait_ms(run: Run, start_s: float, end_s: float | None) -> float:
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a row for each case that has a run."""
+    """Yield the lines of the Markdown table: a row for each case that has a run."""
     yield "| section of the draft | what it wants, from outside | seen | holds |"
     yield "|" + "---|" * 4
     by_check = {str(run.settings.get("title")).partition(":")[0]: run for run in runs}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of docs/results/cake-mq.md, from runs of batches/cake_mq.batch.
+"""Write the table of docs/results/cake-mq.md, from runs of batches/cake_mq.batch.
 
     .venv/bin/flent -B batches/cake_mq.batch
     .venv/bin/python -m research.validation.cake_mq results/cake_mq-… [-o docs]
@@ -28,7 +28,8 @@ REPORTED: Mapping[str, tuple[float, float]] = {"cake": (550, 1669), "cake_mq": (
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a row for each queue."""
+    """Yield the lines of the Markdown table: a row for each queue, with means over its runs. Raises
+    BadResult if a queue has no run."""
     yield ("| queue | EF, Mbit/s | the 16 others, Mbit/s | reported, Mbit/s | EF's part of all | "
            "runs |")
     yield "|" + "---|" * 6
@@ -44,7 +45,8 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def rates(run: Run) -> tuple[float, float]:
-    """Return Mbit/s of the marked flow and of all other flows together, once they are stable."""
+    """Return the rate in Mbit/s of the marked flow, and of all other flows together, once they are
+    stable."""
     flows = {flow.name.rpartition("::")[2]: flow for flow in run.way(WAY)}
     marked = flows.pop("1")
     window = Window(float(marked.at_s.min()) + SETTLED_S, float(marked.at_s.max()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads packets of a capture into arrays, and computes how long each one was in the router.
+"""Read packets of a capture into arrays, and compute how long each one was in the router.
 
 Reads only captures made by guest.sh, whose records all have 54 bytes.
 """
@@ -35,8 +35,10 @@ Seconds = NDArray[numpy.float64]
 class Passage:
     """Packets that pass the router, in the order of arrival.
 
-    entered_s, left_s: seconds since the first one arrived; left_s is NaN for dropped packets.
-    packets: those that arrived.
+    Attributes:
+        packets: the packets that arrived, with the fields of _RECORD.
+        entered_s: time of arrival since the first packet arrived.
+        left_s: time of departure since the first packet arrived, NaN for dropped packets.
     """
 
     packets: Packets
@@ -45,7 +47,7 @@ class Passage:
 
     @property
     def sojourn_ms(self) -> Seconds:
-        """Return the time in the router; NaN for dropped packets."""
+        """Time of each packet in the router in ms, NaN for dropped packets."""
         result: Seconds = (self.left_s - self.entered_s) * 1e3
         return result
 
@@ -55,8 +57,8 @@ class Passage:
         return result
 
     def drop_times_s(self) -> Seconds:
-        """Return when a FIFO queue with head drop dropped each packet: at the time when the next
-        remaining packet left. Packets dropped after the last one left are omitted."""
+        """Return the time in s at which a FIFO queue with head drop dropped each packet: when the
+        next remaining packet left. Packets dropped after the last one left are omitted."""
         next_left = self.left_s.copy()
         for i in range(next_left.size - 2, -1, -1):
             if numpy.isnan(next_left[i]):
@@ -66,7 +68,8 @@ class Passage:
 
 
 def read_packets(path: Path) -> Packets:
-    """Return all packets of a capture. Raises ParseError if guest.sh didn't make it."""
+    """Return all packets of a capture, with the fields of _RECORD. Raises ParseError if guest.sh
+    didn't make it."""
     data = path.read_bytes()
     body = memoryview(data)[_FILE_HEADER_BYTES:]
     if int.from_bytes(data[:4], "little") != 0xA1B23C4D or len(body) % _RECORD.itemsize:
@@ -80,7 +83,7 @@ def read_packets(path: Path) -> Packets:
 
 
 def times_ns(packets: Packets) -> NDArray[numpy.int64]:
-    """Return when each packet was seen, in ns since the epoch."""
+    """Return the time at which each packet was captured, in ns since the epoch."""
     result: NDArray[numpy.int64] = (packets["s"].astype(numpy.int64) * 10**9 + packets["ns"])
     return result
 
@@ -91,13 +94,20 @@ def passage(entering: Path, leaving: Path) -> Passage:
     A packet is identified by addresses, ports, IP identification and the 8 bytes after the ports:
     TCP's sequence numbers, or the number from flood.py. If these repeat, the latest packet is
     taken.
+
+    Args:
+        entering: capture before the router.
+        leaving: capture behind the router.
+
+    Raises ParseError if guest.sh didn't make a capture, or no packet arrived.
     """
     came, left = read_packets(entering), read_packets(leaving)
     if not came.size:
         raise ParseError(f"{entering.name}: the capture has no packet")
     start = times_ns(came)[0]
     came_ns, left_ns = times_ns(came) - start, times_ns(left) - start
-    _, numbered = numpy.unique(numpy.concatenate([_key(came), _key(left)]), return_inverse=True)
+    _, numbered = numpy.unique(numpy.concatenate([_packet_keys(came), _packet_keys(left)]),
+                               return_inverse=True)
     # Number of the key above, time below: 2^40 ns are 18 minutes.
     composite = (numbered.astype(numpy.int64) << 40) + numpy.concatenate([came_ns, left_ns])
     came_key, left_key = composite[:came.size], composite[came.size:]
@@ -110,7 +120,7 @@ def passage(entering: Path, leaving: Path) -> Passage:
     return Passage(came, came_ns / 1e9, left_s)
 
 
-def _key(packets: Packets) -> NDArray[numpy.uint64]:
+def _packet_keys(packets: Packets) -> NDArray[numpy.uint64]:
     """Return a number for each packet that identifies it."""
     number = packets["ip_id"].astype(numpy.uint64)
     for field in ("source", "destination", "source_port", "destination_port", "sequence",
@@ -120,8 +130,14 @@ def _key(packets: Packets) -> NDArray[numpy.uint64]:
 
 
 def shares(packets: Packets, field: str, from_s: float, to_s: float) -> dict[int, float]:
-    """Return the share of all bytes between two times since the first packet, for each value of a
-    field."""
+    """Return the share (0 to 1) of all bytes for each value of a field, between two times.
+
+    Args:
+        packets: the packets.
+        field: name of the field, such as "source_port".
+        from_s: begin, in s since the first packet.
+        to_s: end, in s since the first packet.
+    """
     seen_s = (times_ns(packets) - times_ns(packets)[0]) / 1e9
     inside = packets[(seen_s >= from_s) & (seen_s < to_s)]
     values, numbered = numpy.unique(inside[field], return_inverse=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The types of a check and of its results."""
+"""The records of a check and of its results."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """A measured number, and what it should be.
+    """A measured number, and the values that it should have.
 
-    lowest, highest: the values that pass, inclusive; theory: the exact value, or None if theory
-    gives only a bound.
+    Attributes:
+        what: description of the number.
+        unit: its unit, "" for none.
+        measured: the measured value.
+        lowest: least value that passes.
+        highest: greatest value that passes.
+        theory: the exact value, None if theory gives only a bound.
     """
 
     what: str
@@ -29,14 +34,22 @@ class Finding:
 
     @property
     def passed(self) -> bool:
-        """Return whether the measured value passes; NaN never does."""
+        """Whether the measured value passes. NaN never does."""
         return self.lowest <= self.measured <= self.highest
 
 
 def close_to(what: str, unit: str, theory: float, measured: float, *, percent: float = 0.0,
              absolute: float = 0.0) -> Finding:
-    """Return a finding that passes within percent of theory or within absolute (in unit), whichever
-    is wider."""
+    """Return a finding that passes near its theory.
+
+    Args:
+        what: description of the number.
+        unit: its unit.
+        theory: the exact value.
+        measured: the measured value.
+        percent: allowed deviation relative to theory.
+        absolute: allowed deviation in `unit`. The wider one counts.
+    """
     margin = max(abs(theory) * percent / 100, absolute)
     return Finding(what, unit, measured, theory - margin, theory + margin, theory)
 
@@ -53,8 +66,12 @@ def at_least(what: str, unit: str, bound: float, measured: float) -> Finding:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The results of a check. draw: draws the check's picture; remarks: sentences for the page that
-    depend on the numbers."""
+    """The results of a check.
+
+    Attributes:
+        findings: the measured numbers.
+        draw: function that draws the check's picture.
+    """
 
     findings: tuple[Finding, ...]
     draw: Callable[[Figure], None]
@@ -66,12 +83,19 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Check:
-    """A measurement with a known result.
+    """A measurement with a known result. Texts are Markdown.
 
-    name: also the name of the picture; theory: the formula and its meaning (Markdown); source:
-    where it comes from; set_up: what is measured, and how (Markdown); tolerance: the allowed
-    deviation, and why; discussion: what explains differences between theory and kernel (Markdown);
-    caption: what the picture shows; size: of the picture in inches.
+    Attributes:
+        name: name of the check and of its picture.
+        title: heading on the page.
+        theory: the formula and its meaning.
+        source: source of the theory.
+        set_up: what is measured, and how.
+        tolerance: the allowed deviation, and why.
+        caption: what the picture shows.
+        measure: function that makes the measurement. It raises AqmError if it can't.
+        discussion: what explains differences between theory and kernel, "" for nothing.
+        size: width and height of the picture in inches.
     """
 
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs a shell script on the client of a lab, and returns the files that it wrote."""
+"""Run a shell script on the client of a lab, and return the files that it wrote."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ _DROPPED = re.compile(r"^(\d+) packets? dropped by kernel", re.MULTILINE)
 
 @contextlib.contextmanager
 def experiment(script: str, **settings: object) -> Iterator[Path]:
-    """Provide the folder with the script's files; the context's end removes it.
+    """Context manager: run the script and yield the folder with its files, which is removed at the
+    end. The router's queue is in place before the script starts.
 
-    settings: of the scenario. The router's queue is in place before the script starts. Raises
-    BadResult if the script fails or a capture is incomplete.
+    Args:
+        script: the script, which can use the functions of guest.sh.
+        settings: batch keys of the scenario.
+
+    Raises BadResult if the script fails or a capture is incomplete.
     """
     scenario = Scenario.from_settings(settings)
     whole = f'cd "$RESULTS"; . "$VALIDATION/guest.sh"; {script}'
@@ -42,8 +46,8 @@ def experiment(script: str, **settings: object) -> Iterator[Path]:
 
 
 def iperf3_intervals(path: Path) -> list[dict[str, Any]]:
-    """Return start, end (s) and bytes of each interval at iperf3's receiver, from JSON output with
-    --get-server-output."""
+    """Return each interval at iperf3's receiver, with "start" and "end" in s and "bytes", from JSON
+    output with --get-server-output. Raises BadResult if iperf3 failed."""
     data = json.loads(path.read_text())
     if "error" in data:
         raise BadResult(f"iperf3: {data['error']}")
@@ -51,7 +55,8 @@ def iperf3_intervals(path: Path) -> list[dict[str, Any]]:
 
 
 def iperf3_goodput_mbps(path: Path, from_s: float) -> float:
-    """Return the receiver's mean payload rate over the intervals that begin at from_s or later."""
+    """Return the receiver's mean payload rate over the intervals that begin at `from_s` or later,
+    without the last one. Raises BadResult if iperf3 failed or none is left."""
     counted = [one for one in iperf3_intervals(path) if one["start"] >= from_s - 1e-6]
     # The last interval is shorter, or has only what was left in the queue.
     counted = counted[:-1]

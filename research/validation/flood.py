@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sends UDP at a steady rate, without regard to losses. Runs in the lab, where the client's
-qdisc fq paces the packets, so this program reads no clock.
+"""Send UDP at a steady rate, without regard to losses.
 
     python flood.py ADDRESS MBPS SECONDS [SOURCE_ADDRESS]
 
-Frames have 1514 bytes; MBPS is the rate of frames. Each packet's payload begins with its
-number, which identifies it in a capture. No program needs to listen.
+Runs in the lab, where the client's qdisc fq paces the packets, so this program reads no clock.
+Frames have 1514 bytes; MBPS is the rate of frames. Each packet's payload begins with its number,
+which identifies it in a capture. No program needs to listen.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PORT = 9  # discard
 
 
 def main() -> None:
-    """Send, and return when the kernel has accepted the last packet."""
+    """Send the packets, and return when the kernel has accepted the last one."""
     address, mbps, seconds, *rest = sys.argv[1:]
     bytes_per_s = float(mbps) * 1e6 / 8
     padding = bytes(_PAYLOAD_BYTES - 4)

@@ -25,8 +25,15 @@ def add_arguments(parser: argparse.ArgumentParser, page: str) -> None:
 
 
 def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
-    """Print the table, write it into its part of the page if requested, and return the exit
-    status."""
+    """Print the table and, if requested, write it into its part of the page. Return the exit
+    status, 1 if the runs can't be read.
+
+    Args:
+        args: the command line's arguments of add_arguments().
+        page: path of the page in docs/.
+        part: name of the part.
+        lines: function that yields the table's lines.
+    """
     try:
         runs = [as_run(read_data_file(path)) for path in find_files(args.results)]
         text = "\n".join(lines(runs))
@@ -40,8 +47,15 @@ def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
 
 
 def main(text: str | None, page: str, part: str, lines: Lines) -> int:
-    """Run a program without other arguments, whose description is the first line of text; return
-    the exit status."""
+    """Run a program that has only the arguments of add_arguments(). Return the exit status, 1 if
+    the runs can't be read.
+
+    Args:
+        text: module docstring, whose first line is the program's description.
+        page: path of the page in docs/.
+        part: name of the part.
+        lines: function that yields the table's lines.
+    """
     parser = argparse.ArgumentParser(description=(text or "").splitlines()[0])
     add_arguments(parser, page)
     return make(parser.parse_args(), page, part, lines)

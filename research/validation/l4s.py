@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of docs/results/l4s.md, from runs of the batch l4s of batches/papers.batch.
+"""Write the tables of docs/results/l4s.md, from runs of the batches l4s and l4s_links.
 
     .venv/bin/flent -B batches/papers.batch -b l4s
     .venv/bin/python -m research.validation.l4s results/l4s-… [-o docs]
@@ -47,11 +47,12 @@ TOLD_BY = {"fq_codel": "target", "pie": "target", "red": "limit"}
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a row for each pair of flows in each queue, in the order of PUBLISHED."""
+    """Yield the lines of a Markdown table: a row for each pair of flows in each queue, in the order
+    of PUBLISHED. Pairs without a run are left out."""
     yield ("| queue | classic flow | scalable, Mbit/s | classic, Mbit/s | ratio | published ratio, "
            "Prague | probe under load, median, ms |")
     yield "|" + "---|" * 7
-    by_pair = {(_queue(run), _control(_flows(run)[1])): run for run in runs}
+    by_pair = {(_queue_key(run), _control(_flows(run)[1])): run for run in runs}
     for queue, (name, published) in PUBLISHED.items():
         for control in CLASSIC:
             run = by_pair.get((queue, control))
@@ -66,12 +67,13 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a row for each queue and link, with accurate and then with classic ECN."""
+    """Yield the lines of a Markdown table: a row for each queue and link, with accurate and then
+    with classic ECN."""
     yield (f"| queue | link | {' | '.join(f'{ecn} ECN: classic flow, ratio' for ecn in ECNS)} | "
            "probe, median ms | probes lost, % |")
     yield "|" + "---|" * 6
     places = list(PUBLISHED)
-    by_place = {(_queue(run), _link(run), _ecn(run)): run for run in runs}
+    by_place = {(_queue_key(run), _link(run), _ecn(run)): run for run in runs}
     for queue, link in sorted({key[:2] for key in by_place},
                               key=lambda key: (places.index(key[0]), key[1])):
         pair = [by_place[queue, link, ecn] for ecn in ECNS if (queue, link, ecn) in by_place]
@@ -93,12 +95,12 @@ def _ecn(run: Run) -> str:
 
 
 def ratio(value: float) -> str:
-    """Return the ratio as text, like 23:1."""
+    """Return a ratio as text, like 23:1."""
     return f"{value:.0f}:1" if value >= 1.5 else f"{value:.1f}:1"
 
 
-def _queue(run: Run) -> tuple[str, str]:
-    """Return the queue's index in PUBLISHED."""
+def _queue_key(run: Run) -> tuple[str, str]:
+    """Return the run's queue as a key of PUBLISHED."""
     aqm = str(run.settings.get("aqm"))
     setting = run.settings.get(f"aqm_{TOLD_BY[aqm]}") if aqm in TOLD_BY else None
     return aqm, "" if setting is None else str(setting)
@@ -116,14 +118,15 @@ def _control(flow: Flow) -> str:
 
 
 def _rates(run: Run) -> tuple[float, float]:
-    """Return Mbit/s of the scalable flow and of the classic one, once they are stable."""
+    """Return the rate in Mbit/s of the scalable flow and of the classic one, once they are
+    stable."""
     scalable, classic = _flows(run)
     window = Window(float(scalable.at_s.min()) + SETTLED_S, float(scalable.at_s.max()))
     return mean_mbps(scalable, window), mean_mbps(classic, window)
 
 
 def main() -> int:
-    """Print and write the table; return the exit status."""
+    """Print and write the table. Return the exit status, 1 if the runs can't be read."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     from_runs.add_arguments(parser, PAGE)
     parser.add_argument("--links", action="store_true", help="the table of links and ECN")

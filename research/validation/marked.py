@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part of a page in docs/ that a program writes, between two comments."""
+"""Write the part of a page in docs/ that a program makes, between two comments."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ from research.validation.stamp import Made, renewed
 def replace(page: Path, part: str, text: str, made: Made | None = None) -> None:
     """Put text between the page's lines `<!-- PART: … -->` and `<!-- end of PART -->`.
 
-    made: what the part was measured with, which goes into the first comment and the page's stamp.
-    Raises ValueError if the page lacks one of the lines.
+    Args:
+        page: the page.
+        part: name of the part.
+        text: the new text.
+        made: what the part was measured with, which goes into the first comment and the page's
+            stamp. None: both stay.
+
+    Raises ValueError if the page lacks one of the lines, or its stamp.
     """
     lines = page.read_text(encoding="utf-8").splitlines()
     first = next((number for number, line in enumerate(lines)

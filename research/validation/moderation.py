@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Interrupt moderation of the hosts' cards: the throttle's arithmetic, and what a flow sees of it.
+"""Measure interrupt moderation of the hosts' cards: the throttle's arithmetic, and a flow behind
+it.
 
     .venv/bin/python -m research.validation.moderation    renews the table in docs/lab.md
 """
@@ -43,8 +44,12 @@ def segments_per_interrupt(rate_mbps: float, gap_us: float) -> float:
     """Return the mean number of full frames that an interrupt brings, of frames that come evenly.
 
     A frame that comes when the last interrupt is longer ago than the gap interrupts at once, else
-    the interrupt waits for the rest of the gap. So frames farther apart than the gap come alone;
-    of closer ones a new gap begins as soon as the last is over.
+    the interrupt waits for the rest of the gap. So frames farther apart than the gap come alone; of
+    closer ones a new gap begins as soon as the last is over.
+
+    Args:
+        rate_mbps: rate of the frames.
+        gap_us: least time between two interrupts.
     """
     return max(1.0, gap_us * rate_mbps / FRAME_BITS)
 
@@ -55,6 +60,11 @@ def segments_per_acknowledgement(rate_mbps: float, gap_us: float, frames: int = 
     Linux acknowledges when more than one full segment has come since its last acknowledgement
     (net/ipv4/tcp_input.c, __tcp_ack_snd_check), and looks when an interrupt's segments are handed
     over together.
+
+    Args:
+        rate_mbps: rate of the frames.
+        gap_us: least time between two interrupts.
+        frames: number of frames to simulate.
     """
     frame_us = FRAME_BITS / rate_mbps
     batches: list[int] = []
@@ -81,10 +91,13 @@ def segments_per_acknowledgement(rate_mbps: float, gap_us: float, frames: int = 
 
 @dataclass(frozen=True)
 class Flow:
-    """What one Cubic flow saw.
+    """Measurements of one Cubic flow.
 
-    goodput_mbps: at the receiver; segments: per acknowledgement, mean; gap_us: between
-    acknowledgements, median; rtt_ms: of probes beside it, median.
+    Attributes:
+        goodput_mbps: goodput at the receiver.
+        segments: mean number of segments per acknowledgement.
+        gap_us: median time between acknowledgements.
+        rtt_ms: median round-trip time of probes beside it.
     """
 
     goodput_mbps: float
@@ -95,10 +108,17 @@ class Flow:
 
 def measure(rate_mbps: float, gap_us: int, *, aqm: str, limit: int = 0, length_s: float = 6,
             delay_ms: float = DELAY_MS) -> Flow:
-    """Run one Cubic flow from the client, and probes, and return what they saw.
+    """Run one Cubic flow from the client, with probes beside it, and return the measurements.
 
-    aqm: the queue; limit: its packets, 0 for its default. Raises BadResult if the capture has too
-    few acknowledgements.
+    Args:
+        rate_mbps: rate of the shaper.
+        gap_us: least time between two interrupts.
+        aqm: the queue.
+        limit: limit of the queue in packets, 0 for its default.
+        length_s: length of the flow.
+        delay_ms: delay of the path.
+
+    Raises BadResult if the capture has too few acknowledgements.
     """
     script = f"""
         capture_client acks.pcap eth0 in 'tcp and src host server'
@@ -111,13 +131,13 @@ def measure(rate_mbps: float, gap_us: int, *, aqm: str, limit: int = 0, length_s
     with experiment(script, aqm=aqm, rate_mbps=rate_mbps, base_delay_ms=delay_ms,
                     host_moderation_us=gap_us, **settings) as folder:
         goodput_mbps = iperf3_goodput_mbps(folder / "iperf3.json", SKIP_S)
-        segments, between_us = acknowledged(folder / "acks.pcap")
+        segments, between_us = acknowledgement_statistics(folder / "acks.pcap")
         rtt_ms = _median_rtt_ms(folder / "irtt.json")
     return Flow(goodput_mbps, segments, between_us, rtt_ms)
 
 
-def acknowledged(capture: Path) -> tuple[float, float]:
-    """Return segments per acknowledgement (mean) and the time between acknowledgements (median,
+def acknowledgement_statistics(capture: Path) -> tuple[float, float]:
+    """Return (mean number of segments per acknowledgement, median time between acknowledgements in
     us) of the flow with most acknowledgements, from SKIP_S after its first one.
 
     Acknowledgements that acknowledge nothing new (duplicates, window updates) are left out. Raises
@@ -149,13 +169,17 @@ def _median_rtt_ms(path: Path) -> float:
 
 
 def shallow_packets(rate_mbps: float) -> int:
-    """Return the packets of the table's shallow buffer: a tenth of the line's bandwidth-delay
-    product."""
+    """Return the size in packets of the table's shallow buffer: a tenth of the line's
+    bandwidth-delay product, at least 2."""
     return max(2, round(SHALLOW_SHARE * rate_mbps * 1e3 * DELAY_MS / FRAME_BITS))
 
 
 def table(jobs: int) -> list[str]:
-    """Return the lines of the table, measured. jobs: labs side by side."""
+    """Measure the table and return its lines. Prints each row.
+
+    Args:
+        jobs: number of labs side by side.
+    """
     cells = [(rate_mbps, gap_us) for rate_mbps in RATES_MBPS for gap_us in GAPS_US]
 
     def one(cell: tuple[float, int]) -> tuple[Flow, Flow]:
@@ -184,7 +208,7 @@ def table(jobs: int) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure the table and write it into docs/lab.md; return the exit status."""
+    """Measure the table and write it into docs/lab.md. Return the exit status, 1 if that fails."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.moderation",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--jobs", type=int, metavar="N", default=len(os.sched_getaffinity(0)),

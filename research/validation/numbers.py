@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measures the numbers in docs/ and writes them into their pages.
+"""Measure the numbers in docs/ and write them into their pages.
 
     make docs                                              all of them, and validation.md
     .venv/bin/python -m research.validation.numbers --only scores   one part
     .venv/bin/python -m research.validation.numbers --from DIR      from existing runs in DIR/PART
 
 A part is a table between two comments on a page; the first comment and the page's stamp name the
-package, the kernel, the day and the number of runs. Rows that a page has no room for stand in a
-CSV beside it.
+package, the kernel, the day and the number of runs. Rows that a page has no room for stand in a CSV
+beside it.
 """
 
 from __future__ import annotations
@@ -55,9 +55,12 @@ Lines = Iterator[str]
 class Part:
     """A table on a page.
 
-    page: in docs/; command: the words that make its runs, where "{folder}" is their folder; lines:
-    yields the table; picture: writes the table's picture into the page's folder; beside: yields
-    tables that go into the file PART.csv in that folder.
+    Attributes:
+        page: path of the page in docs/.
+        command: the words that make its runs, where "{folder}" is their folder.
+        lines: function that yields the table's lines.
+        picture: function that writes the table's picture into the page's folder, None for none.
+        beside: function that yields tables for the file PART.csv in that folder, None for none.
     """
 
     page: str
@@ -72,7 +75,7 @@ def _batch(name: str) -> tuple[str, ...]:
 
 
 def main() -> int:
-    """Run, render, write; return exit status 1 if a run fails."""
+    """Make the runs and write the tables. Return the exit status, 1 if a run fails."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.numbers",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="PART", choices=sorted(PARTS))
@@ -101,7 +104,8 @@ def main() -> int:
 
 
 def make(part: Part, folder: Path) -> None:
-    """Make a part's runs again. Raises ConfigError if that fails."""
+    """Delete a part's old runs and make them again in `folder`. Raises ConfigError if that
+    fails."""
     for old in folder.glob(f"*{SUFFIX}"):
         old.unlink()
     program, *words = (word.format(folder=folder) for word in part.command)
@@ -111,8 +115,8 @@ def make(part: Part, folder: Path) -> None:
 
 
 def load(folder: Path) -> list[Run]:
-    """Return the runs in a folder, sorted by name. Raises ConfigError if there are none,
-    BadResult."""
+    """Return the runs in a folder, sorted by name. Raises ConfigError if there are none, BadResult
+    for a damaged file."""
     runs = [load_run(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
     if not runs:
         raise ConfigError(f"{folder}: no data files there")
@@ -121,14 +125,14 @@ def load(folder: Path) -> list[Run]:
 
 def refuse_mixed(runs: Sequence[Run]) -> None:
     """Raise ConfigError if the runs have different kernels or tools."""
-    stories = {_story(run.aqm) for run in runs}
+    stories = {_versions_of(run.aqm) for run in runs}
     if len(stories) > 1:
         raise ConfigError(f"{runs[0].path.parent}: runs of different versions: "
                           f"{'; '.join(sorted(stories))}")
 
 
 def as_csv(lines: Iterable[str]) -> str:
-    """Return tables of Markdown as one CSV: rows below their heads, titles on lines of their own.
+    """Convert tables of Markdown to one CSV: rows below their heads, titles on lines of their own.
     Emphasis and code marks are left out."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -139,7 +143,7 @@ def as_csv(lines: Iterable[str]) -> str:
     return file.getvalue()
 
 
-def _story(aqm: Mapping[str, object]) -> str:
+def _versions_of(aqm: Mapping[str, object]) -> str:
     kernel, tools = aqm.get("kernel"), aqm.get("tools")
     kernel = kernel if isinstance(kernel, dict) else {}
     tools = tools if isinstance(tools, dict) else {}
@@ -178,7 +182,7 @@ _SCORE_COLUMNS = {"no_aqm": "pfifo", "fq_codel": "fq_codel"}
 
 
 def scores(runs: Sequence[Run]) -> Lines:
-    """Yield a column for each of the two queues."""
+    """Yield the lines of a Markdown table of scores, with a column for each of the two queues."""
     by_queue = {str(run.settings["aqm"]): run for run in runs}
     yield f"| | {' | '.join(_SCORE_COLUMNS.values())} |"
     yield "|---|---|---|"
@@ -189,7 +193,8 @@ def scores(runs: Sequence[Run]) -> Lines:
 
 
 def _score(run: Run, name: str) -> str:
-    """Return a number, or only its word if it has one, as a grade is clearer than its number."""
+    """Return a metric of a run as text: its word alone if it has one, as a grade is clearer than
+    its number."""
     metric = METRICS[name]
     value = metric.of(run)
     number = ranked(value)
@@ -210,7 +215,8 @@ PING_LOADS = ("empty", "upload", "download", "both")
 
 
 def ping_exp(runs: Sequence[Run]) -> Lines:
-    """Yield a row for each load and configuration; a lost ping counts as slower than any other."""
+    """Yield the lines of a Markdown table: a row for each load and configuration. A lost ping
+    counts as slower than any other."""
     by_title = {tuple(run.title.rsplit(" ", 1)): run for run in runs}
     yield ("| load | configuration | `dest1`: median, range in ms | mean jitter, ms | lost, "
            "`dest1` and `dest2` |")
@@ -242,7 +248,8 @@ SQM_COLUMNS = {
 
 
 def sqm(runs: Sequence[Run]) -> Lines:
-    """Yield a row for each run, the highest rate first; the grade of each rule that gives one."""
+    """Yield the lines of a Markdown table: a row for each run, the unshaped ones first, then the
+    highest rate first. Metrics with a grade show the grade."""
     yield f"| setting | {' | '.join(SQM_COLUMNS)} |"
     yield "|" + "---|" * (len(SQM_COLUMNS) + 1)
     for run in sorted(runs, key=lambda run: (
@@ -264,7 +271,8 @@ SPREAD = ("throughput_{way}_mbps", "latency_loaded_median_ms", "latency_loaded_p
 
 
 def spread(runs: Sequence[Run]) -> Lines:
-    """Yield a row for each test and queue: the median, and the lowest and highest of its seeds."""
+    """Yield the lines of a Markdown table: a row for each test and queue with the median, and the
+    lowest and highest of its seeds."""
     yield ("| test | queue | throughput, Mbit/s | loaded RTT, median ms | p99, ms | "
            "packets dropped |")
     yield "|---|---|---|---|---|---|"
@@ -295,7 +303,8 @@ GALLERY_COLUMNS = {
 
 
 def rrul_gallery(runs: Sequence[Run]) -> Lines:
-    """Yield a row for each run, in the order of the page's batches."""
+    """Yield the lines of a Markdown table: a row for each run, in the order of the page's
+    batches."""
     yield f"| batch | case | {' | '.join(GALLERY_COLUMNS)} |"
     yield "|" + "---|" * (len(GALLERY_COLUMNS) + 2)
     by_place = {(GALLERY.index(str(run.settings["batch"])), run.title): run for run in runs}
@@ -305,7 +314,8 @@ def rrul_gallery(runs: Sequence[Run]) -> Lines:
 
 
 def delay_part_means(runs: Sequence[Run]) -> Lines:
-    """Yield a row for each run and phase of NDT7: the mean of each part of the probes' time."""
+    """Yield the lines of a Markdown table: a row for each run and phase of NDT7, with the mean of
+    each part of the probes' time in ms."""
     yield (f"| line | router | AQM | phase | {' | '.join(GROUPS)} | {ELSEWHERE} | "
            "NDT7 reports, Mbit/s |")
     yield "|" + "---|" * (len(GROUPS) + 6)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page of all checks, in Markdown, and every number of them as CSV."""
+"""Write the page of all checks, in Markdown, and every number of them as CSV."""
 
 from __future__ import annotations
 
@@ -26,7 +26,12 @@ _HEAD = (
 
 
 def page(results: Sequence[tuple[Check, Outcome | str]], made: Made) -> str:
-    """Return the page's text. An outcome that is a string says why the check could not run."""
+    """Return the page's text.
+
+    Args:
+        results: each check and its outcome. A string says why the check could not run.
+        made: what the checks were measured with.
+    """
     passed, all_checks, numbers_passed, numbers = counts(results)
     summary = f"{passed} of {all_checks} checks passed, {numbers_passed} of {numbers} numbers.\n"
     parts = [_HEAD, summary, LINE + "\n", made.comment(PART)]
@@ -35,7 +40,7 @@ def page(results: Sequence[tuple[Check, Outcome | str]], made: Made) -> str:
 
 
 def table(results: Sequence[tuple[Check, Outcome | str]]) -> str:
-    """Return every number as CSV."""
+    """Return every number as CSV. Checks that could not run have none."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -50,7 +55,12 @@ def table(results: Sequence[tuple[Check, Outcome | str]]) -> str:
 
 
 def in_full(checks: Sequence[Check], numbers: str) -> str:
-    """Return a page with all that the checks say, and every number of the CSV."""
+    """Return a page with everything that the checks say, and every number.
+
+    Args:
+        checks: the checks.
+        numbers: the CSV of table().
+    """
     rows = list(csv.DictReader(io.StringIO(numbers)))
     lines = ["# Lab and theory, in full", "", "[Validation](validation.md) in short.", ""]
     for check in checks:
@@ -98,7 +108,7 @@ def allowed(finding: Finding) -> str:
 
 
 def number(value: float) -> str:
-    """Format with five digits, and without an exponent for common magnitudes."""
+    """Return a number as text with five digits, and without an exponent for common magnitudes."""
     if not math.isfinite(value):
         return str(value)
     if value == 0:

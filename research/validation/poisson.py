@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sends UDP as a Poisson process, without regard to losses. Runs in the lab, where sleeping is
-exact to the nanosecond and sending takes no time.
+"""Send UDP as a Poisson process, without regard to losses.
 
     python poisson.py ADDRESS PACKETS_PER_S SECONDS SEED [SOURCE_PORT]
 
-Frames have 114 bytes, and each begins with its number.
+Runs in the lab, where sleeping is exact to the nanosecond and sending takes no time. Frames have
+114 bytes, and each begins with its number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PR_SET_TIMERSLACK = 29
 
 
 def main() -> None:
-    """Send, and return after the last packet."""
+    """Send the packets, and return after the last one."""
     address, per_s, seconds, seed, *port = sys.argv[1:]
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1)
     drawn = random.Random(int(seed))

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the results again that make docs doesn't: runs batches, and writes their tables.
+"""Make those results again that `make docs` doesn't: run batches, and write their tables.
 
     make results                                             all of them; takes hours
     .venv/bin/python -m research.validation.renew --only l4s wifi     some
     .venv/bin/python -m research.validation.renew --list              what each runs
 
-Runs go into results/renew/NAME; a call that was interrupted goes on with --only.
+Runs go into results/renew/NAME, which is deleted first. After an interruption, give the remaining
+names to --only.
 """
 
 from __future__ import annotations
@@ -28,9 +29,16 @@ SCORECARD = "scorecard"
 
 @dataclass(frozen=True)
 class Recipe:
-    """page: in docs/; sweeps: for each the words of flent behind -B, or those of `flent-aqm
-    scorecard`, which begin with that word; module: of validation, with its words before the folder
-    of results; options: its words behind it."""
+    """How a table is made again.
+
+    Attributes:
+        page: path of the page in docs/.
+        sweeps: words of each sweep behind `flent -B`, or those of `flent-aqm scorecard`, which
+            begin with "scorecard".
+        module: module of research.validation that writes the table, with its words before the
+            folder of results.
+        options: its words behind the folder.
+    """
 
     page: str
     sweeps: tuple[str, ...]
@@ -38,7 +46,11 @@ class Recipe:
     options: str = ""
 
     def commands(self, folder: Path) -> list[list[str]]:
-        """Return what to run, each as a list of words."""
+        """Return the command lines of the sweeps and, last, of the module that writes the table.
+
+        Args:
+            folder: folder of the results.
+        """
         made = []
         for number, sweep in enumerate(self.sweeps, 1):
             file, *words = sweep.split()
@@ -53,17 +65,17 @@ class Recipe:
                         *self.options.split(), "-o", "docs"]]
 
 
-def _over(*settings: str) -> str:
+def _override_options(*settings: str) -> str:
     return " ".join(f"--batch-override {one}" for one in settings)
 
 
-def _only(*cells: str) -> str:
+def _only_options(*cells: str) -> str:
     return " ".join(f"--only {one}" for one in cells)
 
 
 _STUDY = "aqm_sweep -b paper --batch-repetitions"
-_NDT7 = _over("test_name=ndt7", "router_model=20us")
-_AT_900 = _over("aqm=fq_codel", "rate_mbps=900")
+_NDT7 = _override_options("test_name=ndt7", "router_model=20us")
+_AT_900 = _override_options("aqm=fq_codel", "rate_mbps=900")
 RECIPES: Mapping[str, Recipe] = {
     **{name: Recipe("results/papers.md", (f"papers -b {name}",), f"papers {name}")
        for name in PAPERS},
@@ -74,16 +86,18 @@ RECIPES: Mapping[str, Recipe] = {
     "wifi": Recipe("wifi.md", ("wifi",), "wifi"),
     "study": Recipe("results/study.md", (
         f"{_STUDY} 1 {_NDT7}",
-        f"{_STUDY} 10 {_NDT7} {_AT_900} {_over('burst_shaping=0', 'cross_traffic=0')}",
-        f"{_STUDY} 10 {_NDT7} {_AT_900} {_over('burst_shaping=1', 'cross_traffic=1')}",
-        f"{_STUDY} 1 {_NDT7} " + _over("rate_mbps=100", "base_delay_ms=20", "burst_shaping=0",
-                                       "cross_traffic=0")), "study", "--router-model 20us"),
+        f"{_STUDY} 10 {_NDT7} {_AT_900} {_override_options('burst_shaping=0', 'cross_traffic=0')}",
+        f"{_STUDY} 10 {_NDT7} {_AT_900} {_override_options('burst_shaping=1', 'cross_traffic=1')}",
+        f"{_STUDY} 1 {_NDT7} " + _override_options("rate_mbps=100", "base_delay_ms=20",
+                                                   "burst_shaping=0",
+                                                   "cross_traffic=0")), "study",
+                                                   "--router-model 20us"),
     "estimates": Recipe("results/scores.md", ("speedtests -b all",), "speedtests estimates"),
     "parameters": Recipe("results/scores.md", (
         "speedtests -b parameters",), "speedtests parameters"),
     "scorecard": Recipe("scorecard.md", (
         "scorecard --all",
-        "scorecard --all --seeds 11 " + _only(*(
+        "scorecard --all --seeds 11 " + _only_options(*(
             f"{line}-{queue}-seed" for line in ("50mbit-40ms", "10mbit-40ms") for queue in QUEUES)),
     ), "scorecard table"),
     # iperf3 tells no latency.
@@ -101,7 +115,8 @@ RECIPES: Mapping[str, Recipe] = {
 
 
 def main() -> int:
-    """Run the recipes; return exit status 1 if one fails, after the others."""
+    """Run the recipes. The results of each are deleted first. Return the exit status, 1 if a table
+    could not be written. Runs that fail don't count."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.renew",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=RECIPES, default=RECIPES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table and the picture of docs/results/rfc7928.md, from runs of batches/rfc7928.batch.
+"""Make the table and the picture of docs/results/rfc7928.md, from runs of batches/rfc7928.batch.
 
 A line for each scenario, a file with every number, and the picture of delay and goodput (RFC 7928,
 section 2.7). research/validation/numbers.py runs the batch and writes them.
@@ -33,11 +33,17 @@ IN_PICTURE = re.compile(r"5\.1|5\.2|8\.2\.[2-5]")
 
 @dataclass(frozen=True)
 class Row:
-    """One run.
+    """The numbers of one run. Waits are beyond the path's delay, infinite for a lost probe. None if
+    the run has no such number.
 
-    flows: Mbit/s of each group while it ran, by the requested flows; goodput_mbps: of all flows,
-    over the whole load; waits in ms beyond the path's delay, infinite for a lost probe. None if the
-    run has no such number.
+    Attributes:
+        scenario: number of the scenario in the RFC.
+        aqm: the queue.
+        flows: description of each group of flows -> its Mbit/s while it ran.
+        goodput_mbps: goodput of all flows, over the whole load.
+        median_ms: median wait of a probe.
+        p99_ms: 99th percentile of the waits.
+        dropped_pct: share of packets that the queue dropped.
     """
 
     scenario: str
@@ -50,24 +56,26 @@ class Row:
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a row for each scenario. Raises BadResult for a run of another test."""
+    """Yield the lines of overview() for these runs. Raises BadResult for a run of another test."""
     yield from overview(rows_of(runs))
 
 
 def every_number(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a row for each scenario and queue. Raises BadResult for a run of another test."""
+    """Yield the lines of table() for these runs. Raises BadResult for a run of another test."""
     yield from table(rows_of(runs))
 
 
 def picture(runs: Sequence[Run], folder: Path) -> None:
-    """Write the picture into the page's folder. Raises BadResult, OSError."""
+    """Write the picture into the page's folder. Raises BadResult for a run of another test, OSError
+    if it can't be written."""
     figure = Figure(figsize=(7, 4), layout="constrained")
     draw(figure, rows_of(runs))
     figure.savefig(folder / PICTURE, dpi=110)
 
 
 def rows_of(runs: Sequence[Run]) -> list[Row]:
-    """Return all runs, sorted by scenario and queue."""
+    """Return the rows of all runs, sorted by scenario and queue. Raises BadResult for a run of
+    another test."""
     return sorted(map(row_of, runs), key=lambda row: (row.scenario, AQMS.index(row.aqm)))
 
 
@@ -99,7 +107,8 @@ def _or_none(number: Callable[[], float]) -> float | None:
 
 
 def overview(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield lines of Markdown: of each queue goodput by group, and a probe's median wait."""
+    """Yield the lines of a Markdown table: a row for each scenario, with the goodput by group and a
+    probe's median wait in each queue."""
     yield f"| scenario | {' | '.join(NAMES.get(aqm, aqm) for aqm in AQMS)} |"
     yield "|" + "---|" * (len(AQMS) + 1)
     for scenario, of_scenario in collect(rows, lambda row: row.scenario).items():
@@ -111,7 +120,7 @@ def overview(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield lines of Markdown, a row for each run."""
+    """Yield the lines of a Markdown table, a row for each run."""
     yield "| scenario | queue | goodput by group, Mbit/s | wait, median ms | p99 ms | dropped % |"
     yield "|---|---|---|---|---|---|"
     for row in rows:
@@ -122,7 +131,8 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def draw(figure: Figure, rows: Sequence[Row]) -> None:
-    """Draw goodput over delay: the upper left corner is best."""
+    """Draw goodput over delay, a point for each run with TCP load all the time: the upper left
+    corner is best."""
     axis = figure.subplots()
     for aqm in AQMS:
         points = [(row.median_ms, row.goodput_mbps) for row in rows

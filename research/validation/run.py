@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs the checks and writes docs/results/validation.md with its numbers and pictures.
+"""Run the checks and write docs/results/validation.md with its numbers and pictures.
 
     make validate                                       all of them
     .venv/bin/python -m research.validation.run --only goodput   one; prints numbers, writes no page
@@ -28,7 +28,8 @@ _BY_NAME = {check.name: check for check in CHECKS}
 
 
 def main() -> int:
-    """Run, print, write; return 0 if all checks passed."""
+    """Run the checks, print the numbers, and write the page. Return the exit status, 1 if a check
+    failed."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.run",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted(_BY_NAME),
@@ -49,7 +50,7 @@ def main() -> int:
         made = made_now()
         for check, outcome in results:
             if isinstance(outcome, Outcome):
-                _picture(check, outcome, output / PICTURES)
+                _save_picture(check, outcome, output / PICTURES)
         (output / "validation.md").write_text(page(results, made))
         (output / "validation.csv").write_text(table(results))
         print(f"written: {output / 'validation.md'}")
@@ -63,7 +64,8 @@ def main() -> int:
 
 
 def _run_all(checks: list[Check], jobs: int) -> dict[str, Outcome | str]:
-    """Run each check on its own core; print numbers as they come."""
+    """Run each check on its own core, `jobs` at a time, and print numbers as they come. Return name
+    of the check -> its outcome, or the reason why it could not run."""
     outcomes: dict[str, Outcome | str] = {}
     cores: queue.SimpleQueue[set[int]] = queue.SimpleQueue()
     for some in cores_for(jobs, sorted(os.sched_getaffinity(0))):
@@ -73,12 +75,12 @@ def _run_all(checks: list[Check], jobs: int) -> dict[str, Outcome | str]:
         os.sched_setaffinity(0, cores.get())  # for this thread and the labs that it starts
 
     with ThreadPoolExecutor(jobs, initializer=keep_to_core) as threads:
-        pending = {threads.submit(_timed, check): check for check in checks}
+        pending = {threads.submit(_measure_timed, check): check for check in checks}
         try:
             for future in as_completed(pending):
                 check = pending[future]
                 outcomes[check.name], wall_s = future.result()
-                _show(check, outcomes[check.name], wall_s)
+                _print_outcome(check, outcomes[check.name], wall_s)
         except BaseException:  # ^C, or an error in a check
             threads.shutdown(wait=False, cancel_futures=True)
             kill_all()
@@ -86,7 +88,7 @@ def _run_all(checks: list[Check], jobs: int) -> dict[str, Outcome | str]:
     return outcomes
 
 
-def _timed(check: Check) -> tuple[Outcome | str, float]:
+def _measure_timed(check: Check) -> tuple[Outcome | str, float]:
     started = time.monotonic()
     try:
         outcome: Outcome | str = check.measure()
@@ -95,7 +97,7 @@ def _timed(check: Check) -> tuple[Outcome | str, float]:
     return outcome, time.monotonic() - started
 
 
-def _show(check: Check, outcome: Outcome | str, wall_s: float) -> None:
+def _print_outcome(check: Check, outcome: Outcome | str, wall_s: float) -> None:
     print(f"{check.name} ({wall_s:.0f} s)", flush=True)
     if isinstance(outcome, str):
         print(f"  FAIL  did not run: {outcome}")
@@ -105,7 +107,7 @@ def _show(check: Check, outcome: Outcome | str, wall_s: float) -> None:
               f"{number(finding.measured)} {finding.unit} ({allowed(finding)})", flush=True)
 
 
-def _picture(check: Check, outcome: Outcome, folder: Path) -> None:
+def _save_picture(check: Check, outcome: Outcome, folder: Path) -> None:
     # Without pyplot, which would look for a window system.
     from matplotlib.figure import Figure
 

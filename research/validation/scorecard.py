@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables of docs/scorecard.md, from what `flent-aqm scorecard` made.
+"""Write the tables of docs/scorecard.md, from the results of `flent-aqm scorecard`.
 
     .venv/bin/python -m research.validation.scorecard table results/renew/scorecard [-o docs]
     .venv/bin/python -m research.validation.scorecard real_time results/renew/scorecard_real
@@ -10,6 +10,7 @@ table: all tests, from a folder whose 1 has the core, and 2 other seeds;
 worst: what searches for worst lines found, of latency in 1, of throughput in 2;
 real_time: of namespaces, 2, and whether the order of tests is that in the lab, 1, if it is there;
 others: tests that were run on fewer lines, in a line each.
+
 Prints the text and, with -o, writes it between its marks on the page in that folder, with the
 figure.
 """
@@ -47,7 +48,7 @@ _MOST_NAMED = 6
 
 
 def main() -> int:
-    """Print and write a part; return the exit status."""
+    """Print and write a part. Return the exit status, 1 if the results can't be read."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.scorecard",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=_PARTS)
@@ -69,10 +70,18 @@ def main() -> int:
 
 
 def table(results: Path, docs: Path | None) -> str:
-    """Return the table of all tests, and what each says in words. Raises AqmError."""
-    shown = _cards(results / "1")
+    """Return the table of all tests in Markdown, a sentence on missing numbers, and a comparison
+    with other seeds if there are any.
+
+    Args:
+        results: folder whose folder 1 has the cards, and 2 those of other seeds.
+        docs: folder for the figure, None for no figure.
+
+    Raises AqmError if a card is missing or damaged.
+    """
+    shown = _read_cards(results / "1")
     if docs:
-        _draw(shown, docs / PICTURE)
+        _save_figure(shown, docs / PICTURE)
     stalled, rank = stalls_of_all(shown), ranks(shown)
     count = len(next(iter(stalled.values()), ()))
     lines = [f"| rank | test | on the {counted(count, 'line')} that stall under all tests, it says "
@@ -87,12 +96,19 @@ def table(results: Path, docs: Path | None) -> str:
             for card in ordered(shown) if card.failed]
     lines += ["", f"{headline(shown)}{'; no number: ' * bool(none)}{', '.join(none)}."]
     if (results / "2").is_dir():
-        lines += ["", *_held(compare(shown, _cards(results / "2"), "seeds"))]
+        lines += ["", *_order_lines(compare(shown, _read_cards(results / "2"), "seeds"))]
     return "\n".join(lines)
 
 
 def worst(results: Path, docs: Path | None) -> str:
-    """Return the line on which each test is farthest from the truth. Raises AqmError."""
+    """Return a Markdown list of the line on which each test is farthest from the truth.
+
+    Args:
+        results: folder of the searches, of latency in 1 and of throughput in 2.
+        docs: not used.
+
+    Raises BadResult if there is no search, or its result is damaged.
+    """
     del docs
     found = [(contestant, one) for name, contestant in CONTESTANTS.items()
              for aim in ("1", "2") for one in worst_lines.read_all(results / aim / name)]
@@ -100,71 +116,85 @@ def worst(results: Path, docs: Path | None) -> str:
         raise BadResult(f"{results}: no worst line; find them with flent-aqm scorecard --worst")
     runs = [one.runs for _, one in found]
     return "\n".join([f"{min(runs)} to {max(runs)} lines were tried.\n", *(
-        f"- **{markdown.escape_cell(contestant.label)}**: {_worst(one)}" for contestant,
+        f"- **{markdown.escape_cell(contestant.label)}**: {_describe_worst(one)}" for contestant,
         one in found)])
 
 
-def _worst(one: WorstLine) -> str:
-    """Return it in few words."""
+def _describe_worst(one: WorstLine) -> str:
+    """Return a search's result in few words."""
     if one.is_right:
-        return f"right on all; {_short(one, one.worst)}"
+        return f"right on all; {_describe_error(one, one.worst)}"
     as_wrong = [one.simple] if one.simple != one.worst else []
     right = ", or ".join(f"without {mended.before}" if mended.after == "none"
                          else f"with {mended.after}" for mended in one.mended)
-    return "; ".join([*(_short(one, error) for error in (one.worst, *as_wrong)),
+    return "; ".join([*(_describe_error(one, error) for error in (one.worst, *as_wrong)),
                       f"right {right}" if right else "no one change mends it"])
 
 
-def _short(one: WorstLine, error: LineError) -> str:
+def _describe_error(one: WorstLine, error: LineError) -> str:
     way = "" if error.way == WORSE else f", {LOADING[error.way]}"
     return (f"{error.line}{way}: {digits(error.shown)} of {digits(error.true)} "
             f"{AIMS[one.aim].unit}")
 
 
 def real_time(results: Path, docs: Path | None) -> str:
-    """Return which tests tell queues apart between namespaces, and, where the lab has the same
-    lines, how their order holds. Raises AqmError."""
+    """Return a sentence on which tests tell queues apart in namespaces, and a comparison with the
+    order in the lab, if the lab has the same lines.
+
+    Args:
+        results: folder of the cards, of namespaces in 2 and of the lab in 1.
+        docs: not used.
+
+    Raises AqmError if a card is missing or damaged, or too little is in common.
+    """
     del docs
-    shown = _cards(results / "2")
+    shown = _read_cards(results / "2")
     column = next(one for one in IN_DOCS if one.kind == "tells_apart")
     texts = [f"{markdown.escape_cell(card.label)} {column.value(score)}" for card in ordered(shown)
              if (score := card.scores.get(column.kind))]
     lines = [f"{headline(shown)}; {column.heading}: {', '.join(texts)}."]
     if (results / "1").is_dir():
-        lines += ["", *_held(compare(_cards(results / "1"), shown, "real time"))]
+        lines += ["", *_order_lines(compare(_read_cards(results / "1"), shown, "real time"))]
     return "\n".join(lines)
 
 
 def others(results: Path, docs: Path | None) -> str:
-    """Return what tests on fewer lines show, without intervals, which would be wide. Raises
-    AqmError."""
+    """Return a Markdown list of the scores of tests on fewer lines, without intervals, which would
+    be wide.
+
+    Args:
+        results: folder of the cards.
+        docs: not used.
+
+    Raises AqmError if a card is missing or damaged.
+    """
     del docs
-    shown = _cards(results)
+    shown = _read_cards(results)
     return "\n".join(
-        f"- {markdown.escape_cell(card.label)}: says {_stalled(card)}, " + ", ".join(
+        f"- {markdown.escape_cell(card.label)}: says {_stalled_latencies(card)}, " + ", ".join(
             f"{column.heading} {column.value(score)}" for column in IN_DOCS
             if column.form != COUNT and (score := card.scores.get(column.kind)))
         for card in ordered(shown))
 
 
-def _stalled(card: Card) -> str:
+def _stalled_latencies(card: Card) -> str:
     stalled = stalls(card)
     return " of ".join(typical(stalled)) if stalled else NONE
 
 
-def _cards(folder: Path) -> Sequence[Card]:
+def _read_cards(folder: Path) -> Sequence[Card]:
     shown = [*cards.read_all(folder)]
     if not shown:
         raise BadResult(f"{folder}: no scorecard files; make them with flent-aqm scorecard")
     return shown
 
 
-def _held(order: Order) -> list[str]:
+def _order_lines(order: Order) -> list[str]:
     return [order.sentence(), *(f"- {markdown.escape_cell(line)}"
                                 for line in order.exceptions()[:_MOST_NAMED])]
 
 
-def _draw(shown: Sequence[Card], path: Path) -> None:
+def _save_figure(shown: Sequence[Card], path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         figure.write(shown, Path(folder) / path.name)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables of results/speed-tests.md and results/scores.md, from batches/speedtests.batch.
+"""Write tables of results/speed-tests.md and results/scores.md, from batches/speedtests.batch.
 
     .venv/bin/python -m research.validation.speedtests estimates results/speedtests-all-… [-o docs]
     .venv/bin/python -m research.validation.speedtests parameters results/speedtests-parameters-…
@@ -64,9 +64,9 @@ AIM = ("streaming", "gaming", "rtc")
 
 
 def estimates(files: Sequence[DataFile]) -> Lines:
-    """Yield each estimate as a share of the live value: median, quartiles and range over all cells,
-    and separate medians for the full queue and the others. A second table compares AIM's
-    classes."""
+    """Yield the lines of two Markdown tables: each estimate as a share of the live value (median,
+    quartiles and range over all cells, and separate medians for the full queue and the others), and
+    a comparison of AIM's classes. Estimates without a cell are left out."""
     cells = collect([as_run(file) for file in files], lambda run: tuple(
         run.settings.get(name) for name in CELL))
     by_test = {cell: {run.test: run for run in runs} for cell, runs in cells.items()}
@@ -76,7 +76,7 @@ def estimates(files: Sequence[DataFile]) -> Lines:
     for label, estimate, test, live in ESTIMATES:
         shares: dict[tuple[object, ...], float] = {}
         for cell, runs in by_test.items():
-            both = _of(runs.get("ndt7"), estimate), _of(runs.get(test), live)
+            both = _metric_value(runs.get("ndt7"), estimate), _metric_value(runs.get(test), live)
             if both[0] is not None and both[1]:
                 shares[cell] = both[0] / both[1]
         if not shares:
@@ -94,8 +94,8 @@ def estimates(files: Sequence[DataFile]) -> Lines:
     for experience in AIM:
         steps = [
             AIM_WORDS.index(word) - AIM_WORDS.index(reported) for runs in by_test.values()
-            if (word := _word(runs.get("ndt7"), f"aim_{experience}"))
-            and (reported := _word(runs.get("cloudflare"), f"cloudflare_aim_{experience}"))]
+            if (word := _aim_word(runs.get("ndt7"), f"aim_{experience}"))
+            and (reported := _aim_word(runs.get("cloudflare"), f"cloudflare_aim_{experience}"))]
         counts = [sum(min(max(one, -1), 4) == step for one in steps) for step in range(-1, 5)]
         yield f"| {experience} | " + " | ".join(map(str, counts)) + " |"
 
@@ -108,9 +108,9 @@ TRIMMINGS: tuple[tuple[str, float | None], ...] = (
 
 
 def parameters(files: Sequence[DataFile]) -> Lines:
-    """Yield a row for each interval and number of connections: for each trimming, the lowest RPM of
-    the managed queues divided by that of the full queue. The larger the ratio, the better users can
-    distinguish them."""
+    """Yield the lines of a Markdown table: a row for each interval and number of connections. For
+    each trimming it has the lowest RPM of the managed queues divided by that of the full queue. The
+    larger the ratio, the better users can distinguish them."""
     yield ("| interval, s | connections | test lasts, s | " + " | ".join(
         name for name, _ in TRIMMINGS) + " | RPM, drop-tail | RPM, worst of the others |")
     yield "|" + "---|" * (5 + len(TRIMMINGS))
@@ -135,21 +135,29 @@ def _parameter(file: DataFile, name: str) -> str:
 
 
 def _rpm(file: DataFile, way: str, last_s: float, kept: float | None) -> float:
-    """Return the draft's RPM from the probes that returned in the last last_s seconds. Raises
-    BadResult if there are none."""
+    """Return the draft's RPM from the probes that returned in the last `last_s` seconds.
+
+    Args:
+        file: the data file of a responsiveness test.
+        way: "download" or "upload".
+        last_s: length of the period.
+        kept: share of the fastest times to average, None for the 90th percentile.
+
+    Raises BadResult if there are no probes.
+    """
     samples = file.raw_values.get(f"TCP {way}", [])
     times_of = {name: [(one["t"] + one[name] / 1000, one[name]) for one in samples if name in one]
                 for name in ("foreign_tcp_ms", "foreign_http_ms", "self_http_ms")}
     if not all(times_of.values()):
         raise BadResult(f"{file.path}: it has no probes of responsiveness")
     end_s = max(at for times in times_of.values() for at, _ in times)
-    means = {name: _trimmed([ms for at, ms in times if at > end_s - last_s], kept)
+    means = {name: _reduced_ms([ms for at, ms in times if at > end_s - last_s], kept)
              for name, times in times_of.items()}
     foreign_ms = (means["foreign_tcp_ms"] + means["foreign_http_ms"]) / 2
     return ietf_rpm(foreign_ms, means["self_http_ms"])
 
 
-def _trimmed(times_ms: Sequence[float], kept: float | None) -> float:
+def _reduced_ms(times_ms: Sequence[float], kept: float | None) -> float:
     ordered = numpy.sort(times_ms)
     if kept is None:
         return p90_ms(ordered)
@@ -157,8 +165,9 @@ def _trimmed(times_ms: Sequence[float], kept: float | None) -> float:
 
 
 def real_time(files: Sequence[DataFile]) -> Lines:
-    """Yield a row for each client: its throughput in the lab, as the median of the seeds, and how
-    much the best run in namespaces differs: disturbances in real time only slow a run down."""
+    """Yield the lines of a Markdown table, a row for each client: its throughput in the lab, as the
+    median of the seeds, and how much the best run in namespaces differs: disturbances in real time
+    only slow a run down. Clients without runs are left out."""
     yield "| client | download, Mbit/s, difference | upload |"
     yield "|---|---|---|"
     runs = [as_run(file) for file in files]
@@ -168,7 +177,8 @@ def real_time(files: Sequence[DataFile]) -> Lines:
             values = {testbed: sorted(
                 value for run in runs
                 if run.test == test and run.settings.get("testbed") == testbed
-                and (value := _of(run, name)) is not None) for testbed in ("virtual", "netns")}
+                and (value := _metric_value(run, name)) is not None)
+                for testbed in ("virtual", "netns")}
             virtual, real = values["virtual"], values["netns"]
             if not virtual or not real:
                 cells.append("")
@@ -179,12 +189,12 @@ def real_time(files: Sequence[DataFile]) -> Lines:
             yield f"| {' '.join(shown.label.split())} | {' | '.join(cells)} |"
 
 
-def _of(run: Run | None, name: str) -> float | None:
+def _metric_value(run: Run | None, name: str) -> float | None:
     return None if run is None else value_of(run, name)
 
 
-def _word(run: Run | None, name: str) -> str | None:
-    value, word = _of(run, name), METRICS[name].word
+def _aim_word(run: Run | None, name: str) -> str | None:
+    value, word = _metric_value(run, name), METRICS[name].word
     # The text may have a number beside the word.
     return None if value is None or word is None else next(
         one for one in AIM_WORDS if one in word(value).split())
@@ -195,7 +205,8 @@ PARTS: Mapping[str, Callable[[Sequence[DataFile]], Lines]] = {
 
 
 def main() -> int:
-    """Read, compute, write; return exit status 1 for unsuitable files."""
+    """Read the data files, and print and write the table. Return the exit status, 1 if a file is
+    unsuitable."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.speedtests",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=sorted(PARTS))

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the numbers of a page in docs/ were measured with: a comment at each part that a program
-writes, and one line for the whole page that follows from them."""
+"""Stamps of the numbers on a page in docs/: what they were measured with.
+
+A comment opens each part that a program writes, and one line for the whole page follows from the
+comments.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,14 @@ _COMMENT = re.compile(r"^<!-- (?P<part>[\w ]+): (?P<versions>[\w., ]+); (?P<kern
 
 @dataclass(frozen=True)
 class Made:
-    """versions: of this package; kernels: release and hash; date: of the newest run, YYYY-MM-DD;
-    runs: how many, 0 where it doesn't matter."""
+    """What numbers were measured with.
+
+    Attributes:
+        versions: versions of this package.
+        kernels: release and hash of each kernel.
+        date: day of the newest run, YYYY-MM-DD.
+        runs: number of runs, 0 if it doesn't matter.
+    """
 
     versions: tuple[str, ...]
     kernels: tuple[str, ...]
@@ -31,7 +40,7 @@ class Made:
     runs: int = 0
 
     def comment(self, part: str) -> str:
-        """Return the line that opens a part of a page."""
+        """Return the comment that opens a part of a page."""
         runs = f"; {self.runs}" if self.runs else ""
         return (f"<!-- {part}: {', '.join(self.versions)}; {', '.join(self.kernels)}; "
                 f"{self.date}{runs} -->")
@@ -45,7 +54,7 @@ def made_now() -> Made:
 
 
 def made_of(runs: Sequence[Run]) -> Made:
-    """Return what runs were made with."""
+    """Return the stamp of numbers that come from these runs, at least one."""
     kernels = [kernel for run in runs if isinstance(kernel := run.aqm.get("kernel"), dict)]
     return Made(
         tuple(sorted({str(run.aqm.get("flent_aqm")) for run in runs})),
@@ -55,7 +64,7 @@ def made_of(runs: Sequence[Run]) -> Made:
 
 
 def parts_of(page: str) -> dict[str, Made]:
-    """Return what each stamped part of a page was made with, by its name."""
+    """Return name of a part -> its stamp, for each stamped part of a page's text."""
     return {match["part"]: Made(tuple(match["versions"].split(", ")),
                                 tuple(match["kernels"].split(", ")), match["date"],
                                 int(match["runs"] or 0))
@@ -63,7 +72,8 @@ def parts_of(page: str) -> dict[str, Made]:
 
 
 def line(parts: Iterable[Made]) -> str:
-    """Return the page's line: every version and kernel, the first and the last day, all runs."""
+    """Return the page's line: every version and kernel, the first and the last day, and the number
+    of all runs."""
     parts = list(parts)
     versions, kernels = (", ".join(sorted({one for part in parts for one in getattr(part, name)}))
                          for name in ("versions", "kernels"))
@@ -75,8 +85,8 @@ def line(parts: Iterable[Made]) -> str:
 
 
 def renewed(page: str) -> str:
-    """Return a page with its line written again. Raises ValueError if it doesn't have exactly one,
-    or no stamped part."""
+    """Return a page's text with its line written again. Raises ValueError if it doesn't have
+    exactly one, or no stamped part."""
     lines = page.split("\n")
     places = [place for place, text in enumerate(lines) if text.startswith(LINE)]
     if len(places) != 1:

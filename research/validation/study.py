@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares the study's findings with the lab's: the table of docs/results/study.md.
+"""Compare the study's findings with the lab's: the table of docs/results/study.md.
 
     .venv/bin/python -m research.validation.study results/paper-… results/more-… [-o docs]
 
-Reads the runs of test `ndt7` with one router model from the folders, prints the table and,
-with -o, writes it between the marks of results/study.md in that folder. A disagreement is a
-result, not a failure; exit status 1 means that runs are missing.
+Reads the runs of test `ndt7` with one router model from the folders, prints the table and, with -o,
+writes it between the marks of results/study.md in that folder. A disagreement is a result, not a
+failure; exit status 1 means that runs are missing.
 """
 
 from __future__ import annotations
@@ -41,15 +41,21 @@ FEWEST = 5
 
 @dataclass(frozen=True)
 class Finding:
-    """A statement of the study. judge: takes runs, returns what the lab measured and the
-    verdict."""
+    """A statement of the study.
+
+    Attributes:
+        statement: the statement, Markdown.
+        judge: function that gets the runs, and returns what the lab measured and the verdict
+            (AGREES, DISAGREES or CANT_TELL). It raises MissingRuns.
+    """
 
     statement: str
     judge: Callable[[Sequence[FigureRow]], tuple[str, str]]
 
 
 def main() -> int:
-    """Read, judge, write; return exit status 1 if cells are missing."""
+    """Read the runs, judge the findings, and write the table. Return the exit status, 1 if cells
+    are missing or a file can't be read."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
@@ -85,7 +91,17 @@ class MissingRuns(Exception):
 
 def cell(rows: Sequence[FigureRow], *, burst: bool, cross: bool, delay_ms: float = 0.0,
          **settings: str | float) -> list[FigureRow]:
-    """Return the runs of a cell. Raises MissingRuns if there are none."""
+    """Return the runs of a cell.
+
+    Args:
+        rows: all runs.
+        burst: whether the router shapes bursts.
+        cross: whether there is cross traffic.
+        delay_ms: added delay.
+        settings: further settings, by their names in rows.
+
+    Raises MissingRuns if there are none.
+    """
     members = [row for row in rows
                if row.has(burst_shaping=burst, cross_traffic=cross, base_delay_ms=delay_ms,
                           **settings)]
@@ -97,7 +113,8 @@ def cell(rows: Sequence[FigureRow], *, burst: bool, cross: bool, delay_ms: float
 
 
 def throughputs(rows: Sequence[FigureRow]) -> list[float]:
-    """Return what NDT7 reports for both directions of each run, in Mbit/s."""
+    """Return the throughputs in Mbit/s that NDT7 reports for both directions of each run. Missing
+    ones are left out."""
     return [row.mbps[way] for row in rows for way in WAYS if way in row.mbps]
 
 
@@ -109,21 +126,24 @@ def variation(row: FigureRow) -> float:
 
 
 def underused_at_800(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: less than 700 of 800 Mbit/s without burst shaping."""
+    """Judge: less than 700 of 800 Mbit/s without burst shaping. Return the measured range and the
+    verdict."""
     mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=False, cross=False))]
     return _span(mbps, "Mbit/s"), AGREES if max(mbps) < 700 else DISAGREES
 
 
 def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: close to 800 Mbit/s with burst shaping; TCP can carry at most 765."""
+    """Judge: close to 800 Mbit/s with burst shaping; TCP can carry at most 765. Return the measured
+    range and the verdict."""
     mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=True, cross=False))]
     return _span(mbps, "Mbit/s"), AGREES if min(mbps) > 0.95 * 800 * 1448 / 1514 else DISAGREES
 
 
 def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: without burst shaping, only high rates are underused."""
+    """Judge: without burst shaping, only high rates are underused. Return the measured shares and
+    the verdict."""
     shares = {}
     for rate in range(100, 1001, 100):
         mbps = throughputs(cell(rows, aqm="fq_codel", rate_mbps=float(rate), burst=False,
@@ -137,7 +157,14 @@ def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def deviation(burst: bool, cross: bool, study_mbps: float
               ) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
-    """Return a judge of the standard deviation over repetitions of fq_codel at 900 Mbit/s."""
+    """Return a function that judges the standard deviation over repetitions of fq_codel at 900
+    Mbit/s: it agrees within a factor of two.
+
+    Args:
+        burst: whether the router shapes bursts.
+        cross: whether there is cross traffic.
+        study_mbps: the study's standard deviation.
+    """
     def judge(rows: Sequence[FigureRow]) -> tuple[str, str]:
         members = cell(rows, aqm="fq_codel", rate_mbps=900.0, burst=burst, cross=cross)
         if len(members) < FEWEST:
@@ -151,7 +178,8 @@ def deviation(burst: bool, cross: bool, study_mbps: float
 
 
 def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: throughput varies more over queues and directions with cross traffic."""
+    """Judge: throughput varies more over queues and directions with cross traffic. Return the
+    measured deviations and the verdict."""
     def spread(cross: bool) -> float:
         shares = []
         for rate in range(100, 1001, 100):
@@ -167,7 +195,8 @@ def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: cross traffic lowers throughput much, with every queue."""
+    """Judge: cross traffic lowers throughput much, with every queue. Return the measured ratios and
+    the verdict."""
     ratios = {}
     for aqm in AQMS:
         pairs = [[float(numpy.mean(throughputs(cell(
@@ -180,7 +209,8 @@ def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: cross traffic raises NDT7's latency (MinRTT) much."""
+    """Judge: cross traffic raises NDT7's latency (MinRTT) much. Return the measured medians and the
+    verdict."""
     texts, raised = [], []
     for aqm in AQMS:
         medians = [_own_ms([
@@ -195,8 +225,15 @@ def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
            varying: Sequence[str]) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
-    """Return a judge of upload throughput over time: which queues keep it stable, and which
-    don't."""
+    """Return a function that judges upload throughput over time.
+
+    Args:
+        rate_mbps: rate of the runs.
+        burst: whether the router shapes bursts.
+        cross: whether there is cross traffic.
+        stable: queues that keep it stable, by the study.
+        varying: queues with which it varies, by the study.
+    """
     def judge(rows: Sequence[FigureRow]) -> tuple[str, str]:
         variations = {aqm: float(numpy.median([variation(row) for row in cell(
             rows, aqm=aqm, rate_mbps=rate_mbps, burst=burst, cross=cross)])) for aqm in AQMS}
@@ -212,7 +249,8 @@ def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
 
 
 def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: added delay raises NDT7's latencies by a constant."""
+    """Judge: added delay raises NDT7's latencies by a constant. Return the measured shifts and the
+    verdict."""
     own, probes, right = [], [], []
     for aqm in AQMS:
         without, with_delay = (
@@ -227,7 +265,7 @@ def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def _own_ms(rows: Sequence[FigureRow]) -> float:
-    """Return NDT7's latency (MinRTT), as the median over runs and directions."""
+    """Return NDT7's latency (MinRTT) in ms, as the median over runs and directions."""
     return float(numpy.median([one for row in rows for one in row.own_latency_ms.values()]))
 
 

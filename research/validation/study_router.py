@@ -44,26 +44,37 @@ WAYS = ("download", "upload")
 
 @dataclass(frozen=True)
 class Seen:
-    """A run: the figures' row, and the number of packets that the receive rings dropped."""
+    """A run of the tables.
+
+    Attributes:
+        row: the figures' row of the run.
+        ring_drops: number of packets that the receive rings dropped.
+    """
 
     row: FigureRow
     ring_drops: float
 
     def setting(self, name: str) -> str:
-        """Return a setting as text."""
+        """Return a setting as text, "" if the run doesn't have it."""
         return str(self.row.settings.get(name, ""))
 
     @property
     def router(self) -> tuple[str, str]:
-        """Return a key of ROUTERS."""
+        """Models of router and hosts, a key of ROUTERS."""
         hosts = "ideal" if self.setting("client_model") == "ideal" else "busy"
         return self.setting("router_model"), hosts
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table. batches: those whose runs it shows; by: a setting for the first column; names: its
-    values and how the table shows them, in order."""
+    """A table.
+
+    Attributes:
+        title: its title.
+        batches: batches whose runs it shows.
+        by: setting for the first column, "" for none.
+        names: values of that setting and how the table shows them, in order.
+    """
 
     title: str
     batches: tuple[str, ...]
@@ -88,28 +99,30 @@ KNOWN = ("rates", *(batch for table in TABLES for batch in table.batches))
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the rows of the first table that say most. Raises ConfigError for a run that belongs to
-    none."""
-    yield from _rows(TABLES[0], [one for one in _all_seen(runs) if one.router in ON_PAGE])
+    """Yield the lines of the first table, with the routers of ON_PAGE only. Raises ConfigError for
+    a run that belongs to no table."""
+    yield from _table_of_batches(TABLES[0],
+                                 [one for one in _read_runs(runs) if one.router in ON_PAGE])
 
 
 def other_tables(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield all tables, each below its title. Raises ConfigError for a run that belongs to none."""
-    seen = _all_seen(runs)
+    """Yield the lines of all tables, each below its title. Raises ConfigError for a run that
+    belongs to no table."""
+    seen = _read_runs(runs)
     for table in TABLES:
         yield table.title
-        yield from _rows(table, seen)
+        yield from _table_of_batches(table, seen)
     yield "Latency with and without cross traffic at lower rates, omnia, burst shaping"
     yield from _rates([one for one in seen if one.setting("batch") == "rates"])
 
 
-def _rows(table: Table, seen: Sequence[Seen]) -> Iterator[str]:
+def _table_of_batches(table: Table, seen: Sequence[Seen]) -> Iterator[str]:
     yield from _table(table, [one for one in seen if one.setting("batch") in table.batches])
 
 
-def _all_seen(runs: Sequence[Run]) -> list[Seen]:
+def _read_runs(runs: Sequence[Run]) -> list[Seen]:
     seen = []
-    for path, one in each_file([run.path for run in runs], _seen, None):
+    for path, one in each_file([run.path for run in runs], _read_run, None):
         if not isinstance(one, Seen):
             raise ConfigError(f"{path}: {one}")
         if one.router not in ROUTERS or one.setting("batch") not in KNOWN:
@@ -118,7 +131,7 @@ def _all_seen(runs: Sequence[Run]) -> list[Seen]:
     return seen
 
 
-def _seen(data: DataFile) -> Seen:
+def _read_run(data: DataFile) -> Seen:
     samples = data.raw_values.get("Queues", [])
     last = samples[-1] if samples else {}
     drops = [a_number(last.get(f"{device}_ring_drops")) for device in ("down", "up")]
@@ -162,8 +175,8 @@ def _cells(group: Sequence[Seen], ways: Sequence[str]) -> Iterator[str]:
 
 
 def deviation(mbps: Sequence[float]) -> str:
-    """Return mean and standard deviation, with the 95 % interval of the latter for normally
-    distributed values (chi-square); or the range of one or two values."""
+    """Return mean and standard deviation as text, with the 95 % interval of the latter for normally
+    distributed values (chi-square), or the range of one or two values."""
     mean, freedom = float(numpy.mean(mbps)), len(mbps) - 1
     if freedom < 2:
         return _span(mbps, "{:.0f}")
@@ -180,7 +193,12 @@ def _digits(value: float) -> str:
 
 
 def _span(values: Sequence[float], form: str = "") -> str:
-    """Return lowest to highest, or a dash without values."""
+    """Return lowest to highest as text, or a dash without values.
+
+    Args:
+        values: the values.
+        form: format of a number, "" for three digits or fewer.
+    """
     if not values:
         return DASH
     write: Callable[[float], str] = form.format if form else _digits

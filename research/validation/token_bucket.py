@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why a late timer limits HTB: the arithmetic of its token bucket.
+"""Compute how a late timer limits HTB: the arithmetic of its token bucket.
 
-HTB's class may send while its tokens, a time, are not negative; a packet takes the time that
-it lasts at the class's rate, and no more than `burst` is ever saved up (net/sched/sch_htb.c:
-htb_charge_class, htb_class_mode). When the tokens are spent, HTB sets a timer for the moment
-at which they are back at zero. If that fires later than the bucket is deep, tokens are lost
-each time: the bucket is full, floor(burst / packet) + 1 packets go, and the next wait begins.
+HTB's class may send while its tokens, a time, are not negative; a packet takes the time that it
+lasts at the class's rate, and no more than `burst` is ever saved up (net/sched/sch_htb.c:
+htb_charge_class, htb_class_mode). When the tokens are spent, HTB sets a timer for the moment at
+which they are back at zero. If that fires later than the bucket is deep, tokens are lost each time:
+the bucket is full, floor(burst / packet) + 1 packets go, and the next wait begins.
 """
 
 from __future__ import annotations
@@ -19,15 +19,22 @@ _FRAME_BYTES, _TCP_PAYLOAD_BYTES = 1514, 1448
 def default_burst_us(rate_mbps: float, whole_us: bool = True) -> float:
     """Return the depth of HTB's bucket in us when no burst is given.
 
-    whole_us: tc before iproute2 6.16 cuts it to whole microseconds.
+    Args:
+        rate_mbps: rate of the class.
+        whole_us: True: cut to whole microseconds, as tc before iproute2 6.16 does.
     """
     depth_us = (_DEFAULT_BURST_BYTES + rate_mbps / 8 * 1e6 // 1e9) * 8 / rate_mbps
     return float(int(depth_us)) if whole_us else depth_us
 
 
 def goodput_mbps(rate_mbps: float, latency_us: float, burst_us: float) -> float:
-    """Return TCP goodput through an HTB class whose timer fires latency_us late; full-sized
-    packets."""
+    """Return TCP goodput of full-sized packets through an HTB class whose timer fires late.
+
+    Args:
+        rate_mbps: rate of the class.
+        latency_us: delay of the timer.
+        burst_us: depth of the bucket.
+    """
     packet_us = _FRAME_BYTES * 8 / rate_mbps
     unhindered_mbps = rate_mbps * _TCP_PAYLOAD_BYTES / _FRAME_BYTES
     if latency_us <= burst_us:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs on the client of a lab: waits for an acknowledgement, a retransmission, a socket's timeout.
+"""Wait for an acknowledgement, a retransmission and a socket's timeout, on the client of a lab.
 
 Prints JSON: `lost_at_s`, when each segment was sent that was lost; `timeouts_ms`, how long each
 receive call with a timeout of 1 ms took.

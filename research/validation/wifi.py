@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of docs/wifi.md, from runs of batches/wifi.batch.
+"""Write the table of docs/wifi.md, from runs of batches/wifi.batch.
 
     .venv/bin/flent -B batches/wifi.batch
     .venv/bin/python -m research.validation.wifi results/wifi-… [-o docs]
@@ -38,7 +38,8 @@ HEAD = ("load", "access point", "packets in an aggregate", "airtime, %", "Mbit/s
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a row for each load and access point."""
+    """Yield the lines of the Markdown table: a row for each load and access point. Raises BadResult
+    if one has no run."""
     by_title = {run.title: run for run in runs}
     yield f"| {' | '.join(HEAD)} |"
     yield "|" + "---|" * len(HEAD)
@@ -61,9 +62,9 @@ def _cells(run: Run, load: str) -> Iterator[str]:
     air = [rate * PHY.data_us(one.frames, one.packet_bytes, one.rate_mbps)
            / (one.frames * one.packet_bytes)
            for rate, one in zip(mbps, receivers, strict=True)]
-    yield _three(one.frames for one in receivers)
-    yield _three((100 * one / sum(air) for one in air), digits=0)
-    yield _three(mbps)
+    yield _join_numbers(one.frames for one in receivers)
+    yield _join_numbers((100 * one / sum(air) for one in air), digits=0)
+    yield _join_numbers(mbps)
     yield f"{sum(mbps):.1f}"
     for statistic in ("median", "p99"):
         value = METRICS[f"latency_loaded_{statistic}_ms"].of(run)
@@ -71,7 +72,8 @@ def _cells(run: Run, load: str) -> Iterator[str]:
 
 
 def _received_mbps(run: Run) -> list[float]:
-    """Return each station's Mbit/s, once the flows are stable."""
+    """Return the Mbit/s that each station receives, in the order of HOSTS, from SETTLED_S after the
+    begin of the load."""
     flows = run.way(WAY)
     whole = flow_window(flows[0])
     window = Window(whole.start_s + SETTLED_S, whole.end_s)
@@ -79,7 +81,7 @@ def _received_mbps(run: Run) -> list[float]:
     return [mbps[str(number)] for number in range(1, len(HOSTS) + 1)]
 
 
-def _three(values: Iterable[float], digits: int = 1) -> str:
+def _join_numbers(values: Iterable[float], digits: int = 1) -> str:
     return " / ".join(f"{value:.{digits}f}" for value in values)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stations get of a Wi-Fi channel, by analysis.
+"""Compute what stations get of a Wi-Fi channel, by analysis.
 
 Source: T. Høiland-Jørgensen, M. Kazior, D. Täht, P. Hurtig, A. Brunstrom, "Ending the Anomaly:
 Achieving Low Latency and Airtime Fairness in WiFi", USENIX ATC 2017, section 2.2.1: the time of an
@@ -17,7 +17,13 @@ from flent_aqm.parts.wifi.phy import Phy
 
 @dataclass(frozen=True)
 class Receiver:
-    """A station that is sent aggregates of so many IP packets each, on average."""
+    """A station that always has aggregates to receive.
+
+    Attributes:
+        rate_mbps: rate of the station.
+        frames: mean number of IP packets in an aggregate.
+        packet_bytes: size of an IP packet.
+    """
 
     rate_mbps: float
     frames: float
@@ -26,8 +32,13 @@ class Receiver:
 
 @dataclass(frozen=True)
 class Share:
-    """airtime: of all data's, 0 to 1; alone_mbps: what the station would get with the channel to
-    itself; mbps: what it gets of it, of IP packets."""
+    """What a station gets of the channel.
+
+    Attributes:
+        airtime: its share of the airtime of all data, 0 to 1.
+        alone_mbps: rate of IP packets that it would get with the channel to itself.
+        mbps: rate of IP packets that it gets.
+    """
 
     airtime: float
     alone_mbps: float
@@ -35,9 +46,14 @@ class Share:
 
 
 def published(phy: Phy, receivers: Sequence[Receiver], *, fair: bool) -> list[Share]:
-    """Return the shares as the paper has them. fair: turns by airtime; else each station's next
-    aggregate in turn. What contention and acknowledgements cost is charged to each station in
-    proportion to its airtime."""
+    """Return each receiver's share by the paper's formulas, which charge the cost of contention and
+    acknowledgements to each station in proportion to its airtime.
+
+    Args:
+        phy: parameters of the channel.
+        receivers: the stations.
+        fair: True: turns by airtime. False: each station's next aggregate in turn.
+    """
     data = [phy.data_us(one.frames, one.packet_bytes, one.rate_mbps) for one in receivers]
     shares = [1 / len(data) if fair else one / sum(data) for one in data]
     all_shares = []
@@ -49,9 +65,15 @@ def published(phy: Phy, receivers: Sequence[Receiver], *, fair: bool) -> list[Sh
 
 
 def by_turns(phy: Phy, receivers: Sequence[Receiver], *, fair: bool) -> list[Share]:
-    """Return the shares with each aggregate's own overhead: how many aggregates a station is sent
-    for each of the others' follows from the turns, and how long all of them take. Where the
-    stations' aggregates differ in length, that is not quite what published() says."""
+    """Return each receiver's share with each aggregate's own overhead: the turns give the number of
+    aggregates of each station, and how long all of them take. If the stations' aggregates differ in
+    length, the result differs a little from published().
+
+    Args:
+        phy: parameters of the channel.
+        receivers: the stations.
+        fair: True: turns by airtime. False: each station's next aggregate in turn.
+    """
     data = [phy.data_us(one.frames, one.packet_bytes, one.rate_mbps) for one in receivers]
     turns = [1 / one if fair else 1.0 for one in data]
     whole = [data_us + phy.overhead_us(one.rate_mbps)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The columns of exported tables, with the places in a data file that they come from."""
+"""Describe the columns of exported tables, with the places in a data file that they come from."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ _REQUESTED = "AQM.requested.*"
 
 
 def run_columns() -> Iterator[str]:
-    """Yield a row for each column of the table of runs but the metrics. Settings, which keys.md
-    describes, share a row; so do the columns of the two devices."""
+    """Yield the lines of a Markdown table of the columns of the table of runs, without the metrics.
+    Settings, which keys.md describes, share a row; so do the columns of the two devices."""
     of_file = {column.name for column in (*RUN_COLUMNS, *METRIC_COLUMNS)}
     others = [column for column in runs.COLUMNS if column.name not in of_file]
-    groups = collect([*others, *RUN_COLUMNS], _shared)
+    groups = collect([*others, *RUN_COLUMNS], _row_key)
     yield from table(("column", "metadata", "unit", ""), (
-        (_names(place, group), f"`{place}`" if place else "", unit, words)
+        (_column_names(place, group), f"`{place}`" if place else "", unit, words)
         for (place, unit, words), group in groups.items()))
 
 
 def sample_columns() -> Iterator[str]:
-    """Yield a line for each unit, with the fields that have it."""
+    """Yield a list item for each unit, with the columns that have it."""
     groups = collect(samples.COLUMNS, lambda one: one.unit or one.kind)
     yield from listed(
         (unit, ", ".join(f"`{one.name}`" for one in group)) for unit, group in groups.items())
 
 
-def _names(place: str, group: Sequence[Column]) -> str:
+def _column_names(place: str, group: Sequence[Column]) -> str:
     if place == _REQUESTED:
         return "each key of [batch keys](keys.md)"
     return ", ".join(f"`{one.name}`" for one in group)
 
 
-def _shared(column: Column) -> tuple[str, str, str]:
-    """Return where the column comes from, its unit and description: what a row has beside names."""
+def _row_key(column: Column) -> tuple[str, str, str]:
+    """Return the place in a data file that the column comes from, its unit and its description.
+    Columns for which all three are equal share a row."""
     place = ".".join(column.path)
     if place.startswith("AQM.requested."):
         return _REQUESTED, "", "as requested"

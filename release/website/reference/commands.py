@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands of flent-aqm."""
+"""Describe the commands of flent-aqm."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from release.website.reference.rows import listed
 
 
 def commands() -> Iterator[str]:
-    """Yield a line for each command: an example, which begins with its name, and what it does."""
+    """Yield a list item for each command: an example, which begins with its name, and what it
+    does."""
     yield from listed(
         (f"`{command.example}`", command.summary) for _, command in sorted(COMMANDS.items()))

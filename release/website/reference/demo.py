@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of README.md: the runs of the golden batch, of which its picture and the site's report
-are as well."""
+"""Make the table of README.md: the runs of the golden batch.
+
+README's picture and the site's sample report show the same batch.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ COLUMNS = {"down, Mbit/s": "throughput_download_mbps", "up": "throughput_upload_
 
 
 def demo() -> Iterator[str]:
-    """Yield a row for each test and queue."""
+    """Yield the lines of the Markdown table, a row for each test and queue."""
     order = list(QUEUES)
     runs = sorted(map(load_run, BATCH.glob("*.flent.gz")),
                   key=lambda run: (run.test, order.index(str(run.settings["aqm"]))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys of a batch, and the parameters of this package's tests."""
+"""Describe the keys of a batch, and the parameters of this package's tests."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from release.website.reference.rows import table
 
 
 def keys() -> Iterator[str]:
-    """Yield a table for each record, and one for the sweep."""
+    """Yield the lines of a Markdown table for each record of keys, and of one for the sweep's
+    keys."""
     for kind in RECORDS.values():
         yield from _section(kind.heading, kind.rows())
     yield from _section("The sweep", SWEEP_KEYS)
 
 
 def test_parameters() -> Iterator[str]:
-    """Yield the names of all parameters of tests that this package knows."""
+    """Yield one line with the names of all parameters of tests that this package knows."""
     yield ", ".join(f"`{name}`" for name in sorted(TEST_PARAMETERS))
 
 
 def _section(heading: str, rows: Mapping[str, Key]) -> Iterator[str]:
-    """Keys of the two directions stand in one row, behind the one that sets both."""
+    """Yield heading and Markdown table of a record's keys. Keys of the two directions stand in one
+    row, behind the key that sets both."""
     shown: dict[str, tuple[str, ...]] = {}
     for name, row in rows.items():
         first = row.both or row.shown or name

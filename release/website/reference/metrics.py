@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The metrics: names that differ only in direction, phase, statistic or threshold share a row."""
+"""Describe the metrics: names that differ only in direction, phase or the like share a row.
+
+Statistics and thresholds also share a row.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +26,20 @@ _OWN_NAMES = re.compile(r"ookla_style_(iqm|low|high|jitter)_")
 
 
 def metrics() -> Iterator[str]:
-    """Yield a row for each kind of metric."""
+    """Yield the lines of a Markdown table, a row for each kind of metric."""
     chosen = [one for one in METRICS.values()
               if not one.name.startswith(_OF_CLIENTS) or _OWN_NAMES.match(one.name)]
     groups = collect(chosen, lambda one: (_pattern(one.name), one.unit, one.source))
     yield from table(("name", "unit", "what", "source"), (
-        (f"`{pattern}`" + _members(pattern, group), unit, _common(pattern, group),
+        (f"`{pattern}`" + _list_statistics(pattern, group), unit,
+         _common_description(pattern, group),
          "" if source in _NO_SOURCE else source)
         for (pattern, unit, source), group in groups.items()))
 
 
 def _pattern(name: str) -> str:
-    """Return a name with WAY, PHASE, STAT and T in the places of directions, loaded or idle,
-    statistics, and thresholds."""
+    """Return a metric's name with WAY, PHASE, STAT and T in the places of directions, loaded or
+    idle, statistics, and thresholds."""
     name = re.sub(rf"(?<=_)({_WAYS})(?=_|$)", "WAY", name)
     name = re.sub(r"^(latency|jitter|loss)_(loaded|idle)_", r"\1_PHASE_", name)
     name = re.sub(r"^ookla_style_(iqm|low|high|jitter)(?=_)", "ookla_style_STAT", name)
@@ -44,8 +48,9 @@ def _pattern(name: str) -> str:
     return re.sub(rf"(?<=_)({'|'.join(map(str, GLITCH_THRESHOLDS_MS))})ms(?=_|$)", "Tms", name)
 
 
-def _members(pattern: str, group: Sequence[Metric]) -> str:
-    """Return the statistics that there are, where not all of them are."""
+def _list_statistics(pattern: str, group: Sequence[Metric]) -> str:
+    """Return the statistics that the metrics of a row have, as ": A, B, …". "" if the pattern has
+    no statistic."""
     if "STAT" not in pattern:
         return ""
     before, after = pattern.split("STAT")
@@ -53,8 +58,9 @@ def _members(pattern: str, group: Sequence[Metric]) -> str:
     return ": " + ", ".join(dict.fromkeys(found.sub(r"\1", one.name) for one in group))
 
 
-def _common(pattern: str, group: Sequence[Metric]) -> str:
-    """Return what the descriptions have in common, with a gap where they differ."""
+def _common_description(pattern: str, group: Sequence[Metric]) -> str:
+    """Return the words that the descriptions of a row's metrics have in common, with "…" where they
+    differ."""
     texts = [re.sub(rf"\b({_WAYS})\b", "WAY", one.description) for one in group]
     texts = [re.sub(r"\b(under|before the) load\b", "in the phase", one) for one in texts
              ] if "PHASE" in pattern else texts
@@ -62,12 +68,12 @@ def _common(pattern: str, group: Sequence[Metric]) -> str:
     if len(set(texts)) == 1:
         return texts[0]
     words = [one.split(" ") for one in texts]
-    head = _alike(words)
-    tail = _alike([one[len(head):][::-1] for one in words])[::-1]
+    head = _common_beginning(words)
+    tail = _common_beginning([one[len(head):][::-1] for one in words])[::-1]
     return " ".join([*head, "…", *tail]).replace(", …", "")
 
 
-def _alike(words: Sequence[Sequence[str]]) -> list[str]:
-    """Return the words by which all begin."""
+def _common_beginning(words: Sequence[Sequence[str]]) -> list[str]:
+    """Return the words by which all lists begin."""
     return [column[0] for column in itertools.takewhile(
         lambda column: len(set(column)) == 1, zip(*words, strict=False))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plots that this package adds."""
+"""Describe the plots that this package adds."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _FOR = (("latency", LATENCY), ("latency and throughput", THROUGHPUT),
 
 
 def plots() -> Iterator[str]:
-    """Yield a row for each plot."""
+    """Yield the lines of a Markdown table, a row for each plot."""
     yield from table(("`flent -p`", "for tests with", "what it shows"), (
         (f"`{name}`", tests, str(plot["description"]))
         for tests, catalogue in _FOR for name, plot in catalogue.items()))
 
 
 def described() -> dict[str, str]:
-    """Return each plot's description by its name."""
+    """Return name of each plot -> its description."""
     every: dict[str, Plot] = {**LATENCY, **THROUGHPUT, **OURS}
     return {name: str(plot["description"]) for name, plot in every.items()}

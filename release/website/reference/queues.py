@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The queues: qdisc, parameters with their defaults, and what a router needs."""
+"""Describe the queues: qdisc, parameters with their defaults, and what a router needs."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _UNITS = {"us": "µs", "percent": "%", "packets_per_s": "/s", "bytes_per_s": "by
 
 
 def queues() -> Iterator[str]:
-    """Yield a row for each queue."""
+    """Yield the lines of a Markdown table, a row for each queue."""
     yield from table(
         ("`aqm`", "qdisc", "parameters, `aqm_NAME`, with defaults", "needs", "OpenWrt"), (
             (f"`{name}`", queue.kind,
              f"as `{queue.per_queue}`" if queue.per_queue else
-             ", ".join(_parameter(one, about) for one, about in queue.parameters.items()),
+             ", ".join(_format_parameter(one, about) for one, about in queue.parameters.items()),
              _needs(name), OPENWRT.get(name, ""))
             for name, queue in QUEUES.items()))
 
 
-def _parameter(name: str, about: Parameter) -> str:
+def _format_parameter(name: str, about: Parameter) -> str:
     if about.default is None or isinstance(about.default, bool):
         on = "yes" if about.default else ""
         return f"`{name}`" + (f" {on}" if on else "")
@@ -44,6 +44,7 @@ def _parameter(name: str, about: Parameter) -> str:
 
 
 def _needs(name: str) -> str:
-    """Return what the queue requires, without the qdisc's own name."""
+    """Return the kernel, options and iproute2 that the queue requires, as text. "" if it requires
+    none."""
     found = re.findall(r"Linux [\d.]+|CONFIG_\w+|iproute2 [\d.]+", QUEUES[name].requires)
     return ", ".join(one.removeprefix("CONFIG_") for one in found)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables and lists of Markdown."""
+"""Write tables and lists in Markdown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table. A bar inside a cell is escaped."""
+    """Yield the lines of a Markdown table. A bar inside a cell is escaped."""
     yield f"| {' | '.join(head)} |"
     yield "|" + "---|" * len(head)
     for row in rows:
@@ -15,6 +15,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def listed(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield a line for each name and what it is, in fewer words than a table."""
+    """Yield a list item for each (name, description), in fewer words than a table."""
     for name, what in rows:
         yield f"- {name}: {what}"

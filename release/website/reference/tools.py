@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tests and the tools that they run: methods, numbers, servers, optional programs."""
+"""Describe the tests and the tools that they run: methods, numbers, servers, optional programs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from release.website.reference.rows import listed, table
 
 
 def tests() -> Iterator[str]:
-    """Yield a line for each test whose client has no paragraph of its own."""
+    """Yield a list item for each test whose client has no paragraph of its own."""
     yield from listed(
-        (f"`{path.stem}`", _description(path.read_text(encoding="utf-8")))
+        (f"`{path.stem}`", _read_description(path.read_text(encoding="utf-8")))
         for path in sorted(resource_dir("tests_defs").glob("*.conf"))
         if path.stem not in SPEED_TESTS)
 
 
 def methods() -> Iterator[str]:
-    """Yield a paragraph for each client that reports numbers of its own."""
+    """Yield a paragraph, and an empty line, for each client that reports numbers of its own."""
     told: set[tuple[Number, ...]] = set()
     for name, client in SPEED_TESTS.items():
-        numbers = ", ".join(dict.fromkeys(map(_number, client.numbers)))
+        numbers = ", ".join(dict.fromkeys(map(_format_name, client.numbers)))
         yield (f"**{name}**: {client.method} Source: {client.source}. "
                f"`{client.metric('…')}`: {'as there' if client.numbers in told else numbers}.")
         told.add(client.numbers)
@@ -34,38 +34,40 @@ def methods() -> Iterator[str]:
 
 
 def servers() -> Iterator[str]:
-    """Yield one line: each program with its ports."""
+    """Yield one line with each server program and its ports."""
     programs = collect(SERVERS.values(), lambda one: one.program or one.module or "this package's")
-    yield "; ".join(f"{program} {_ports(group)}" for program, group in programs.items()) + "."
+    yield "; ".join(f"{program} {_format_ports(group)}" for program,
+                    group in programs.items()) + "."
 
 
 def optional() -> Iterator[str]:
-    """Yield a row for each program that `flent-aqm setup --speedtests` gets."""
+    """Yield the lines of a Markdown table: a row for each program that `flent-aqm setup
+    --speedtests` gets."""
     yield from table(("name", "maker", "from", "package", "version", "licence"), (
         (name, one.maker, one.source, f"`{one.package}`", one.version or "the system's",
          one.licence) for name, one in OPTIONAL.items()))
 
 
-def _description(definition: str) -> str:
+def _read_description(definition: str) -> str:
     found = re.search(r'^DESCRIPTION = "([^"]+)"', definition, re.MULTILINE)
     assert found
     return found[1].replace(", with irtt and ping", "").replace(" with irtt and ping", "")
 
 
-def _number(number: Number) -> str:
-    """Return a number's name with WAY in the place of a direction."""
+def _format_name(number: Number) -> str:
+    """Return a number's name in code marks, with WAY in the place of a direction."""
     name = re.sub(rf"(?:(?<=_)|^)({'|'.join(WAYS)})(?=_|$)", "WAY", number.name)
     return f"`{name}`"
 
 
-def _ports(servers: Sequence[Server]) -> str:
-    """Return each port once, by protocol."""
+def _format_ports(servers: Sequence[Server]) -> str:
+    """Return the ports of some servers as text, by protocol, each once."""
     by_protocol = collect(servers, lambda one: one.protocol)
     return ", ".join(
-        f"{', '.join(dict.fromkeys(port for one in group for port in _told(one)))}/{protocol}"
+        f"{', '.join(dict.fromkeys(port for one in group for port in _port_texts(one)))}/{protocol}"
         for protocol, group in by_protocol.items())
 
 
-def _told(server: Server) -> list[str]:
+def _port_texts(server: Server) -> list[str]:
     every = list(map(str, server.every_port))
     return [f"{every[0]}{DASH}{every[-1]}"] if len(every) > 2 else every

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the parts of README.md and docs/reference/ again that follow from the code.
+"""Write the parts of README.md and docs/reference/ again that follow from the code.
 
     make reference
 """
@@ -33,12 +33,17 @@ PARTS: Mapping[tuple[str, str], Callable[[], Iterator[str]]] = {
 
 
 def text(page: str, part: str) -> str:
-    """Return a part as it has to be."""
+    """Return a part's text as the code gives it.
+
+    Args:
+        page: path of the page.
+        part: name of the part.
+    """
     return "\n".join(PARTS[page, part]()).rstrip("\n")
 
 
 def written(page: str, part: str) -> str | None:
-    """Return a part as its page has it; None if the page lacks it."""
+    """Return a part's text as its page has it, None if the page lacks the part."""
     found = re.search(rf"^<!-- {part}: .*-->\n(.*?)\n<!-- end of {part} -->$",
                       (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     return found[1] if found else None

@@ -25,7 +25,11 @@ FULL_STEP = STEP_MS / FRAME_MS
 
 
 def drains_s(entered_s: Seconds) -> list[tuple[float, float]]:
-    """Return start and end of each period of at least 100 ms with few packets."""
+    """Return start and end, in s, of each period of at least 100 ms with few packets.
+
+    Args:
+        entered_s: time at which each packet arrived.
+    """
     counts, edges = numpy.histogram(
         entered_s, numpy.arange(1, entered_s[-1], STEP_MS / 1e3))
     few = numpy.concatenate([[False], counts < FULL_STEP / 5, [False]]).astype(int)

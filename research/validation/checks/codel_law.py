@@ -27,8 +27,8 @@ _UNIT_NS = 1024  # tick of CoDel's clock in Linux: ns >> 10
 
 
 def law_s(drops: int) -> Seconds:
-    """Return the times of drops after the first one by RFC 8289: each follows the one before by
-    interval / √count, with count = 1 at the first."""
+    """Return the times in s of `drops` drops by RFC 8289, the first at 0. Each follows the one
+    before by interval / √count, with count = 1 at the first drop."""
     return numpy.concatenate([[0.0], numpy.cumsum(INTERVAL_S / numpy.sqrt(range(1, drops)))])
 
 

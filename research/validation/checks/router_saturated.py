@@ -47,7 +47,7 @@ def measure() -> Outcome:
         busy.append((second["down"].busy_ns - first["down"].busy_ns) / passed_ns)
         findings.append(close_to(f"processor busy at {offered:g} × its capacity", "%",
                                  100 * min(offered, 1), 100 * busy[-1], percent=1))
-        lost.append(_lost(first["down"], second["down"], passed_ns))
+        lost.append(_lost_share(first["down"], second["down"], passed_ns))
         steady = (way.entered_s > 1) & (way.entered_s < LENGTH_S - 0.5)
         loss = float(way.dropped[steady].mean())
         if offered > 1:
@@ -85,8 +85,14 @@ def measure() -> Outcome:
     return Outcome(tuple(findings), draw)
 
 
-def _lost(first: CardSample, second: CardSample, passed_ns: int) -> float:
-    """Return the share of packets that found the ring full, by its own counters."""
+def _lost_share(first: CardSample, second: CardSample, passed_ns: int) -> float:
+    """Return the share of packets that found the ring full, by its own counters.
+
+    Args:
+        first: counters at the begin.
+        second: counters at the end.
+        passed_ns: time between them. The share is 0 if that is 0.
+    """
     served = (second.busy_ns - first.busy_ns) / (RX_NS + TX_NS)
     dropped = second.dropped - first.dropped
     return dropped / (served + dropped) if passed_ns else 0.0

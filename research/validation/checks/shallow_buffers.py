@@ -32,9 +32,14 @@ GROWTH = {"reno": (1.0, 0.5), "cubic": (3 * (1 - 0.7) / (1 + 0.7), 0.7)}
 def utilisation(pipe: float, buffer: float, growth: float, left: float) -> float:
     """Return the share of the link that an additive-increase, multiplicative-decrease flow uses.
 
-    The window grows by `growth` packets per round trip up to pipe + buffer packets, and a loss
-    leaves the share `left` of it. Below `pipe`, the bandwidth-delay product, a round trip takes
-    the base RTT and carries the window; above it the link is busy.
+    The window grows up to pipe + buffer packets. Below `pipe`, a round trip takes the base RTT and
+    carries the window; above it the link is busy.
+
+    Args:
+        pipe: the bandwidth-delay product, in packets.
+        buffer: size of the buffer, in packets.
+        growth: packets by which the window grows per round trip.
+        left: share of the window that a loss leaves.
     """
     low = left * (pipe + buffer)
     if low >= pipe:
@@ -54,8 +59,8 @@ PACED, DEFAULT = "paced", "in bursts"
 def measure() -> Outcome:
     cells = [(control, rate_mbps, buffer)
              for control in GROWTH for rate_mbps in RATES_MBPS for buffer in BUFFERS[control]]
-    expected = {cell: 100 * _expected(*cell) for cell in cells}
-    measured = {(sent, *cell): _measured(sent, *cell) for cell in cells
+    expected = {cell: 100 * _expected_utilisation(*cell) for cell in cells}
+    measured = {(sent, *cell): _measure_utilisation(sent, *cell) for cell in cells
                 for sent in (PACED, DEFAULT)}
     findings = [close_to(f"{control} at {rate_mbps} Mbit/s, {buffer} packets, paced", "%",
                          expected[control, rate_mbps, buffer],
@@ -85,8 +90,15 @@ def measure() -> Outcome:
     return Outcome(tuple(findings), draw)
 
 
-def _measured(sent: str, control: str, rate_mbps: int, buffer: int) -> float:
-    """Return the share of the link that a flow used, in %."""
+def _measure_utilisation(sent: str, control: str, rate_mbps: int, buffer: int) -> float:
+    """Return the share of the link that a flow used, in %.
+
+    Args:
+        sent: PACED or DEFAULT.
+        control: congestion control.
+        rate_mbps: rate of the link.
+        buffer: size of the buffer, in packets.
+    """
     # Else TCP sends up to 1 ms of its rate at once (tcp_tso_autosize), and what an acknowledgement
     # releases, which needs as much buffer.
     one_by_one = "tc qdisc replace dev eth0 root fq; ip link set dev eth0 gso_max_segs 1; "
@@ -99,7 +111,7 @@ def _measured(sent: str, control: str, rate_mbps: int, buffer: int) -> float:
     return 100 * goodput_mbps / (rate_mbps * PAYLOAD_SHARE)
 
 
-def _expected(control: str, rate_mbps: float, buffer: int) -> float:
+def _expected_utilisation(control: str, rate_mbps: float, buffer: int) -> float:
     pipe = rate_mbps * 1e3 * DELAY_MS / (1514 * 8)
     return utilisation(pipe, buffer, *GROWTH[control])
 

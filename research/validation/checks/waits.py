@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waits that Linux counts in ticks: TCP's timers, a socket's timeout, ping's interval."""
+"""Measure waits that Linux counts in ticks: TCP's timers, a socket's timeout, ping's interval."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _PACKET = re.compile(r"^(\d+\.\d+) IP 192\.0\.2\.2\.\d+ > .* length (\d+)$"
 
 
 def granule_ms(wait_ms: float) -> float:
-    """Return by how much kernel/time/timer.c rounds up a timer of so many ms: to a tick below 64
-    ticks, to eight ticks below 512, and so on."""
+    """Return the granule in ms to which kernel/time/timer.c rounds up a timer of `wait_ms`: a tick
+    below 64 ticks, eight ticks below 512, and so on."""
     ticks, granule = wait_ms / TICK_MS, 1
     while ticks >= 63 * granule:
         granule *= 8
@@ -36,8 +36,8 @@ def granule_ms(wait_ms: float) -> float:
 
 
 def latest_ms(wait_ms: float) -> float:
-    """Return when a timer of so many ms, rounded up to ticks, has fired at the latest: it is set
-    within a tick, and rounded up to a granule."""
+    """Return the longest wait in ms of a timer of `wait_ms`: it is set within a tick, and rounded
+    up to a tick and a granule."""
     return wait_ms + 2 * TICK_MS + granule_ms(wait_ms)
 
 
@@ -52,8 +52,9 @@ def measure() -> Outcome:
         kill $capture"""
     with experiment(script, aqm="no_aqm", rate_mbps=100, base_delay_ms=DELAY_MS) as folder:
         marks = json.loads((folder / "waits.json").read_text())
-        packets = _packets(folder / "packets.txt")
-        ping_ms = float(re.search(r"time (\d+)ms", (folder / "ping.txt").read_text())[1])  # type: ignore[index]
+        packets = _read_packets(folder / "packets.txt")
+        ping_ms = float(re.search(r"time (\d+)ms",
+                                  (folder / "ping.txt").read_text())[1])  # type: ignore[index]
     waits = {
         "retransmission": _retransmissions_ms(packets, marks["lost_at_s"]),
         "delayed acknowledgement": _acknowledgements_ms(packets, marks["lost_at_s"][0]),
@@ -79,8 +80,9 @@ def measure() -> Outcome:
     return Outcome(tuple(findings), draw)
 
 
-def _packets(path: Path) -> list[tuple[float, bool, int]]:
-    """Return time in s, whether the client sent it, and payload in bytes, of each packet."""
+def _read_packets(path: Path) -> list[tuple[float, bool, int]]:
+    """Return the time in s, whether the client sent it, and the payload in bytes, of each packet in
+    tcpdump's text."""
     found = (_PACKET.match(line) for line in path.read_text().splitlines())
     return [(float(one[1] or one[3]), bool(one[1]), int(one[2] or one[4] or 0))
             for one in found if one]
@@ -88,7 +90,12 @@ def _packets(path: Path) -> list[tuple[float, bool, int]]:
 
 def _retransmissions_ms(packets: list[tuple[float, bool, int]],
                         lost_at_s: list[float]) -> list[float]:
-    """Return the time from each segment that was lost to its first retransmission."""
+    """Return the time from each lost segment to its first retransmission.
+
+    Args:
+        packets: as _packets() returns them.
+        lost_at_s: time at which each lost segment was sent.
+    """
     waits = []
     for at_s in lost_at_s:
         sent = [time_s for time_s, ours, payload in packets
@@ -98,8 +105,13 @@ def _retransmissions_ms(packets: list[tuple[float, bool, int]],
 
 
 def _acknowledgements_ms(packets: list[tuple[float, bool, int]], before_s: float) -> list[float]:
-    """Return how long the client delayed its acknowledgements of single segments, of those that it
-    did not acknowledge at once."""
+    """Return how long the client delayed its acknowledgements of single segments. Those that it
+    sent at once are left out.
+
+    Args:
+        packets: as _packets() returns them.
+        before_s: end of the period that counts.
+    """
     waits, came_s = [], 0.0
     for time_s, ours, payload in packets:
         if time_s >= before_s - 1e-3:

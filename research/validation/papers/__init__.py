@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares published results with the lab's: batches/papers.batch, docs/results/papers.md."""
+"""Compare published results with the lab's: batches/papers.batch, docs/results/papers.md."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tables of docs/results/papers.md, from runs of batches/papers.batch.
+"""Write the tables of docs/results/papers.md, from runs of batches/papers.batch.
 
     .venv/bin/flent -B batches/papers.batch -b ware2019
     .venv/bin/python -m research.validation.papers ware2019 results/papers-… [-o docs]
 
-Prints a paper's numbers beside the lab's and, with -o, writes them between the paper's marks on
-the page and renews the list at the top of the page. --keep writes the data file that the tests
-use for this paper.
+Prints a paper's numbers beside the lab's and, with -o, writes them between the paper's marks on the
+page and renews the list at the top of the page. --keep writes the data file that the tests use for
+this paper.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PAGE = "results/papers.md"
 
 
 def main() -> int:
-    """Print and write the tables; return the exit status."""
+    """Print and write the tables. Return the exit status, 1 if the runs can't be read."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.papers",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("paper", choices=PAPERS)

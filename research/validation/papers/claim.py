@@ -18,9 +18,14 @@ HEAD = ("published", "bounds", "here")
 class Claim:
     """One published number.
 
-    cell: the title of the run to compare; published: the number in the paper, or computed with its
-    formula; lowest, highest: the values that agree, inclusive; name: of the row, where it isn't the
-    cell's.
+    Attributes:
+        cell: title of the run to compare.
+        published: the number in the paper, or computed with its formula.
+        lowest: least value that agrees.
+        highest: greatest value that agrees.
+        measure: function that measures the number in a run.
+        digits: number of decimals in the table.
+        name: name of the row, "" for the cell's.
     """
 
     cell: str
@@ -32,8 +37,8 @@ class Claim:
     name: str = ""
 
     def row(self, run: Run) -> list[str]:
-        """Return the cells of its table row: its name, and those of HEAD. What does not agree is
-        bold."""
+        """Return the cells of its table row: its name, and those of HEAD (published number, bounds,
+        measured number). A number that doesn't agree is bold."""
         here = self.measure(run)
         numbers = (self.published, self.lowest, self.highest, here)
         published, lowest, highest, own = (f"{one:.{self.digits}f}" for one in numbers)
@@ -45,8 +50,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class Paper:
-    """A batch of batches/papers.batch. quantity: of all its numbers, with the unit; golden: the
-    cell whose data file the tests use."""
+    """A batch of batches/papers.batch, and the numbers of its paper.
+
+    Attributes:
+        batch: name of the batch.
+        quantity: quantity of all its numbers, with the unit.
+        golden: cell whose data file the tests use.
+        claims: the published numbers.
+    """
 
     batch: str
     quantity: str
@@ -54,7 +65,8 @@ class Paper:
     claims: tuple[Claim, ...]
 
     def lines(self, runs: Sequence[Run]) -> Iterator[str]:
-        """Yield the table. Raises BadResult if a cell has no run."""
+        """Yield the lines of the Markdown table, a row for each claim. Raises BadResult if a cell
+        has no run."""
         by_title = {run.title: run for run in runs}
         lacking = sorted({claim.cell for claim in self.claims} - set(by_title))
         if lacking:
@@ -67,5 +79,5 @@ class Paper:
 
 
 def within(published: float, percent: float) -> tuple[float, float]:
-    """Return the bounds that are percent below and above the number."""
+    """Return the bounds that are `percent` % below and above the number."""
     return published * (1 - percent / 100), published * (1 + percent / 100)

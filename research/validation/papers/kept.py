@@ -21,9 +21,14 @@ _NEEDED = ("Queues", "TCP upload", "UDP upload")
 
 
 def keep(path: Path, target: Path) -> None:
-    """Write the part of a data file that the numbers need; equal input gives equal bytes."""
+    """Write the part of a data file that the paper's numbers need. Equal input gives equal bytes.
+
+    Args:
+        path: the data file.
+        target: the file to write. Its folder is created.
+    """
     data = read_data_file(path)
-    raw = {name: [_cut(sample) for sample in samples]
+    raw = {name: [_needed_fields(sample) for sample in samples]
            for name, samples in data.raw_values.items() if name.startswith(_NEEDED)}
     whole = {**data.whole, "raw_values": raw, "results": {}, "x_values": [],
              "metadata": {**data.metadata, "SERIES_META": {
@@ -32,5 +37,5 @@ def keep(path: Path, target: Path) -> None:
     target.write_bytes(gzip.compress(json.dumps(whole).encode(), mtime=0))
 
 
-def _cut(sample: dict[str, Any]) -> dict[str, Any]:
+def _needed_fields(sample: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in sample.items() if key in _FIELDS}

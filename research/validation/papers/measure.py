@@ -18,8 +18,13 @@ Measure = Callable[[Run], float]
 
 
 def share_pct(control: str, from_s: float) -> Measure:
-    """Measure the share of all throughput that the flows of a congestion control get, from from_s
-    after the start of the load."""
+    """Return a function that measures the share of all throughput that the flows of a congestion
+    control get, in %.
+
+    Args:
+        control: the congestion control.
+        from_s: begin of the measurement, in s after the start of the load.
+    """
     def measure(run: Run) -> float:
         mbps = dict(_rates(run, from_s))
         ours = sum(value for name, value in mbps.items() if f"x{control}" in name)
@@ -28,7 +33,8 @@ def share_pct(control: str, from_s: float) -> Measure:
 
 
 def ratio(from_s: float) -> Measure:
-    """Measure the first flow's rate divided by the second one's."""
+    """Return a function that measures the first flow's rate divided by the second one's, from
+    `from_s` after the start of the load. Runs must have two flows."""
     def measure(run: Run) -> float:
         (_, one), (_, other) = _rates(run, from_s)
         return one / other
@@ -36,22 +42,24 @@ def ratio(from_s: float) -> Measure:
 
 
 def goodput_mbps(from_s: float) -> Measure:
-    """Measure the goodput of all receivers, from from_s after the start of the load."""
+    """Return a function that measures the goodput of all receivers, from `from_s` after the start
+    of the load."""
     return lambda run: sum(mbps for _, mbps in _rates(run, from_s))
 
 
 def utilisation_pct(from_s: float) -> Measure:
-    """Measure what the router has sent as a share of its rate, by its own counters: with dozens of
-    slow streams, iperf3 also counts data that arrives after the end."""
+    """Return a function that measures the router's sent bytes as a share of its rate in %, by its
+    own counters, from `from_s` after the start of the load: with dozens of slow streams, iperf3
+    also counts data that arrives after the end."""
     def measure(run: Run) -> float:
-        at_s, sent = _sampled(run, "up_sent_bytes", from_s, None)
+        at_s, sent = _queue_samples(run, "up_sent_bytes", from_s, None)
         return 100 * float(sent[-1] - sent[0]) * 8e-6 / float(at_s[-1] - at_s[0]) / _rate_mbps(run)
     return measure
 
 
 def window_packets(from_s: float) -> Measure:
-    """Measure the mean window in segments: goodput times the path's round-trip time, which assumes
-    an empty queue."""
+    """Return a function that measures the mean window in segments, from `from_s` after the start of
+    the load: goodput times the path's round-trip time, which assumes an empty queue."""
     def measure(run: Run) -> float:
         delay_s = float(str(run.settings["base_delay_ms"])) / 1000
         return goodput_mbps(from_s)(run) * 1e6 * delay_s / (8 * PAYLOAD_BYTES)
@@ -59,12 +67,14 @@ def window_packets(from_s: float) -> Measure:
 
 
 def queue_packets(percentile: float, from_s: float) -> Measure:
-    """Measure a percentile of the router's queue in the direction of the flows, in packets."""
+    """Return a function that measures a percentile (0 to 100) of the router's queue in the
+    direction of the flows, in packets, from `from_s` after the start of the load."""
     return lambda run: float(numpy.percentile(_backlog(run, "packets", from_s, None), percentile))
 
 
 def queue_products(from_s: float) -> Measure:
-    """Measure the median queue in bandwidth-delay products."""
+    """Return a function that measures the median queue in bandwidth-delay products, from `from_s`
+    after the start of the load."""
     def measure(run: Run) -> float:
         delay_s = float(str(run.settings["base_delay_ms"])) / 1000
         product = _rate_mbps(run) * 1e6 / 8 * delay_s / FRAME_BYTES
@@ -73,14 +83,20 @@ def queue_products(from_s: float) -> Measure:
 
 
 def queue_delay_ms(from_s: float, to_s: float) -> Measure:
-    """Measure how long the link needs to send the queue, as the mean over a part of the load."""
+    """Return a function that measures how long the link needs to send the queue, as the mean over a
+    part of the load.
+
+    Args:
+        from_s: begin of the part, in s after the start of the load.
+        to_s: end of the part.
+    """
     def measure(run: Run) -> float:
         return float(_backlog(run, "bytes", from_s, to_s).mean()) * 8e-3 / _rate_mbps(run)
     return measure
 
 
 def _rates(run: Run, from_s: float) -> Iterator[tuple[str, float]]:
-    """Yield each group's name and Mbit/s."""
+    """Yield (name, Mbit/s) of each group of flows, from `from_s` after the start of the load."""
     flows = run.way(WAY)
     whole = flow_window(flows[0])
     window = Window(whole.start_s + from_s, whole.end_s)
@@ -93,12 +109,21 @@ def _rate_mbps(run: Run) -> float:
 
 
 def _backlog(run: Run, unit: str, from_s: float, to_s: float | None) -> Numbers:
-    return _sampled(run, f"up_backlog_{unit}", from_s, to_s)[1]
+    return _queue_samples(run, f"up_backlog_{unit}", from_s, to_s)[1]
 
 
-def _sampled(run: Run, field: str, from_s: float, to_s: float | None) -> tuple[Numbers, Numbers]:
-    """Return times and values of a field of the queue samples, from from_s to to_s of the load, or
-    to its end."""
+def _queue_samples(run: Run, field: str, from_s: float, to_s: float | None) -> tuple[Numbers,
+                                                                                     Numbers]:
+    """Return times and values of a field of the queue samples.
+
+    Args:
+        run: the run.
+        field: name of the field, such as "up_sent_bytes".
+        from_s: begin, in s after the start of the load.
+        to_s: end, None for the end of the load.
+
+    Raises BadResult if there are no samples, or one is damaged.
+    """
     whole = flow_window(run.way(WAY)[0])
     samples = read_data_file(run.path).raw_values.get("Queues", [])
     at_s = numbers([one.get("t") for one in samples], "time in 'Queues'")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The list at the top of docs/results/papers.md, made from the tables below it."""
+"""Write the list at the top of docs/results/papers.md, from the tables below it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def renew(page: Path) -> None:
 
 
 def lines(page: str) -> Iterator[str]:
-    """Yield an item for each section, with the number of its rows that agree."""
+    """Yield an item in Markdown for each section of the page, with the numbers of its rows that
+    agree and of all."""
     _, *parts = _SECTION.split(page)
     for name, title, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         bold = [cell.startswith("**")

@@ -95,8 +95,9 @@ _MARKED_FROM = 40
 _PRODUCT = 100e6 / 8 * 0.010 / FRAME_BYTES
 
 
-def _sawtooth(flows: int) -> tuple[Claim, Claim]:
-    """Return the paper's equations 8, 10 and 12, for synchronised flows, as claims."""
+def _sawtooth_claims(flows: int) -> tuple[Claim, Claim]:
+    """Return the paper's equations 8, 10 and 12, for synchronised flows, as two claims: the fullest
+    and the emptiest queue."""
     highest = _MARKED_FROM + flows
     lowest = highest - math.sqrt(2 * flows * (_PRODUCT + _MARKED_FROM)) / 2
     cell = f"{flows} flows"
@@ -112,7 +113,7 @@ ALIZADEH2010 = Paper(
     "alizadeh2010",
     "queue, packets",
     "2 flows",
-    (*_sawtooth(2), *_sawtooth(10), *_sawtooth(40)))
+    (*_sawtooth_claims(2), *_sawtooth_claims(10), *_sawtooth_claims(40)))
 
 # Bounds: a fifth. The model leaves out what Linux adds to the cap.
 SCHERRER2022 = Paper(

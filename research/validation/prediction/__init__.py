@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measures a slow router, fits a model to a few cells, and predicts the others."""
+"""Measure a slow router, fit a model to a few cells, and predict the others."""

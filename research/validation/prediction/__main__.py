@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A prediction on a router that no model was made for: docs/results/prediction.md.
+"""Predict measurements of a router that no model was made for: docs/results/prediction.md.
 
     .venv/bin/python -m research.validation.prediction                   all, and the page
     .venv/bin/python -m research.validation.prediction --only measure    the router, in real time
@@ -43,7 +43,7 @@ SEARCH = ("--highest", "1000", "--step", "80", "--fit", "timer_latency_us,rx_pac
 
 
 def main() -> int:
-    """Measure, fit, predict, write; return exit status 1 if that fails."""
+    """Measure, fit, predict, and write the page. Return the exit status, 1 if that fails."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.prediction",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", choices=("measure", "predict"))
@@ -67,8 +67,14 @@ def main() -> int:
 
 
 def predict(folder: Path) -> tuple[str, list[str], Made]:
-    """Fit a model to the cells for calibration, run all cells with it, and return the page's part,
-    the table of the fitted cells, and what they were made with. Raises AqmError."""
+    """Fit a model to the cells for calibration, and run all cells with it and with an ideal router.
+    Return the page's part, the table of the fitted cells, and what they were made with.
+
+    Args:
+        folder: folder whose folder `measured` has the measurement.
+
+    Raises AqmError if the measurement is missing or incomplete, or the lab's runs fail.
+    """
     measured = load(folder / "measured")
     points = [cell.point() for cell in measured.values() if cell.is_for_calibration]
     points.append(f"pps={middle(packets_per_s(folder / 'measured')):.0f}")
@@ -87,7 +93,15 @@ def predict(folder: Path) -> tuple[str, list[str], Made]:
 
 def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[str, Cell]],
           points: list[str], model: str) -> Iterator[str]:
-    """Yield the page's part."""
+    """Yield the lines of the page's part.
+
+    Args:
+        folder: folder whose folder `measured` has the measurement.
+        measured: name of a cell -> its measured runs.
+        lab: "ideal" and "model" -> name of a cell -> the lab's runs.
+        points: measurements given to `flent-aqm calibrate`.
+        model: the fitted router model.
+    """
     host, floods = about(folder / "measured"), packets_per_s(folder / "measured")
     each = max(len(cell.runs) for cell in measured.values())
     yield (f"Measured {host['date']}: {host['qemu']}, without KVM, on one core of {host['cpu']}; "
@@ -109,7 +123,7 @@ def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[
 
 
 def calibrate(points: list[str]) -> str:
-    """Return what `flent-aqm calibrate` prints for these measurements, also if no model explains
+    """Return the output of `flent-aqm calibrate` for these measurements, also if no model explains
     them. Raises ConfigError if it fails otherwise."""
     command = [str(FLENT.with_name("flent-aqm")), "calibrate", *points, "--base", BASE, *SEARCH]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -119,7 +133,8 @@ def calibrate(points: list[str]) -> str:
 
 
 def model_of(printed: str) -> str:
-    """Return the model that calibrate printed, or the closest one. Raises ConfigError."""
+    """Return the model that calibrate printed, or else the closest one. Raises ConfigError if it
+    printed none."""
     match = re.search(r"^router_model = (\S+)$|The closest is (\S+)\.$", printed, re.MULTILINE)
     if not match:
         raise ConfigError(f"flent-aqm calibrate named no model: {printed!r}")
@@ -127,7 +142,8 @@ def model_of(printed: str) -> str:
 
 
 def in_lab(folder: Path, router_model: str) -> Mapping[str, Cell]:
-    """Return the cells, run in the lab with that model. Raises ConfigError."""
+    """Run the cells in the lab with this router model, and return them by name. Old data files in
+    the folder are deleted. Raises ConfigError if the runs fail."""
     for old in folder.glob("*.flent.gz"):
         old.unlink()
     status = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The repetitions of a cell, and a table of cells: measured, and predicted by the lab."""
+"""The repetitions of a cell, and tables of cells: measured, and predicted by the lab."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Return the cell in words, as in the table."""
+        """Description of the cell, as in the table."""
         one = self.runs[0].settings
         burst = ", burst shaping" if one["burst_shaping"] else ""
         cross = ", one Cubic download beside it" if one["cross_traffic"] else ""
@@ -42,16 +42,17 @@ class Cell:
 
     @property
     def is_for_calibration(self) -> bool:
-        """Return whether a model is fitted to this cell."""
+        """Whether a model is fitted to this cell."""
         return str(self.runs[0].settings["batch"]).startswith(CALIBRATION)
 
     def values(self, quantity: str) -> list[float]:
-        """Return one of QUANTITIES for each run. Raises ConfigError if a run has none."""
+        """Return the value of a quantity, a key of QUANTITIES, for each run. Raises ConfigError if
+        a run has no throughput."""
         return [self._value(run, quantity) for run in self.runs]
 
     @cached_property
     def idle_ms(self) -> float:
-        """Return the median round-trip time before the load."""
+        """Median round-trip time before the load, in ms, over all runs."""
         return float(numpy.median([STATISTICS["median"](run.idle()) for run in self.runs]))
 
     def point(self) -> str:
@@ -74,8 +75,8 @@ class Cell:
 
 
 def load(folder: Path) -> dict[str, Cell]:
-    """Return the cells of a folder by name. Raises ConfigError if it has no data files,
-    BadResult."""
+    """Return the cells of a folder by name. Raises ConfigError if it has no data files, BadResult
+    if one is damaged."""
     runs = [load_run(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
     if not runs:
         raise ConfigError(f"{folder}: no data files there")
@@ -85,8 +86,15 @@ def load(folder: Path) -> dict[str, Cell]:
 
 def table(measured: Mapping[str, Cell], ideal: Mapping[str, Cell], model: Mapping[str, Cell],
           *, calibration: bool) -> Iterator[str]:
-    """Yield a row for each cell that was fitted, or for each that was predicted. A predicted
-    round-trip time is the lab's, plus the difference between the idle router and the idle lab."""
+    """Yield the lines of a Markdown table, a row for each cell and quantity. A predicted round-trip
+    time is the lab's, plus the difference between the idle router and the idle lab.
+
+    Args:
+        measured: name -> measured cell.
+        ideal: name -> cell of the lab with an ideal router.
+        model: name -> cell of the lab with the fitted model.
+        calibration: True: only cells that were fitted. False: only those that were predicted.
+    """
     yield "| cell | | measured: median, least to greatest | ideal lab | model | error |"
     yield "|---|---|---|---|---|---|"
     for name, cell in measured.items():
@@ -103,7 +111,8 @@ def table(measured: Mapping[str, Cell], ideal: Mapping[str, Cell], model: Mappin
 
 
 def by_cell(rows: Iterable[str]) -> Iterator[str]:
-    """Yield table()'s rows with one for each cell: what was measured, the ideal lab, the model."""
+    """Convert the lines of table() to those of a table with one row per cell: the measured value,
+    the ideal lab's, and the model's for each quantity."""
     yield f"| measured, ideal lab, model | {' | '.join(QUANTITIES.values())} |"
     yield "|---|" + "---|" * len(QUANTITIES)
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows][2:]
@@ -113,8 +122,8 @@ def by_cell(rows: Iterable[str]) -> Iterator[str]:
 
 
 def unexplained(measured: Mapping[str, Cell], model: Mapping[str, Cell]) -> Iterator[str]:
-    """Yield predictions that lie outside of all repetitions and are off by more than 10 %: the
-    quantity, the cell, and both values."""
+    """Yield a text for each prediction that lies outside of all repetitions and is off by more than
+    10 %: the quantity, the cell, and both values."""
     for name, cell in measured.items():
         for quantity, words in QUANTITIES.items():
             values, by_model = cell.values(quantity), predicted(cell, model[name], quantity)
@@ -126,7 +135,13 @@ def unexplained(measured: Mapping[str, Cell], model: Mapping[str, Cell]) -> Iter
 
 
 def predicted(measured: Cell, lab: Cell, quantity: str) -> float:
-    """Return the lab's prediction for the cell."""
+    """Return the lab's prediction of a quantity for the cell.
+
+    Args:
+        measured: the measured cell.
+        lab: the lab's cell.
+        quantity: key of QUANTITIES.
+    """
     value = float(numpy.median(lab.values(quantity)))
     return value if quantity == "goodput" else value + measured.idle_ms - lab.idle_ms
 

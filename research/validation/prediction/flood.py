@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measures how many packets of 64 bytes a second the router forwards, then runs a command.
+"""Measure how many packets of 64 bytes a second the router forwards, then run a command.
 
     python -m research.validation.prediction.flood SERVER FILE TIMES COMMAND...
 
@@ -21,7 +21,7 @@ _LENGTH_S = 3
 
 
 def main() -> None:
-    """Flood, write the file, then replace this process by the command."""
+    """Flood the router, write the file, then replace this process by the command."""
     server, file, times, *command = sys.argv[1:]
     with Path(file).open("w", encoding="utf-8") as output:
         for _ in range(int(times)):

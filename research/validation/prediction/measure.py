@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measures the router in qemu: packets per second, then the runs of batches/prediction.batch."""
+"""Measure the router in qemu: packets per second, then the runs of batches/prediction.batch."""
 
 from __future__ import annotations
 
@@ -25,8 +25,16 @@ _FLOODS = "packets"  # the file with packets per second
 
 
 def measure(folder: Path, repetitions: int) -> None:
-    """Build the router if needed, and write all runs into the folder. This takes real time, so keep
-    the machine idle. Raises ConfigError, ToolMissing, CommandFailed."""
+    """Build the router if needed, and write all runs into the folder, whose old runs are deleted.
+    This takes real time, so keep the machine idle.
+
+    Args:
+        folder: folder for the runs.
+        repetitions: runs of each cell.
+
+    Raises ConfigError without root and two cores or if the measurement fails, ToolMissing without a
+    program, CommandFailed if the router can't be built.
+    """
     cores = sorted(os.sched_getaffinity(0))
     if os.geteuid() or len(cores) < 2:
         raise ConfigError("the router in qemu needs root, for namespaces, and two cores; here are "
@@ -56,11 +64,12 @@ def measure(folder: Path, repetitions: int) -> None:
              "ROUTER_CORE": str(cores[-1]), "HOST_CORE": str(cores[0])})
     if done.returncode:
         raise ConfigError(f"the measurement ended with status {done.returncode}")
-    (folder / "machine.json").write_text(json.dumps(_about(machine), indent=1) + "\n")
+    (folder / "machine.json").write_text(json.dumps(_describe_machine(machine), indent=1) + "\n")
 
 
 def packets_per_s(folder: Path) -> list[float]:
-    """Return the results of the floods. Raises ConfigError."""
+    """Return the packets per second of each flood. Raises ConfigError if there is no
+    measurement."""
     try:
         return [float(line) for line in (folder / _FLOODS).read_text().split()]
     except (OSError, ValueError) as error:
@@ -68,7 +77,8 @@ def packets_per_s(folder: Path) -> list[float]:
 
 
 def about(folder: Path) -> Mapping[str, str]:
-    """Return what was measured, and where. Raises ConfigError."""
+    """Return what was measured, and where, as measure() noted it: "kernel", "qemu", "cpu", "date"
+    and "load". Raises ConfigError if there is no measurement."""
     try:
         read = json.loads((folder / "machine.json").read_text())
     except (OSError, ValueError) as error:
@@ -76,8 +86,12 @@ def about(folder: Path) -> Mapping[str, str]:
     return {str(name): str(value) for name, value in read.items()}
 
 
-def _about(machine: Path) -> dict[str, str]:
-    """Return facts about the router, the machine that emulates it, and that machine's load."""
+def _describe_machine(machine: Path) -> dict[str, str]:
+    """Return facts about the router, the machine that emulates it, and that machine's load.
+
+    Args:
+        machine: folder of the emulated router.
+    """
     version = run(["qemu-system-x86_64", "--version"]).splitlines()[0]
     cpu = next((line.partition(":")[2].strip() for line in
                 Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")),
@@ -88,5 +102,5 @@ def _about(machine: Path) -> dict[str, str]:
 
 
 def middle(values: list[float]) -> float:
-    """Return the median as a float."""
+    """Return the median as a float. `values` must not be empty."""
     return float(median(values))
