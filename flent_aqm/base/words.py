@@ -31,8 +31,8 @@ def plain(words: object) -> str:
 
 
 def plain_lines(words: str) -> str:
-    """Return a text in which only line ends, tabs and printable characters are left, as plain()
-    does for one line."""
+    """Return a text in which each character that is neither printable nor a line end or tab is
+    replaced, as plain() does."""
     return "".join(letter if letter in "\n\t" else plain(letter) for letter in words)
 
 

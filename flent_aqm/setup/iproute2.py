@@ -71,13 +71,13 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
 
 
 def new_tc_is_there() -> bool:
-    """Return whether a cache or the system has a suitable tc."""
+    """Return whether find_new_tc() finds a suitable tc."""
     return find_new_tc() is not None
 
 
 def find_new_tc() -> Path | None:
     """Return the path of the tc for runs with DualPI2: that of the first cache that has one,
-    otherwise the system's. None if that tc is damaged or too old, or if there is none."""
+    otherwise the system's. None if there is none, or if that tc is damaged or too old."""
     cached = find_cached("new-tc", "tc")
     if cached is not None:
         return cached if _is_whole_tc(cached.resolve()) else None

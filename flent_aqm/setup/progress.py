@@ -33,7 +33,10 @@ class Progress:
         self._begun_s = time.monotonic()
 
     def step(self, text: str) -> None:
-        """Print a line that says which step begins."""
+        """Print a line that says which step begins.
+
+        text: the step, such as "unpacking linux-source-7.3".
+        """
         self._write_line(f"{self.part}: {text}")
         self._last_log_s = time.monotonic()
 

@@ -87,9 +87,9 @@ class Addition:
 
 
 def own_flags(stem: str) -> str:
-    """Return lines of a Makefile with the compiler's flags for a user's own file, STEM.c. It is
-    compiled with line numbers, to locate a crash, and only with the headers that it includes, as in
-    other builds (patch 0015).
+    """Return lines of a Makefile with the compiler's flags for a user's own file, STEM.c: with line
+    numbers, to locate a crash, and only with the headers that the file includes, as in other builds
+    (patch 0015).
 
     stem: name of the file without its suffix.
     """

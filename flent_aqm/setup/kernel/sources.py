@@ -43,7 +43,7 @@ class Origin(Protocol):
     """Protocol of the classes that provide a kernel's source.
 
     Attributes:
-        source: what a recipe has of the source.
+        source: name and version of the source for the recipe.
         series: series of the kernel, such as "6.12". "" if unknown.
         folder: name of the folder in CACHE/trees in which the tree is kept.
     """

@@ -62,7 +62,7 @@ def _possible_report(report: Report, requested: Mapping[str, Scalar],
     the kernel may report. The option's unit isn't known here, only to tc and the kernel.
 
     Args:
-        report: not used, as for all functions of Queue.adapt that compute a report of their own.
+        report: not used.
         requested: the requested parameters, of which only `options` exists.
         attachment: not used.
     """
