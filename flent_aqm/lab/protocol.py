@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The interface of a testbed, as a sweep uses it. table.py lists the testbeds.
+"""Defines the interface of a testbed, as a sweep uses it. table.py lists the testbeds.
 
-    testbed = open_testbed("netns")     one for all runs of a sweep on this testbed
+    testbed = open_testbed("netns")     one object for all runs of a sweep on this testbed
     testbed.check(cells)                before anything changes: refuse what can't be done
     testbed.prepare()                   set up what all runs share
     testbed.facts()                     description for the data files
@@ -30,26 +30,33 @@ from flent_aqm.spec.scenario import Scenario
 
 @dataclass(frozen=True)
 class FlentRun:
-    """Describes one run of Flent in a testbed."""
+    """Describes one run of Flent in a testbed.
 
-    # Text of a batch file with one batch of one run.
+    Attributes:
+        batch: text of a batch file with one batch of one run.
+        batch_name: name of that batch.
+        options: further words for Flent's command line.
+        servers: names of the servers that the test needs, see tools/table.py.
+        length_s: length of the test in seconds.
+        programs: further programs for the PATH inside, name -> path on the host.
+        browser: True if one of the programs is a browser.
+    """
+
     batch: str
-    # Name of that batch.
     batch_name: str
-    # Further words for Flent's command line.
     options: Sequence[str]
-    # Names of the servers that the test needs, see tools/table.py.
     servers: Sequence[str]
-    # Length of the test in seconds.
     length_s: float
-    # Further programs for the PATH inside, name -> path on the host.
     programs: Mapping[str, Path] = field(default_factory=dict)
-    # True if one of the programs is a browser.
     browser: bool = False
 
     def argv(self, folder: str, results: str) -> list[str]:
-        """Return Flent's command line. `folder` has the batch as cell.batch, and Flent writes to
-        `results`. Both are paths inside."""
+        """Return Flent's command line.
+
+        Args:
+            folder: path inside of the folder that contains the batch as cell.batch.
+            results: path inside of the folder to which Flent writes.
+        """
         return ["flent", "-B", f"{folder}/cell.batch", "-b", self.batch_name, "-D", results,
                 *self.options]
 
@@ -60,53 +67,75 @@ CELL_ENVIRONMENT = {environment.CELL: "1", environment.WITHOUT_PLOTS: "1"}
 
 @dataclass(frozen=True)
 class Facts:
-    """Describes the testbed in each data file, beside the requested settings."""
+    """Describes the testbed in each data file, beside the requested settings.
 
-    # Of the kernel that runs the hosts: `version`, `hash` (None if it isn't built here), and `name`
-    # if the user built it, with `tc`, the hash of the tc that was built with it, if there is one.
+    Attributes:
+        kernel: kernel that runs the hosts: `version`, `hash` (None if it isn't built here), and
+            `name` if the user built it, with `tc`, the hash of the tc that was built with it, if
+            there is one.
+        hosts: settings of the hosts by name, such as tcp_congestion_control.
+    """
+
     kernel: Mapping[str, str | None]
-    # Settings of the hosts, such as tcp_congestion_control.
     hosts: Mapping[str, object]
 
 
 class Testbed(Protocol):
-    """One kind of testbed, for the runs of one sweep."""
+    """Interface of one kind of testbed, for the runs of one sweep.
 
-    # Name for messages such as "8 runs in the virtual lab".
+    Attributes:
+        title: name for messages such as "8 runs in the virtual lab".
+        real_time: True if the testbed runs in real time: one run at a time, no router model, no
+            seed. Runs may use all cores.
+        tools: names of the programs that the testbed needs, beside the programs of the tests.
+    """
+
     title: str
-    # True if the testbed runs in real time: one run at a time, no router model, no seed. Runs may
-    # use all cores.
     real_time: bool
-    # Programs that the testbed needs, beside those of the tests.
     tools: Sequence[str]
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
-        """Raise ConfigError for cells that can't be run, before anything has changed. Return
-        warnings, one line each."""
+        """Check that the cells can be run, before anything has changed. Return warnings, one line
+        each, empty if there are none. Raises ConfigError for cells that can't be run, other
+        AqmErrors if the testbed can't be used."""
         ...
 
     def prepare(self) -> None:
-        """Set up what all runs share, before the first run."""
+        """Set up what all runs share, before the first run. Raises AqmError if that fails."""
         ...
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """Return the description of the testbed for data files of runs on this kernel. Call it
-        after prepare()."""
+        """Return the description of the testbed for data files. Call it after prepare().
+
+        Args:
+            kernel: name of the kernel on which the runs are made.
+        """
         ...
 
     def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:
         """Return the environment of one run, not started yet. Flent's files will be in its
-        `results`."""
+        `results`.
+
+        Args:
+            scenario: the settings of the run.
+            run: the run of Flent.
+        """
         ...
 
     def clean_up(self) -> None:
-        """Restore the state from before prepare(). No run is active any more. It may be called
-        without prepare(), or after prepare() failed."""
+        """Restore the state from before prepare(), when no run is active any more. May be called
+        without prepare(), or after prepare() failed. Raises AqmError if the state can't be
+        restored."""
         ...
 
 
 def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
-    """Raise ConfigError if the scenario has a setting that only the virtual lab supports."""
+    """Raise ConfigError if the scenario has a setting that only the virtual lab supports.
+
+    Args:
+        testbed: name of the testbed, for the message.
+        scenario: the settings of the run.
+    """
     if scenario.lab.kernel != STOCK:
         raise ConfigError(f"kernel: {scenario.lab.kernel} is a kernel of the virtual lab; on "
                           f"testbed {testbed} the machines have their own: leave kernel out")
@@ -140,5 +169,6 @@ def refuse_network_of_ours(scenario: Scenario) -> None:
 
 
 def wall_limit_s(run: FlentRun) -> float:
-    """Return the seconds after which a run is considered hung."""
+    """Return the seconds of wall time after which a run in real time is considered hung: its length
+    and a margin."""
     return run.length_s + defaults.REAL_TIME_MARGIN_S

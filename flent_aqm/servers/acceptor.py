@@ -68,7 +68,8 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
 
 
 def _open_listening(address: str, port: int) -> socket.socket:
-    """Return a listening socket on one address. Raises OSError."""
+    """Return a listening socket on one address. Raises OSError if the address or port can't be
+    used."""
     family, kind, protocol, _, name = socket.getaddrinfo(
         address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]

@@ -95,8 +95,9 @@ def request_of(method: str, target: str, host: str, peer: str, secure: bool) -> 
 
 
 def answer(request: Request) -> Answer:
-    """Return the response to a request whose content, if any, has been received. The response to
-    HEAD is that to GET; the caller doesn't send its content."""
+    """Return the response to a request whose content, if any, has been received. An unknown path
+    gives status 404. The response to HEAD is that to GET, without whose content the caller sends
+    it."""
     method = "GET" if request.method == "HEAD" else request.method
     endpoint = ENDPOINTS.get((method, request.path))
     if endpoint is None:

@@ -192,7 +192,7 @@ class Elsewhere(Protocol):
             facts: facts of the testbed, the same for all runs.
             say: prints a line for the user.
 
-        Raises AqmError.
+        Raises AqmError if no machine can be used.
         """
 
     def run(self, cell: Cell) -> FinishedRun:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Generates cross traffic over TCP: a player of adaptive video (video.py), and a web reader
-(web.py).
+"""Generates cross traffic: adaptive video (video.py), web pages (web.py), bulk over QUIC (quic.py).
 
-Both download from the HTTP server of this package (servers/). Each prints lines of JSON, which
-measure/parsers/cross.py parses, and runs until SIGINT. quic.py has client and server of a download
-over QUIC.
+The clients of video and web download from the HTTP server of this package (servers/). quic.py has a
+server of its own. Each client prints lines of JSON, which measure/parsers/cross.py parses, and runs
+until SIGINT.
 """

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Loads web pages as cross traffic: bursts of short flows, with a pause for reading after each
-page.
+"""Loads web pages as cross traffic: bursts of short flows, with a pause after each page.
 
     python -m flent_aqm.measure.cross_traffic.web HOST PORT
 

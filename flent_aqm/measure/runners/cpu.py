@@ -45,6 +45,8 @@ class AqmCpuRunner(SupervisedRunner):
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of samples)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Convert the stored samples to series. Raises BadResult or ParseError as read_samples()
+        does."""
         samples = read_samples(text_of(output))
         names = [name for name in samples[0] if name.startswith("cpu") and name[3:].isdigit()]
         series = {name: [[one["t"], one[name]] for one in samples if name in one]
@@ -52,7 +54,7 @@ class AqmCpuRunner(SupervisedRunner):
         return series, samples, {}
 
     def _run_tool(self) -> None:
-        # Runs in place of a tool.
+        """Sample the processors' times in place of a tool, until the time is over."""
         self.started_s = time.time()
         self.returncode = 0
         sources = {path.parent.parent.name: path

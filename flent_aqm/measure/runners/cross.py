@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs cross traffic of other users: a video call, adaptive video, web pages. Runners for Flent.
 
-Keys of the data sets: client: name in TOOLS. host, port: the server. length: seconds, unless
-kill_after ends it earlier.
+Keys of the data sets:
+    client: name in TOOLS.
+    host, port: the server.
+    length: seconds, unless kill_after ends it earlier.
 
 Series: throughput in Mbit/s. Raw samples have `val` and `dur` (s), or what users notice: frame_ms
 and frame_lost, segment_mbps and stalled_ms, page_ms. See docs/reference/data-format.md.
@@ -72,6 +74,7 @@ class AqmCallRunner(_CrossRunner):
     server's answers, which are the part "download"."""
 
     def check(self) -> None:
+        """Build irtt's command line. Raises RunnerCheckError if irtt isn't installed."""
         program = find_program("irtt")
         if program is None:
             raise RunnerCheckError("irtt is not installed; see flent-aqm doctor")
@@ -90,6 +93,8 @@ class AqmCallRunner(_CrossRunner):
         return super().fork()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Parse irtt's JSON. The download is put into the metadata as a part. Raises ParseError if
+        the JSON is damaged, BadResult if a direction has no data."""
         call = parse_call(Path(self.written).read_text(encoding="utf-8"))
         upload = self.series_of(call["upload"], "upload")
         upload[2][PARTS] = {"download": self.series_of(call["download"])}

@@ -28,7 +28,7 @@ _WORDS = {"upload": [], "download": ["-R"], "both": ["--bidir"]}
 
 
 class AqmIperf3Runner(SupervisedRunner):
-    """An iperf3 test over TCP, or over UDP in one direction.
+    """Runs an iperf3 test over TCP, or over UDP in one direction.
 
     Keys of the data set:
         host, port: the server.
@@ -139,8 +139,8 @@ class AqmIperf3Runner(SupervisedRunner):
         return series, raw, metadata
 
     def _refuse_bad_end(self, error: IO[str]) -> None:
-        # With -J, iperf3 reports errors in its JSON, and some versions then exit with status 0.
-        # read() handles these errors.
+        """Raise BadResult unless iperf3 ended normally. Errors that iperf3 reports in its JSON are
+        left to read(), because some versions then exit with status 0."""
         if not self.stopped_by and self.returncode in (0, 1):
             return
         super()._refuse_bad_end(error)

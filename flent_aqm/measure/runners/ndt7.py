@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs an NDT7 client for one direction: the Rust crate's, M-Lab's, or a browser. A runner for
-Flent."""
+"""Runs an NDT7 client for one direction, as a runner for Flent: the crate's, M-Lab's or a
+browser."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SAME_CLOCK_S = 3.0
 
 
 class AqmNdt7Runner(SupervisedRunner):
-    """One NDT7 download or upload.
+    """Runs one NDT7 download or upload.
 
     Keys of the data set:
         host, port: the server.

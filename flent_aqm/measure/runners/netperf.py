@@ -27,6 +27,7 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
     """
 
     def check(self) -> None:
+        """Check as Flent does, pass the server's passphrase to netperf, and set the watchdog."""
         super().check()
         if passphrase := os.environ.get(environment.NETPERF_PASSPHRASE):
             # Not added to self.command, because the data file records that.

@@ -72,6 +72,8 @@ class AqmQdiscRunner(SupervisedRunner):
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of netlink messages)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Convert the stored samples to series. Without probes, the part "probes" has an error.
+        Raises BadResult or ParseError as read_samples() does."""
         samples, parts = read_samples(cast(BinaryIO, cast(Any, output).buffer))
         series = {device: [[one["t"], one[f"{device}_backlog_bytes"]] for one in samples]
                   for device in DEVICES}
@@ -80,7 +82,8 @@ class AqmQdiscRunner(SupervisedRunner):
         return series, samples, {PARTS: {"probes": (shown, parts, why)}}
 
     def _run_tool(self) -> None:
-        # Runs in place of a tool.
+        """Sample the queues in place of a tool, until the time is over. A failure is stored in
+        `stopped_by`."""
         self.started_s = time.time()
         self.returncode = 0
         try:
@@ -207,7 +210,9 @@ def _card_values(now: tuple[int, dict[str, CardSample]], then: tuple[int, dict[s
 def _probe_sample(probe: ProbeTimes, began_s: float) -> dict[str, Any]:
     """Return the raw sample of one probe: times in us of each stage, and their sum as `val`.
 
-    began_s: epoch seconds at zero of the kernel's clock.
+    Args:
+        probe: the probe's times.
+        began_s: epoch seconds at zero of the kernel's clock.
     """
     parts = {name: getattr(probe, name) / 1e3
              for name in ("link", "ring", "processor", "queue", "card")}

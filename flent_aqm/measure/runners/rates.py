@@ -48,6 +48,8 @@ class AqmRatesRunner(SupervisedRunner):
         super().check()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Convert the stored times and rates to a series. Raises BadResult if the rate was never
+        changed."""
         text = output.read()
         if not text:
             raise BadResult("the router's rate was never changed: did the test end early?")
@@ -55,7 +57,8 @@ class AqmRatesRunner(SupervisedRunner):
         return series, [{"t": at_s, "val": mbps} for at_s, mbps in series], {}
 
     def _run_tool(self) -> None:
-        # Runs in place of a tool.
+        """Change the rates through one running tc, in place of a tool, and restore the usual rates.
+        A failure is stored in `stopped_by`."""
         self.started_s = time.time()
         self.returncode = 0
         # One process for all changes. tc ends with a message if it refuses a change.

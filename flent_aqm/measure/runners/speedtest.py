@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs a speed test with a client of its own (flent_aqm/tools), for all its directions. A Flent
-runner."""
+"""Runs a speed test with a client of its own (flent_aqm/tools), as a runner for Flent."""
 
 from __future__ import annotations
 

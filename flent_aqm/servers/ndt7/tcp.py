@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads the kernel's state of TCP sockets under the names of ndt7's specification, and sets
-options."""
+"""Reads the state of TCP sockets under the names of ndt7's specification, and sets options."""
 
 from __future__ import annotations
 

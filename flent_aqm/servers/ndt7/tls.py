@@ -44,6 +44,8 @@ class TlsTransport:
         self._send_ciphertext()
 
     def recv_into(self, buffer: memoryview, flags: int = 0) -> int | None:
+        """Receive plaintext into `buffer`, as Transport.recv_into() says. The buffer is filled as
+        far as complete TLS records allow."""
         filled = 0
         while filled < len(buffer):
             try:
@@ -67,6 +69,7 @@ class TlsTransport:
         return filled
 
     def close(self) -> None:
+        """Close the connection after a close_notify. Raises nothing if the client is gone."""
         try:
             self._tls.unwrap()
         except (OSError, ValueError):

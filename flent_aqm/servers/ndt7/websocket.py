@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Answers a WebSocket request for a test, makes the server's frames, and parses the client's
-frames.
+"""Answers WebSocket requests for a test, makes server frames, and parses client frames.
 
 Frames and handshake: RFC 6455.
 """
@@ -266,7 +265,8 @@ class FrameReader:
 
     def _read_header(self, data: memoryview, at: int) -> int:
         """Collect the bytes of a header from `data`, beginning at index `at`. Begin the frame if
-        its header is complete. Return the index after the header's bytes. Raises Violation."""
+        its header is complete. Return the index after the header's bytes. Raises Violation if the
+        header breaks a rule."""
         header = self._header
         wanted = 2
         while True:

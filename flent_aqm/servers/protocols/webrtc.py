@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs one end of a WebRTC call by aiortc, which sends and receives a picture and records
-statistics.
+"""Runs one end of a WebRTC call by aiortc, which transfers a picture and records statistics.
 
 The picture is VP8. Its rate follows the receiver's estimate of the bandwidth (REMB), by the delay
 gradient of Google's congestion control. aiortc keeps the rate between 0.25 and 1.5 Mbit/s. Lost

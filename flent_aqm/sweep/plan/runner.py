@@ -172,7 +172,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
     def _plan_batch(self, name: str) -> Iterator[Cell]:
         """Check the batch's runs, add them to the sweep, and yield their cells in the order of the
-        batch's lists. Raises ConfigError."""
+        batch's lists. Raises ConfigError if a run can't be made."""
         batch = self._keys_of_batch(name)
         with self._with_positions(batch):
             lists = argument_lists(self, batch)
