@@ -194,11 +194,12 @@ def _leaf_text(leaf: Leaf, value: float | Unavailable) -> str:
 
 
 def _print_failures(expression: str, failures: Sequence[Case], total: int, noun: str) -> None:
-    """Print the failures as a table, and how many files or groups fail.
+    """Print the failures as a table, and the number of files or groups that fail. If there are
+    none, print that the condition holds.
 
     Args:
         expression: the condition as the user typed it.
-        failures: files or groups that fail.
+        failures: results for the files or groups that fail or can't be decided.
         total: number of files or groups.
         noun: "file" or "group".
     """

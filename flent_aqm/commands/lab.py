@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Boot client, router and server in virtual time and run COMMAND on the client. The "
         "hosts are called client, router and server. Without COMMAND, a shell starts.")
     for option, (key, metavar) in _OPTIONS.items():
-        parser.add_argument(option, dest=key, metavar=metavar, help=_words(key))
-    parser.add_argument("--burst-shaping", action="store_true", help=_words("burst_shaping"))
+        parser.add_argument(option, dest=key, metavar=metavar, help=_help_text(key))
+    parser.add_argument("--burst-shaping", action="store_true", help=_help_text("burst_shaping"))
     parser.add_argument("--aqm-parameter", metavar="NAME=VALUE", action="append", default=[],
                         help="parameter of the AQM, such as target=10ms; may be repeated")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[],
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
 
 
-def _words(key: str) -> str:
+def _help_text(key: str) -> str:
     """Return the help text of a batch key: its effect, its values and its default."""
     row = next(row for name, row in KEYS.items() if key in (name, row.both))
     values = f"one of {', '.join(QUEUES)}" if key == "aqm" else row.values
@@ -79,11 +79,13 @@ def _words(key: str) -> str:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the lab, and return the exit status of the command. Raises AqmError."""
+    """Run the lab, copy the command's files to the user's folder, and return the exit status of the
+    command. Raises ConfigError if an option is wrong, another AqmError if the lab can't be started
+    or doesn't end in time."""
     scenario = Scenario.from_settings({
         **{key: getattr(args, key) for key, _ in _OPTIONS.values()},
-        "burst_shaping": args.burst_shaping, **_parameters(args.aqm_parameter),
-        **_others(args.set),
+        "burst_shaping": args.burst_shaping, **_aqm_parameter_keys(args.aqm_parameter),
+        **_set_keys(args.set),
         **({} if args.router is None else {"router_program": args.router})})
     own_servers = parse_own_servers(args.server, args.ready)
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
@@ -99,9 +101,9 @@ def main(args: argparse.Namespace) -> int:
         own_servers=own_servers, results=args.results, wall_limit_s=args.wall_limit)
 
 
-def _parameters(words: list[str]) -> dict[str, str]:
+def _aqm_parameter_keys(words: list[str]) -> dict[str, str]:
     """Return the batch keys for the values of --aqm-parameter: "target=10ms" -> aqm_target. Raises
-    ConfigError if one is not NAME=VALUE."""
+    ConfigError if a value is not NAME=VALUE."""
     for word in words:
         if "=" not in word.strip("="):
             raise ConfigError(f"--aqm-parameter: {word!r}; expected NAME=VALUE, "
@@ -109,8 +111,9 @@ def _parameters(words: list[str]) -> dict[str, str]:
     return {f"aqm_{name}": value for name, _, value in (word.partition("=") for word in words)}
 
 
-def _others(words: list[str]) -> dict[str, str]:
-    """Return the settings given with --set. Raises ConfigError if a key is unknown."""
+def _set_keys(words: list[str]) -> dict[str, str]:
+    """Return the batch keys given with --set, with their values. Raises ConfigError if a key is
+    unknown."""
     settings = dict(word.partition("=")[::2] for word in words)
     refuse_unknown_scenario_keys("--set", settings)
     return settings

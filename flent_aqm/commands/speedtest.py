@@ -69,7 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class _Mode(argparse.Action):
-    """Action of -s and -c, each with or without a duration in seconds."""
+    """Argument action of -s and -c, each with or without a duration in seconds: sets `mode` to
+    "sequential" or "concurrent", and `time` if a duration is given."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
                  values: object, option_string: str | None = None) -> None:
@@ -82,12 +83,14 @@ class _Mode(argparse.Action):
 
 
 def _length_s(text: str) -> int:
-    """Parse a duration in seconds, from 1 to MAX_LENGTH_S. Raises ArgumentTypeError."""
+    """Parse a duration in seconds. Raises ArgumentTypeError if it is not a whole number from 1 to
+    MAX_LENGTH_S."""
     return _parse_count(text, MAX_LENGTH_S, "seconds")
 
 
 def _streams(text: str) -> int:
-    """Parse a number of streams per direction, from 1 to MAX_STREAMS. Raises ArgumentTypeError."""
+    """Parse a number of streams per direction. Raises ArgumentTypeError if it is not a whole number
+    from 1 to MAX_STREAMS."""
     return _parse_count(text, MAX_STREAMS, "streams")
 
 

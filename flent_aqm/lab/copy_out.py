@@ -102,7 +102,12 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
 
 
 class _Walk:
-    """Opens folders below a top folder in turn, without following symbolic links."""
+    """Context manager that opens folders below a top folder in turn, one at a time, without
+    following symbolic links.
+
+    Args:
+        top: the top folder. It may itself be reached by symbolic links.
+    """
 
     def __init__(self, top: Path) -> None:
         self._top = top

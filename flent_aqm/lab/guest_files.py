@@ -355,8 +355,8 @@ def _write_path_models(folder: Path, scenario: Scenario) -> dict[str, str]:
 
 
 def _own_tool_variable() -> dict[str, str]:
-    """Return the environment variable with the path of the user's own tool module. Empty if there
-    is none. The path is the same inside as on the host."""
+    """Return the environment variable with the path of the user's own tool module, by its name.
+    Empty if there is no such module. The path is the same inside as on the host."""
     files = own.files()
     return {environment.OWN_TOOL: files[0]} if files else {}
 

@@ -151,8 +151,14 @@ def _fault_position(lines: Sequence[str], program: Path) -> str:
 
 
 def _complaint_position(lines: Iterable[str], program: Path) -> str:
-    """Return function, file and line that a complaint is about. If these are not the user's, add
-    the user's function that called them. Return "" if the complaint has no place."""
+    """Return the position in the source that a complaint is about, such as "in foo_enqueue,
+    sch_foo.c line 12". If the file is not a queue or congestion control, the nearest caller in such
+    a file is appended: ", called from …". "" if the complaint has no position.
+
+    Args:
+        lines: the complaint and the lines after it, such as a trace.
+        program: the kernel's file, with linux.debug beside it.
+    """
     named: list[tuple[str, int]] = []
     for line in lines:
         address = _ADDRESS.search(line)
@@ -310,8 +316,8 @@ def _running_processes(session: int) -> Iterator[int]:
 
 
 def _sample_process(process: int) -> tuple[int, tuple[int, ...]]:
-    """Sample one process: return the address of its next instruction, and the words at the top of
-    its stack. Return 0 and no words if the process can't be traced."""
+    """Stop one process for a moment. Return the address of its next instruction, and the words at
+    the top of its stack. Return 0 and no words if the process can't be traced."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
     libc.ptrace.restype = ctypes.c_long

@@ -136,11 +136,11 @@ def _as_rehearsed(scenario: Scenario) -> Scenario:
 
 
 def _rehearse(scenario: Scenario) -> None:
-    """Set up the network and the queue of a scenario, and read the queue back, without running a
-    command.
+    """Set up the network and the queue of a scenario in temporary namespaces, and read the queue
+    back, without running a test.
 
-    Raises ConfigError if the kernel refuses one of them or reports other settings, LabTimeout if
-    the machine is too busy.
+    Raises ConfigError if the kernel refuses the network or the queue, or reports other settings,
+    LabTimeout if the machine is too busy.
     """
     release = os.uname().release
     with Namespaces(scenario, read_back_command(scenario), servers=(),
@@ -172,8 +172,8 @@ def _rehearse(scenario: Scenario) -> None:
 
 
 def _load_ifb_module() -> None:
-    """Load the kernel module of IFB devices, with no devices. Loaded automatically, it would make
-    two devices outside our namespaces. Errors are ignored."""
+    """Load the kernel module of IFB devices, without devices, unless it is loaded. Loaded
+    automatically, it would make two devices outside our namespaces. Errors are ignored."""
     if Path("/sys/module/ifb").exists() or Path("/sys/class/net/ifb0").exists():
         return
     with contextlib.suppress(AqmError):  # built in, or missing, which _rehearse() reports
@@ -181,7 +181,7 @@ def _load_ifb_module() -> None:
 
 
 def _children(parent: int) -> list[int]:
-    """Return the process ids of the children of a process."""
+    """Return the ids of the processes whose parent has the id `parent`."""
     children = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

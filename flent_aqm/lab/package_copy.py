@@ -78,8 +78,8 @@ def package_hash() -> str:
 
 
 def _sources() -> Iterator[tuple[Path, str]]:
-    """Yield each file to copy with its path in the copy, in an order that is the same on every
-    machine."""
+    """Yield each source file of the package, with its path in the copy, in an order that is the
+    same on every machine. Compiled files and batches are left out."""
     tops = {part: paths.PACKAGE if part == "flent_aqm" else paths.resource_dir(part)
             for part in PARTS}
     for part, top in tops.items():

@@ -47,8 +47,8 @@ _lock = threading.Lock()
 
 
 def kill_all() -> None:
-    """Kill all commands that this process has started in run environments. For an interrupt by the
-    user."""
+    """Kill all commands that this process has started in run environments. Called at an interrupt
+    by the user."""
     with _lock:
         places = list(_open_places)
     for place in places:
@@ -179,8 +179,8 @@ class RunEnvironment:
 
     @property
     def left_behind(self) -> str:
-        """Path of the first file that was not copied out because it is in too many nested folders,
-        "" if there is none. It was written inside, so it may be any text."""
+        """Path, below /run/results, of the first file that was not copied out because it is in too
+        many nested folders. "" if there is none. It was written inside, so it may be any text."""
         try:
             with self._left.open("rb") as file:
                 first = file.readline(_LONGEST_PATH).decode(errors="replace").rstrip("\n")
@@ -199,7 +199,7 @@ class RunEnvironment:
         return {"PATH": os.defpath, "HOME": str(self.folder)}
 
     def start(self) -> None:
-        """Start the process and return at once."""
+        """Start the process of the environment, and return at once. wait() waits for its end."""
         console = self._console.open("wb")
         self._started_at = time.monotonic()
         self._process = subprocess.Popen(

@@ -155,8 +155,8 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
 
 def refuse_network_of_ours(scenario: Scenario) -> None:
     """Raise ConfigError if the scenario has a setting that needs a network made by flent-aqm:
-    modem, second server, reordering, GSO and ECN of the hosts. Behind a real router these are the
-    user's."""
+    modem, second server, reordering, GSO and ECN of the hosts. Behind a real router, the user sets
+    up hosts and links."""
     for key, value in (("modem_down_mbps", scenario.path.modem_down_mbps),
                        ("dest2_delay_ms", scenario.path.dest2_delay_ms),
                        ("reorder_ms", scenario.path.reorder_ms or None),

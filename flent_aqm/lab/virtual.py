@@ -224,7 +224,8 @@ class Lab(RunEnvironment):
             self._only_computes = watch.computed_s() >= _ONLY_COMPUTES_S / 10
 
     def _reason_for_not_ending(self) -> str:
-        """Return the second half of the message about a command that did not end."""
+        """Return the second half of the message about a command that did not end: that a program
+        only computes, or the last line of the console."""
         if self._only_computes:
             return ("one of its programs computed for the last "
                     f"{_ONLY_COMPUTES_S:g} s without a system call or a look at the clock, "

@@ -41,7 +41,7 @@ def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str
     lock = threading.Lock()
 
     class Page(http.server.BaseHTTPRequestHandler):
-        """Answers the page's requests: its files, its reports and its end."""
+        """Answers the page's requests: for its files, with its reports and at its end."""
 
         protocol_version = "HTTP/1.1"
 

@@ -110,7 +110,7 @@ class Service(Protocol):
         RuntimeError if no thread can be started."""
 
     def stop(self) -> None:
-        """Stop the service. Its connections have been ended."""
+        """Stop the service's threads. Its connections have been ended before."""
 
 
 class Listener(NamedTuple):

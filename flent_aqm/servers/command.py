@@ -228,7 +228,7 @@ def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:
     Raises ConfigError if the certificate can't be read.
     """
     def with_alpn(context: ssl.SSLContext) -> ssl.SSLContext:
-        # Let clients of HTTP select the version.
+        """Let clients of HTTP select the version, and return the context."""
         if what == HTTP:
             context.set_alpn_protocols(["h2", "http/1.1"])
         return context
@@ -241,6 +241,7 @@ def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:
 
     @cache
     def make_once() -> ssl.SSLContext:
+        """Return the context with a self-signed certificate, made by the first call."""
         from flent_aqm.servers.certificate import self_signed_context
 
         return with_alpn(self_signed_context(

@@ -97,6 +97,7 @@ class _Connection(asyncio.Protocol):
         self._received = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to check that the connection makes progress. Called by asyncio."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         stop_at_once(transport)
@@ -145,7 +146,8 @@ class _Connection(asyncio.Protocol):
             self._grammar.paused = True
 
     def resume_writing(self) -> None:
-        """Let the Grammar continue to send."""
+        """Let the Grammar continue to send. Called by asyncio when the kernel accepts data
+        again."""
         if self._grammar is not None:
             self._grammar.paused = False
             if self._transport is not None and not self._transport.is_closing():
@@ -156,6 +158,8 @@ class _Connection(asyncio.Protocol):
                 self._note_held()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Log why the connection was ended, if the server ended it, and tell the server that the
+        client has been served. Called by asyncio."""
         if self._timer is not None:
             self._timer.cancel()
         self._held.note(self, 0)

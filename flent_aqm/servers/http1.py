@@ -129,7 +129,7 @@ class Http1:
         self._wake(size)
 
     def _answer_current(self) -> None:
-        """Answer the current request."""
+        """Send the response to the request whose content has arrived."""
         assert self._request is not None
         self._send_response(self._request, answer(self._request))
 
@@ -178,7 +178,8 @@ class Http1:
                 self._end_response()
 
     def _end_response(self) -> None:
-        """End the response, and prepare for the next request or close the connection."""
+        """End the response. Prepare for the next request, or close the connection if the client
+        wants that."""
         self._transport.write(self._http.send(h11.EndOfMessage()) or b"")
         if self._http.our_state is h11.MUST_CLOSE:
             self._transport.close()

@@ -127,7 +127,7 @@ class Http2:
             self._transport.close()
 
     def writable(self) -> None:
-        """Send what windows and the kernel allow."""
+        """Send as many frames as windows and the kernel allow, of each stream with data in turn."""
         if not self.paused:
             self._transport.resume_reading()
         waiting = 0  # streams in a row without a window

@@ -95,7 +95,7 @@ class Http3(Bulk):
         return sum(len(stream.receiver._buffer) for stream in self._quic._streams.values())
 
     def end_holding(self) -> None:
-        """End the connection because it makes the server keep too much."""
+        """End the connection because the server has to keep too much for all connections."""
         self._end("the server holds too much for clients that don't go on")
 
     def sent(self, size: int) -> None:
@@ -120,7 +120,7 @@ class Http3(Bulk):
 
     def _begin_response(self, stream: int) -> None:
         """Send the head and a small body of the response to a stream's request, or begin to send
-        filler."""
+        filler. Nothing is sent if the stream has no request."""
         request = self._requests.pop(stream, None)
         if request is None:
             return
@@ -197,7 +197,8 @@ class Listener(QuicServer):
         return connection
 
     def _is_of_open_connection(self, data: bytes | str) -> bool:
-        """Return whether a datagram belongs to an open connection (RFC 9000, 17.2 and 17.3)."""
+        """Return whether a datagram belongs to an open connection, by its connection id (RFC 9000,
+        17.2 and 17.3)."""
         assert isinstance(data, bytes)
         if data[:1] and data[0] & _LONG_HEADER:
             name = data[6:6 + data[5]] if len(data) > 5 else b""

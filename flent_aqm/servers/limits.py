@@ -57,11 +57,11 @@ class Credit:
         self._filled_s = time.monotonic()
 
     def earn(self, content_bytes: int) -> None:
-        """Add credit for content that was received or sent."""
+        """Add credit for bytes of content that were received or sent."""
         self._left = min(self._left + content_bytes / CREDIT_BYTES, MOST_CREDIT)
 
     def spend(self, count: float = 1) -> None:
-        """Subtract credit for frames or requests. Raises Flood if it is used up."""
+        """Subtract credit for frames or requests. Raises Flood if less than `count` is left."""
         self._left -= count
         if self._left >= 0:
             return

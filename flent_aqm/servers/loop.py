@@ -61,7 +61,7 @@ class Loop:
             self._loop.close()
 
     def _start_opening(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
-        """Start the task that opens a client's connection."""
+        """Start the task that opens a client's connection. Runs on the event loop's thread."""
         task = self._loop.create_task(self._open_connection(client, protocol))
         self._tasks.add(task)  # the loop itself has only a weak reference
         task.add_done_callback(self._tasks.discard)

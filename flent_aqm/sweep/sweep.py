@@ -215,7 +215,7 @@ class Sweep:
             raise Stopped
 
     def drain(self) -> None:
-        """Wait until all submitted cells have ended."""
+        """Wait until all submitted cells have ended. Does nothing before start()."""
         if self._pool:
             self._pool.drain()
 

@@ -63,8 +63,8 @@ class Connection:
         self._printer = printer
 
     def get(self, size: int) -> None:
-        """Request an object of `size` bytes and receive it. Raises OSError, also if the server
-        answers anything else."""
+        """Request an object of `size` bytes and receive it. Raises OSError if the connection fails
+        or the server answers anything else."""
         self._socket.sendall(b"GET /download?bytes=%d HTTP/1.1\r\nHost: server\r\n\r\n" % size)
         head = b""
         while b"\r\n\r\n" not in head:

@@ -25,8 +25,8 @@ PAUSE_S = 2.0
 
 
 def load_page(host: str, port: int, printer: ResultPrinter) -> None:
-    """Download the HTML, then the objects of the page over all connections. Raises OSError if one
-    of them fails."""
+    """Download the HTML, then the objects of the page over all connections. Return when the page is
+    complete. Raises OSError if a connection fails."""
     first = Connection(host, port, printer)
     first.get(HTML_BYTES)
     objects = iter([OBJECT_BYTES] * OBJECTS)

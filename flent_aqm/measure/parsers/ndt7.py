@@ -94,8 +94,8 @@ class Subtest:
 
     @property
     def retransmission_pct(self) -> float | None:
-        """BytesRetrans / BytesSent of the server in percent. None for an upload, in which the
-        server isn't the sender."""
+        """BytesRetrans / BytesSent of the server in percent, of the last TCP_INFO that has both.
+        None if there is none, and for an upload, in which the server isn't the sender."""
         if self.direction == "download":
             for one in reversed(self.tcp):
                 if one.bytes_sent and one.bytes_retrans is not None:

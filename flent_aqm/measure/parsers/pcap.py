@@ -216,7 +216,11 @@ class _Records:
 
     def of_steps(self, steps: Iterable[int]) -> Iterator[tuple[float, _Key]]:
         """Yield the time in epoch seconds and the key of each record in these steps. Call it after
-        per_step()."""
+        per_step().
+
+        Args:
+            steps: indexes of steps.
+        """
         fields = struct.Struct(self.layout)
         for begin, end in sorted(place for step in steps for place in self.places[step]):
             self.file.seek(begin)
@@ -400,7 +404,8 @@ def _lengths(key: _Key) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class TcpdumpCounts:
-    """Numbers of packets that tcpdump captured, and that the kernel dropped before tcpdump."""
+    """Numbers of packets that tcpdump captured, and that the kernel dropped because tcpdump was too
+    slow."""
 
     captured: int
     dropped: int

@@ -75,7 +75,13 @@ class Transfers:
         self._partial: dict[Connection, _PartialTransfer] = {}
 
     def add(self, connection: Connection, step: int, byte_count: int) -> None:
-        """First pass: add the data of a connection in one step."""
+        """First pass: add the data of a connection in one step.
+
+        Args:
+            connection: the connection.
+            step: index of the time step.
+            byte_count: payload bytes.
+        """
         partial = self._partial.setdefault(connection, _PartialTransfer(step, step))
         partial.first_step = min(partial.first_step, step)
         partial.last_step = max(partial.last_step, step)

@@ -35,7 +35,8 @@ from flent_aqm.tools.table import TOOLS
 
 
 class _CrossRunner(SupervisedRunner):
-    """Base class of both runners."""
+    """Base class of the runners of a call and of this package's cross-traffic clients. Being
+    stopped is their normal end."""
 
     endless = True
     args: list[str]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs an NDT7 client for one direction, as a runner for Flent: the crate's, M-Lab's or a
-browser."""
+"""Runs an NDT7 client for one direction: the crate's, M-Lab's, or a browser. A runner for Flent."""
 
 from __future__ import annotations
 
@@ -135,7 +134,7 @@ class AqmNdt7Runner(SupervisedRunner):
         return name
 
     def _mlab_words(self) -> list[str]:
-        """Return the options of M-Lab's client."""
+        """Return the options of M-Lab's client, without the program."""
         # It has no option for the IP version, so it gets an address.
         words = ["-scheme", "wss", "-no-verify"] if self.tls else ["-scheme", "ws"]
         words += ["-format", "json"]

@@ -18,7 +18,7 @@ _REQUESTED_PART = "PART"
 
 
 class AqmPartRunner(NullRunner):
-    """A further series of a tool that another runner runs.
+    """Runs nothing: stands for a further series of a tool that another runner runs.
 
     Keys of the data set:
         of: name of that runner's series.

@@ -129,7 +129,7 @@ class SupervisedRunner(ProcessRunner):
 
     def fork(self) -> int:
         """Open the files for the tool's output. Flent calls it before the test. Unlike Flent's
-        method, it starts no process. Return 0."""
+        method, it starts no process. Return 0, the number of processes started."""
         self.stdout, self.stderr = self.open_output(), self.open_output()
         return 0
 
@@ -149,14 +149,14 @@ class SupervisedRunner(ProcessRunner):
         return self.written
 
     def start(self) -> int:
-        """Start the thread that runs the tool, and return 1, which Flent counts as a started
-        runner."""
+        """Start the thread that runs the tool. Return 1, the number of threads started."""
         self._thread = threading.Thread(target=self.run)
         self._thread.start()
         return 1
 
     def run(self) -> None:
-        """Wait until the tool is due, and run it. Runs in a thread of its own."""
+        """Wait until the tool is due, and run it. A failure to start it is stored in `stopped_by`.
+        Runs in a thread of its own."""
         try:
             if self.start_event is not None:
                 self.start_event.wait()
@@ -189,7 +189,7 @@ class SupervisedRunner(ProcessRunner):
             return [], [], {"ERROR": [f"defect in {type(self).__name__}: {fault!r}"]}
 
     def recv_result(self, res: Parsed) -> None:
-        """Store the result of parse_output(), and log its errors."""
+        """Store the result of parse_output() where Flent expects it, and log its errors."""
         self.result, self.raw_values, metadata = res
         self.metadata.update(metadata)
         for line in metadata.get("ERROR", []):

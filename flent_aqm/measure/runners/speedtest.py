@@ -58,8 +58,8 @@ class AqmSpeedtestRunner(SupervisedRunner):
         super().check()
 
     def _address(self) -> str:
-        """Return the server's address by the order of the system's resolver. A program may have a
-        resolver with another order, but the capture expects this address."""
+        """Return the server's first address of the test's IP version, by the system's resolver. A
+        program may have a resolver with another order, but the capture expects this address."""
         address: str = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)[4][0]
         return address
 

@@ -186,7 +186,8 @@ class Session:
         return True
 
     def take(self, data: memoryview) -> None:
-        """Process bytes that the client sent. Raises ClientClosed, Violation or OSError."""
+        """Process bytes that the client sent. Raises ClientClosed if a close frame is among them,
+        Violation if they break a rule, OSError if the connection is broken."""
         for message in self.reader.feed(data):
             self._process_message(message)
 

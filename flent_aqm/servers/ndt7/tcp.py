@@ -90,7 +90,7 @@ def use_congestion_control(sock: socket.socket, name: str) -> str:
 
 
 def socket_cookie(sock: socket.socket) -> int:
-    """Return a number of this socket that the kernel gives to no other until the next boot."""
+    """Return the kernel's number of this socket, which no other socket has until the next boot."""
     raw = sock.getsockopt(socket.SOL_SOCKET, _SO_COOKIE, 8)
     return int.from_bytes(raw, "little")
 
@@ -114,8 +114,8 @@ _BUFFER_PARTS = 8
 
 
 def receive_buffer() -> memoryview:
-    """Return a buffer of RECEIVE_BYTES that takes memory only where it has been written to, so a
-    client that sends little costs little."""
+    """Return a memory buffer of RECEIVE_BYTES. It takes memory only where it has been written to,
+    so a client that sends little costs little."""
     return memoryview(mmap.mmap(-1, RECEIVE_BYTES))
 
 

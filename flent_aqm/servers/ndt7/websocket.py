@@ -321,8 +321,8 @@ class FrameReader:
             self._kept = bytearray()
 
     def _end_frame(self) -> list[Message]:
-        """End the current frame. Return the message or control frame that it completes, if it is to
-        be yielded."""
+        """End the current frame. Return a list with the text message or control frame that it
+        completes, empty if it completes none."""
         self._in_payload = False
         data = b"" if self._kept is None else apply_mask(bytes(self._kept), self._mask)
         if self._opcode >= Opcode.CLOSE:

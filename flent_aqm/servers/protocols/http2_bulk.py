@@ -102,7 +102,8 @@ class Inbound:
 
     @property
     def held_bytes(self) -> int:
-        """Upper limit of the bytes that are kept of a frame and a head that aren't complete."""
+        """Upper limit of the number of bytes that are kept of an incomplete frame and an incomplete
+        head."""
         return self._head_bytes + (MOST_FRAME_BYTES if self.half else 0)
 
     @property
@@ -201,6 +202,13 @@ class Inbound:
 
 
 def _frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
-    """Return a frame of this type, with its header."""
+    """Return an HTTP/2 frame as bytes to send.
+
+    Args:
+        kind: type of the frame.
+        flags: flags of the frame.
+        stream: number of the stream, 0 for the connection.
+        content: content after the header.
+    """
     return (len(content).to_bytes(3, "big") + bytes((kind, flags)) + stream.to_bytes(4, "big")
             + content)

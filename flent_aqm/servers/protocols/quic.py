@@ -24,7 +24,11 @@ _MOST_BYTES, _MOST_STREAM_BYTES = 1 << 26, 1 << 25
 
 
 def configuration(*, client: bool) -> QuicConfiguration:
-    """Return the configuration of a QUIC connection: Cubic, as TCP uses, and large windows."""
+    """Return the configuration of a QUIC connection: HTTP/3, Cubic, as TCP uses, and large windows.
+
+    Args:
+        client: True for the client's end.
+    """
     return QuicConfiguration(is_client=client, alpn_protocols=H3_ALPN,
                              congestion_control_algorithm="cubic", max_data=_MOST_BYTES,
                              max_stream_data=_MOST_STREAM_BYTES)

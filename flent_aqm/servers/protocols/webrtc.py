@@ -232,7 +232,8 @@ class End:
         """Wait until the call is connected, then run it for length_s and DRAIN_S.
 
         Return the time at which this end's picture began, on the monotonic clock, and the records
-        of this end. Raises BadResult if the call isn't connected in time, or ends early.
+        of this end. Raises BadResult if the call isn't connected within PATIENCE_S, or breaks
+        before its end.
         """
         try:
             async with asyncio.timeout(PATIENCE_S):
@@ -309,7 +310,8 @@ def as_json(record: EndRecord) -> dict[str, Any]:
 
 
 def from_json(value: Any) -> EndRecord:
-    """Return the records that the other end sent. Raises BadResult if they are not valid."""
+    """Return the records that the other end sent as as_json() made them. Raises BadResult if they
+    are not valid."""
     try:
         return EndRecord(
             int(value["sent"]), int(value["packets"]),

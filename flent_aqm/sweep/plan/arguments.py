@@ -147,7 +147,13 @@ def _words(value: object) -> list[str]:
 
 
 def _refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]) -> None:
-    """Raise ConfigError if a word of a `for_…` list is not the name of a section [Arg::…]."""
+    """Raise ConfigError if a word of a `for_…` list is not the name of a section [Arg::…], nor a
+    pattern that matches such a name.
+
+    Args:
+        batch: keys and values of the batch.
+        args: names of the sections.
+    """
     for key, value in batch.items():
         if not key.startswith("for_"):
             continue

@@ -35,6 +35,7 @@ class Definitions:
 
 
 def _relevant(settings: Any) -> dict[str, Any]:
-    """Return the settings that a definition may use."""
+    """Return the settings that a definition may use: all but those of the single run and of the
+    batch."""
     return {name: value for name, value in settings.__dict__.items()
             if name not in _OF_THE_RUN and not name.startswith(_OF_THE_BATCH)}

@@ -54,8 +54,8 @@ def repeat_some(target: Path, packed: Sequence[Packed], most: int, traces: Seque
 
 
 def _sample(packed: Sequence[Packed], most: int) -> list[Packed]:
-    """Choose up to `most` files: first one of each test and testbed, then others, evenly spread
-    over the rest."""
+    """Choose up to `most` files: first one of each combination of test and testbed, then others,
+    evenly spread over the rest."""
     first = list({(data_file.test, data_file.testbed): data_file
                   for data_file in reversed(packed)}.values())[::-1]
     rest = [data_file for data_file in packed if data_file not in first]

@@ -139,7 +139,12 @@ def _object(value: object) -> Mapping[str, Any]:
 
 
 def _differing_fields(was: object, now: object) -> tuple[str, str]:
-    """Return two samples as text, reduced to the fields that differ."""
+    """Return two samples as JSON text, reduced to the fields that differ if both are objects.
+
+    Args:
+        was: sample of the recorded run.
+        now: sample of the new run.
+    """
     if isinstance(was, dict) and isinstance(now, dict):
         fields = [key for key in sorted(was.keys() | now.keys())
                   if _json_text(was.get(key)) != _json_text(now.get(key))]
@@ -214,7 +219,7 @@ def _differing_metadata(path: tuple[str, ...], was: object, now: object) -> Iter
 
 
 def _counters_first(key: str) -> tuple[bool, str]:
-    """Sort key: the router's counters come before other metadata."""
+    """Return a sort key with which the router's counters come before other metadata."""
     return key not in ("AQM", "before", "after", "counters"), key
 
 
