@@ -256,14 +256,15 @@ def _type_text(value: Any) -> str:
 
 
 def write_data_file(path: Path, data: Mapping[str, Any]) -> None:
-    """Write a data file atomically, and make its folder if it doesn't exist. Raises OSError, and
-    BadResult if a number is not finite."""
+    """Write the content of a data file, compressed and atomically, and make its folder if it
+    doesn't exist. The result has the form of docs/reference/data-format.md if `data` has. Raises
+    OSError if it can't be written, and BadResult if a number is not finite."""
     write_packed(path, measured_json_text(data).encode())
 
 
 def write_packed(path: Path, text: bytes) -> None:
     """Compress the JSON text of a data file and write it atomically, and make its folder if it
-    doesn't exist. Raises OSError."""
+    doesn't exist. Raises OSError if it can't be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with (written_whole(path) as raw,
           # No name and time in the gzip header: the same data gives the same bytes.

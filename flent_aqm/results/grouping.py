@@ -192,7 +192,13 @@ def grouped(items: Iterable[tuple[Settings, Item]], keys: Sequence[str]
 
 
 def collect(members: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Group members by a key, in the order in which the keys occur first."""
+    """Group members by the value of a function: value -> members, in the order in which the values
+    occur first.
+
+    Args:
+        members: the members.
+        key: returns the value for a member.
+    """
     groups: dict[Key, list[Item]] = {}
     for member in members:
         groups.setdefault(key(member), []).append(member)
@@ -245,8 +251,8 @@ def harmless(text: str) -> str:
 
 
 def setting(settings: Settings, name: str) -> Setting | None:
-    """Return a run's value of a setting. None if it records none and UNRECORDED_DEFAULTS has
-    none."""
+    """Return a run's value of the setting `name`. If it records none, return the default of
+    UNRECORDED_DEFAULTS, or None."""
     return settings.get(name, UNRECORDED_DEFAULTS.get(name))
 
 

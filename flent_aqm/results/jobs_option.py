@@ -21,7 +21,8 @@ def add_jobs(parser: argparse.ArgumentParser, when: str = "") -> None:
 
 
 def _parse_jobs(word: str) -> int:
-    """Parse the option's value. Raises ConfigError if it is not a number above 0."""
+    """Return the number of the option's value. Raises ConfigError if it is not a whole number above
+    0."""
     if not word.isdecimal() or int(word) < 1:
         raise ConfigError(f"--jobs {word}: expected 1 or more")
     return int(word)

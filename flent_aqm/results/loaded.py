@@ -28,7 +28,7 @@ class LoadedResults(ResultSet):  # type: ignore[misc]
         self._plain = dict(samples)
 
     def plain_samples(self) -> Samples:
-        """Return the samples by series as plain dicts, which must not be changed."""
+        """Return name of a series -> its samples as plain dicts, which must not be changed."""
         if self._plain is None:
             return {name: list(map(dict, samples)) for name, samples in self._flents.items()}
         samples = {name: marshal.loads(series) if isinstance(series, bytes) else series

@@ -73,7 +73,7 @@ def _is_of_sweep(path: Path) -> bool:
 
 
 def _why_unusable(path: Path) -> str:
-    """Return the reason why a path can't be used, "" if it exists."""
+    """Return the reason why a path can't be used, such as "not found", "" if it exists."""
     try:
         os.lstat(path)
     except FileNotFoundError:
@@ -171,7 +171,8 @@ def each_file(
     files: Sequence[Path], work: Callable[[DataFile], Result], jobs: int | None = None
 ) -> Iterator[tuple[Path, Result | BadResult]]:
     """Yield each file's path with the result of `work` for its content, in the order of the files.
-    The result is BadResult if the file is damaged, or if `work` raised an error.
+    The result is BadResult if the file is damaged, or if `work` raised an error. Many files are
+    read by other processes. Progress is shown on a terminal.
 
     Args:
         files: data files.
@@ -200,8 +201,8 @@ def _with_progress(
 
 
 def work_module(work: Callable[..., object]) -> str:
-    """Return the name of the module in which a function is defined. For partial(_of_run, f), that
-    of f."""
+    """Return the name of the module in which a function is defined. For partial(_work_on_run, f),
+    that of f."""
     while isinstance(work, partial):
         work = work.args[0] if work.func is _work_on_run else work.func
     return str(work.__module__)

@@ -56,7 +56,7 @@ class Status:
         return replace(self, failed={**self.failed, name: cause})
 
     def ended(self) -> Status:
-        """Return the status of the sweep as ended now."""
+        """Return a copy of the status whose end is the present time."""
         return replace(self, ended_s=time.time())
 
     def left_s(self, done: int, now_s: float) -> float | None:
@@ -75,8 +75,8 @@ class Status:
 
 
 def write(folder: Path, status: Status) -> None:
-    """Write the status to the folder atomically. Errors are ignored, because a full disk must not
-    end a sweep."""
+    """Write the status to sweep.json in the folder atomically. Errors are ignored, because a full
+    disk must not end a sweep."""
     with contextlib.suppress(OSError):
         write_text(folder / NAME, json_text({
             "schema": SCHEMA_VERSION, "command": list(status.command),

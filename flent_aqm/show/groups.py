@@ -46,7 +46,7 @@ class Group:
 
 
 def settings_of(runs: Sequence[Run]) -> list[Mapping[str, Setting]]:
-    """Return the settings of each run."""
+    """Return the settings of each run, in the order of the runs."""
     return [run.settings for run in runs]
 
 

@@ -66,8 +66,8 @@ def directions(run: Run) -> list[str]:
 
 
 def start_s(run: Run, way: str) -> float:
-    """Return the start of a direction's first flow, in epoch seconds. Raises NotAvailable if the
-    test has none."""
+    """Return the start of a direction's first flow, in epoch seconds. way: "download" or "upload".
+    Raises NotAvailable if the test has none."""
     return min(flow.start_s for flow in run.way(way))
 
 

@@ -57,32 +57,34 @@ def advise(conditions: Conditions) -> list[str]:
             _remedy_sentence(worst, busy, title, conditions)]
 
 
-def _is_good(one: Configuration, busy: str) -> bool:
+def _is_good(configuration: Configuration, busy: str) -> bool:
     """Return whether latency and losses of a configuration are good while the line is busy with
     `busy`."""
-    return _is_fast(one, busy) and not _is_lossy(one, busy)
+    return _is_fast(configuration, busy) and not _is_lossy(configuration, busy)
 
 
-def _is_fast(one: Configuration, busy: str) -> bool:
+def _is_fast(configuration: Configuration, busy: str) -> bool:
     """Return whether all runs of a configuration add less latency than MOST_ADDED_MS."""
-    return all(run.added_ms(busy) < MOST_ADDED_MS for run in one.runs)
+    return all(run.added_ms(busy) < MOST_ADDED_MS for run in configuration.runs)
 
 
-def _is_lossy(one: Configuration, busy: str) -> bool:
-    """Return whether a configuration loses so many packets that words in calls are lost."""
-    return one.lost_pct(busy) >= MOST_LOST_PCT
+def _is_lossy(configuration: Configuration, busy: str) -> bool:
+    """Return whether a configuration loses at least MOST_LOST_PCT of the packets while the line is
+    busy with `busy`, so that words in calls are lost."""
+    return configuration.lost_pct(busy) >= MOST_LOST_PCT
 
 
-def _runs_disagree(one: Configuration, busy: str) -> bool:
+def _runs_disagree(configuration: Configuration, busy: str) -> bool:
     """Return whether some runs of a configuration add less latency than MOST_ADDED_MS and others
     don't."""
-    return not _is_fast(one, busy) and any(run.added_ms(busy) < MOST_ADDED_MS for run in one.runs)
+    return not _is_fast(configuration, busy) and any(
+        run.added_ms(busy) < MOST_ADDED_MS for run in configuration.runs)
 
 
-def _disagreement_sentence(one: Configuration, busy: str) -> str:
+def _disagreement_sentence(configuration: Configuration, busy: str) -> str:
     """Return the sentence for a configuration whose runs disagree."""
-    added = [run.added_ms(busy) for run in one.runs]
-    return (f"The runs with {one.name} disagree: busy {busy} added {_ms(min(added))} to "
+    added = [run.added_ms(busy) for run in configuration.runs]
+    return (f"The runs with {configuration.name} disagree: busy {busy} added {_ms(min(added))} to "
             f"{_ms(max(added))}. Repeat them before you change anything.")
 
 
@@ -212,17 +214,17 @@ def _equally_fast(good: Sequence[Configuration], worst: Configuration) -> list[C
     return [one for one in good if _throughput_loss(one, worst) <= least + _SAME_SHARE]
 
 
-def _added_ms(one: Configuration) -> float:
+def _added_ms(configuration: Configuration) -> float:
     """Return the latency in ms that the load adds, in the direction in which it adds most, rounded
     to 0.1 ms. Nobody notices less."""
-    return round(max(map(one.added_ms, one.busy)), 1)
+    return round(max(map(configuration.added_ms, configuration.busy)), 1)
 
 
-def _throughput_loss(one: Configuration, worst: Configuration) -> float:
+def _throughput_loss(configuration: Configuration, worst: Configuration) -> float:
     """Return the largest share of throughput, 0 to 1, that a configuration loses in a direction,
     compared with the worst one. 0 if no direction was measured with both."""
     shares = [1 - own / its for way in DIRECTIONS
-              if (own := one.mbps(way)) is not None and (its := worst.mbps(way))]
+              if (own := configuration.mbps(way)) is not None and (its := worst.mbps(way))]
     return max(0.0, *shares) if shares else 0.0
 
 
@@ -244,16 +246,16 @@ def _sqm_text(sqm: Sqm) -> str:
     return f"{sqm.down_mbps:g}/{sqm.up_mbps:g} Mbit/s{of_line}, with {sqm.queue}"
 
 
-def _steady_rates_mbps(one: Configuration) -> list[float]:
+def _steady_rates_mbps(configuration: Configuration) -> list[float]:
     """Return the measured throughput down and up in Mbit/s. Empty if a direction is missing, if
     both directions were measured at the same time and so slowed each other, or if the runs differ
     too much."""
     medians_mbps: list[float] = []
-    if BOTH in one.busy:
+    if BOTH in configuration.busy:
         return medians_mbps
     for way in DIRECTIONS:
-        values = [run.mbps[way] for run in one.runs if way in run.mbps]
-        if len(values) < len(one.runs) or min(values) < (1 - _STEADY_SHARE) * max(values):
+        values = [run.mbps[way] for run in configuration.runs if way in run.mbps]
+        if len(values) < len(configuration.runs) or min(values) < (1 - _STEADY_SHARE) * max(values):
             return []
         medians_mbps.append(median(values))
     return medians_mbps

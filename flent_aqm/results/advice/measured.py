@@ -103,7 +103,8 @@ class Configuration:
 
     @property
     def busy(self) -> list[str]:
-        """What kept the line busy in all runs: "downloads", "uploads", or both at the same time."""
+        """What kept the line busy in all runs: "downloads", "uploads", or BOTH. Empty if runs have
+        none in common."""
         return [one for one in (*_BUSY.values(), BOTH)
                 if all(one in run.loaded_ms for run in self.runs)]
 
@@ -168,7 +169,7 @@ def stood_still(samples: Samples) -> bool:
 
 
 def _lost_pct(samples: Samples) -> float:
-    """Return the share of lost probes in percent."""
+    """Return the share of lost probes, of at least one, in percent."""
     return float(100 * numpy.isinf(samples.rtt_ms).mean())
 
 

@@ -98,7 +98,7 @@ class Load:
 
 
 def latency(samples: Samples) -> Latency:
-    """Summarise pings. Raises NotAvailable if no ping was answered."""
+    """Return the summary of pings. Raises NotAvailable if no ping was answered."""
     answered = samples.answered_ms
     enough = answered.size >= MIN_PINGS
     low, middle, high = (of_answered(answered, percent) for percent in (10, 50, 90))

@@ -97,7 +97,8 @@ def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.Reco
 
 def _join_batches(schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]
               ) -> Iterator[pyarrow.Table]:
-    """Yield batches joined to tables of about ROWS_AT_ONCE rows."""
+    """Yield the batches joined to tables of about ROWS_AT_ONCE rows, in their order. The last table
+    may be shorter."""
     held: list[pyarrow.RecordBatch] = []
     for batch in parts:
         held.append(batch)

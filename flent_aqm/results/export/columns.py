@@ -66,7 +66,7 @@ _KINDS = {"float": NUMBER, "int": WHOLE, "bool": SWITCH}
 
 
 def _setting_columns() -> Iterator[Column]:
-    """Yield a column for each requested setting."""
+    """Yield a column for each setting that a user can request, with the path AQM.requested.NAME."""
     for record in RECORDS.values():
         for one in fields(record):
             row = record.rows()[one.name]

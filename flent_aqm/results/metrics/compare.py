@@ -76,8 +76,8 @@ class RankTest:
 
 
 def summarise(values: Sequence[float]) -> Summary:
-    """Summarise the values of a group, one for each run; infinite if it is a lost probe. Raises
-    NotAvailable if there are none."""
+    """Return the summary of a group's values, one for each run, infinite if it is a lost probe.
+    Raises NotAvailable if there are none."""
     if not values:
         raise NotAvailable("the group has no run")
     array = numpy.asarray(values, dtype=float)

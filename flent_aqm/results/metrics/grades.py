@@ -63,8 +63,8 @@ def step(value: float, cuts: Sequence[float], results: Sequence[Result]) -> Resu
 
 
 def bufferbloat_grade(rise: float) -> str:
-    """Return the grade of DSLReports and LibreQoS for a rise in ms: A+ below 5, A below 30, B below
-    60, C below 200, D below 400, else F."""
+    """Return the grade of DSLReports and LibreQoS for a rise of latency in ms: A+ below 5, A below
+    30, B below 60, C below 200, D below 400, else F."""
     return step(rise, _CUTS, _GRADES)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metrics of latency: statistics of probes, jitter, loss, round trips of flows, and glitches.
+"""Compute metrics of latency: statistics of probes, jitter, loss, round trips, glitches.
 
 Statistics of raw latency probes, idle or under load: common practice. Percentiles count a lost
 probe as slower than any other. Mean, minimum and maximum can't, and are those of the answered

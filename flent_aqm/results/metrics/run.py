@@ -120,8 +120,8 @@ class Run:
 
     @property
     def probe(self) -> Probe:
-        """The latency series from which metrics are computed. Raises NotAvailable if there is
-        none."""
+        """The latency series from which metrics are computed, the best of `probes`. Raises
+        NotAvailable, with the reason, if there is none."""
         if not self.probes:
             raise NotAvailable(_first_reason(self.silent_probes) or "the run has no latency series")
         return self.probes[0]
@@ -193,15 +193,16 @@ class Run:
         if probe is None:
             return self._phases(direction)
         if direction is not None and direction in self.turns:
-            return _in_turns(probe, self.turns[direction])
+            return _samples_in_any(probe, self.turns[direction])
         window = self.load_window if direction is None else span(self.way(direction))
         if window is None:
             raise NotAvailable(self.why_no_flow())
         return _samples(probe, window, window.holds(probe.sent_s), "under load")
 
     def idle(self, probe: Probe | None = None) -> Samples:
-        """Return the probes answered before the first flow of the test or of cross traffic started.
-        In a test without load, return all probes. Raises NotAvailable if there are none.
+        """Return the probes before the first flow of the test or of cross traffic started: those
+        whose reply came by then, and those sent by then and lost. In a run without flows, return
+        all probes. Raises NotAvailable if there are none.
 
         Args:
             probe: a latency series of the run, None for the best one.
@@ -217,8 +218,8 @@ class Run:
 
     @cached_property
     def _phases(self) -> Callable[[str | None], Samples]:
-        """Function that returns the best probe's samples of a phase. It is cached, because metrics
-        need each phase about ten times."""
+        """Function that returns the best probe's samples of a phase: IDLE, or a direction or None
+        as for loaded(). It is cached, because metrics need each phase about ten times."""
         return cache(lambda phase: self.idle(self.probe) if phase == IDLE
                      else self.loaded(phase, self.probe))
 
@@ -412,9 +413,13 @@ def _refuse_lost(count: int) -> None:
 
 
 def _end_s(probes: Sequence[Probe], flows: Sequence[Flow], length_s: float | None) -> float:
-    """Return the end of the run in epoch seconds.
+    """Return the end of the run in epoch seconds: the last sample or flow, but not later than
+    planned.
 
-    length_s: duration of the run as planned, None if it is not known.
+    Args:
+        probes: the latency series, at least one.
+        flows: the flows.
+        length_s: duration of the run as planned, None if it is not known.
     """
     last_s = max([float(one.sent_s[-1]) for one in probes]
                  + [span.end_s for one in probes for span in one.still]
@@ -440,9 +445,14 @@ def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: s
                    probe.loss_unknown, probe.still_in_s(window), probe.of_steps)
 
 
-def _in_turns(probe: Probe, windows: Sequence[Window]) -> Samples:
-    """Return the probes that were sent in any of these intervals. Raises NotAvailable if there are
-    none."""
+def _samples_in_any(probe: Probe, windows: Sequence[Window]) -> Samples:
+    """Return the probes that were sent in any of the intervals. Raises NotAvailable if there are
+    none.
+
+    Args:
+        probe: the latency series.
+        windows: intervals in which the test loads one direction alone.
+    """
     inside = numpy.zeros(probe.sent_s.size, dtype=numpy.bool_)
     for window in windows:
         inside |= window.holds(probe.sent_s)

@@ -69,9 +69,10 @@ def _idle_loss(run: Run) -> float | None:
 
 
 def ndt7_archived_rtt_ms(run: Run, direction: str) -> float:
-    """Return the median of the RTTs in ms (TCPInfo.RTT) that the server's measurements of one
-    direction have, as NDT7's archive keeps them. Clients show the smallest one only. Raises
-    NotAvailable."""
+    """Return the median of the RTTs in ms (TCPInfo.RTT) in the measurements of one direction that
+    the server sent, as NDT7's archive keeps them. Clients show the smallest one only. direction:
+    "download" or "upload". Raises NotAvailable if the test has no NDT7 flow in that direction, or
+    if its server sent no measurements."""
     rtts = [flow.tcp["tcp_rtt"].values for flow in run.way(direction)
             if flow.ndt7 and "tcp_rtt" in flow.tcp]
     if not rtts:

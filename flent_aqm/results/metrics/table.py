@@ -79,7 +79,7 @@ class Metric:
         return name.replace("p99_9", "p99.9").replace("_", " ")
 
     def of(self, run: Run) -> float | Unavailable:
-        """Return the value for a run, or the reason why there is none."""
+        """Return the value for a run, or Unavailable with the reason why there is none."""
         try:
             return self.function(run)
         except NotAvailable as error:
@@ -102,7 +102,8 @@ class Metric:
         return f"{self.word(value)} {number}" if self.word else number
 
     def text_with_unit(self, value: float) -> str:
-        """Return a value as text with its unit: "95.6 Mbit/s", "B (47.1 ms)"."""
+        """Return a value as text with its unit: "95.6 Mbit/s", "B (47.1 ms)" if the metric has
+        words. LOST and the unit for infinity."""
         number = replace(self, word=None).text(value)
         text = f"{number} {self.unit}" if self.unit else number
         return f"{self.word(value)} ({text})" if self.word else text
@@ -110,7 +111,7 @@ class Metric:
 
 def digits(value: float) -> str:
     """Return a number as text for tables: 2811, 119.5, 95.60, 1.05, and below 1 with two
-    significant digits: 0.24, 0.0012. Infinity, a lost probe, is LOST."""
+    significant digits: 0.24, 0.0012. LOST for infinity, which is a lost probe."""
     if math.isinf(value):
         return LOST
     size = abs(value)

@@ -183,7 +183,8 @@ def fairness(run: Run, direction: str) -> float:
 
 
 def jain(rates: Sequence[float]) -> float:
-    """Return Jain's index of two or more rates. Raises NotAvailable if all are 0."""
+    """Return Jain's index, 1/n to 1, of the throughputs of two or more flows, in any unit. Raises
+    NotAvailable if all are 0."""
     squares = sum(rate * rate for rate in rates)
     if not squares > 0:
         raise NotAvailable("no flow transferred any data")

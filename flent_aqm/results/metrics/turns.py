@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the intervals in which a test that alternates between download and upload loads only one of
-them.
+"""Find the intervals in which a test loads one direction alone, if it alternates between both.
 
 Some tests, such as Cloudflare's, download a little, upload a little, and so on. From the first to
 the last packet of their download, the line is busy with uploads for half of the time. What a probe
@@ -46,7 +45,7 @@ def turns(steps: Sequence[Mapping[str, Any]], spans: Mapping[str, Window | None]
         return {}
     end_s = numbers([one.get("t") for one in steps], "time of the capture")
     start_s = end_s - numbers([one.get("dur") for one in steps], "step of the capture")
-    carries = {name: _carries(numbers([one.get(name) or 0.0 for one in steps],
+    carries = {name: _has_data(numbers([one.get(name) or 0.0 for one in steps],
                                       f"{name} of the capture")) for name in DIRECTIONS}
     under_way = (end_s > overlap.start_s) & (start_s < overlap.end_s)
     either = under_way & (carries["download"] | carries["upload"])
@@ -68,7 +67,11 @@ def turns(steps: Sequence[Mapping[str, Any]], spans: Mapping[str, Window | None]
     return found if all(found.values()) else {}
 
 
-def _carries(mbps: Numbers) -> Any:
-    """Return a mask of the steps in which a direction carries data. mbps: its payload in each
-    step."""
+def _has_data(mbps: Numbers) -> Any:
+    """Return a mask of the steps in which a direction carries data: more than _DATA_SHARE of its
+    largest step.
+
+    Args:
+        mbps: its payload in each step.
+    """
     return mbps > _DATA_SHARE * (mbps.max() if mbps.size else 0.0)

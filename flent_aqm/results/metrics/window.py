@@ -15,7 +15,12 @@ ROUNDING_S = 1e-6
 
 @dataclass(frozen=True)
 class Window:
-    """Time from start_s to end_s, in epoch seconds."""
+    """A span of time.
+
+    Attributes:
+        start_s: its start in epoch seconds.
+        end_s: its end in epoch seconds.
+    """
 
     start_s: float
     end_s: float

@@ -90,7 +90,8 @@ def read_to_share(path: Path) -> DataFile:
 
 def _read_and_check(path: Path, recorded: Collection[str], settings: Any) -> DataFile:
     """Read a file and check it for Flent. Metadata that Flent would take for other settings are
-    removed. Raises BadResult. Arguments: as for read_for_flent()."""
+    removed. Raises BadResult if it is damaged or Flent can't use it. Arguments: as for
+    read_for_flent()."""
     data = read_data_file(path)
     try:
         _refuse_harmful(data)
@@ -141,7 +142,7 @@ def _refuse_harmful(data: DataFile) -> None:
 def _refuse_too_large(data: DataFile) -> None:
     """Raise BadResult if the file has more than MOST_SAMPLES samples or MOST_VALUES values, which
     Flent would need more than about a second to show. Files that the user trusts (environment
-    variable) are exempt."""
+    variable environment.LARGE_FILES) are exempt."""
     hint = limits().hint
     if not hint:
         return
@@ -224,7 +225,8 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
 
 
 def _mixed(types: set[type]) -> bool:
-    """Return whether the types contain numbers, of which Flent computes means, and also others."""
+    """Return whether the types contain numbers, of which Flent computes means, and also text, lists
+    or objects."""
     return bool(types & {int, float} and types & {str, list, dict})
 
 

@@ -35,7 +35,7 @@ LONGEST_REASON = 200
 
 
 class Tool(Enum):
-    """The program that made a latency series, the best for percentiles and losses first."""
+    """The program that measured a latency series, the best for percentiles and losses first."""
 
     IRTT = "irtt"
     PING = "ping"
@@ -49,7 +49,7 @@ class Tool(Enum):
 
 
 class Kind(Enum):
-    """Kind of a series' samples."""
+    """Quantity that a series measures. LATENCY is in ms, THROUGHPUT in Mbit/s."""
 
     LATENCY = "latency"
     THROUGHPUT = "throughput"
@@ -167,7 +167,8 @@ def _read_series(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[s
 
 
 def _kind_of(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> Kind:
-    """Return the kind of a series, by its unit, else by its samples and name."""
+    """Return the kind of a series, by its unit, else by its samples and name. Arguments: as for
+    _read_series()."""
     units = meta.get("UNITS")
     if units == MS:
         return Kind.LATENCY
@@ -256,7 +257,8 @@ def _samples_of_steps(data: DataFile) -> dict[str, list[dict[str, Any]]]:
 
 
 def _run_start_s(metadata: Mapping[str, Any]) -> float:
-    """Return the start of the run in epoch seconds, 0 if the file doesn't record it."""
+    """Return the start of the run in epoch seconds from the metadata T0 or TIME, 0 if the file
+    records neither."""
     for key in ("T0", "TIME"):
         try:
             began = datetime.fromisoformat(str(metadata[key]).replace("Z", "+00:00"))

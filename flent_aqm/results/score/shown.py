@@ -119,8 +119,8 @@ def _table(*headings: str, left: int = 1, narrow: bool = False) -> Table:
 
 
 def show_list(console: Console) -> None:
-    """Print all metrics with their unit, whether lower or higher is better, description and
-    source."""
+    """Print a table of all metrics with their unit, whether lower or higher is better, description
+    and source."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("metric", "unit", "better", "what it is", "source"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "metric")
@@ -223,34 +223,34 @@ def _differing_settings(scored: Sequence[ScoredFile]) -> list[str]:
     return words if len(set(words)) == len(words) else []
 
 
-def _print_one(console: Console, one: ScoredFile, names: Sequence[str]) -> None:
+def _print_one(console: Console, scored_file: ScoredFile, names: Sequence[str]) -> None:
     """Print the metrics of one file, a line each, then its probe and notes."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("unit", no_wrap=True)
     if console.width < NARROW:
-        _print_one_narrow(console, table, one, names)
+        _print_one_narrow(console, table, scored_file, names)
         return
     table.add_column("", overflow="fold")
     for name in names:
-        metric, value = METRICS[name], one.values[name]
+        metric, value = METRICS[name], scored_file.values[name]
         note = (f"[dim]not available, because {escape(value.because)}[/]"
                 if isinstance(value, Unavailable) else escape(metric.description))
         table.add_row(name, metric.text(value), metric.unit, note)
     console.print(table)
-    _print_probe_and_notes(console, one)
+    _print_probe_and_notes(console, scored_file)
 
 
-def _print_probe_and_notes(console: Console, one: ScoredFile) -> None:
+def _print_probe_and_notes(console: Console, scored_file: ScoredFile) -> None:
     """Print the probe from which a file's latencies are, if any, and its notes."""
-    if one.probe:
-        console.print(Text(f"\nLatency is that of {one.probe}."))
-    for note in one.notes:
+    if scored_file.probe:
+        console.print(Text(f"\nLatency is that of {scored_file.probe}."))
+    for note in scored_file.notes:
         console.print(Text(f"Note: {note}."))
 
 
-def _print_one_narrow(console: Console, table: Table, one: ScoredFile, names: Sequence[str]
+def _print_one_narrow(console: Console, table: Table, scored_file: ScoredFile, names: Sequence[str]
                       ) -> None:
     """Print the metrics of one file on a narrow terminal: those with a value, then the missing ones
     by reason.
@@ -258,12 +258,12 @@ def _print_one_narrow(console: Console, table: Table, one: ScoredFile, names: Se
     Args:
         console: receives the text.
         table: an empty table with columns for name, value and unit.
-        one: the file.
+        scored_file: the file.
         names: names of the metrics.
     """
     missing: dict[str, list[str]] = {}
     for name in names:
-        value = one.values[name]
+        value = scored_file.values[name]
         if isinstance(value, Unavailable):
             missing.setdefault(value.because, []).append(name)
         else:
@@ -271,7 +271,7 @@ def _print_one_narrow(console: Console, table: Table, one: ScoredFile, names: Se
     console.print(table)
     for because, without in missing.items():
         console.print(Text(f"\nnot available, because {because}: {', '.join(without)}"))
-    _print_probe_and_notes(console, one)
+    _print_probe_and_notes(console, scored_file)
 
 
 def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:

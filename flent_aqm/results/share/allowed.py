@@ -123,18 +123,20 @@ class _Reader:
         return self._matching(_TIME, value, place)
 
     def uuid(self, value: Any, place: str) -> Any:
-        """Copy a UUID with known secrets replaced."""
+        """Copy a UUID with known secrets replaced, such as a hardware address in it. Other text is
+        left out."""
         value = self._matching(_UUID, value, place)
         return self.free_text(value, place) if isinstance(value, str) else value
 
-    def _matching(self, form: re.Pattern[str], value: Any, place: str) -> Any:
+    def _matching(self, pattern: re.Pattern[str], value: Any, place: str) -> Any:
         """Copy text that matches a pattern as a whole, or a number. Other values are left out."""
-        if isinstance(value, str) and not form.fullmatch(value):
+        if isinstance(value, str) and not pattern.fullmatch(value):
             return self._leave_out(place)
         return value if isinstance(value, str) else self.number(value, place)
 
     def device(self, value: Any, place: str) -> Any:
-        """Copy the name of a network device. A name that somebody invented is replaced."""
+        """Copy the name of a network device. A name that somebody invented is replaced by
+        "device"."""
         if not isinstance(value, str) or _DEVICE.fullmatch(value) or value == "":
             return value if isinstance(value, str) else self.number(value, place)
         self.removed[place] = "device"
@@ -254,16 +256,18 @@ class _Reader:
         return self.mapping(value, place, kinds, _Reader.program_text)
 
     def settings(self, value: Any, place: str) -> Any:
-        """Copy Flent's settings."""
+        """Copy the object with Flent's settings. Hosts in it are replaced, local addresses left
+        out, and other values replaced by GONE if they are not allowed."""
         return self.mapping(value, place, _SETTINGS, _Reader.value_or_gone)
 
     def requested(self, value: Any, place: str) -> Any:
-        """Copy requested settings of the testbed."""
+        """Copy the object with the requested settings of the testbed. Values that are not allowed
+        are replaced, most by GONE."""
         return self.mapping(value, place, _REQUESTED, _Reader.value_or_gone)
 
     def command(self, value: Any, place: str) -> Any:
-        """Copy a tool's command line. It is left out if it has a secret. The program's folder is
-        removed if it has words that programs don't write."""
+        """Copy a tool's command line. It is left out if it has a secret or words that programs
+        don't write. The program's folder is removed if it has such words."""
         if not isinstance(value, str):
             return self._leave_out(place)
         program, _, rest = value.partition(" ")
@@ -299,7 +303,8 @@ class _Reader:
         return self.mapping(value, place, _AQM, None)
 
     def run(self, value: Any, place: str) -> Any:
-        """Copy the object AQM.run."""
+        """Copy the object AQM.run, which records how the run was started: test, settings and
+        commands."""
         return self.mapping(value, place, {
             "test": _Reader.value_or_gone, "settings": _Reader.settings,
             "commands": _Reader.value_or_gone}, None)
@@ -310,15 +315,15 @@ class _Reader:
             "version": _Reader.version, "hash": _Reader.hash, "name": _Reader.value_or_gone}, None)
 
     def tools(self, value: Any, place: str) -> Any:
-        """Copy versions of tools."""
+        """Copy the object with versions of tools."""
         return self.mapping(value, place, {}, _Reader.version)
 
     def ndt7(self, value: Any, place: str) -> Any:
-        """Copy results of NDT7."""
+        """Copy the object with results of NDT7. Hosts in it are replaced."""
         return self.mapping(value, place, _NDT7, _Reader.tree)
 
     def runner(self, value: Any, place: str) -> Any:
-        """Copy the name of a runner's class."""
+        """Copy the name of a runner's class if it consists of words that programs write."""
         if isinstance(value, str) and value.isalnum() \
                 and is_common(re.sub("(?<=[a-z0-9])(?=[A-Z])", " ", value)):
             return value
@@ -331,11 +336,12 @@ class _Reader:
         return value if host in LAB_HOSTS and _TEST_ID.fullmatch(value) else NOTHING
 
     def client(self, value: Any, place: str) -> Any:
-        """Copy the name of the NDT7 client."""
+        """Copy the name of the NDT7 client, one of the known ones or words that programs write."""
         return value if value in _CLIENTS else self.program_text(value, place)
 
     def client_summary(self, value: Any, place: str) -> Any:
-        """Copy the summary that the NDT7 client printed at the end of its test."""
+        """Copy the object that the NDT7 client printed at the end of its test. Hosts in it are
+        replaced."""
         numbers = dict.fromkeys(("LatencyMs", "RetransmissionPct", "ThroughputMbps"),
                                 _Reader.number)
 

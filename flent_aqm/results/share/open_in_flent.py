@@ -70,7 +70,7 @@ def _open_and_print(path: str, file_s: float, grace_s: int) -> NoReturn:
 
 
 def _raise_timeout(*args: object) -> NoReturn:
-    """Signal handler: raise TimeoutError."""
+    """Signal handler: raise TimeoutError. args: signal number and frame, which are not used."""
     raise TimeoutError("Flent takes longer to open it than any file of its size should")
 
 

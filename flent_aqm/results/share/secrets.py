@@ -203,7 +203,7 @@ class Secrets:
         return "user%40host"
 
     def _user_at_name(self, match: re.Match[str]) -> str:
-        """Return the replacement for user@host without a domain."""
+        """Return "user@" and the replacement for the host, for user@host without a domain."""
         if match[1] in NOBODY or (is_common(match[1]) and is_common(match[2])):
             return match[0]
         self.removed.add(match[0])
@@ -323,7 +323,8 @@ class Secrets:
         return by
 
     def _mac(self, match: re.Match[str]) -> str:
-        """Return zeros for a hardware address, with the same separators."""
+        """Return six pairs of zeros, with the same separator, for a hardware address. Return the
+        match if all of its digits are 0."""
         text = match[0]
         digits = re.sub("[^0-9A-Fa-f]", "", text)
         if not digits.strip("0"):

@@ -79,8 +79,8 @@ class Row:
 
     @property
     def judged(self) -> str:
-        """Whether the latency that the test shows agrees with the measured one: NOTHING, HIDES,
-        TELLS or ADDS."""
+        """How the latency that the test shows compares with the measured mean: NOTHING if either is
+        missing, HIDES (less than half), TELLS, or ADDS (more than twice)."""
         if self.shown_ms is None or self.truth_ms is None:
             return NOTHING
         share = self.shown_ms / self.truth_ms["mean"]
@@ -183,19 +183,24 @@ def _refuse_missing_settings(run: Run) -> None:
 
 
 def _link_rate_mbps(run: Run, way: str) -> float | None:
-    """Return the link's rate in a direction in Mbit/s. None if there are several links or none, for
-    which a share would have no meaning."""
+    """Return the link's rate in a direction, "download" or "upload", in Mbit/s. None if there are
+    several links or none, for which a share would have no meaning."""
     try:
         return link_rate_mbps(run, way)
     except NotAvailable:
         return None
 
 
-def _shown_ms(run: Run, about: Shown) -> float | None:
+def _shown_ms(run: Run, shown: Shown) -> float | None:
     """Return the latency under load that the test shows, the higher one of its directions, in ms.
-    RPM are converted to ms. None if it shows none."""
-    times_ms = [60_000 / value if METRICS[name].unit == "RPM" else value
-                for name in about.latency if (value := value_of(run, name)) is not None]
+    RPM are converted to ms. None if it shows none.
+
+    Args:
+        run: the run.
+        shown: which metrics the test shows.
+    """
+    times_ms = [60_000 / shown_value if METRICS[name].unit == "RPM" else shown_value
+                for name in shown.latency if (shown_value := value_of(run, name)) is not None]
     return max(times_ms) if times_ms else None
 
 
@@ -275,7 +280,14 @@ def _offsets(aqms: Sequence[str]) -> dict[str, float]:
 
 
 def _draw_shares(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
-    """Draw the left panel: throughput as a share of the one that TCP can carry."""
+    """Draw the left panel: throughput in percent of the one that TCP can carry.
+
+    Args:
+        axis: matplotlib axes.
+        cells: (test, queue) -> row. Cells without a run are missing.
+        tests: names of the tests, from top to bottom.
+        aqms: names of the queues.
+    """
     looks, offsets = looks_for(aqms), _offsets(aqms)
     for line, test in enumerate(tests):
         for aqm in aqms:
@@ -293,8 +305,8 @@ def _draw_shares(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[s
 
 
 def _draw_latencies(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
-    """Draw the middle panel: the latency that the test shows, over that of the probe and the
-    router's queue."""
+    """Draw the middle panel: the latency in ms that the test shows, over that of the probe and the
+    router's queue. Arguments: as for _draw_shares()."""
     looks, offsets = looks_for(aqms), _offsets(aqms)
     axis.set_xscale("log")
     for line, test in enumerate(tests):
@@ -322,7 +334,8 @@ def _draw_latencies(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequenc
 
 
 def _draw_verdicts(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
-    """Draw the right panel: the verdict of each test for each queue."""
+    """Draw the right panel: the verdict of each test for each queue. Arguments: as for
+    _draw_shares()."""
     from matplotlib.patches import Rectangle
 
     for line, test in enumerate(tests):
@@ -343,7 +356,7 @@ def _draw_verdicts(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence
 
 
 def _draw_legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
-    """Draw the legend, with the title above it."""
+    """Draw the figure's legend, with the title above it."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

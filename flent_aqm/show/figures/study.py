@@ -78,8 +78,8 @@ class Grid:
 
 
 def grid(rows: Sequence[FigureRow]) -> Grid:
-    """Return the grid of all figures. Raises ConfigError if runs are of different testbeds or
-    router models, or if no run has a queue and a rate."""
+    """Return the grid of all figures, from the runs that record a queue and one rate. Raises
+    ConfigError if there are none, or if they are of different testbeds or router models."""
     usable = [row for row in rows if AQM in row.settings
               and isinstance(row.settings.get(RATE), (int, float))]
     if not usable:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Base class of plots that this package draws from raw samples of one or many runs.
+"""Define the base class of plots that this package draws from raw samples of one or many runs.
 
 Flent calls init(), plot() and save(), on the command line and in flent-gui, whose plots are made in
 another process and pickled. A subclass implements draw(). Flent's options for titles, legends,
@@ -79,8 +79,9 @@ class ChartPlotter(Framed):
         return self.axes
 
     def group_names(self, runs: Sequence[Run]) -> list[str]:
-        """Return the settings by which the user wants to group runs, empty to leave it to the plot.
-        Raises ConfigError if no run has such a setting."""
+        """Return the names of the settings by which the user wants to group runs
+        (--override-group-by), empty to leave it to the plot. Raises ConfigError if no run has such
+        a setting."""
         names = list(parse_keys(self.override_group_by or ""))
         try:
             check_keys([run.settings for run in runs], names)
@@ -119,15 +120,21 @@ class ChartPlotter(Framed):
             self.note(f"also different: {', '.join(along)}")
 
     def first(self, items: list[Some], most: int) -> list[Some]:
-        """Return the first `most` items, and note how many were left out."""
+        """Return the first `most` items. A note below the plot tells how many there are if some are
+        left out."""
         if len(items) > most:
             self.note(f"{most} of {len(items)} shown; --override-group-by pools runs by the "
                       "settings that it names")
         return items[:most]
 
     def note_first_runs(self, runs: Sequence[Run], drawn: int) -> None:
-        """Note that only the first of runs that repeat each other is shown. drawn: number of runs
-        that are drawn."""
+        """Note below the plot that only the first of runs that repeat each other is shown. Nothing
+        is noted if all runs or none are drawn.
+
+        Args:
+            runs: all runs.
+            drawn: number of runs that are drawn.
+        """
         if drawn < len(runs):
             self.note(f"{drawn} of {len(runs)} runs shown: the first of those that repeat "
                       "each other" if drawn else "")
@@ -147,7 +154,8 @@ class ChartPlotter(Framed):
     # Methods that Flent calls.
 
     def init(self, config: Any = None, axis: Any = None) -> None:
-        """Prepare the figure. Called by Flent."""
+        """Prepare the figure. Called by Flent. axis: for a part of a plot, the axis that Flent
+        gives."""
         super().init(config, axis)
         self.config.setdefault("axes", [])
 

@@ -52,7 +52,7 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         self._draw_together(runs, ways)
 
     def _draw_together(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
-        """Draw all groups in one panel for each direction."""
+        """Draw all groups of runs in one panel for each direction. ways: directions."""
         groups = self.groups_of(runs, together=True)
         axes = self.grid(1, len(ways), sharey=True, sharex=True)
         for axis, way in zip(axes, ways, strict=True):
@@ -119,7 +119,7 @@ class AqmCompareEcdfPlotter(ComparePlotter):
 
     @property
     def _narrow(self) -> bool:
-        """Whether the picture is as narrow as a column of a paper."""
+        """Whether the figure is as narrow as a column of a paper, below PAPER_INCHES."""
         return bool(self.figure.get_figwidth() < PAPER_INCHES)
 
     def _draw_lines(self, axis: Any, lines: Drawn) -> None:

@@ -26,8 +26,8 @@ LINE_STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 
 class QueueColours(Plotter):
-    """Mixin for Flent's plotters, placed before them: colours of queues. Colours that the user
-    requests win."""
+    """Mixin for Flent's plotters, placed before them: each file gets the colour of its queue.
+    Colours that the user requests win."""
 
     metadata: Any
     colours: Sequence[str]
@@ -56,8 +56,9 @@ class QueueColours(Plotter):
 
 
 class Comparing(QueueColours):
-    """Mixin for Flent's plotters that draw lines, placed before them: a colour for each file. The
-    series of a single file have shades of its colour."""
+    """Mixin for Flent's plotters that draw lines, placed before them: each file gets the colour of
+    its queue, and each series a line style. The series of a single file have shades of its colour.
+    """
 
     def choose_colours(self, results: Sequence[Any], config: Any) -> None:
         if len(results) > 1:

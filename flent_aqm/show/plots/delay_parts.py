@@ -30,7 +30,8 @@ def parts_in(result: Any) -> DelayParts:
 
 
 class AqmDelayPartsPlotter(ChartPlotter):
-    """For one run, the parts over time and their means. For several runs, the means only."""
+    """Parts of the probes' RTT: for one run, over time and their means; for several runs, the means
+    only."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = []

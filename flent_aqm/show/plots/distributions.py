@@ -165,7 +165,7 @@ def _differ(values: Numbers) -> bool:
 
 def _draw_box(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: float) -> None:
     """Draw a box with whiskers. For 1,000 values or more, p99 is marked; for 30 or fewer, each
-    value. Arguments: as for _dots()."""
+    value. Arguments: as for _draw_dots()."""
     low, first, median, third, high, tail = (min(of_any(values, percent), edge) for percent in (
         WHISKERS_PCT[0], 25, 50, 75, WHISKERS_PCT[1], 99))
     box = {"med": median, "q1": first, "q3": third, "whislo": low, "whishi": high, "fliers": []}
@@ -191,7 +191,8 @@ def _draw_box(axis: Any, at: float, width: float, values: Numbers, look: Look, e
 def _draw_violin(axis: Any, at: float, width: float, values: Numbers, look: Look, log: bool,
             edge: float) -> None:
     """Draw a violin, or a box if all values are equal. The shape is that of the probes that were
-    answered. The quartiles count lost probes, too. Arguments: as for _dots()."""
+    answered. The quartiles count lost probes, too. Arguments: as for _draw_dots(). log: the value
+    axis is logarithmic."""
     from matplotlib.mlab import GaussianKDE
 
     came = drawn = values[numpy.isfinite(values)]

@@ -76,8 +76,8 @@ class Framed(Plotter):
             self._save(results)
 
     def _save(self, results: Sequence[Any]) -> None:
-        """Add title, legend and caption, and save or show the figure. Raises RuntimeError if the
-        file can't be written."""
+        """Add title, legend and caption, and save the figure to the output file, or show it on the
+        screen. Raises RuntimeError if the file can't be written."""
         from matplotlib import pyplot
 
         if self._part_axis is None:
@@ -132,7 +132,8 @@ class Framed(Plotter):
 
     def _annotate_plot(self, skip_title: bool = False) -> list[Any]:
         """Set the title from Flent's options, and note hosts and time if they are requested. Called
-        by Flent."""
+        by _save(). Return no artists. skip_title: leave out the user's TITLE, as for plots of
+        several files."""
         lines = []
         if self.override_title:
             lines = [self.override_title]
@@ -148,8 +149,8 @@ class Framed(Plotter):
         return []
 
     def _make_legend(self) -> bool:
-        """Make the legend. Return whether the plot's title has to be the legend's title, because
-        both are above the axes."""
+        """Make the legend of self.handles, if the user wants one. Return whether the plot's title
+        has to be the legend's title, because both are above the axes."""
         handles = self.handles
         if not self.print_legend or not handles:
             return False

@@ -189,15 +189,15 @@ def fit_values(axis: Any, shape: tuple[int, int]) -> bool:
 
 
 def labels_of(part: Any) -> list[Any]:
-    """Return the tick labels of an axis that have a text."""
+    """Return the tick labels of a matplotlib XAxis or YAxis that have a text."""
     return [label for label in part.get_ticklabels() if label.get_text()]
 
 
 def _widest(texts: Sequence[Any]) -> float:
-    """Return the largest width of texts in pixels."""
+    """Return the largest width of matplotlib texts in pixels, 0 without any."""
     return max((text.get_window_extent().width for text in texts), default=0.0)
 
 
 def _highest(texts: Sequence[Any]) -> float:
-    """Return the largest height of texts in pixels."""
+    """Return the largest height of matplotlib texts in pixels, 0 without any."""
     return max((text.get_window_extent().height for text in texts), default=0.0)

@@ -95,11 +95,12 @@ class LatencyLine:
         return [run for run, _ in self.members]
 
     def loaded(self) -> list[Samples]:
-        """Return each run's probes under load. Raises NotAvailable if a run has none."""
+        """Return the probes under load of each run. Raises NotAvailable if a run has none."""
         return [run.loaded(None, probe) for run, probe in self.members]
 
     def idle(self) -> list[Samples]:
-        """Return each run's probes before the load. Runs without such probes are left out."""
+        """Return the probes before the load of each run, or all probes of a test without load. Runs
+        without such probes are left out."""
         samples = []
         for run, probe in self.members:
             try:
@@ -315,7 +316,8 @@ def _one_after_the_other(run: Run) -> bool:
 
 
 class AqmTailPlotter(ChartPlotter):
-    """The complement of the distribution, with two logarithmic axes and marks at percentiles."""
+    """The share of probes that took longer than each latency, with two logarithmic axes and marks
+    at percentiles."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = []
@@ -381,7 +383,8 @@ def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _percentile_or_none(latencies: Numbers, percent: float) -> float | None:
-    """Return a percentile of latencies, None if there are too few samples or it is a lost probe."""
+    """Return a percentile (0 to 100) of latencies in ms, None if there are too few samples or if it
+    is a lost probe."""
     try:
         return percentile(latencies, percent)
     except NotAvailable:
@@ -389,7 +392,8 @@ def _percentile_or_none(latencies: Numbers, percent: float) -> float | None:
 
 
 class AqmPercentilesOverTimePlotter(ChartPlotter):
-    """Median, 90th percentile and slowest probe of each span, on a logarithmic axis."""
+    """Median, 90th percentile and slowest probe of each span of time, on a logarithmic axis. Of a
+    group of runs, the first is drawn."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = latency_lines(self, runs, MOST_RUNS_OVER_TIME)
@@ -501,7 +505,8 @@ def _percentile_or_nan(latencies: Numbers, percent: float) -> float:
 
 
 class AqmGlitchesPlotter(ChartPlotter):
-    """A bar for each threshold and series, with the longest glitch above it."""
+    """Glitches per minute under load: a bar for each threshold and latency series, with the longest
+    glitch above it."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn, reasons = [], []

@@ -36,8 +36,8 @@ BAR, ALIKE = 0.7, 0.01
 
 
 class AqmLatencyAndThroughputPlotter(ChartPlotter):
-    """Distributions of latency on the left, bars of throughput on the right. A lost probe is slower
-    than any other."""
+    """For each test, distributions of latency under load on the left, and bars of throughput on the
+    right, one for each queue. A lost probe is slower than any other."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         if not directions(runs):
@@ -120,7 +120,10 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
 def draw_latencies(axis: Any, latencies: Mapping[str, Numbers], looks: Mapping[str, Look]) -> None:
     """Draw a line for each queue: the share of probes that did not take longer.
 
-    latencies: queue -> sorted RTTs in ms.
+    Args:
+        axis: matplotlib axes.
+        latencies: queue -> sorted RTTs in ms, infinite for a lost probe.
+        looks: queue -> its look.
     """
     # Each line is thinner than the one below it, because lines of equal latencies coincide.
     widths = numpy.linspace(3.6, 2, len(latencies))

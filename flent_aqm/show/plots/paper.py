@@ -44,14 +44,14 @@ def parse_inches(text: str) -> float:
 
 
 def is_height_open(width_inches: float, height_inches: float) -> bool:
-    """Return whether the user did not set the picture's height, so that a plot of many panels may
-    be higher."""
+    """Return whether the picture has a default height, so that the user did not set it and a plot
+    of many panels may be higher."""
     return height_inches in (FLENTS_HEIGHT, width_inches * HEIGHT_BY_WIDTH)
 
 
 def letters(width_inches: float) -> dict[Any, Any]:
-    """Return matplotlib's settings for a picture of that width: embeddable fonts, and smaller
-    letters in a column of a paper."""
+    """Return matplotlib's settings (rcParams) for a picture of that width: embeddable fonts, and
+    smaller letters below PAPER_INCHES, the width of a column of a paper."""
     return _FONTS | (_COLUMN if width_inches < PAPER_INCHES else {})
 
 

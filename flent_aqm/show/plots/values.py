@@ -42,13 +42,13 @@ class Quantity:
 
 def _throughput(run: Run, way: str) -> Numbers:
     """Return an array of one value: the throughput in Mbit/s that a run's tool reports for a
-    direction. Raises NotAvailable if it is not known."""
+    direction. way: "download" or "upload". Raises NotAvailable if it is not known."""
     return numpy.array([throughput_mbps(run, way)])
 
 
 def _latency(run: Run, way: str) -> Numbers:
     """Return the RTTs in ms of all probes while the test loaded a direction, infinite for a lost
-    probe. Raises NotAvailable if there are none."""
+    probe. way: "download" or "upload". Raises NotAvailable if there are none."""
     return run.loaded(way).rtt_ms
 
 
@@ -80,8 +80,8 @@ def values(quantity: Quantity, runs: Sequence[Run], way: str) -> Numbers:
 
 
 def metric_named(name: str | None) -> Metric:
-    """Return the metric that --metric names, or the default metric. Raises ConfigError if it is
-    unknown."""
+    """Return the metric that --metric names, or DEFAULT_METRIC for None or "". Raises ConfigError
+    if it is unknown."""
     if (name := name or DEFAULT_METRIC) not in METRICS:
         raise ConfigError(f"--metric: unknown metric {name!r}; 'flent-aqm score --list' has all")
     return METRICS[name]

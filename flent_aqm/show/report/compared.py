@@ -99,7 +99,8 @@ def is_slower(fast: QueueRuns, slow: QueueRuns, percent: float) -> bool:
 
 
 def standing(condition: Condition) -> Standing:
-    """Compare the queues of a condition in latency under load, at its tail percentile."""
+    """Return how the queues of a condition compare in latency under load, at its tail
+    percentile."""
     percent = condition.tail_pct
     returned = [line for line in condition.lines if not line.is_lost]
     if not returned:

@@ -86,8 +86,8 @@ class Follower:
                 self._version += 1
 
     def state(self) -> bytes:
-        """Return JSON with the progress of the sweeps as HTML, and the version of the present
-        answers, which increases with new files."""
+        """Return JSON with `progress`, the progress of the sweeps and errors as HTML, and
+        `version`, the version of the present answers, which increases with new files."""
         built = self._built
         resting = built is not None and time.monotonic() < self._rest_until_s
         version = built[0] if built is not None and resting else self._version
@@ -99,7 +99,8 @@ class Follower:
         return self._answer("page", lambda version, report: _bytes(render(report, follow=version)))
 
     def data(self) -> bytes:
-        """Return JSON with the parts of the page that change: data for its script, and HTML."""
+        """Return JSON with the parts of the page that change: `version`, `data` for its script, and
+        `top` and `sections` as HTML."""
         return self._answer("data", lambda version, report: _json({
             "version": version, "data": report.data, "top": top_html(report),
             "sections": sections_html(report)}))

@@ -77,7 +77,8 @@ def _no_latency_sentence(why_none: Sequence[str]) -> str:
 
 
 def _single_queue_sentence(conditions: Sequence[Condition]) -> str:
-    """Return the sentence for conditions with a single queue each."""
+    """Return the sentence for conditions with a single queue each: its latency if there is one
+    condition, else their number."""
     lines = [(one, line) for one in conditions for line in one.lines]
     if len(lines) > 1:
         return f"{len(lines)} conditions were measured."
@@ -98,7 +99,8 @@ def _latency_sentences(standings: Sequence[Standing]) -> str:
     alone = len(by) - list(by.values()).count([]) == 1
 
     def where(standings: Sequence[Standing]) -> str:
-        """Return " in N conditions", or "" if all conditions have the same outcome."""
+        """Return " in N conditions" for the number of standings, or "" if all conditions have the
+        same outcome."""
         return "" if alone else f" in {counted(len(standings), 'condition')}"
 
     if alike := by[Outcome.ALIKE]:
@@ -223,8 +225,15 @@ def _throughput_sentences(standings: Sequence[Standing]) -> str:
 
 
 def _throughput_name(standings: Sequence[Standing], way: str, several: bool) -> str:
-    """Return the name of the throughput in a sentence, with the direction if `several` (the runs
-    have both), and "of all flows" if the line is shared."""
+    """Return the name of the throughput in a sentence: "throughput", "upload throughput of all
+    flows".
+
+    Args:
+        standings: conditions. If the line is shared in any, "of all flows" is added.
+        way: "download" or "upload", which is named if there are several directions or the line is
+            shared.
+        several: the runs have both directions.
+    """
     shared = any(line.is_shared for one in standings for line in one.condition.lines)
     return (f"{way} throughput" if several or shared else "throughput") + (
         " of all flows" if shared else "")
@@ -302,7 +311,8 @@ def _throughput_difference(standings: Sequence[Standing], way: str, several: boo
 
 
 def _highest_throughput(lines: Sequence[QueueRuns], way: str) -> QueueRuns:
-    """Return the queue with the highest median throughput in a direction."""
+    """Return the queue with the highest median throughput in a direction, "download" or
+    "upload"."""
     return max(lines, key=lambda line: line.middle_mbps(way))
 
 
@@ -340,9 +350,9 @@ def _own_of_all(line: QueueRuns, way: str) -> str:
 
 
 def _two_groups_sentence(standings: Sequence[Standing]) -> str:
-    """Return the sentence on the queue whose runs fall into two groups, for the value whose groups
-    are the furthest apart. The median of such runs is just a value of the larger group. Return ""
-    if there is none."""
+    """Return the sentence on the queue whose runs fall into two groups, for the throughput or
+    latency whose groups are the furthest apart. The median of such runs is just a value of the
+    larger group. Return "" if there is none."""
     found = []
     for one in standings:
         for line in one.condition.lines:
@@ -368,8 +378,8 @@ def _two_groups_sentence(standings: Sequence[Standing]) -> str:
 # ---- losses and runs ----
 
 def _loss_sentence(standings: Sequence[Standing]) -> str:
-    """Return the sentence on the queue that lost most probes. Return "" if none lost a noticeable
-    share."""
+    """Return the sentence on the queue that lost most probes, and on the one that lost least in
+    that condition. Return "" if none lost LEAST_LOST_PCT."""
     told = [(lost_pct, line, one) for one in standings for line in one.condition.lines
             if (lost_pct := line.middle_lost_pct) is not None]
     most_pct, most, one = max(told, key=lambda case: case[0], default=(0.0, None, None))
@@ -391,8 +401,8 @@ def _in_brackets(one: Standing, among: Sequence[Standing]) -> str:
 
 def _number_of_runs_sentence(standings: Sequence[Standing], compared_word: str, all_runs: int,
                              apart: Sequence[str]) -> str:
-    """Return the sentence on the number of runs, and on runs that were not compared. Arguments: as
-    for headline()."""
+    """Return the sentence on the number of runs that were compared, followed by one on runs that
+    were not, if any. Arguments: as for headline()."""
     counts = [line.runs for one in standings for line in one.condition.lines]
     low, high = min(counts), max(counts)
     each = f"{low}" if low == high else f"{low} to {high}"

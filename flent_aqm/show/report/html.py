@@ -109,7 +109,8 @@ def _plotly() -> Markup:
 
 @cache
 def _source(name: str) -> str:
-    """Return the text of a file in the folder page."""
+    """Return the text of the file `name` in the folder page, in which scripts, styles and templates
+    are."""
     environment = _environment()
     assert environment.loader is not None
     return environment.loader.get_source(environment, name)[0]

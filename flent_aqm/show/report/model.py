@@ -105,7 +105,8 @@ class Report:
 
 def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folders: Sequence[Folder],
           title: str, now_s: float | None = None) -> Report:
-    """Return the report on runs.
+    """Return the report on runs, which may be none. Configurations or queues are compared, see
+    slices.with_sides().
 
     Args:
         rows: the runs.

@@ -146,7 +146,8 @@ class Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def service_actions(self) -> None:
-        """Close connections that take longer than _LONGEST_S. Called twice a second."""
+        """Close connections that exist longer than _LONGEST_S. Called twice a second by
+        serve_forever()."""
         before_s = time.monotonic() - _LONGEST_S
         with self._lock:
             for one in [one for one, since_s in self._clients.items() if since_s < before_s]:
@@ -158,8 +159,8 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def _end(self, client: socket.socket) -> None:
-        """Shut a connection down, which ends its thread. The thread closes it. Called with the lock
-        held."""
+        """Shut a connection down and forget it, which ends its thread. The thread closes it. Called
+        with the lock held."""
         del self._clients[client]
         with contextlib.suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)
@@ -185,7 +186,7 @@ class _Head:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handles the requests of one connection."""
+    """Answers the requests of one connection."""
 
     server: Server
     server_version, sys_version = "flent-aqm", ""
@@ -201,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
         pass  # requests are not logged, because there is one every few seconds
 
     def setup(self) -> None:
-        """Limit the size of the request's head."""
+        """Prepare the connection, and limit the size of a request's head to _MOST_HEAD_BYTES."""
         super().setup()
         self._head = _Head(self.rfile)
         self.rfile = self._head  # type: ignore[assignment]

@@ -157,7 +157,7 @@ def also_differ(rows: Sequence[ReportRow], side: Sequence[str]) -> list[str]:
 
 
 def key_of(row: ReportRow, dims: Sequence[Dimension]) -> tuple[Setting, ...]:
-    """Return a run's slice: its values of the dimensions."""
+    """Return the key of a run's slice: its values of the dimensions, NOT_TOLD for a missing one."""
     return tuple(_setting(row, one.name) for one in dims)
 
 
@@ -168,12 +168,13 @@ def _setting(row: ReportRow, name: str) -> Setting:
 
 
 def queues(rows: Sequence[ReportRow]) -> list[str]:
-    """Return the names of all queues in the order of legends."""
+    """Return the different names as which the runs are compared (see queue_of()), in the order of
+    legends."""
     return order([queue_of(row) for row in rows])
 
 
 def rates(rows: Sequence[ReportRow]) -> list[Setting]:
-    """Return all rates in the order of an axis."""
+    """Return all different rates of the runs in Mbit/s, in the order of an axis."""
     return [NOT_TOLD if one is None else one
             for one in sorted_values(RATE, [rate_of(row) for row in rows])]
 
@@ -257,8 +258,8 @@ def json_value(value: float) -> float | int | str | None:
 
 
 def number(value: float) -> float | int | None:
-    """Return a number rounded to five significant digits, to send less. None if it is not
-    finite."""
+    """Return a number rounded to five significant digits, as an integer if it is one, so that the
+    page is smaller. None if it is not finite."""
     if not numpy.isfinite(value):
         return None
     rounded = float(f"{value:.5g}")

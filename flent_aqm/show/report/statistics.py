@@ -60,7 +60,8 @@ def between_queues(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
 
 
 def _balanced(rows: Sequence[ReportRow]) -> bool:
-    """Return whether each queue has the same number of runs at each rate."""
+    """Return whether each queue has the same number of runs at each rate, and no combination is
+    missing."""
     cells = collect(rows, lambda row: (queue_of(row), rate_of(row)))
     whole = len({queue for queue, _ in cells}) * len({rate for _, rate in cells})
     return len(cells) == whole and len({len(one) for one in cells.values()}) == 1

@@ -11,7 +11,8 @@ LATENCY_DIGITS = 2
 
 
 def ms(value: float) -> str:
-    """Return a latency with its unit, or "lost" if it is infinite."""
+    """Return a latency in ms as text with its unit, LATENCY_DIGITS significant digits, or "lost" if
+    it is infinite."""
     return "lost" if math.isinf(value) else f"{number(value, LATENCY_DIGITS)} ms"
 
 
@@ -34,7 +35,7 @@ def percentile(percent: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence: "a, b and c"."""
+    """Return names, at least one, as a list in a sentence: "a, b and c"."""
     comma = "; " if any("," in name for name in names) else ", "
     return names[0] if len(names) == 1 else f"{comma.join(names[:-1])} and {names[-1]}"
 
