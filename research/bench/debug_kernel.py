@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prove that a kernel that checks itself finds mistakes made on purpose, and none in the lab's
-code.
+"""Prove that a kernel that checks itself finds mistakes made on purpose, and none in other queues.
 
     make debug-check                                  builds the kernel first: about ten minutes
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Can batches/gate.batch be trusted? Does it see changes where there are none, and does it see
-those that are there?
+"""Measure how far batches/gate.batch can be trusted: false alarms, and changes that it finds.
 
     python -m research.bench.gate false-alarms -o results/false-alarms
         21 sets of 5 seeds, 945 runs

@@ -43,7 +43,7 @@ PLOTS = (*LATENCY, *THROUGHPUT, *OURS)
 Do = Callable[[Path, Path], int]
 
 
-def _cli(*words: str) -> Do:
+def _run_cli(*words: str) -> Do:
     """Return a function (file, output folder) that runs a command of this package and returns its
     exit status. FILE and OUT in its words are replaced."""
     def do(file: Path, out: Path) -> int:
@@ -104,11 +104,11 @@ def _verdict(file: Path, out: Path) -> int:
                 gzip.compress(json.dumps(whole).encode(), 1))
     os.link(GOOD, out / "base" / "good.flent.gz")
     os.link(file, out / "test" / "hostile.flent.gz", follow_symlinks=False)
-    status = _cli("verdict", "--base", "OUT/base", "--test", "OUT/test")(file, out)
+    status = _run_cli("verdict", "--base", "OUT/base", "--test", "OUT/test")(file, out)
     return 1 if status == CAN_NOT_TELL else status
 
 
-def _plots(file: Path, out: Path) -> int:
+def _draw_plots(file: Path, out: Path) -> int:
     """Draw each plot of this package, whether the file's test has it or not. Return 0 if any was
     drawn, otherwise 1."""
     ended: set[object] = set()
@@ -133,7 +133,7 @@ window.worker_pool.join()  # so that what its processes took is counted
 """
 
 
-def _gui(file: Path, out: Path) -> int:
+def _open_in_gui(file: Path, out: Path) -> int:
     """Open the file in flent-gui's window, without a screen. Return 0 if it was opened, otherwise
     1."""
     os.environ |= {"QT_QPA_PLATFORM": "offscreen", "XDG_RUNTIME_DIR": str(out)}
@@ -145,26 +145,28 @@ def _gui(file: Path, out: Path) -> int:
 
 
 COMMANDS: dict[str, Do] = {
-    "score": _cli("score", "--", "FILE"), "score-csv": _cli("score", "--format=csv", "--", "FILE"),
-    "score-json": _cli("score", "--format=json", "--", "FILE"),
-    "assert": _cli("assert", "p99(latency_loaded) < 20ms", "--", "FILE"),
-    "report": _cli("report", "-o", "OUT/x.html", "--", "FILE"),
-    "export": _cli("export", "-o", "OUT/x.parquet", "--", "FILE"),
-    "export-csv": _cli("export", "-o", "OUT/x.csv", "--", "FILE"),
-    "samples": _cli("export", "--samples", "-o", "OUT/x.parquet", "--", "FILE"),
-    "share": _cli("share", "-o", "OUT/shared", "--", "FILE"),
-    "figures": _cli("figures", "--test", "iperf3_download", "-o", "OUT/figures", "--", "FILE"),
-    "score-by": _cli("score", "--by", "aqm,rate", "--pool", "all", "--", "FILE", str(GOOD)),
+    "score": _run_cli("score", "--", "FILE"),
+    "score-csv": _run_cli("score", "--format=csv", "--", "FILE"),
+    "score-json": _run_cli("score", "--format=json", "--", "FILE"),
+    "assert": _run_cli("assert", "p99(latency_loaded) < 20ms", "--", "FILE"),
+    "report": _run_cli("report", "-o", "OUT/x.html", "--", "FILE"),
+    "export": _run_cli("export", "-o", "OUT/x.parquet", "--", "FILE"),
+    "export-csv": _run_cli("export", "-o", "OUT/x.csv", "--", "FILE"),
+    "samples": _run_cli("export", "--samples", "-o", "OUT/x.parquet", "--", "FILE"),
+    "share": _run_cli("share", "-o", "OUT/shared", "--", "FILE"),
+    "figures": _run_cli("figures", "--test", "iperf3_download", "-o", "OUT/figures", "--", "FILE"),
+    "score-by": _run_cli("score", "--by", "aqm,rate", "--pool", "all", "--", "FILE", str(GOOD)),
     "verdict": _verdict,
-    "figures-speedtests": _cli("figures", "--set", "speedtests", "-o", "OUT/figures", "--", "FILE"),
-    "publish": _cli("share", "--publish", "--replay", "0", "-o", "OUT/published", "--", "FILE"),
+    "figures-speedtests": _run_cli("figures", "--set", "speedtests", "-o", "OUT/figures", "--",
+                                   "FILE"),
+    "publish": _run_cli("share", "--publish", "--replay", "0", "-o", "OUT/published", "--", "FILE"),
     "replay": _replay, "report-follow": _follow,
     "flent-summary": _flent("-f", "summary", "--", "FILE"),
     "flent-metadata": _flent("-f", "metadata", "-o", "OUT/x", "--", "FILE"),
     "flent-csv": _flent("-f", "csv", "-o", "OUT/x", "--", "FILE"),
     "flent-plot": _flent("-f", "plot", "-o", "OUT/x.png", "--", "FILE"),
-    "flent-our-plots": _plots,
-    "flent-gui": _gui,
+    "flent-our-plots": _draw_plots,
+    "flent-gui": _open_in_gui,
 }
 # That do what others do once.
 TIMES = {"flent-our-plots": len(PLOTS)}

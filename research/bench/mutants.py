@@ -268,7 +268,7 @@ class Called:
                 + sorted(rest & self.times_s.keys(), key=self.times_s.__getitem__))
 
     def needs_import(self, mutant: Mutant) -> bool:
-        """Whether the defect acts only in a process that imports its module anew."""
+        """Return whether the defect acts only in a process that imports its module anew."""
         file = str(mutant.module)
         return file in self.modules and (
             not mutant.function or (file, mutant.function) in self.at_import)
@@ -345,7 +345,13 @@ def folder_of(module: Path) -> str:
 
 
 def keep(tried: Mapping[str, int], survivors: Mapping[str, Sequence[str]], how: str) -> None:
-    """Write the survivors of the folders tried in place of what the file had of them."""
+    """Write the survivors of the folders tried in place of what the file had of them.
+
+    Args:
+        tried: folder -> number of defects tried.
+        survivors: folder -> its surviving defects.
+        how: options of this call, noted in the file.
+    """
     sections: dict[str, str] = {}
     if SURVIVORS.is_file():
         for part in SURVIVORS.read_text().split("\n## ")[1:]:
@@ -368,7 +374,11 @@ def modules_of(place: str) -> list[Path]:
 def mutants(top: Path, module: Path, first: int, every: int) -> Iterator[Mutant]:
     """Yield each `every`-th defect of a module from `first` on, except those in EQUIVALENT.
 
-    top: of the source tree that tests run in, for the names of files in compiled code.
+    Args:
+        top: folder of the source tree that tests run in, for the names of files in compiled code.
+        module: path of the module below that folder.
+        first: number of defects to leave out at the beginning.
+        every: distance between the defects to try.
     """
     text = (top / module).read_text()
     tree, lines = ast.parse(text), text.splitlines()
@@ -498,10 +508,12 @@ def defect_in(tree: Path, mutant: Mutant) -> Iterator[None]:
 
 
 def succeeds(work: Callable[[], NoReturn], took_s: float) -> bool:
-    """Run work in a fork. Return whether it ends with 0 within its limits, and end all processes
-    that it leaves.
+    """Run `work` in a fork. Return whether it ends with status 0 within its limits, and end all
+    processes that it leaves.
 
-    took_s: processor time that it takes without a defect.
+    Args:
+        work: function to run, which ends its process.
+        took_s: processor time that it takes without a defect.
     """
     child = os.fork()
     if child == 0:

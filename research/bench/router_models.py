@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a router's model costs: a run's wall time with it, as a multiple of the ideal router's.
+"""Measure what a router model costs: a run's wall time with it, relative to the ideal router's.
 
     make bench BENCH_ARGUMENTS='--only "router model"'
 """
@@ -21,11 +21,17 @@ COMMAND = ("sh", "-c", (f"irtt client -Q -i 10ms -d {LENGTH_S}s server:2112 >/de
 
 
 def figures(repeat: int, only: str) -> list[Figure]:
-    """One for each case whose name has that in it."""
-    return list(_figures(repeat, only))
+    """Measure the run with each model of CASES, and with the ideal router in turn. Return the
+    figures: ratios of the times.
+
+    Args:
+        repeat: number of measurements.
+        only: part of the names of the figures, "" for all.
+    """
+    return list(_measure_cases(repeat, only))
 
 
-def _figures(repeat: int, only: str) -> Iterator[Figure]:
+def _measure_cases(repeat: int, only: str) -> Iterator[Figure]:
     for model, rate_mbps in CASES:
         name = f"router model {model} at {rate_mbps} Mbit/s"
         if only not in name:

@@ -192,8 +192,11 @@ def peer_figures(repeat: int, only: str) -> tuple[list[Figure], str]:
 
 
 def file_figures(only: str) -> list[Figure]:
-    """Measure what finished runs cost: reading and writing one, scoring many. `only`: part of the
-    names of the figures, "" for all."""
+    """Measure what finished runs cost: reading and writing one, scoring many. Return the figures.
+
+    Args:
+        only: part of the names of the figures, "" for all.
+    """
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -219,8 +222,11 @@ def file_figures(only: str) -> list[Figure]:
 
 
 def short_sweeps(only: str) -> list[Figure]:
-    """Measure sweeps of 24 short runs with 1 and with 2 jobs. `only`: part of the names of the
-    figures, "" for all."""
+    """Measure sweeps of 24 short runs with 1 and with 2 jobs. Return the figures.
+
+    Args:
+        only: part of the names of the figures, "" for all.
+    """
     rows = []
     for jobs in (1, 2):
         title = f"sweep of 24 runs, jobs = {jobs}"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write how good `flent-aqm infer` is on lines that its model has not seen: tables of
-docs/infer.md.
+"""Write how good `flent-aqm infer` is on lines that its model hasn't seen: tables of docs/infer.md.
 
     .venv/bin/python -m research.infer.page TABLE.parquet FOLDER… [-o docs]
 

@@ -55,12 +55,12 @@ def close_to(what: str, unit: str, theory: float, measured: float, *, percent: f
 
 
 def at_most(what: str, unit: str, bound: float, measured: float) -> Finding:
-    """Return a finding that passes up to the bound."""
+    """Return a finding that passes up to the bound. `what`: description of the number."""
     return Finding(what, unit, measured, highest=bound)
 
 
 def at_least(what: str, unit: str, bound: float, measured: float) -> Finding:
-    """Return a finding that passes from the bound on."""
+    """Return a finding that passes from the bound on. `what`: description of the number."""
     return Finding(what, unit, measured, lowest=bound)
 
 

@@ -52,13 +52,13 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
     yield ("| queue | classic flow | scalable, Mbit/s | classic, Mbit/s | ratio | published ratio, "
            "Prague | probe under load, median, ms |")
     yield "|" + "---|" * 7
-    by_pair = {(_queue_key(run), _control(_flows(run)[1])): run for run in runs}
+    by_pair = {(_queue_key(run), _control(_scalable_and_classic(run)[1])): run for run in runs}
     for queue, (name, published) in PUBLISHED.items():
         for control in CLASSIC:
             run = by_pair.get((queue, control))
             if run is None:
                 continue
-            scalable, classic = _rates(run)
+            scalable, classic = _stable_rates_mbps(run)
             latency = METRICS["latency_loaded_median_ms"].of(run)
             yield (f"| {name} | {control} | {scalable:.2f} | "
                    f"{classic:.2f} | {ratio(scalable / classic)} | "
@@ -78,7 +78,7 @@ def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
                               key=lambda key: (places.index(key[0]), key[1])):
         pair = [by_place[queue, link, ecn] for ecn in ECNS if (queue, link, ecn) in by_place]
         shares = [f"{classic:.2f}, {ratio(scalable / classic)}"
-                  for scalable, classic in map(_rates, pair)]
+                  for scalable, classic in map(_stable_rates_mbps, pair)]
         probes = [", ".join(f"{one:.1f}" if isinstance(one, float) else DASH
                             for one in (METRICS[name].of(run) for run in pair))
                   for name in ("latency_loaded_median_ms", "loss_loaded_pct")]
@@ -106,8 +106,8 @@ def _queue_key(run: Run) -> tuple[str, str]:
     return aqm, "" if setting is None else str(setting)
 
 
-def _flows(run: Run) -> tuple[Flow, Flow]:
-    """Return the scalable flow and the classic one."""
+def _scalable_and_classic(run: Run) -> tuple[Flow, Flow]:
+    """Return the scalable flow and the classic one. The run must have exactly two flows."""
     one, other = run.way(WAY)
     return (other, one) if _control(one) in CLASSIC else (one, other)
 
@@ -117,10 +117,10 @@ def _control(flow: Flow) -> str:
     return flow.name.rpartition("x")[2]
 
 
-def _rates(run: Run) -> tuple[float, float]:
+def _stable_rates_mbps(run: Run) -> tuple[float, float]:
     """Return the rate in Mbit/s of the scalable flow and of the classic one, once they are
     stable."""
-    scalable, classic = _flows(run)
+    scalable, classic = _scalable_and_classic(run)
     window = Window(float(scalable.at_s.min()) + SETTLED_S, float(scalable.at_s.max()))
     return mean_mbps(scalable, window), mean_mbps(classic, window)
 

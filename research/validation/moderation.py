@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measure interrupt moderation of the hosts' cards: the throttle's arithmetic, and a flow behind
-it.
+"""Measure interrupt moderation of the hosts' cards: the throttle's arithmetic, and a flow's view.
 
     .venv/bin/python -m research.validation.moderation    renews the table in docs/lab.md
 """

@@ -120,14 +120,15 @@ def worst(results: Path, docs: Path | None) -> str:
         one in found)])
 
 
-def _describe_worst(one: WorstLine) -> str:
+def _describe_worst(worst_line: WorstLine) -> str:
     """Return a search's result in few words."""
-    if one.is_right:
-        return f"right on all; {_describe_error(one, one.worst)}"
-    as_wrong = [one.simple] if one.simple != one.worst else []
+    if worst_line.is_right:
+        return f"right on all; {_describe_error(worst_line, worst_line.worst)}"
+    as_wrong = [worst_line.simple] if worst_line.simple != worst_line.worst else []
     right = ", or ".join(f"without {mended.before}" if mended.after == "none"
-                         else f"with {mended.after}" for mended in one.mended)
-    return "; ".join([*(_describe_error(one, error) for error in (one.worst, *as_wrong)),
+                         else f"with {mended.after}" for mended in worst_line.mended)
+    return "; ".join([*(_describe_error(worst_line, error)
+                        for error in (worst_line.worst, *as_wrong)),
                       f"right {right}" if right else "no one change mends it"])
 
 

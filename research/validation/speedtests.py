@@ -118,7 +118,7 @@ def parameters(files: Sequence[DataFile]) -> Lines:
         float(_parameter(file, "interval_s")), int(_parameter(file, "most_connections"))))
     for (interval_s, connections), members in sorted(groups.items()):
         of_queue = {str(as_run(file).settings["aqm"]): file for file in members}
-        rpm = {aqm: {name: min(_rpm(file, way, 4 * interval_s, kept)
+        rpm = {aqm: {name: min(_draft_rpm(file, way, 4 * interval_s, kept)
                                for way in ("download", "upload"))
                      for name, kept in TRIMMINGS} for aqm, file in of_queue.items()}
         full = rpm.pop(FULL_QUEUE)
@@ -134,7 +134,7 @@ def _parameter(file: DataFile, name: str) -> str:
     return str(file.metadata.get("TEST_PARAMETERS", {}).get(name, "0"))
 
 
-def _rpm(file: DataFile, way: str, last_s: float, kept: float | None) -> float:
+def _draft_rpm(file: DataFile, way: str, last_s: float, kept: float | None) -> float:
     """Return the draft's RPM from the probes that returned in the last `last_s` seconds.
 
     Args:

@@ -130,7 +130,7 @@ def underused_at_800(rows: Sequence[FigureRow]) -> tuple[str, str]:
     verdict."""
     mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=False, cross=False))]
-    return _span(mbps, "Mbit/s"), AGREES if max(mbps) < 700 else DISAGREES
+    return _format_range(mbps, "Mbit/s"), AGREES if max(mbps) < 700 else DISAGREES
 
 
 def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
@@ -138,7 +138,8 @@ def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
     range and the verdict."""
     mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=True, cross=False))]
-    return _span(mbps, "Mbit/s"), AGREES if min(mbps) > 0.95 * 800 * 1448 / 1514 else DISAGREES
+    return _format_range(mbps,
+                         "Mbit/s"), AGREES if min(mbps) > 0.95 * 800 * 1448 / 1514 else DISAGREES
 
 
 def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
@@ -213,7 +214,7 @@ def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     verdict."""
     texts, raised = [], []
     for aqm in AQMS:
-        medians = [_own_ms([
+        medians = [_ndt7_latency_ms([
             row for rate in range(100, 1001, 100)
             for row in cell(rows, aqm=aqm, rate_mbps=float(rate), burst=True, cross=cross)])
             for cross in (False, True)]
@@ -256,7 +257,7 @@ def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
         without, with_delay = (
             cell(rows, aqm=aqm, rate_mbps=100.0, burst=False, cross=False, delay_ms=delay_ms)
             for delay_ms in (0.0, 20.0))
-        shift = _own_ms(with_delay) - _own_ms(without)
+        shift = _ndt7_latency_ms(with_delay) - _ndt7_latency_ms(without)
         own.append(f"{aqm} {shift:+.1f}")
         probes.append(f"{aqm} {_probes_ms(with_delay) - _probes_ms(without):+.1f}")
         right.append(abs(shift - 20) < 1)
@@ -264,7 +265,7 @@ def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
             f"during the upload: {', '.join(probes)} ms"), AGREES if all(right) else DISAGREES
 
 
-def _own_ms(rows: Sequence[FigureRow]) -> float:
+def _ndt7_latency_ms(rows: Sequence[FigureRow]) -> float:
     """Return NDT7's latency (MinRTT) in ms, as the median over runs and directions."""
     return float(numpy.median([one for row in rows for one in row.own_latency_ms.values()]))
 
@@ -273,7 +274,7 @@ def _probes_ms(rows: Sequence[FigureRow]) -> float:
     return float(numpy.median(numpy.concatenate([row.loaded_ms["upload"] for row in rows])))
 
 
-def _span(values: Sequence[float], unit: str) -> str:
+def _format_range(values: Sequence[float], unit: str) -> str:
     return f"{min(values):.1f} to {max(values):.1f} {unit}, all queues and directions"
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables beside docs/results/study.md: the study's cells with parts of the router model on and
-off."""
+"""Tables beside docs/results/study.md: the study's cells without parts of the router model."""
 
 from __future__ import annotations
 
@@ -165,13 +164,13 @@ def _cells(group: Sequence[Seen], ways: Sequence[str]) -> Iterator[str]:
     rows = [one.row for one in group]
     for way in ways:
         yield deviation([row.mbps[way] for row in rows])
-    yield _span([float(numpy.median(row.loaded_ms[way])) for row in rows for way in ways
-                 if way in row.loaded_ms])
+    yield _format_range([float(numpy.median(row.loaded_ms[way])) for row in rows for way in ways
+                         if way in row.loaded_ms])
     if any(row.own_latency_ms for row in rows):
-        yield _span([one for row in rows for one in row.own_latency_ms.values()])
-    yield _span([one.ring_drops for one in group], "{:,.0f}")
+        yield _format_range([one for row in rows for one in row.own_latency_ms.values()])
+    yield _format_range([one.ring_drops for one in group], "{:,.0f}")
     if "upload" in ways:
-        yield _span([100 * variation(row) for row in rows], "{:.1f}") + " %"
+        yield _format_range([100 * variation(row) for row in rows], "{:.1f}") + " %"
 
 
 def deviation(mbps: Sequence[float]) -> str:
@@ -179,7 +178,7 @@ def deviation(mbps: Sequence[float]) -> str:
     distributed values (chi-square), or the range of one or two values."""
     mean, freedom = float(numpy.mean(mbps)), len(mbps) - 1
     if freedom < 2:
-        return _span(mbps, "{:.0f}")
+        return _format_range(mbps, "{:.0f}")
     from scipy import stats
 
     sd = float(numpy.std(mbps, ddof=1))
@@ -192,7 +191,7 @@ def _digits(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
-def _span(values: Sequence[float], form: str = "") -> str:
+def _format_range(values: Sequence[float], form: str = "") -> str:
     """Return lowest to highest as text, or a dash without values.
 
     Args:
@@ -214,9 +213,10 @@ def _rates(seen: Sequence[Seen]) -> Iterator[str]:
     for (aqm, rate), group in sorted(groups.items()):
         off, on = ([one for one in group if bool(one.row.settings["cross_traffic"]) is cross]
                    for cross in (False, True))
-        medians = [_span([float(numpy.median(one.row.loaded_ms[way]))
-                          for one in some for way in WAYS]) for some in (off, on)]
-        own = [_span([one for some_run in some for one in some_run.row.own_latency_ms.values()])
+        medians = [_format_range([float(numpy.median(one.row.loaded_ms[way]))
+                                  for one in some for way in WAYS]) for some in (off, on)]
+        own = [_format_range([one for some_run in some
+                              for one in some_run.row.own_latency_ms.values()])
                for some in (off, on)]
         yield (f"| `{aqm}` | {rate:g} | {medians[0]} | {medians[1]} | {own[0]} | {own[1]} | "
-               f"{_span([one.ring_drops for one in on], '{:,.0f}')} |")
+               f"{_format_range([one.ring_drops for one in on], '{:,.0f}')} |")

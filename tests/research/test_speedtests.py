@@ -39,7 +39,7 @@ def test_rpm_of_raw_samples_is_what_the_client_told() -> None:
     for way in ("download", "upload"):
         rpm = METRICS[f"responsiveness_rpm_{way}"].of(as_run(file))
         assert isinstance(rpm, float)
-        assert speedtests._rpm(file, way, 4.0, 0.95) == pytest.approx(rpm, rel=0.1)
+        assert speedtests._draft_rpm(file, way, 4.0, 0.95) == pytest.approx(rpm, rel=0.1)
 
 
 def test_parameters_compare_the_worst_queue_with_the_full_one() -> None:
@@ -55,7 +55,7 @@ def test_parameters_compare_the_worst_queue_with_the_full_one() -> None:
 def test_runs_without_probes_are_refused_with_the_file() -> None:
     """In one line."""
     with pytest.raises(BadResult, match="nuttcp: it has no probes of responsiveness"):
-        speedtests._rpm(golden("nuttcp"), "download", 4.0, 0.95)
+        speedtests._draft_rpm(golden("nuttcp"), "download", 4.0, 0.95)
 
 
 def test_real_time_is_compared_by_its_best_run() -> None:

@@ -21,12 +21,9 @@ class RequiredVersions:
         tool_versions: tool -> version.
     """
 
-    # Hash of the package's sources.
     package_hash: str
-    # Hash of the lab's kernel.
     kernel_hash: str
     kernel_version: str
-    # Tool -> version.
     tool_versions: Mapping[str, str]
 
 
@@ -43,15 +40,10 @@ class WorkerFacts:
         tool_versions: tool -> version.
     """
 
-    # Name of its machine.
     host_name: str
-    # Hash of the package's sources.
     package_hash: str
-    # Hash of the kernel that FLENT_AQM_KERNEL names there, "" if it is not set.
     forced_kernel_hash: str
-    # True if the required kernel is in its cache.
     has_required_kernel: bool
-    # Tool -> version.
     tool_versions: Mapping[str, str]
 
 

@@ -126,7 +126,7 @@ async def _keep_serving(requested: _WorkerOptions) -> None:
     last = ""
     while not end.is_set():
         pause_s, why, words = _AGAIN_S, "", ""
-        serving = asyncio.create_task(_serve(requested))
+        serving = asyncio.create_task(_run_worker(requested))
         await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
         if not serving.done():
             serving.cancel()
@@ -150,7 +150,7 @@ async def _keep_serving(requested: _WorkerOptions) -> None:
             await asyncio.wait((waiting,), timeout=pause_s)
 
 
-async def _serve(requested: _WorkerOptions) -> None:
+async def _run_worker(requested: _WorkerOptions) -> None:
     """Run a Dask worker until the scheduler is gone. Raises _NotJoinedError if the scheduler
     refuses it, OSError if nobody listens at its address."""
     from flent_aqm.parts.cluster.worker import worker_class

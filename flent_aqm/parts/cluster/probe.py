@@ -53,7 +53,7 @@ def why_not(address: str, context: ssl.SSLContext | None) -> str:
 
 
 def _connect(endpoint: str) -> socket.socket:
-    """Return a TCP connection to HOST:PORT. Raises OSError."""
+    """Return a TCP connection to HOST:PORT. Raises OSError if nobody listens there."""
     host, _, port = endpoint.rpartition(":")
     return socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWERS_S)
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm infer`: print the kind of queue that NDT7 downloads went through, and its
-probability."""
+"""`flent-aqm infer`: print the kind of queue of NDT7 downloads, and how probable it is."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class _Quantities:
 
 
 def _share(part: float, whole: float) -> float:
-    """Return part / whole, 0 if the whole is 0."""
+    """Return part / whole, 0 if the whole is 0 or negative."""
     return float(part / whole) if whole > _NOTHING else 0.0
 
 
@@ -199,20 +199,20 @@ def _autocorrelation(seen: _Quantities) -> float:
     return float(numpy.corrcoef(first, second)[0, 1])
 
 
-def _slow_start(seen: _Quantities) -> Numbers:
+def _slow_start_rtts_ms(seen: _Quantities) -> Numbers:
     """Return the round-trip times until the first loss, in ms."""
     return seen.download.rtt_ms[:seen.first_loss() + 1]
 
 
 def _imc_difference(seen: _Quantities) -> float:
     """Return (highest - least) / highest round-trip time in slow start."""
-    rtt = _slow_start(seen)
+    rtt = _slow_start_rtts_ms(seen)
     return _share(float(rtt.max() - rtt.min()), float(rtt.max()))
 
 
 def _imc_variation(seen: _Quantities) -> float:
     """Return the coefficient of variation of the round-trip times in slow start."""
-    return _variation(_slow_start(seen))
+    return _variation(_slow_start_rtts_ms(seen))
 
 
 FEATURES: dict[str, Feature] = {

@@ -193,7 +193,7 @@ def _downloads_of_tests(tests: Sequence[Any], name: str, found: _Found) -> Itera
         found: gets the number of uploads and the reasons of unusable downloads.
     """
     for number, test in enumerate(tests, 1):
-        called = name or _uuid(test) or (f"test {number}" if len(tests) > 1 else "")
+        called = name or _download_uuid(test) or (f"test {number}" if len(tests) > 1 else "")
         try:
             download = _download_of_test(test, called)
         except _NotUsable as fault:
@@ -201,7 +201,7 @@ def _downloads_of_tests(tests: Sequence[Any], name: str, found: _Found) -> Itera
             continue
         if download is not None:
             yield download
-        elif isinstance(_part(test, "Upload"), dict):
+        elif isinstance(_test_part(test, "Upload"), dict):
             found.uploads += 1
 
 
@@ -234,7 +234,7 @@ def _numbers(sample: Mapping[str, Any], names: Sequence[str]) -> tuple[float, ..
     return None if None in values else values  # type: ignore[return-value]
 
 
-def _part(test: Any, name: str) -> Any:
+def _test_part(test: Any, name: str) -> Any:
     """Return a part of M-Lab's test, None if the test lacks it. Looks inside "raw" if that exists.
 
     Args:
@@ -256,7 +256,7 @@ def _download_of_test(test: Any, name: str) -> Download | None:
 
     Raises _NotUsable with the reason, BadResult beyond the limits.
     """
-    part = _part(test, "Download")
+    part = _test_part(test, "Download")
     measured = part.get("ServerMeasurements") if isinstance(part, dict) else None
     if not isinstance(measured, list):
         return None
@@ -280,9 +280,9 @@ def _download_of_test(test: Any, name: str) -> Download | None:
     return _make_download(name, bbr, rows, ms=1e-3)
 
 
-def _uuid(test: Any) -> str:
+def _download_uuid(test: Any) -> str:
     """Return the name that M-Lab's server gave to a test's download, "" if there is none."""
-    part = _part(test, "Download")
+    part = _test_part(test, "Download")
     uuid = part.get("UUID") if isinstance(part, dict) else None
     return uuid if isinstance(uuid, str) else ""
 

@@ -84,7 +84,8 @@ def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
     """Return the plan of each direction, by "down" and "up". Empty if the scenario has no key of a
     link.
 
-    Raises ConfigError. For a fault of a trace file, the message has its line and column.
+    Raises ConfigError if the keys don't fit together or a trace is wrong. For a fault of a trace
+    file, the message has its line and column.
     """
     if not scenario.record("link").is_there:
         return {}

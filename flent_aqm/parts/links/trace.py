@@ -161,7 +161,7 @@ def _parse_mahimahi(file: _File, data: bytes, end: str) -> Schedule:
         data: the content, with LF between lines.
         end: "repeat" or "hold".
 
-    Raises _Fault.
+    Raises _Fault if a line is no time, the times don't ascend or are all 0, or there are too many.
     """
     if not _is_numbers(data):
         raise _first_odd_line(file, data)
@@ -221,7 +221,7 @@ def _parse_csv(file: _File, data: bytes, end: str) -> Schedule:
         data: the content, with LF between lines.
         end: "repeat" or "hold".
 
-    Raises _Fault.
+    Raises _Fault if the header or a row is wrong, or there are too few or too many rows.
     """
     head, *rows = data.decode("utf-8-sig", "replace").rstrip("\n").split("\n")
     names = [name.strip() for name in head.split(",")]
@@ -264,8 +264,16 @@ def _parse_csv(file: _File, data: bytes, end: str) -> Schedule:
 
 
 def _parse_row(file: _File, line: int, text: str, names: list[str]) -> dict[str, float]:
-    """Return the values of a CSV row by the names of the header's columns. Raises _Fault if their
-    number is wrong, or one is no number or out of range."""
+    """Return the values of a CSV row by the names of the header's columns.
+
+    Args:
+        file: the file's path, for messages.
+        line: number of the row's line.
+        text: the row.
+        names: names of the columns.
+
+    Raises _Fault if the number of values is wrong, or one is no number or out of range.
+    """
     cells = text.split(",")
     if len(cells) != len(names):
         raise file.fault(line, 1, f"{len(cells)} values; expected {len(names)}, as the header has")

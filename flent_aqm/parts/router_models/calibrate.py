@@ -232,7 +232,11 @@ class Fit:
 
     def misfit(self, values: Values) -> float:
         """Return the sum of squares of a model's deviations from the measurements, in standard
-        deviations. `values`: a model of `table`."""
+        deviations.
+
+        Args:
+            values: a model of `table`.
+        """
         return misfit(self.measurements, self.table[values], self.packet_ns(values))
 
     def deviations(self) -> Iterable[float]:
@@ -268,7 +272,7 @@ def deviations(measurements: Measurements, simulated: Sequence[MeasuredResult],
 
 def misfit(measurements: Measurements, simulated: Sequence[MeasuredResult],
            packet_ns: float | None) -> float:
-    """Return the sum of squares of deviations()."""
+    """Return the sum of squares of deviations(), whose arguments it has."""
     return sum(one * one for one in deviations(measurements, simulated, packet_ns))
 
 
@@ -308,7 +312,7 @@ def fit(measurements: Measurements, parameters: Sequence[Parameter], simulate: S
         if result.misfit(better) < result.misfit(best) - 1e-3:
             best = better
         else:
-            steps = [_finer(one, step) for one, step in zip(parameters, steps, strict=True)]
+            steps = [_smaller_step(one, step) for one, step in zip(parameters, steps, strict=True)]
     result = Fit(parameters, measurements, best, table)
     for place, one in enumerate(parameters):
         for sign in (-1, 1):
@@ -336,7 +340,7 @@ def _is_coarse(parameter: Parameter, step: float) -> bool:
     return step > parameter.finest * (1 + 1e-9)
 
 
-def _finer(parameter: Parameter, step: float) -> float:
+def _smaller_step(parameter: Parameter, step: float) -> float:
     """Return the next smaller step: half, or the square root of a factor, down to the finest."""
     if not _is_coarse(parameter, step):
         return step

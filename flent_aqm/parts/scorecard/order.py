@@ -143,21 +143,21 @@ def _compare_score(kind: str,
     return Held(kind, len(clear), len(clear) - len(turned), turned) if clear else None
 
 
-def _intervals_disjoint(one: Score | None, other: Score | None) -> bool:
+def _intervals_disjoint(first: Score | None, second: Score | None) -> bool:
     """Return whether two scores have intervals that don't overlap. False if a score or its interval
     is missing."""
-    if one is None or other is None or one.high is None or other.high is None:
+    if first is None or second is None or first.high is None or second.high is None:
         return False
-    assert one.low is not None
-    assert other.low is not None
-    return one.high < other.low or other.high < one.low
+    assert first.low is not None
+    assert second.low is not None
+    return first.high < second.low or second.high < first.low
 
 
-def _compare_values(one: Score | None, other: Score | None) -> int:
+def _compare_values(first: Score | None, second: Score | None) -> int:
     """Return 1, 0 or -1, as the first score is greater than, equal to or less than the other."""
-    assert one is not None
-    assert other is not None
-    return (one.value > other.value) - (one.value < other.value)
+    assert first is not None
+    assert second is not None
+    return (first.value > second.value) - (first.value < second.value)
 
 
 def hold(output: Path, folder: Path) -> Order:

@@ -162,8 +162,8 @@ def _wider_interval(exact: tuple[float, float] | None, over_lines: tuple[float, 
 
 
 def _distance(value: float, best: float) -> float:
-    """Return the distance of a value from the ideal: |log(value)| if that is 1, otherwise the
-    difference."""
+    """Return the distance of a value from the ideal: |log(value)| if the ideal is 1 (infinite for
+    values up to 0), otherwise the absolute difference."""
     if best == 1:
         return abs(math.log(value)) if value > 0 else math.inf
     return abs(value - best)
@@ -272,21 +272,25 @@ def _tells_apart(readings: Sequence[Reading]) -> Score | None:
     """Return the share of pairs of queues with clearly different true latency that the test orders
     rightly (ideal: 1). Differences below ALIKE_SHARE don't count as an order. None without such
     pairs."""
-    return _share_score(((_factor(first, second, "shown_ms") >= 1 + ALIKE_SHARE and _order(
-        first, second, "shown_ms") == _order(first, second, "others_p95_ms"), cells, line)
+    return _share_score(((_ratio_of_attribute(first, second, "shown_ms") >= 1 + ALIKE_SHARE
+                          and _compare_attribute(
+        first, second, "shown_ms") == _compare_attribute(first, second, "others_p95_ms"), cells,
+        line)
         for first, second, cells, line in _queue_pairs(readings)
-        if _factor(first, second, "others_p95_ms") >= APART_FACTOR), 1)
+        if _ratio_of_attribute(first, second, "others_p95_ms") >= APART_FACTOR), 1)
 
 
 def _invents_difference(readings: Sequence[Reading]) -> Score | None:
     """Return the share of pairs of queues with alike true latency that the test shows as different
     (ideal: 0). None without such pairs."""
-    return _share_score(((_factor(first, second, "shown_ms") >= 1 + ALIKE_SHARE, cells, line)
+    return _share_score(((_ratio_of_attribute(first, second, "shown_ms") >= 1 + ALIKE_SHARE, cells,
+                          line)
                          for first, second, cells, line in _queue_pairs(readings)
-                         if _factor(first, second, "others_p95_ms") < 1 + ALIKE_SHARE), 0)
+                         if _ratio_of_attribute(first, second, "others_p95_ms") < 1 + ALIKE_SHARE),
+                         0)
 
 
-def _factor(first: Way, second: Way, name: str) -> float:
+def _ratio_of_attribute(first: Way, second: Way, name: str) -> float:
     """Return larger / smaller value of the attribute `name` of two directions, at least 1. Infinite
     if only the smaller value is 0, or one is lost. 1 if they are equal, as two lost percentiles
     are."""
@@ -296,7 +300,7 @@ def _factor(first: Way, second: Way, name: str) -> float:
     return float(high / low) if low > 0 else math.inf
 
 
-def _order(first: Way, second: Way, name: str) -> int:
+def _compare_attribute(first: Way, second: Way, name: str) -> int:
     """Return 1, 0 or -1, as the attribute `name` is greater, equal or less in the first
     direction."""
     one, other = getattr(first, name), getattr(second, name)
@@ -324,10 +328,10 @@ def _wrong_verdict_scorer(says_good: Callable[[Reading], bool | None], *, good: 
     return wrong_verdict_score
 
 
-def _is_within_limit(one: Reading) -> bool | None:
+def _is_within_limit(reading: Reading) -> bool | None:
     """Return whether the latency that the test shows for the worse direction is at most LIMIT_MS,
     None if it shows no latency."""
-    shown_ms = one.ways[WORSE].shown_ms
+    shown_ms = reading.ways[WORSE].shown_ms
     if shown_ms is None:
         return None
     return shown_ms <= LIMIT_MS

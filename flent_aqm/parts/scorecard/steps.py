@@ -57,9 +57,14 @@ def own_folder(output: Path, label: str, file: Path) -> Path:
 
 
 def _move_earlier(folder: Path, file: Path) -> None:
-    """Move the runs of an earlier version of a test to the first free folder EARLIER/NAME-N.
+    """Move the runs of an earlier version of a test to the first free folder EARLIER/NAME-N, and
+    say so on standard error. Nothing is moved if all runs failed.
 
-    Nothing is moved if all runs failed. Raises OSError.
+    Args:
+        folder: folder of the runs.
+        file: the test's file, for the message.
+
+    Raises OSError if the folder can't be moved.
     """
     if not any(folder.rglob(f"*{SUFFIX}")):
         return

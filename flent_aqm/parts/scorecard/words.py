@@ -77,7 +77,8 @@ def stalls_of_all(cards: Sequence[Card]) -> Mapping[str, list[Stall]]:
 def typical(cases: Sequence[Stall]) -> tuple[str, str]:
     """Return the median of the shown latencies and of the true ones on lines that stall, as text.
     `cases` must not be empty."""
-    return (_ms(median(one.shown_ms for one in cases)), _ms(median(one.true_ms for one in cases)))
+    return (_in_ms(median(one.shown_ms for one in cases)),
+            _in_ms(median(one.true_ms for one in cases)))
 
 
 def _hidden_latency(card: Card) -> str:
@@ -91,10 +92,10 @@ def _hidden_latency(card: Card) -> str:
     text = f"On lines that stall for {true} this test says {shown}"
     if worst.true_ms < worst.shown_ms * (1 + _RIGHT):
         return f"{text}, and nowhere less than there was."
-    return f"{text}; at worst {_ms(worst.shown_ms)} of {_ms(worst.true_ms)} ({worst.where})."
+    return f"{text}; at worst {_in_ms(worst.shown_ms)} of {_in_ms(worst.true_ms)} ({worst.where})."
 
 
-def _ms(value: float) -> str:
+def _in_ms(value: float) -> str:
     """Return a time in whole ms as text."""
     return f"{value:.0f} ms" if value >= 1 else "less than 1 ms"
 

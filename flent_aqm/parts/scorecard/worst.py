@@ -70,20 +70,20 @@ class Aim:
     beside: bool = True
 
 
-def _latency_pairs(one: Reading) -> Iterator[tuple[str, float | None, float | None]]:
+def _latency_pairs(reading: Reading) -> Iterator[tuple[str, float | None, float | None]]:
     """Yield (direction, latency that the test shows in ms, true median in ms) for each direction
     with a shown latency. If the test shows none per direction, yield the direction `worse`, if it
     has one. Directions in which most probes were lost are left out."""
-    for name, way in one.telling:
+    for name, way in reading.telling:
         if way.others_median_ms is None or math.isfinite(way.others_median_ms):
             yield name, way.shown_ms, way.others_median_ms
 
 
-def _throughput_pairs(one: Reading) -> Iterator[tuple[str, float | None, float | None]]:
+def _throughput_pairs(reading: Reading) -> Iterator[tuple[str, float | None, float | None]]:
     """Yield (direction, throughput that the test shows, possible throughput), in Mbit/s, for each
     direction."""
     for name in DIRECTIONS:
-        yield name, one.ways[name].shown_mbps, one.ways[name].possible_mbps
+        yield name, reading.ways[name].shown_mbps, reading.ways[name].possible_mbps
 
 
 AIMS: Mapping[str, Aim] = {

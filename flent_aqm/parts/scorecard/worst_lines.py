@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The result of a search for a test's worst line, stored as JSON beside the card, and in
-sentences."""
+"""Result of a search for a test's worst line, stored as JSON beside the card, and as sentences."""
 
 from __future__ import annotations
 

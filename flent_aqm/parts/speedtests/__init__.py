@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part for speed tests other than NDT7 and iperf3, one module each: docs/scorecard.md.
+"""Part for speed tests other than NDT7 and iperf3, one module each: docs/scorecard.md.
 
 A line in this file adds a speed test.
 """

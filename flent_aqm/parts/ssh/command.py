@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm restore`: restore a router to the state that a sweep found, if the sweep didn't do
-it."""
+"""`flent-aqm restore`: restore a router to its state before a sweep, if the sweep didn't do it."""
 
 from __future__ import annotations
 

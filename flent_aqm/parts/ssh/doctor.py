@@ -133,7 +133,8 @@ def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> Facts:
     """
     if testbed == "netns":
         def here(*words: str) -> str:
-            """Run a command of the hooks on this machine. Raises TestbedError."""
+            """Run a command of the hooks on this machine, and return its output. Raises
+            TestbedError if it fails."""
             try:
                 return shell.run(hook_command(words[0], "netns", *words[1:]))
             except CommandFailed as failed:

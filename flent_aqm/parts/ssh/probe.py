@@ -88,7 +88,8 @@ def probe(ask: Ask, *, kinds: Collection[str] = (), addresses: Collection[str] =
 
 
 def parse_probe(text: str) -> Facts:
-    """Parse the output of probe.sh. Raises ParseError that quotes the line."""
+    """Parse the output of probe.sh. Raises ParseError that quotes the first line in another
+    form."""
     lines = text.splitlines()
     if lines[:1] != ["format 1"]:
         raise ParseError(f"the router printed {''.join(lines[:1])[:60]!r} before its answer to the "

@@ -47,7 +47,8 @@ class Server:
             raise TestbedError(f"{self._address}: {error}") from None
 
     def begin(self) -> None:
-        """Lock the machine and store its state. check() comes first. Raises TestbedError."""
+        """Lock the machine and store its state. check() comes first. Raises TestbedError if another
+        sweep has locked the machine, or the state can't be restored exactly."""
         self._session = Session(self._connection, [self._device])
         self._session.begin(clear=False)
 

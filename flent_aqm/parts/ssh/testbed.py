@@ -205,7 +205,8 @@ def _override_without_missing(facts: probe.Facts, cells: Iterable[Cell]) -> str:
 
 
 def _common_value(key: str, values: Iterable[str]) -> str:
-    """Return the value that all runs have for a key. Raises ConfigError if they differ."""
+    """Return the value that all runs have for a batch key. `key`: the key, for the message. Raises
+    ConfigError if they differ."""
     different = sorted(set(values))
     if len(different) > 1:
         raise ConfigError(f"{key}: {' and '.join(map(repr, different))} in one sweep; "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm try-router`: a pretend router and its server behind ssh, in the lab."""
+"""`flent-aqm try-router`: start a pretend router and its server, reached by ssh, in the lab."""
 
 from __future__ import annotations
 

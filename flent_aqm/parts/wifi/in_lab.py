@@ -37,7 +37,7 @@ class WifiModel:
             scenario: settings of the run, with a Wi-Fi channel.
             in_guest: path of `folder` as the guest sees it, not used.
         """
-        plan = _plan(scenario)
+        plan = _existing_plan(scenario)
         ends = first_ends(parse_topology("topology", scenario.path.topology))
         lines = [f"{ROUTER} channel {plan.channel('down')}\n"]
         for host in plan.rates_mbps:
@@ -56,7 +56,7 @@ class WifiModel:
             scenario: settings of the run.
             counted: output of the guest's script.
         """
-        plan = _plan(scenario)
+        plan = _existing_plan(scenario)
         hosts = list(plan.rates_mbps)
         channel: dict[str, int] = {}
         names: list[str] = []
@@ -81,7 +81,7 @@ class WifiModel:
         yield from ()
 
 
-def _plan(scenario: Scenario) -> WifiPlan:
+def _existing_plan(scenario: Scenario) -> WifiPlan:
     """Return the plan of a scenario that has a Wi-Fi channel."""
     plan = wifi_plan(scenario)
     assert plan, "asked for a scenario without Wi-Fi"

@@ -23,7 +23,11 @@ SEED = 1
 
 def expected_wait_us(load: float) -> float:
     """Return the mean wait in us before a service of fixed length COST_US, by Pollaczek and
-    Khinchine. `load`: 0 to 1."""
+    Khinchine.
+
+    Args:
+        load: share of the time for which the service is busy, 0 to 1.
+    """
     return load * COST_US / (2 * (1 - load))
 
 

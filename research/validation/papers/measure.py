@@ -26,7 +26,7 @@ def share_pct(control: str, from_s: float) -> Measure:
         from_s: begin of the measurement, in s after the start of the load.
     """
     def measure(run: Run) -> float:
-        mbps = dict(_rates(run, from_s))
+        mbps = dict(_rates_of_groups(run, from_s))
         ours = sum(value for name, value in mbps.items() if f"x{control}" in name)
         return 100 * ours / sum(mbps.values())
     return measure
@@ -36,7 +36,7 @@ def ratio(from_s: float) -> Measure:
     """Return a function that measures the first flow's rate divided by the second one's, from
     `from_s` after the start of the load. Runs must have two flows."""
     def measure(run: Run) -> float:
-        (_, one), (_, other) = _rates(run, from_s)
+        (_, one), (_, other) = _rates_of_groups(run, from_s)
         return one / other
     return measure
 
@@ -44,7 +44,7 @@ def ratio(from_s: float) -> Measure:
 def goodput_mbps(from_s: float) -> Measure:
     """Return a function that measures the goodput of all receivers, from `from_s` after the start
     of the load."""
-    return lambda run: sum(mbps for _, mbps in _rates(run, from_s))
+    return lambda run: sum(mbps for _, mbps in _rates_of_groups(run, from_s))
 
 
 def utilisation_pct(from_s: float) -> Measure:
@@ -95,7 +95,7 @@ def queue_delay_ms(from_s: float, to_s: float) -> Measure:
     return measure
 
 
-def _rates(run: Run, from_s: float) -> Iterator[tuple[str, float]]:
+def _rates_of_groups(run: Run, from_s: float) -> Iterator[tuple[str, float]]:
     """Yield (name, Mbit/s) of each group of flows, from `from_s` after the start of the load."""
     flows = run.way(WAY)
     whole = flow_window(flows[0])

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm verdict`: say whether the test side's runs are better, worse or the same as the
-base's.
+"""`flent-aqm verdict`: say whether a change made runs better, worse or not different.
 
 It may also say that these runs can't tell.
 """
@@ -176,8 +175,14 @@ def _exit_status(expected: str, *, worse: bool, better: bool, differs: bool,
 
 def _compare_and_judge(sides: Sequence[Sequence[ScoredFile]], failed: Sequence[Failed],
                        names: Sequence[str]) -> tuple[Comparison, list[JudgedMetric]]:
-    """Pair the runs of the two sides and judge the metrics `names`. Return the comparison, and the
-    judged metrics."""
+    """Pair the runs of the two sides and judge the metrics. Return the comparison, and the judged
+    metrics.
+
+    Args:
+        sides: the runs of the base side, the runs of the test side.
+        failed: runs of both sides that could not be made.
+        names: names of the metrics.
+    """
     comparison = replace(pair(*sides), failed=Counter(run.side for run in failed),
                          programs=differing_programs(*sides))
     return comparison, judge(comparison, names)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decide for each metric whether the test side is better, worse or the same, or the runs can't
-tell.
+"""Decide for each metric whether the test side is better, worse or the same, or runs can't tell.
 
 In each cell the differences between partners are examined. Both have the same seed, so that the
 effects of chance cancel out. A difference counts when it is unlikely to be chance (corrected for
@@ -318,7 +317,12 @@ def _seeds_needed(measured: _Measured, least: float) -> int | None:
 
 
 def _better_or_worse(metric: Metric, more: bool) -> str:
-    """Return BETTER or WORSE for a metric that the test side has more or less of."""
+    """Return BETTER or WORSE for a metric.
+
+    Args:
+        metric: the metric.
+        more: True if the test side has larger values, False if it has smaller ones.
+    """
     return BETTER if more == (metric.better == HIGHER) else WORSE
 
 

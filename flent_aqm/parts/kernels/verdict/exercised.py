@@ -299,7 +299,14 @@ def _blocks_of_line(change: Change, line: int, code: Instrumented, changes: Sequ
     """Return the basic blocks whose run shows that a changed line ran. They are the line's own, or
     else those of the lines that name what it defines, of its statement, or of the last line with
     code before it in the function. Empty for blank lines, comments and lines without any such
-    block."""
+    block.
+
+    Args:
+        change: the changed file.
+        line: number of the line, from 1.
+        code: basic blocks of the instrumented kernel and their lines.
+        changes: all changed files.
+    """
     of_file = code.lines.get(change.path, {})
     if line in of_file:
         return set(of_file[line])
@@ -338,8 +345,12 @@ def defined_name(text: Sequence[str], line: int) -> str:
 
 
 def _lines_of_statement(text: Sequence[str], line: int) -> range:
-    """Return the numbers of the lines of the statement that a line is part of. Numbers start at
-    1."""
+    """Return the numbers of the lines of the statement that a line is part of.
+
+    Args:
+        text: the lines of the file.
+        line: number of the line, from 1.
+    """
     first = last = line
     while first > 1 and text[first - 2].strip() and not _ENDS.search(text[first - 2]):
         first -= 1
@@ -382,8 +393,12 @@ def lines_by_file(exercised: Exercised) -> list[str]:
 
 
 def function_at(text: str, line: int) -> str:
-    """Return the name of the last function that begins in or before a line (from 1), "" if there is
-    none."""
+    """Return the name of the last function that begins in or before a line, "" if there is none.
+
+    Args:
+        text: content of the C file.
+        line: number of the line, from 1.
+    """
     before = "\n".join(text.splitlines()[:line])
     names = _FUNCTION.findall(before)
     return str(names[-1]) if names else ""

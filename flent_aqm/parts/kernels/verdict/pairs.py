@@ -60,7 +60,6 @@ class Comparison:
     cells: Sequence[Cell]
     alone: Mapping[tuple[str, str], int]
     failed: Mapping[str, int] = field(default_factory=dict)
-    # Name of a program -> its versions on both sides, where they differ.
     programs: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -37,7 +37,6 @@ class Server:
         secure: True if the client shall use TLS.
     """
 
-    # HOST:PORT, for the Host header and messages.
     host_and_port: str
     family: int
     address: tuple[object, ...]
@@ -94,7 +93,7 @@ class PendingRequest:
         self.left = size
 
     def take(self, data: bytes) -> None:
-        """Add a piece of the response's body. A download reports its bytes to `count`."""
+        """Add a piece of the response's body. For a GET request, report its size to `count`."""
         self.reply.size += len(data)
         if len(self.reply.body) < KEPT_BYTES:
             self.reply.body += bytes(data[:KEPT_BYTES])
@@ -290,7 +289,8 @@ class Connection(ABC, asyncio.Protocol):
             self.fill()
 
     def broken(self, why: str) -> BadResult:
-        """Return the error for requests without a complete response."""
+        """Return the error for requests without a complete response. `why`: the reason, unless the
+        connection was ended by this client."""
         return BadResult(f"the connection to {self.server.host_and_port} broke: "
                          f"{self._ended or why}")
 

@@ -130,7 +130,12 @@ class Http1Connection(Connection):
 
     def _take_body(self, pending: PendingRequest, data: bytes) -> bytes:
         """Take the bytes of a response with known length, without h11. Return the bytes behind the
-        response."""
+        response.
+
+        Args:
+            pending: the request.
+            data: bytes that arrived.
+        """
         mine, rest = data[:self._body_left], data[self._body_left:]
         self._body_left -= len(mine)
         self._wake(self._body_left)

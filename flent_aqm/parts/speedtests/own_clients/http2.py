@@ -43,7 +43,7 @@ class Http2Connection(Connection):
         super().connection_made(transport)
         self._wake = WakeAt(self.transport)
         settings_for_bulk(self._http)
-        self._flush()
+        self._write_pending()
 
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
@@ -62,7 +62,7 @@ class Http2Connection(Connection):
             headers.append(("content-type", "application/octet-stream"))
         self._streams[number] = stream
         self._http.send_headers(number, headers, end_stream=not size)
-        self._flush()
+        self._write_pending()
         if size:
             self.fill()
         return stream.future
@@ -87,7 +87,7 @@ class Http2Connection(Connection):
                     self.transport.write(frame_of_filler(self._http, number, size))
                 else:
                     self._http.send_data(number, FILLER[:size], end_stream=True)
-                    self._flush()
+                    self._write_pending()
                 self.limit.sent(size)
                 if stream.count is not None:
                     stream.count(size)
@@ -112,7 +112,7 @@ class Http2Connection(Connection):
             self.transport.abort()
             return
         self._wake(self._inbound.missing)
-        self._flush()
+        self._write_pending()
         self.fill()
 
     def _handle_event(self, event: h2.events.Event, now_s: float) -> None:
@@ -138,7 +138,7 @@ class Http2Connection(Connection):
         elif isinstance(event, h2.events.StreamReset):
             self._streams.pop(number).fail(self.broken("the server reset a request"))
 
-    def _flush(self) -> None:
+    def _write_pending(self) -> None:
         """Write the bytes that h2 has ready."""
         if (data := self._http.data_to_send()) and not self.transport.is_closing():
             self.transport.write(data)

@@ -53,25 +53,25 @@ class Metered:
         self._last_s, self._last_bytes = time.monotonic(), self._way.total_bytes
         if self._way.start_s is None:
             self._way.start_s = self._last_s
-        self._task = asyncio.create_task(self._tick())
+        self._task = asyncio.create_task(self._record_steps())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         assert self._task is not None
         self._task.cancel()
-        self._step()
+        self._record_step()
         self._way.end_s = time.monotonic()
 
-    async def _tick(self) -> None:
+    async def _record_steps(self) -> None:
         """Record a step every 0.2 s until cancelled."""
         begin_s = self._last_s
         steps = 0
         while True:
             steps += 1
             await asyncio.sleep(max(0.0, begin_s + steps * STEP_S - time.monotonic()))
-            self._step()
+            self._record_step()
 
-    def _step(self) -> None:
+    def _record_step(self) -> None:
         """Record the bytes transferred since the previous step."""
         now_s = time.monotonic()
         if now_s - self._last_s > 1e-4:

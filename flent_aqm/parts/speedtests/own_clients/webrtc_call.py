@@ -67,13 +67,18 @@ async def measure(server: Server, report: Report, call: Call) -> None:
 
 
 async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
-                    words: dict[str, object]) -> dict[str, object]:
+                    message: dict[str, object]) -> dict[str, object]:
     """Send an object to the server as a line of JSON, and return the object of its response.
+
+    Args:
+        reader: reads from the connection.
+        writer: writes to the connection.
+        message: the object to send.
 
     Raises BadResult if there is no response within PATIENCE_S, or the response is not JSON, or a
     refusal. Raises OSError if the connection breaks.
     """
-    writer.write(json_text(words).encode() + b"\n")
+    writer.write(json_text(message).encode() + b"\n")
     try:
         async with asyncio.timeout(PATIENCE_S):
             line = await reader.readline()

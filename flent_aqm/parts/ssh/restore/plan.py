@@ -157,9 +157,9 @@ def _parse_class(device: str, line: str, burst: Burst) -> Node | None:
                          "htb", *options]
 
 
-def _handle_of_queue(place: str) -> str:
-    """Return the handle of the queue that a class belongs to: "1:" for the class "1:2"."""
-    return f"{place.split(':')[0]}:"
+def _handle_of_queue(class_handle: str) -> str:
+    """Return the handle of the queue that a class belongs to: "1:" for the handle "1:2"."""
+    return f"{class_handle.split(':')[0]}:"
 
 
 def _split_words(device: str, line: str) -> Words:
@@ -215,7 +215,7 @@ def _convert_options(words: Iterable[str], values: dict[str, Writer], flags: Seq
     return options
 
 
-def _packets(text: str) -> str:
+def _packets_for_tc(text: str) -> str:
     """Convert a number of packets from tc's output: "1000p" becomes "1000"."""
     return text.removesuffix("p")
 
@@ -225,7 +225,7 @@ def _option_values(words: Words) -> dict[str, str]:
     return dict(zip(words[::2], words[1::2], strict=False))
 
 
-def _bytes(text: str) -> str:
+def _bytes_for_tc(text: str) -> str:
     """Convert a size for options where tc shows a unit but takes none: "3028b" becomes "3028". A
     text of another form is returned as it is."""
     size = re.fullmatch(r"(\d+)([KM]?)b", text)
@@ -240,7 +240,8 @@ def _time_writer(kept: Callable[[int], Expected]) -> Callable[[str], str]:
         kept: function that returns the time in us that the kernel shows when a time in us was set.
     """
     def write(text: str) -> str:
-        """Convert a shown time. A text of another form is returned as it is."""
+        """Convert a shown time, such as "4999us", to one that the kernel stores as the shown one. A
+        text of another form is returned as it is."""
         shown = text.removesuffix("us")
         if not text.endswith("us") or not shown.isdecimal():
             return text
@@ -252,12 +253,12 @@ def _time_writer(kept: Callable[[int], Expected]) -> Callable[[str], str]:
 _codel_time, _pie_time = _time_writer(codel_us), _time_writer(psched_us)
 
 
-def _seconds(text: str) -> str:
+def _seconds_for_tc(text: str) -> str:
     """Convert a time in s from tc's output: "10sec" becomes "10"."""
     return text.removesuffix("sec")
 
 
-def _flows(text: str) -> str:
+def _flows_for_tc(text: str) -> str:
     """Convert SFQ's number of flows: "127/1024" becomes "127". iproute2 before 5.6 shows the
     divisor with it."""
     return text.partition("/")[0]
@@ -283,7 +284,7 @@ def _codel_writer(**more: Writer) -> Callable[[Words], Words | None]:
     """
     def options(words: Words) -> Words | None:
         """Convert CoDel's options, with `noecn` if ECN is off. None if one is unknown."""
-        output = _convert_options(words, {"limit": _packets, "target": _codel_time,
+        output = _convert_options(words, {"limit": _packets_for_tc, "target": _codel_time,
                                           "interval": _codel_time, "ce_threshold": _codel_time,
                                           **more},
                                   ["ecn"])
@@ -297,8 +298,9 @@ def _convert_sfq(words: Words) -> Words | None:
     """Convert SFQ's options. A limit that tc only derived from the flows is left out. None if one
     is unknown."""
     options = _convert_options(words,
-                               {"limit": _packets, "quantum": str, "depth": str, "flows": _flows,
-                                       "divisor": str, "perturb": _seconds}, ["headdrop"])
+                               {"limit": _packets_for_tc, "quantum": str, "depth": str,
+                                "flows": _flows_for_tc,
+                                       "divisor": str, "perturb": _seconds_for_tc}, ["headdrop"])
     # tc lowers the flows to a given limit. If there are more flows than that, no limit was given.
     if options and options[:1] == ["limit"] and "flows" in options:
         limit, flows = options[1], options[options.index("flows") + 1]
@@ -344,9 +346,9 @@ def _convert_cake(words: Words) -> Words | None:
 
 # Kind of queue -> function that converts the shown options for tc, and returns None if it can't.
 _WRITERS: dict[str, Callable[[Words], Words | None]] = {
-    "pfifo": _options_writer(limit=_packets),
+    "pfifo": _options_writer(limit=_packets_for_tc),
     "bfifo": _options_writer(limit=str),
-    "pfifo_head_drop": _options_writer(limit=_packets),
+    "pfifo_head_drop": _options_writer(limit=_packets_for_tc),
     "pfifo_fast": _without_options,
     "mq": _without_options,
     "codel": _codel_writer(),
@@ -356,15 +358,17 @@ _WRITERS: dict[str, Callable[[Words], Words | None]] = {
     "cake": _convert_cake,
     "cake_mq": _convert_cake,
     "fq": _options_writer(["horizon_drop", "horizon_cap", "pacing", "nopacing"],
-                          limit=_packets, flow_limit=_packets, buckets=str, orphan_mask=str,
-                          quantum=_bytes,
-                          initial_quantum=_bytes, low_rate_threshold=str, refill_delay=str,
+                          limit=_packets_for_tc, flow_limit=_packets_for_tc, buckets=str,
+                          orphan_mask=str,
+                          quantum=_bytes_for_tc,
+                          initial_quantum=_bytes_for_tc, low_rate_threshold=str, refill_delay=str,
                           timer_slack=str,
                           horizon=str, maxrate=str),
     "htb": _options_writer(r2q=str, default=str, ver=None, direct_qlen=str),
     "tbf": _convert_tbf,
     "prio": _convert_prio,
-    "pie": _options_writer(["ecn", "bytemode"], limit=_packets, target=_pie_time, tupdate=str,
+    "pie": _options_writer(["ecn", "bytemode"], limit=_packets_for_tc, target=_pie_time,
+                           tupdate=str,
                            alpha=str,
                            beta=str),
     "netem": _options_writer(limit=str, seed=None, delay=str, loss=str),
