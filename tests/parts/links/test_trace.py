@@ -47,6 +47,12 @@ def test_csv_trace_has_columns_in_any_order_and_its_last_row_ends_it(tmp_path: P
     assert held.dead_from_ns() is None
 
 
+def test_byte_order_mark_of_spreadsheets_is_no_part_of_the_first_column(tmp_path: Path) -> None:
+    """They write it in front of UTF-8."""
+    text = "time_s,rate_mbps\n0,8\n3,8\n"
+    assert _read(tmp_path, "\ufeff" + text).steps == _read(tmp_path, text).steps
+
+
 @pytest.mark.parametrize(("text", "end", "output"), [
     ("", "repeat", ":1:1: the file is empty"),
     ("1\n2\n3x\n", "repeat", ":3:2: not a time"),
