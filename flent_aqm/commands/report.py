@@ -120,8 +120,8 @@ def newest_folder() -> Path:
 
 
 def purpose_of(folders: Sequence[Folder]) -> str:
-    """Return the purpose of the folders' batch, if all have the same batch and it belongs to this
-    package. Otherwise return ""."""
+    """Return the purpose of the folders' batches, if it is the same for all and known, as it is for
+    batches of this package. Otherwise return ""."""
     from flent_aqm.show.report.commands import purpose
 
     purposes = {purpose(folder.status.command) if folder.status else "" for folder in folders}

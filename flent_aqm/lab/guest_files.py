@@ -426,8 +426,8 @@ def _hidden_but_needed(cwd: Path, words: Sequence[str], hidden: Sequence[str]) -
 
 
 def _named_files(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iterator[Path]:
-    """Yield the files and folders in /tmp, /run and /dev/shm that contain the paths among `words`.
-    Paths that don't exist are left out.
+    """Yield the files and folders in /tmp, /run and /dev/shm that contain the paths among `words`,
+    as far as other mounts hide these folders. Paths that don't exist are left out.
 
     The whole top-level file or folder is yielded, because a program often needs files beside the
     named file. Raises ConfigError if the path is in a folder of /run that the lab uses itself.

@@ -93,7 +93,12 @@ class Transfers:
                 for step in (partial.first_step, partial.last_step)}
 
     def packet(self, connection: Connection, at_s: float) -> None:
-        """Second pass: add the time of a packet with data, in epoch seconds."""
+        """Second pass: add the time of a packet with data to its connection.
+
+        Args:
+            connection: a connection that the first pass has added.
+            at_s: time in epoch seconds.
+        """
         partial = self._partial[connection]
         partial.first_s, partial.last_s = min(partial.first_s, at_s), max(partial.last_s, at_s)
 

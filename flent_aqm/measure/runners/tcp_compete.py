@@ -21,7 +21,8 @@ _MOST_NAMES, _MOST_STREAMS = 8, 64
 
 def congestion_controls(parameter: Callable[..., Any], refuse: Refuse) -> list[str]:
     """Return the congestion control of each flow, by the parameters `ccs` and `streams`: each name
-    as often as `streams` requests. Wrong values are reported.
+    as often as `streams` requests. Wrong values are reported. A wrong number of streams counts as
+    1.
 
     Args:
         parameter: Flent's get_test_parameter().

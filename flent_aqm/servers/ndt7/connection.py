@@ -173,6 +173,6 @@ def _linger(transport: Transport) -> None:
 
 
 def _failure_reason(client: Client, error: Exception) -> str:
-    """Return the reason of a failure as text. If the main thread ended the connection, its reason,
-    because the error is only the consequence."""
+    """Return the reason of a failure as text. If the main thread ended the connection, return the
+    main thread's reason, because the error is only its consequence."""
     return client.cut_off or str(error) or type(error).__name__

@@ -15,6 +15,9 @@ class Transport(Protocol):
 
     All methods but close() raise OSError (of which ssl.SSLError is a subclass) if the connection is
     broken.
+
+    Attributes:
+        sock: the connection's blocking socket.
     """
 
     sock: socket.socket

@@ -231,8 +231,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         return str(clean_path(f"{name}-{kernel}"))
 
     def _run_cells(self, name: str, cells: list[Cell], *, resume: bool) -> None:
-        """Run the cells of a batch, and wait until all have ended. A dry run prints their names.
-        Raises Stopped if no more cells are started.
+        """Run the cells of a batch, and wait until all have ended. After each start, wait as long
+        as the batch's key `pause` says. A dry run prints the cells' names. Raises Stopped if no
+        more cells are started.
 
         Args:
             name: the batch's name.
