@@ -139,7 +139,7 @@ def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str,
 
     Returns:
         Raw samples of the queues, and raw samples of the probes' times. The latter are empty
-            without modelled cards.
+        without modelled cards.
 
     Raises:
         BadResult: if there are no samples, if they are cut off, or if a device has no queue with
