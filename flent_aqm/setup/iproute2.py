@@ -76,11 +76,11 @@ def new_tc_is_there() -> bool:
 
 
 def find_new_tc() -> Path | None:
-    """Return the path of the tc for runs with DualPI2: that of the first cache that has one,
-    otherwise the system's. None if there is none, or if that tc is damaged or too old."""
+    """Return the path of the tc for runs with DualPI2: that of the first cache that has one, if it
+    is undamaged, otherwise the system's. None if there is none, or if the system's is too old."""
     cached = find_cached("new-tc", "tc")
-    if cached is not None:
-        return cached if _is_whole_tc(cached.resolve()) else None
+    if cached is not None and _is_whole_tc(cached.resolve()):
+        return cached
     system = find_program("tc")
     return system if system is not None and tc_version(system) >= OLDEST else None
 

@@ -83,6 +83,20 @@ def test_new_tc_when_fetched_runs_and_is_found(cache: Path, tmp_path: Path) -> N
 
 
 @needs_dpkg
+def test_damaged_new_tc_does_not_hide_the_systems(cache: Path, tmp_path: Path,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which is new enough."""
+    iproute2.set_up_new_tc(cache, Archive(tmp_path / "debs", "6.18.0"))  # type: ignore[arg-type]
+    system = tmp_path / "tc"
+    system.write_text("#!/bin/sh\necho 'tc utility, iproute2-6.19.0'\n")
+    system.chmod(0o755)
+    monkeypatch.setattr(iproute2, "find_program", lambda name: system)
+    assert iproute2.find_new_tc() == cache / "new-tc" / "tc"
+    (cache / "tools" / "iproute2-7.2.0-1" / "lib" / "tc").write_text("")
+    assert iproute2.find_new_tc() == system
+
+
+@needs_dpkg
 def test_new_tc_when_damaged_is_fetched_again(cache: Path, tmp_path: Path) -> None:
     """Into its place."""
     iproute2.set_up_new_tc(cache, Archive(tmp_path / "debs", "6.18.0"))  # type: ignore[arg-type]

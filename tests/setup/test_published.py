@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import SetupError
+from flent_aqm.base.errors import ConfigError, SetupError
 from flent_aqm.setup.kernel import published
 from flent_aqm.setup.kernel.additions import QUEUE, read_additions
 from flent_aqm.setup.kernel.compile import all_faults
@@ -110,6 +110,16 @@ def test_headers_beside_a_file_come_with_it_and_belong_to_the_recipe(tmp_path: P
     before = recipe().hash
     (tmp_path / "bar.h").write_text("long bar;\n")
     assert recipe().hash != before
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Of which the kernel can hold only one."""
+    files = [tmp_path / folder / "sch_foo.c" for folder in ("mine", "yours")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text('.id = "foo"\n')
+    with pytest.raises(ConfigError, match=r"--qdisc: two files are called sch_foo\.c; give one"):
+        read_additions(QUEUE, "--qdisc", files)
 
 
 def test_all_errors_of_the_compiler_are_told() -> None:

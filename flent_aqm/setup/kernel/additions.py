@@ -106,7 +106,7 @@ def read_additions(kind: FileKind, option: str, files: Iterable[Path]) -> list[A
         files: paths of the files.
 
     Raises ConfigError for a file that isn't of this kind, doesn't register its name, can't be read,
-    or is too large.
+    is too large, or has the name of another one.
     """
     additions: dict[str, Addition] = {}
     for path in files:
@@ -122,6 +122,8 @@ def read_additions(kind: FileKind, option: str, files: Iterable[Path]) -> list[A
                               f"{', '.join(map(repr, registered)) or 'nothing'}; expected a file "
                               "of "
                               f"this name to register {named[1]!r}")
+        if named[1] in additions:
+            raise ConfigError(f"{option}: two files are called {path.name}; give one of them")
         additions[named[1]] = Addition(kind, named[1], content,
                                        tuple(_read_own_headers(option, path.parent,
                                                                content).items()))

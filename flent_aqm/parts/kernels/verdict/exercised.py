@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.base.errors import AqmError, ConfigError, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.paths import cache_to_write
 from flent_aqm.base.regular_file import read_note
@@ -179,6 +179,9 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
         return Exercised({}, fault=str(fault))
     except (AqmError, OSError, ValueError) as fault:
         return unknown(str(fault))
+    except (LookupError, TypeError) as fault:
+        return unknown(f"a note beside the instrumented kernel is damaged ({cause_of(fault)}); "
+                       "remove that kernel and repeat the verdict")
     return replace(judge_lines(changes, code, blocks), recording=Recording(recording, code))
 
 
