@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError, LabError
 from flent_aqm.base.words import plain
+from flent_aqm.tools.command import find_command
 
 # Seconds of virtual time within which a server has to open a port.
 PATIENCE_S = 30
@@ -132,11 +132,7 @@ def _split_command(text: str) -> list[str]:
     if not words:
         raise ConfigError("--server: the command is empty; expected a command such as "
                           "'./server 0.0.0.0:4433'")
-    if shutil.which(words[0]) is None:
-        path = Path(words[0])
-        raise ConfigError(f"--server: {words[0][:200]} is not executable; run: chmod +x "
-                          f"{shlex.quote(words[0])[:200]}" if path.is_file() else
-                          f"--server: no program {words[0][:200]!r} on PATH; give its path")
+    find_command("--server", words[0])
     return words
 
 

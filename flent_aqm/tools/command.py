@@ -22,6 +22,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -190,14 +191,34 @@ def words_of(option: str, text: str) -> list[str]:
         raise ConfigError(f"{option}: {text[:60]!r}: {fault}") from None
     if not words:
         raise ConfigError(f"{option}: the command is empty; give the command that starts it")
-    program = shutil.which(words[0])
-    if program is None and os.path.isfile(words[0]):
-        raise ConfigError(f"{option}: {words[0][:200]} is not executable; run: chmod +x "
-                          f"{shlex.quote(words[0])[:200]}")
-    if program is None:
-        raise ConfigError(f"{option}: no program {words[0][:60]!r} on PATH; give its path")
+    program = find_command(option, words[0])
     return [os.path.abspath(program), *(os.path.abspath(word) if os.path.isfile(word) else word
                                         for word in words[1:])]
+
+
+def find_command(option: str, name: str) -> str:
+    """Return the path of a program that a user's command line starts.
+
+    Args:
+        option: the option with the command line, for messages.
+        name: the first word of the command line.
+
+    Raises ConfigError if there is no such program, if it is not executable, or if it is a text
+    whose first line names no interpreter, so that a shell would try to read it.
+    """
+    program = shutil.which(name)
+    if program is None and os.path.isfile(name):
+        raise ConfigError(f"{option}: {name[:200]} is not executable; run: chmod +x "
+                          f"{shlex.quote(name)[:200]}")
+    if program is None:
+        raise ConfigError(f"{option}: no program {name[:200]!r} on PATH; give its path")
+    with suppress(OSError), open(program, "rb") as file:  # a program may be executable only
+        begin = file.read(256)
+        if b"\0" not in begin and not begin.startswith(b"#!"):
+            raise ConfigError(f"{option}: {name[:200]} has no first line that names its "
+                              "interpreter, such as '#!/usr/bin/env python3'; add that line, or "
+                              "give the interpreter as the command's first word")
+    return program
 
 
 def files_of(*commands: str) -> list[str]:

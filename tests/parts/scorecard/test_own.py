@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.lab.own_servers import parse_own_servers
 from flent_aqm.parts.scorecard.steps import own_folder
 from flent_aqm.tools.command import (
     NumberSource,
@@ -277,6 +278,23 @@ def test_script_that_may_not_be_executed_is_told_how(tmp_path: Path) -> None:
     script.chmod(0o644)
     with pytest.raises(ConfigError, match=rf"is not executable; run: chmod \+x {script}"):
         command_tool("mine", f"{script} {{host}} {{port}}", "true {port}", READS)
+
+
+@pytest.mark.parametrize("text", ["import sys\n", "# späť\nprint(1)\n", ""])
+def test_script_without_an_interpreter_is_told_how(tmp_path: Path, text: str) -> None:
+    """A shell would read the Python in it, and tell of a syntax error. With an interpreter before
+    it, or in its first line, it starts."""
+    script = tmp_path / "mine.py"
+    script.write_text(text)
+    script.chmod(0o755)
+    with pytest.raises(ConfigError, match=rf"{script} has no first line that names its inter"):
+        command_tool("mine", f"{script} {{host}} {{port}}", "true {port}", READS)
+    with pytest.raises(ConfigError, match=r"--server: .* has no first line"):
+        parse_own_servers([str(script)], None)
+    command_tool("mine", f"{sys.executable} {script} {{host}} {{port}}", "true {port}", READS)
+    script.write_text(f"#!/usr/bin/env python3\n{text}")
+    command_tool("mine", f"{script} {{host}} {{port}}", "true {port}", READS)
+    parse_own_servers([str(script)], None)
 
 
 def test_folder_with_failed_runs_alone_is_used_again(tmp_path: Path) -> None:
