@@ -176,8 +176,8 @@ def sorted_keys(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[Setting
 
 
 def title_of(run: Run) -> str:
-    """Return a run's title for a plot: its queue and rate, or else the title or test in its data
-    file."""
+    """Return a run's title for a plot: its queue and rate, or else the title or, without one, the
+    test in its data file."""
     if AQM in run.settings and RATE in run.settings:
         return f"{word(AQM, run.settings[AQM])}, {word(RATE, run.settings[RATE])}"
     return for_plot(run.title or run.test)

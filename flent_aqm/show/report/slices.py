@@ -111,7 +111,8 @@ def queue_of(row: ReportRow) -> str:
 
 
 def rate_of(row: ReportRow) -> Setting:
-    """Return the link's rate in Mbit/s, NOT_TOLD if the file doesn't record it."""
+    """Return the link's rate in Mbit/s, text such as "100/20" if directions differ, NOT_TOLD if the
+    file doesn't record it."""
     return row.settings.get(RATE, NOT_TOLD)
 
 
