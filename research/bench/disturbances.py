@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Circumstances that must not change a run: what `make identical` varies.
 
-Each function is a context manager that yields an Around: how to start a command of this package in
-these circumstances.
+Each function is a context manager that yields a Circumstances object: how to start a command of
+this package in these circumstances.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ BUSY = [sys.executable, "-c", "import os\nwhile os.getppid() != 1: sum(range(10*
 
 
 @dataclass(frozen=True)
-class Around:
+class Circumstances:
     """How a command of this package is started in some circumstances.
 
     Attributes:
@@ -88,22 +88,22 @@ class Around:
 
 
 @contextmanager
-def nothing() -> Iterator[Around]:
+def nothing() -> Iterator[Circumstances]:
     """Yield the usual circumstances."""
-    yield Around()
+    yield Circumstances()
 
 
 @contextmanager
-def load() -> Iterator[Around]:
-    """Run two busy processes for each core meanwhile."""
+def load() -> Iterator[Circumstances]:
+    """Yield the usual circumstances, with two busy processes for each core meanwhile."""
     with _processes_running([BUSY] * 2 * (os.cpu_count() or 1)):
-        yield Around()
+        yield Circumstances()
 
 
 @contextmanager
-def jobs_beside() -> Iterator[Around]:
-    """Run another lab on the same cores meanwhile."""
-    around = Around()
+def jobs_beside() -> Iterator[Circumstances]:
+    """Yield the usual circumstances, with another lab on the same cores meanwhile."""
+    around = Circumstances()
     with _processes_running([[str(around.bin / "flent-aqm"), "lab", "--seed", "99", "--aqm", "sfq",
                               "--",
                               "iperf3", "-c", "server", "-t", "3600"]]):
@@ -111,7 +111,7 @@ def jobs_beside() -> Iterator[Around]:
 
 
 @contextmanager
-def other_folder() -> Iterator[Around]:
+def other_folder() -> Iterator[Circumstances]:
     """Yield a checkout with a longer path, which contains a blank, without compiled Python
     files."""
     with _changed_checkout(Path("/var/tmp"), "another place/of the sources") as around:
@@ -119,21 +119,22 @@ def other_folder() -> Iterator[Around]:
 
 
 @contextmanager
-def below_tmp() -> Iterator[Around]:
+def below_tmp() -> Iterator[Circumstances]:
     """Yield a checkout in /tmp, which the guest hides and has to show again."""
     with _changed_checkout(Path("/tmp"), "a/b/c") as around:
         yield around
 
 
 @contextmanager
-def other_user() -> Iterator[Around]:
-    """Run as nobody, with a home, a temporary folder and a checkout of its own. Needs root."""
+def other_user() -> Iterator[Circumstances]:
+    """Yield how to run as nobody, with a home, a temporary folder and a checkout of its own. Needs
+    root."""
     with _changed_checkout(Path("/var/tmp"), "flent-aqm") as around, _as_nobody(around) as other:
         yield other
 
 
 @contextmanager
-def earlier_files() -> Iterator[Around]:
+def earlier_files() -> Iterator[Circumstances]:
     """Yield a working folder with files of all kinds in it, which is also the temporary folder and
     the home."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-full-") as name:
@@ -143,14 +144,14 @@ def earlier_files() -> Iterator[Around]:
             (folder / f"flent-aqm-lab-{number}").mkdir()
         (folder / "flent.py").write_text("raise SystemExit('imported the wrong file')\n")
         (folder / ".flentrc").write_text("[global]\nlength = 1\n")
-        yield Around(cwd=folder, env={**os.environ, "TMPDIR": name, "HOME": name})
+        yield Circumstances(cwd=folder, env={**os.environ, "TMPDIR": name, "HOME": name})
 
 
 @contextmanager
-def other_environment() -> Iterator[Around]:
+def other_environment() -> Iterator[Circumstances]:
     """Yield another locale, time zone, terminal, hash seed, umask and limits, and 200 more
     variables."""
-    yield Around(
+    yield Circumstances(
         before=["sh", "-c", 'umask 077; ulimit -n 512; ulimit -s 16384; exec "$@"', "sh"],
         env={**os.environ, "LC_ALL": "tr_TR.UTF-8", "LANG": "C", "TZ": "Asia/Kolkata",
              "TERM": "xterm-256color", "COLUMNS": "40", "PYTHONHASHSEED": "77",
@@ -158,45 +159,46 @@ def other_environment() -> Iterator[Around]:
 
 
 @contextmanager
-def other_host_name() -> Iterator[Around]:
+def other_host_name() -> Iterator[Circumstances]:
     """Yield a host of another name, without address layout randomization. Needs root."""
-    yield Around(before=["unshare", "--uts", "sh", "-c", 'hostname another.example; exec "$@"',
-                         "sh", "setarch", "-R"])
+    yield Circumstances(before=["unshare", "--uts", "sh", "-c",
+                                'hostname another.example; exec "$@"',
+                                "sh", "setarch", "-R"])
 
 
 @contextmanager
-def more_imports() -> Iterator[Around]:
+def more_imports() -> Iterator[Circumstances]:
     """Yield a checkout whose runners import five more modules in the guest."""
     with _changed_checkout(Path("/var/tmp"), "flent-aqm", MORE_IMPORTS) as around:
         yield around
 
 
 @contextmanager
-def more_programs() -> Iterator[Around]:
+def more_programs() -> Iterator[Circumstances]:
     """Yield a checkout whose router hook starts three more programs to apply a queue."""
     with _changed_checkout(Path("/var/tmp"), "flent-aqm", MORE_PROGRAMS) as around:
         yield around
 
 
 @contextmanager
-def paths() -> Iterator[Around]:
+def paths() -> Iterator[Circumstances]:
     """Yield a working folder whose name has the next of PATH_LENGTHS, and a variable of the same
     length."""
     length = next(_lengths)
     with tempfile.TemporaryDirectory(prefix="flent-aqm-") as name:
         folder = Path(name) / ("x" * length)
         folder.mkdir()
-        yield Around(cwd=folder, env={**os.environ, "LONG": "x" * length})
+        yield Circumstances(cwd=folder, env={**os.environ, "LONG": "x" * length})
 
 
 _lengths = cycle(PATH_LENGTHS)
 
 
 @contextmanager
-def older_processor() -> Iterator[Around]:
-    """Hide a processor's newer flags from everything that asks libraries or /proc/cpuinfo, on the
-    host and in the guest. Needs root. The instruction CPUID itself can't be changed on most
-    machines."""
+def older_processor() -> Iterator[Circumstances]:
+    """Yield circumstances in which a processor's newer flags are hidden from everything that asks
+    libraries or /proc/cpuinfo, on the host and in the guest. Needs root. The instruction CPUID
+    itself can't be changed on most machines."""
     with (_changed_checkout(Path("/var/tmp"), "flent-aqm", OLDER_IN_GUEST) as around,
           tempfile.NamedTemporaryFile("w", prefix="cpuinfo-") as file):
         file.write("".join(f"{FLAGS if line.startswith('flags') else line}\n"
@@ -209,7 +211,7 @@ def older_processor() -> Iterator[Around]:
 
 
 @contextmanager
-def as_long_variables() -> Iterator[Around]:
+def as_long_variables() -> Iterator[Circumstances]:
     """Yield a checkout that sets variables in the guest as long as those of `older_processor`,
     which hide nothing."""
     with _changed_checkout(Path("/var/tmp"), "flent-aqm", AS_LONG_IN_GUEST) as around:
@@ -217,7 +219,7 @@ def as_long_variables() -> Iterator[Around]:
 
 
 @contextmanager
-def all_at_once() -> Iterator[Around]:
+def all_at_once() -> Iterator[Circumstances]:
     """Yield another user (if this one is root), a longer path of the sources, more imports, more
     programs in the router's hook, and many variables, together."""
     with _changed_checkout(Path("/var/tmp"), "another place/of the sources", MORE_IMPORTS,
@@ -231,7 +233,7 @@ def all_at_once() -> Iterator[Around]:
                                                 for key in ("HOME", "TMPDIR", "USER")}})
 
 
-ALL: Mapping[str, Callable[[], AbstractContextManager[Around]]] = {
+ALL: Mapping[str, Callable[[], AbstractContextManager[Circumstances]]] = {
     "nothing": nothing,
     "load": load,
     "jobs_beside": jobs_beside,
@@ -257,7 +259,7 @@ def possible() -> list[str]:
 
 
 @contextmanager
-def _as_nobody(around: Around) -> Iterator[Around]:
+def _as_nobody(around: Circumstances) -> Iterator[Circumstances]:
     home = around.cwd / "home"
     home.mkdir()
     os.chown(home, 65534, 65534)
@@ -281,7 +283,8 @@ def _processes_running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
 
 
 @contextmanager
-def _changed_checkout(base: Path, name: str, *changes: tuple[str, str, str]) -> Iterator[Around]:
+def _changed_checkout(base: Path, name: str,
+                      *changes: tuple[str, str, str]) -> Iterator[Circumstances]:
     """Yield how to run a copy of the sources and of their Python environment in a temporary folder.
 
     Args:
@@ -301,4 +304,4 @@ def _changed_checkout(base: Path, name: str, *changes: tuple[str, str, str]) -> 
             before, match, behind = changed.read_text().partition(line)
             assert match, f"{part} has no line {line!r}"
             changed.write_text(before + line + more + behind)
-        yield Around(bin=folder / ".venv" / "bin", cwd=top)
+        yield Circumstances(bin=folder / ".venv" / "bin", cwd=top)

@@ -58,7 +58,7 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=4, help="of two cells, in each sweep")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="flent-aqm-kills-") as name:
-        here = Here(Path(name), arguments.repetitions)
+        here = SweepFolder(Path(name), arguments.repetitions)
         faults = disturb(here, arguments.seed, arguments.moments,
                          lambda text: print(text, flush=True))
     for fault in faults:
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 @dataclass
-class Here:
+class SweepFolder:
     """A folder with the batch, and with a temporary folder for its sweeps alone.
 
     Attributes:
@@ -140,7 +140,7 @@ class Here:
         return everywhere
 
 
-def disturb(here: Here, seed: int, moments: int, say: Callable[[str], None],
+def disturb(here: SweepFolder, seed: int, moments: int, say: Callable[[str], None],
             kinds: Sequence[str] = KINDS) -> list[str]:
     """Run the sweep undisturbed, then disturbed at `moments` moments. Return all faults, as texts.
 

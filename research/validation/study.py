@@ -179,8 +179,8 @@ def deviation(burst: bool, cross: bool, study_mbps: float
 
 
 def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: throughput varies more over queues and directions with cross traffic. Return the
-    measured deviations and the verdict."""
+    """Judge: throughput varies more over queues and directions with cross traffic. It agrees if the
+    relative deviation more than doubles. Return the measured deviations and the verdict."""
     def spread(cross: bool) -> float:
         shares = []
         for rate in range(100, 1001, 100):
@@ -196,8 +196,8 @@ def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: cross traffic lowers throughput much, with every queue. Return the measured ratios and
-    the verdict."""
+    """Judge: cross traffic lowers throughput much, with every queue. It agrees if the median ratio
+    is below 80 % with each. Return the measured ratios and the verdict."""
     ratios = {}
     for aqm in AQMS:
         pairs = [[float(numpy.mean(throughputs(cell(
@@ -210,8 +210,8 @@ def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: cross traffic raises NDT7's latency (MinRTT) much. Return the measured medians and the
-    verdict."""
+    """Judge: cross traffic raises NDT7's latency (MinRTT) much. It agrees if the median more than
+    doubles with every queue. Return the measured medians and the verdict."""
     texts, raised = [], []
     for aqm in AQMS:
         medians = [_ndt7_latency_ms([

@@ -11,7 +11,7 @@ import pytest
 
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
+from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from research.validation import scorecard
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,10 +19,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def card(test: str, shown_ms: float, seed: int) -> Card:
     """Of eight lines that stall for 300 ms."""
-    way = Way(90.0, 100.0, shown_ms, 250.0, 300.0, 20.0)
+    way = DirectionValues(90.0, 100.0, shown_ms, 250.0, 300.0, 20.0)
     return Card(test, test.upper(), [
         Reading(f"q{number}-seed{seed}", f"q{number}", f"line{number}-seed{seed}", f"q{number}",
-                False, {"download": way, "upload": Way(), WORSE: way}) for number in range(8)],
+                False, {"download": way, "upload": DirectionValues(), WORSE: way})
+                for number in range(8)],
         {} if test == "right" else {"q9": "it was not made"})
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from flent_aqm.base.words import counted
-from research.bench.kills import Here, compare, disturb, wait_for_orphans
+from research.bench.kills import SweepFolder, compare, disturb, wait_for_orphans
 
 pytestmark = pytest.mark.lab
 
@@ -64,7 +64,7 @@ time_t time(time_t *where)
 def test_sweep_when_killed_at_random_moments_gives_each_run_once_and_unchanged(tmp_path: Path
                                                                                ) -> None:
     """kill -9 of flent, jobs, guests and all, with resume until done; and nothing is left."""
-    here = Here(tmp_path, repetitions=1)
+    here = SweepFolder(tmp_path, repetitions=1)
     output: list[str] = []
     assert disturb(here, seed=2, moments=4, say=output.append) == [], [*output, here.output()]
 
@@ -76,7 +76,7 @@ def test_clock_when_it_jumps_changes_no_run(tmp_path: Path) -> None:
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
     jump = tmp_path / "jump"
     jump.write_text("0")
-    here = Here(tmp_path, repetitions=2)
+    here = SweepFolder(tmp_path, repetitions=2)
     assert here.start().wait(600) == 0, here.output()
     undisturbed = here.take()
     here.environment |= {"LD_PRELOAD": str(library), "JUMP_FILE": str(jump)}
@@ -207,7 +207,7 @@ def test_disk_when_full_stops_the_sweep_and_resume_does_the_rest(bench: Any) -> 
 
 def test_resume_before_the_first_run_was_done_goes_on_under_its_time(tmp_path: Path) -> None:
     """Killed in its first run, a sweep has logs alone; they have the time of its folder."""
-    here = Here(tmp_path, repetitions=1)
+    here = SweepFolder(tmp_path, repetitions=1)
     end = time.monotonic() + 120
     while True:
         sweep = here.start()

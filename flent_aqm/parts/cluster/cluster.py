@@ -194,14 +194,15 @@ class Cluster:
         raise LabError("stopped, because the sweep ended")
 
     def _release_worker(self, address: str) -> None:
-        """Release the room that _take() reserved."""
+        """Release the room that _reserve_worker() reserved. Do nothing if the worker is gone."""
         with self._changed:
             if address in self._workers:
                 self._workers[address].taken -= 1
             self._changed.notify_all()
 
     def _watch_workers(self) -> None:
-        """Look for workers until the end, and reconnect if the scheduler is gone."""
+        """Update the list of workers every _LOOK_S seconds until the cluster is closed, and
+        reconnect if the scheduler is gone."""
         while not self._ended.wait(_LOOK_S):
             try:
                 self._update_workers()

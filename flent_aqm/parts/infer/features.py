@@ -82,7 +82,8 @@ class _Quantities:
         self.in_flight_ms = numpy.maximum(in_flight, 0) / self.typical_bytes_s * 1000
 
     def first_loss(self) -> int:
-        """Return the index of the first sample with a loss before it, or of the last sample."""
+        """Return the index of the first sample with a loss before it. Without losses, return the
+        index of the last sample."""
         at = numpy.flatnonzero(self.lost)
         return int(at[0]) if at.size else self.lost.size - 1
 

@@ -31,8 +31,8 @@ _SEED = re.compile(r"-seed(\d+)$")
 
 
 @dataclass(frozen=True)
-class Held:
-    """Comparison of one score.
+class ScoreComparison:
+    """Comparison of the order of tests by one score.
 
     Attributes:
         kind: key of scores.KIND.
@@ -59,7 +59,7 @@ class Order:
 
     name: str
     of: str
-    held: Sequence[Held]
+    held: Sequence[ScoreComparison]
 
     def sentence(self) -> str:
         """Return the result as a sentence: the number of pairs with the same order, over all
@@ -125,7 +125,8 @@ def _describe_runs(theirs: Mapping[str, Card], cells: set[str]) -> str:
 
 
 def _compare_score(kind: str,
-                   scores: Sequence[tuple[str, Score | None, Score | None]]) -> Held | None:
+                   scores: Sequence[tuple[str, Score | None,
+                                          Score | None]]) -> ScoreComparison | None:
     """Compare one kind of score.
 
     Args:
@@ -140,7 +141,7 @@ def _compare_score(kind: str,
              and one[2] is not None and other[2] is not None]
     turned = [(one[0], other[0]) for one, other in clear
               if _compare_values(one[1], other[1]) != _compare_values(one[2], other[2])]
-    return Held(kind, len(clear), len(clear) - len(turned), turned) if clear else None
+    return ScoreComparison(kind, len(clear), len(clear) - len(turned), turned) if clear else None
 
 
 def _intervals_disjoint(first: Score | None, second: Score | None) -> bool:
@@ -187,7 +188,7 @@ def _read_order(path: Path) -> Order:
     """Return the comparison in a file. Raises BadResult if it is damaged."""
     try:
         note: dict[str, Any] = json.loads(path.read_bytes())
-        return Order(note["name"], note["of"], [Held(**one) for one in note["held"]])
+        return Order(note["name"], note["of"], [ScoreComparison(**one) for one in note["held"]])
     except (OSError, ValueError, LookupError, TypeError) as fault:
         raise BadResult(f"{path}: not a comparison of scorecards ({cause_of(fault)}); remove it "
                         "and compare again"

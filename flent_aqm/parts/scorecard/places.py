@@ -93,7 +93,8 @@ _DROP_TAIL = re.compile(r"fifo_(\d+)ms")
 
 
 def drop_tail(buffer_ms: float) -> str:
-    """Return the name of a drop-tail queue of this size, rounded to whole ms."""
+    """Return the name of a drop-tail queue of this size, such as fifo_50ms. The size is rounded to
+    whole ms."""
     return f"fifo_{buffer_ms:.0f}ms"
 
 

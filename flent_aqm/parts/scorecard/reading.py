@@ -37,7 +37,7 @@ GLITCH_MS = 100
 
 
 @dataclass(frozen=True)
-class Way:
+class DirectionValues:
     """Values of a direction, or the worse values of both directions. None: not known. A percentile
     of round trips is infinite if that probe was lost.
 
@@ -94,7 +94,7 @@ class Reading:
     group: str
     without_seed: str
     beside: bool
-    ways: Mapping[str, Way] = field(default_factory=dict)
+    ways: Mapping[str, DirectionValues] = field(default_factory=dict)
     good: bool | None = None
     megabytes: float | None = None
     seconds: float | None = None
@@ -106,7 +106,7 @@ class Reading:
         return re.sub(r"(-beside)?-seed\d+$", "", self.group)
 
     @property
-    def telling(self) -> list[tuple[str, Way]]:
+    def telling(self) -> list[tuple[str, DirectionValues]]:
         """(direction, values) of each direction for which the test shows a latency. If it shows
         none per direction, the worse direction, if it shows any. Otherwise empty."""
         shown = [(name, way) for name, way in self.ways.items() if way.shown_ms is not None]
@@ -124,8 +124,8 @@ class Reading:
     def from_dict(cls, values: Mapping[str, Any]) -> Reading:
         """Return the reading from the result of as_dict(). Raises TypeError, LookupError or
         AttributeError if the values have another form."""
-        ways = {name: Way(**{key: math.inf if value == LOST else value
-                             for key, value in way.items()})
+        ways = {name: DirectionValues(**{key: math.inf if value == LOST else value
+                                         for key, value in way.items()})
                 for name, way in values["ways"].items()}
         one = cls(**{**values, "ways": ways})
         numbers = [one.megabytes, one.seconds, one.lab_wall_s]
@@ -159,7 +159,7 @@ def read(contestant: Contestant, place: Place, data: DataFile) -> Reading:
         run.load_window.length_s if run.load_window else None, a_number(run.aqm.get("wall_s")))
 
 
-def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) -> Way:
+def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) -> DirectionValues:
     """Return the values of a direction, all None if it wasn't loaded.
 
     Args:
@@ -173,14 +173,14 @@ def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) ->
     try:
         probe = run.loaded(way)
     except NotAvailable:
-        return Way()
+        return DirectionValues()
     shown_mbps = _metric_or_none(run,
                                  dict(zip(DIRECTIONS, contestant.shown.rates, strict=True))[way])
     possible_mbps = link_rate_mbps(run, way) * payload_share(run, way)
     if shown_mbps is not None and not 0 <= shown_mbps < UNIT_FACTOR * possible_mbps:
         raise BadResult(f"the test shows {shown_mbps:g} Mbit/s of {way}, where {possible_mbps:.3g} "
                         "Mbit/s are possible; expected a rate of 0 or more, in Mbit/s")
-    return Way(
+    return DirectionValues(
         # Beside a bulk flow, the possible throughput depends on the test's share.
         shown_mbps, None if place.beside else possible_mbps,
         _shown_latency_ms(contestant, run, way),
@@ -192,7 +192,8 @@ def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) ->
         _finite_or_none(partial(_glitches_per_minute, run, way)))
 
 
-def _worse_direction(contestant: Contestant, run: Run, ways: Mapping[str, Way]) -> Way:
+def _worse_direction(contestant: Contestant, run: Run,
+                     ways: Mapping[str, DirectionValues]) -> DirectionValues:
     """Return the larger value of both directions for each quantity separately, because the test
     doesn't say which direction it means. Throughputs are left out. A latency that the test shows
     for no direction replaces those of the directions.
@@ -210,7 +211,7 @@ def _worse_direction(contestant: Contestant, run: Run, ways: Mapping[str, Way]) 
         return max(values, default=None)
 
     single = _shown_latency_ms(contestant, run, "")
-    return Way(
+    return DirectionValues(
         shown_ms=most("shown_ms") if single is None else single,
         **{name: most(name) for name in ("others_median_ms", "others_p95_ms", "idle_ms", "own_ms",
                                          "queue_ms", "glitches_per_minute")})

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
+from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from flent_aqm.results.metrics.compare import median_interval
 from flent_aqm.results.metrics.flows import DIRECTIONS
 
@@ -191,7 +191,8 @@ def _share_score(cases: Iterable[Value], best: float) -> Score | None:
     return Score(yes / len(listed), len(listed), low, high, best=right, worst=wrong)
 
 
-def _directions_with_latency(readings: Iterable[Reading]) -> Iterator[tuple[Way, Reading, str]]:
+def _directions_with_latency(readings: Iterable[Reading]) -> Iterator[tuple[DirectionValues,
+                                                                            Reading, str]]:
     """Yield (values, reading, direction) of each direction for which the test shows a latency, see
     Reading.telling."""
     for one in readings:
@@ -215,7 +216,7 @@ def _throughput(readings: Sequence[Reading]) -> Score | None:
     return _median_score(rates(readings), 1)
 
 
-def _spread_scorer(value: Callable[[Way], float | None]
+def _spread_scorer(value: Callable[[DirectionValues], float | None]
                    ) -> Callable[[Sequence[Reading]], Score | None]:
     """Return a function that scores repeatability: the median of (largest - least) / median over
     the seeds of each cell and direction (ideal: 0).
@@ -238,7 +239,7 @@ def _spread_scorer(value: Callable[[Way], float | None]
     return spread_score
 
 
-def _latency_ratio_scorer(true_ms: Callable[[Way], float | None]
+def _latency_ratio_scorer(true_ms: Callable[[DirectionValues], float | None]
                           ) -> Callable[[Sequence[Reading]], Score | None]:
     """Return a function that scores shown / true latency: the median over readings and directions
     (ideal: 1). Directions whose true latency is lost are left out.
@@ -255,11 +256,12 @@ def _latency_ratio_scorer(true_ms: Callable[[Way], float | None]
     return latency_ratio_score
 
 
-def _queue_pairs(readings: Sequence[Reading]) -> Iterator[tuple[Way, Way, str, str]]:
+def _queue_pairs(readings: Sequence[Reading]) -> Iterator[tuple[DirectionValues, DirectionValues,
+                                                                str, str]]:
     """Yield pairs of queues on the same line with the same seed, in the same direction: the values
     of both, a description, and the name of the line. Directions without a shown latency, or a true
     95th percentile, are left out."""
-    lines: dict[tuple[str, str], list[tuple[Way, Reading]]] = defaultdict(list)
+    lines: dict[tuple[str, str], list[tuple[DirectionValues, Reading]]] = defaultdict(list)
     for way, one, name in _directions_with_latency(readings):
         if way.others_p95_ms is not None:
             lines[one.group, name].append((way, one))
@@ -290,7 +292,7 @@ def _invents_difference(readings: Sequence[Reading]) -> Score | None:
                          0)
 
 
-def _ratio_of_attribute(first: Way, second: Way, name: str) -> float:
+def _ratio_of_attribute(first: DirectionValues, second: DirectionValues, name: str) -> float:
     """Return larger / smaller value of the attribute `name` of two directions, at least 1. Infinite
     if only the smaller value is 0, or one is lost. 1 if they are equal, as two lost percentiles
     are."""
@@ -300,7 +302,7 @@ def _ratio_of_attribute(first: Way, second: Way, name: str) -> float:
     return float(high / low) if low > 0 else math.inf
 
 
-def _compare_attribute(first: Way, second: Way, name: str) -> int:
+def _compare_attribute(first: DirectionValues, second: DirectionValues, name: str) -> int:
     """Return 1, 0 or -1, as the attribute `name` is greater, equal or less in the first
     direction."""
     one, other = getattr(first, name), getattr(second, name)

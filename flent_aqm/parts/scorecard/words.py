@@ -125,8 +125,8 @@ def _wrong_verdicts(card: Card) -> str:
 
 
 def _wrong_side_of_100_ms(card: Card) -> str:
-    """Return the sentence about lines on which the test's latency is on the wrong side of 100 ms,
-    "" without such a score."""
+    """Return the sentence about lines on which the test's latency and the true 95th percentile are
+    on different sides of 100 ms, "" without such a score."""
     parts = []
     for name, words in (
             ("hides_100_ms", "shows 100 ms or less on {} of {} above it (95th percentile)"),

@@ -18,7 +18,7 @@ from flent_aqm.parts.ssh.answers import Answer, answers
 from flent_aqm.parts.ssh.connection import Connection, hook_command
 from flent_aqm.parts.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
 from flent_aqm.parts.ssh.offer import batch_command
-from flent_aqm.parts.ssh.probe import Facts, check_devices, check_host, probe
+from flent_aqm.parts.ssh.probe import RouterProperties, check_devices, check_host, probe
 from flent_aqm.parts.ssh.routes import address_of, own_address_towards
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.tools.irtt import SERVER as IRTT
@@ -121,7 +121,7 @@ def _print_servers(server: str | None, server_answers: Sequence[Answer]) -> None
     _console().print(table, "")
 
 
-def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> Facts:
+def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperties:
     """Query the router, or this machine for `netns`.
 
     Args:
@@ -148,7 +148,7 @@ def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> Facts:
         return probe(connection.run, kinds=_KINDS, addresses=addresses.values())
 
 
-def _missing_by_aqm(facts: Facts) -> dict[str, str]:
+def _missing_by_aqm(facts: RouterProperties) -> dict[str, str]:
     """Return the name of each AQM -> why the router can't use it, "" if it can."""
     return {aqm: facts.kinds.get(kind, "not asked for") for aqm, kind in KIND_OF_AQM.items()}
 
@@ -158,7 +158,7 @@ def _console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
-def _print_tables(testbed: str, facts: Facts, addresses: Mapping[str, str]) -> None:
+def _print_tables(testbed: str, facts: RouterProperties, addresses: Mapping[str, str]) -> None:
     """Print the tables about the router, its devices and its AQMs. Without tc, leave out the AQMs.
 
     Args:

@@ -10,7 +10,7 @@ from pathlib import Path
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.parts.ssh.answers import Answer
 from flent_aqm.parts.ssh.needs import KIND_OF_AQM
-from flent_aqm.parts.ssh.probe import Facts
+from flent_aqm.parts.ssh.probe import RouterProperties
 from flent_aqm.tools.irtt import SERVER as IRTT
 
 # Queues and shapers for a first measurement, in order of preference.
@@ -21,7 +21,7 @@ _TESTS = {"ndt7": "ndt7", "iperf3_upload": "iperf3"}
 _BATCH = "aqm_sweep.batch"
 
 
-def queues(facts: Facts, among: Collection[str] = _QUEUES) -> list[str]:
+def queues(facts: RouterProperties, among: Collection[str] = _QUEUES) -> list[str]:
     """Return the AQMs of `among` that the router has, in the same order.
 
     Args:
@@ -37,7 +37,8 @@ def override_aqms(names: Sequence[str]) -> str:
     return f"--batch-override aqm={','.join(names)}"
 
 
-def batch_command(testbed: str, server: str, facts: Facts, answers: Sequence[Answer]) -> str:
+def batch_command(testbed: str, server: str, facts: RouterProperties,
+                  answers: Sequence[Answer]) -> str:
     """Return the command of Flent that measures the router.
 
     Args:

@@ -44,7 +44,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Facts:
+class RouterProperties:
     """A router's properties and capabilities, from the output of probe.sh.
 
     Attributes:
@@ -73,7 +73,8 @@ class Facts:
         return devices
 
 
-def probe(ask: Ask, *, kinds: Collection[str] = (), addresses: Collection[str] = ()) -> Facts:
+def probe(ask: Ask, *, kinds: Collection[str] = (),
+          addresses: Collection[str] = ()) -> RouterProperties:
     """Query the router.
 
     Args:
@@ -87,7 +88,7 @@ def probe(ask: Ask, *, kinds: Collection[str] = (), addresses: Collection[str] =
                            *(f"kind={kind}" for kind in sorted(kinds))))
 
 
-def parse_probe(text: str) -> Facts:
+def parse_probe(text: str) -> RouterProperties:
     """Parse the output of probe.sh. Raises ParseError that quotes the first line in another
     form."""
     lines = text.splitlines()
@@ -119,10 +120,10 @@ def parse_probe(text: str) -> Facts:
                                  f"{line[:80]!r}")
             case _:
                 texts[name] = rest[:200]
-    return Facts(texts, routes.pop("management", ""), links, routes, kinds)
+    return RouterProperties(texts, routes.pop("management", ""), links, routes, kinds)
 
 
-def check_host(facts: Facts) -> None:
+def check_host(facts: RouterProperties) -> None:
     """Raise TestbedError if hooks can't work on the router: the user isn't root, tc is missing, or
     less memory than NEEDED_KB is free. An unknown amount of memory is accepted."""
     if facts.text.get("uid") != "0":
@@ -137,7 +138,7 @@ def check_host(facts: Facts) -> None:
                            "save the router's state, which is restored after the sweep; make room")
 
 
-def check_devices(facts: Facts, devices: Mapping[str, str]) -> None:
+def check_devices(facts: RouterProperties, devices: Mapping[str, str]) -> None:
     """Check that the devices can be shaped.
 
     Args:
@@ -166,7 +167,7 @@ def check_devices(facts: Facts, devices: Mapping[str, str]) -> None:
                            "the router has to be between client and server")
 
 
-def check_kinds(facts: Facts, kinds: Collection[str], instead: str = "") -> None:
+def check_kinds(facts: RouterProperties, kinds: Collection[str], instead: str = "") -> None:
     """Check that the router has all kinds of qdisc, filter and device.
 
     Args:

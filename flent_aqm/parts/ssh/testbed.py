@@ -193,7 +193,7 @@ class SshTestbed:
         return error if self._address in text else TestbedError(f"{self._address}: {text}")
 
 
-def _override_without_missing(facts: probe.Facts, cells: Iterable[Cell]) -> str:
+def _override_without_missing(facts: probe.RouterProperties, cells: Iterable[Cell]) -> str:
     """Return the option that leaves out the AQMs that need something the router lacks. "" if no AQM
     is left."""
     fits = {cell.scenario.router.aqm: True for cell in cells}
@@ -219,7 +219,7 @@ def _first_host(hosts: object) -> str:
     return str(hosts[0]) if isinstance(hosts, list) and hosts else ""
 
 
-def _device_towards(facts: probe.Facts, keys: Mapping[str, str], key: str, address: str,
+def _device_towards(facts: probe.RouterProperties, keys: Mapping[str, str], key: str, address: str,
                     host: str) -> str:
     """Return the name of a device of the router: that of the batch, or else that of the router's
     route to `address`.

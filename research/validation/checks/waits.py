@@ -93,7 +93,7 @@ def _retransmissions_ms(packets: list[tuple[float, bool, int]],
     """Return the time from each lost segment to its first retransmission.
 
     Args:
-        packets: as _packets() returns them.
+        packets: as _read_packets() returns them.
         lost_at_s: time at which each lost segment was sent.
     """
     waits = []
@@ -109,7 +109,7 @@ def _acknowledgements_ms(packets: list[tuple[float, bool, int]], before_s: float
     sent at once are left out.
 
     Args:
-        packets: as _packets() returns them.
+        packets: as _read_packets() returns them.
         before_s: end of the period that counts.
     """
     waits, came_s = [], 0.0

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from research.bench.kills import Here
+from research.bench.kills import SweepFolder
 
 BIN = Path(sys.executable).parent
 
@@ -81,7 +81,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Here:
+def here(tmp_path: Path) -> SweepFolder:
     """A batch of four short runs."""
     (tmp_path / "here").mkdir()
-    return Here(tmp_path / "here", repetitions=2)
+    return SweepFolder(tmp_path / "here", repetitions=2)

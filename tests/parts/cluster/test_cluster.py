@@ -15,7 +15,7 @@ import pytest
 from flent_aqm.base import paths
 from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
-from research.bench.kills import Here, children, compare, wait_for_orphans
+from research.bench.kills import SweepFolder, children, compare, wait_for_orphans
 
 from .conftest import Cluster, wait_for
 
@@ -23,7 +23,7 @@ from .conftest import Cluster, wait_for
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Their files, made without a cluster."""
-    here = Here(tmp_path_factory.mktemp("undisturbed"), repetitions=2)
+    here = SweepFolder(tmp_path_factory.mktemp("undisturbed"), repetitions=2)
     assert here.start().wait(600) == 0, here.output()
     return here.take()
 
@@ -50,7 +50,8 @@ def other_kernel(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.lab
 def test_runs_by_workers_are_those_made_here_and_the_kernel_is_sent(
-        cluster: Cluster, here: Here, undisturbed: dict[str, Any], other_kernel: Path) -> None:
+        cluster: Cluster, here: SweepFolder, undisturbed: dict[str, Any],
+        other_kernel: Path) -> None:
     """Workers without the kernel get it; one that was told to use another is refused by name."""
     cluster.scheduler()
     cluster.worker()
@@ -68,7 +69,7 @@ def test_runs_by_workers_are_those_made_here_and_the_kernel_is_sent(
 
 @pytest.mark.lab
 def test_worker_when_killed_in_a_run_has_it_made_by_another(
-        cluster: Cluster, here: Here, undisturbed: dict[str, Any]) -> None:
+        cluster: Cluster, here: SweepFolder, undisturbed: dict[str, Any]) -> None:
     """kill -9 of a worker with a lab at work: its lab ends, and each run is there once."""
     cluster.scheduler()
     workers = [cluster.worker(), cluster.worker()]
@@ -92,7 +93,7 @@ def test_worker_when_killed_in_a_run_has_it_made_by_another(
 
 @pytest.mark.lab
 def test_scheduler_when_restarted_loses_no_run(
-        cluster: Cluster, here: Here, undisturbed: dict[str, Any]) -> None:
+        cluster: Cluster, here: SweepFolder, undisturbed: dict[str, Any]) -> None:
     """Workers and the asking side wait for it, and go on."""
     scheduler = cluster.scheduler()
     workers = [cluster.worker(), cluster.worker()]
@@ -112,7 +113,8 @@ def test_scheduler_when_restarted_loses_no_run(
     ("scheduler=10.0.0.1", "expected an address such as tcp://192.0.2.1:8786"),
     ("scheduler=tcp://127.0.0.1:1", "start one with: dask scheduler"),
 ])
-def test_scheduler_that_is_none_is_refused_in_one_line(here: Here, override: str, message: str
+def test_scheduler_that_is_none_is_refused_in_one_line(here: SweepFolder, override: str,
+                                                       message: str
                                                        ) -> None:
     """Before anything runs."""
     assert here.start("--batch-override", override).wait(120) == 1

@@ -17,7 +17,7 @@ import distributed.core
 import pytest
 
 from flent_aqm.parts.cluster.security import own_address
-from research.bench.kills import Here, compare
+from research.bench.kills import SweepFolder, compare
 
 from .conftest import BIN, Cluster, wait_for
 
@@ -216,7 +216,7 @@ def test_worker_that_came_before_the_scheduler_says_why_it_does_not_join(
 
 
 @pytest.mark.lab
-def test_sweep_through_tls_makes_the_same_files(tls_cluster: Cluster, here: Here,
+def test_sweep_through_tls_makes_the_same_files(tls_cluster: Cluster, here: SweepFolder,
                                                 tmp_path: Path) -> None:
     """With the page's certificates and variables; without the variables it is one line."""
     options = ("--batch-override", f"scheduler={tls_cluster.address}")
@@ -229,7 +229,7 @@ def test_sweep_through_tls_makes_the_same_files(tls_cluster: Cluster, here: Here
     made = here.take()
     assert len(made) == 4
     (tmp_path / "undisturbed").mkdir()
-    undisturbed = Here(tmp_path / "undisturbed", repetitions=2)
+    undisturbed = SweepFolder(tmp_path / "undisturbed", repetitions=2)
     assert undisturbed.start().wait(600) == 0, undisturbed.output()
     assert compare(undisturbed.take(), made) == []
 

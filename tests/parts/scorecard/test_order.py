@@ -13,7 +13,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.order import compare, hold, read_all
-from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
+from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from flent_aqm.parts.scorecard.steps import print_and_write_page
 
 
@@ -22,10 +22,11 @@ def card(test: str, mbps: float, *, seed: int = 1, cells: Sequence[int] = range(
     """Of cells whose rates are 0 to 7 % above the given one; 100 are possible."""
     readings = []
     for number in cells:
-        way = Way(mbps * (1 + number / 100), 100.0, None, 20.0, 30.0, 20.0)
+        way = DirectionValues(mbps * (1 + number / 100), 100.0, None, 20.0, 30.0, 20.0)
         readings.append(Reading(f"line-q{number}-seed{seed}", f"q{number}", f"line-seed{seed}",
                                 f"line-q{number}", False,
-                                {"download": way, "upload": Way(), WORSE: Way()}, None, 10.0,
+                                {"download": way, "upload": DirectionValues(),
+                                 WORSE: DirectionValues()}, None, 10.0,
                                 20.0, 5.0))
     return Card(test, test.upper(), readings, {}, testbed=testbed)
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard import terminal
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
+from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from flent_aqm.parts.scorecard.steps import print_and_write_page
 from flent_aqm.parts.scorecard.words import sentences
 
@@ -28,10 +28,12 @@ def card(test: str, shown: float | None, label: str = "") -> Card:
     readings = []
     for number in range(7):
         truth = 25.0 + 50 * number
-        way = Way(90.0, 100.0, shown and max(20.0, truth * shown), truth, truth, 20.0, truth, 5.0,
-                  0.0)
+        way = DirectionValues(90.0, 100.0, shown and max(20.0, truth * shown), truth, truth, 20.0,
+                              truth, 5.0,
+                              0.0)
         readings.append(Reading(f"line-q{number}", f"line, q{number}", "line", f"q{number}", False,
-                                {"download": way, "upload": Way(), WORSE: way}, None, 10.0, 20.0,
+                                {"download": way, "upload": DirectionValues(), WORSE: way}, None,
+                                10.0, 20.0,
                                 5.0))
     return Card(test, label or test, readings, {}, "Its method.")
 

@@ -9,24 +9,25 @@ from math import inf
 
 import pytest
 
-from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
+from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from flent_aqm.parts.scorecard.scores import ALIKE_SHARE, KINDS, Case, Score, scores
 
 # The idle line takes 20 ms.
-_BASE = Way(shown_mbps=90.0, possible_mbps=100.0, idle_ms=20.0, glitches_per_minute=0.0)
+_BASE = DirectionValues(shown_mbps=90.0, possible_mbps=100.0, idle_ms=20.0, glitches_per_minute=0.0)
 
 
-def way(shown_ms: float | None, p95_ms: float, **more: float | None) -> Way:
+def way(shown_ms: float | None, p95_ms: float, **more: float | None) -> DirectionValues:
     """A direction whose median is half of its 95th percentile."""
     return replace(_BASE, shown_ms=shown_ms, others_p95_ms=p95_ms, others_median_ms=p95_ms / 2,
                    own_ms=p95_ms, **more)
 
 
-def reading(queue: str, down: Way, *, line: str = "line-seed1", seed: int = 1,
+def reading(queue: str, down: DirectionValues, *, line: str = "line-seed1", seed: int = 1,
             good: bool | None = None) -> Reading:
     """A run without an upload."""
     return Reading(f"{line}-{queue}", queue, line, f"{queue}", False,
-                   {"download": down, "upload": Way(), WORSE: down}, good, 10.0, 20.0, float(seed))
+                   {"download": down, "upload": DirectionValues(), WORSE: down}, good, 10.0, 20.0,
+                   float(seed))
 
 
 def of(name: str, *readings: Reading) -> Score | None:

@@ -12,7 +12,7 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.scorecard import worst_lines
 from flent_aqm.parts.scorecard.places import Line, Place
-from flent_aqm.parts.scorecard.reading import WORSE, Reading, Way
+from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from flent_aqm.parts.scorecard.shrink import changes, simplified
 from flent_aqm.parts.scorecard.worst import AIMS, Lines
 from flent_aqm.parts.scorecard.worst_lines import seek
@@ -32,10 +32,11 @@ class World:
     def reading(self, place: Place) -> Reading | None:
         """Of one."""
         rtt_ms = place.line.rtt_ms
-        way = Way(shown_mbps=place.line.down_mbps, possible_mbps=place.line.down_mbps,
-                  shown_ms=rtt_ms, others_median_ms=rtt_ms + (place.buffer.buffer_ms or 0))
+        way = DirectionValues(shown_mbps=place.line.down_mbps, possible_mbps=place.line.down_mbps,
+                              shown_ms=rtt_ms,
+                              others_median_ms=rtt_ms + (place.buffer.buffer_ms or 0))
         return Reading(place.name, str(place), place.group, place.without_seed, place.beside,
-                       {"download": way, "upload": Way(), WORSE: way})
+                       {"download": way, "upload": DirectionValues(), WORSE: way})
 
 
 def place(queue: str = "fifo_400ms", *, mbps: float = 12, rtt_ms: float = 20, beside: bool = True

@@ -11,7 +11,7 @@ import pytest
 
 from flent_aqm.parts.ssh.answers import Answer, answers
 from flent_aqm.parts.ssh.offer import batch_command
-from flent_aqm.parts.ssh.probe import Facts
+from flent_aqm.parts.ssh.probe import RouterProperties
 
 InGuest = Callable[..., list[str]]
 
@@ -55,8 +55,8 @@ def test_router_without_tc_is_told_so_once(in_guest: InGuest) -> None:
     assert "fq_codel" not in text
 
 
-def facts(**kinds: str) -> Facts:
-    return Facts({}, "mgmt", {}, {}, {**KINDS, **kinds})
+def facts(**kinds: str) -> RouterProperties:
+    return RouterProperties({}, "mgmt", {}, {}, {**KINDS, **kinds})
 
 
 def answered(*names: str) -> list[Answer]:
