@@ -343,6 +343,8 @@ class VirtualTestbed:
     title = "the virtual lab"
     real_time = False
     tools: Sequence[str] = ()
+    # Class of the guests. A part may replace it by a subclass.
+    lab: type[Lab] = Lab
 
     def __init__(self, kernel: Kernel | None = None) -> None:
         self._kernels = {} if kernel is None else {STOCK: kernel}
@@ -391,9 +393,9 @@ class VirtualTestbed:
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
         """Return the guest of one run of Flent, not started yet."""
         env = {**CELL_ENVIRONMENT, **({} if run.browser else ONE_LENGTH)}
-        lab = Lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
-                  programs=run.programs, env=env, cwd=Path("/"),  # the caller's shapes no run
-                  kernel=self.kernel(scenario.lab.kernel))
+        lab = self.lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
+                       programs=run.programs, env=env, cwd=Path("/"),  # the caller's shapes no run
+                       kernel=self.kernel(scenario.lab.kernel))
         (lab.folder / "cell.batch").write_text(run.batch)
         return lab
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flent_aqm.lab.protocol import Testbed
 from flent_aqm.lab.table import open_testbed
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.parts import tool_versions
@@ -13,12 +14,14 @@ from flent_aqm.sweep import preflight
 from flent_aqm.sweep.run import SweepFacts, run_cell
 
 
-def again(cell: Cell) -> dict[str, Any]:
+def again(cell: Cell, testbed: Testbed | None = None) -> dict[str, Any]:
     """Run a cell that recorded.read() returned, and return the content of its new data file.
+
+    testbed: where to run it, by default the testbed that its scenario names.
 
     The file stays in the cell's folder. Raises an AqmError if the run can't be made or fails.
     """
-    testbed = open_testbed(cell.scenario.lab.testbed)
+    testbed = testbed or open_testbed(cell.scenario.lab.testbed)
     testbed.check([cell])
     preflight.check([cell])
     testbed.prepare()

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Finds the number of the probe that the user means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.parts.why.what_if import GLITCH_MS
+from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.latency import glitches
+from flent_aqm.results.metrics.probes import Probe
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.reading.series import Tool
+
+
+def _probe(run: Run) -> Probe:
+    """Return the series of irtt. Raises BadResult if the run has none."""
+    probe = run.probe
+    if probe.tool is not Tool.IRTT or probe.of_steps:
+        raise BadResult(f"{run.path}: its probes are of {probe.tool.value}; expected raw samples "
+                        "of irtt, whose numbers are in the packets")
+    return probe
+
+
+def _numbers(run: Run) -> tuple[Numbers, Numbers, Any]:
+    """Return when each probe was sent, its RTT, and its number, which is its index: irtt sends one
+    every spacing_ms, and lost probes are listed with an infinite RTT."""
+    probe = _probe(run)
+    return probe.sent_s, probe.rtt_ms, numpy.arange(probe.sent_s.size)
+
+
+def with_number(run: Run, number: int) -> int:
+    """Return the number if the run has a probe of it. Raises ConfigError."""
+    sent_s, _, _ = _numbers(run)
+    if not 0 <= number < sent_s.size:
+        raise ConfigError(f"--probe: no probe has the number {number}; the run's probes have the "
+                          f"numbers 0 to {sent_s.size - 1}")
+    return number
+
+
+def at_time(run: Run, at_s: float) -> int:
+    """Return the probe that was sent nearest to a time in seconds after the first. Raises
+    ConfigError."""
+    sent_s, _, _ = _numbers(run)
+    lasted_s = float(sent_s[-1] - sent_s[0])
+    if not 0 <= at_s <= lasted_s:
+        raise ConfigError(f"--at: {at_s:g} s is not in the run, whose probes were sent from 0 to "
+                          f"{lasted_s:.2f} s")
+    return int(numpy.abs(sent_s - sent_s[0] - at_s).argmin())
+
+
+def of_glitch(run: Run, number: int) -> int:
+    """Return the slowest probe of a glitch under load. Raises ConfigError."""
+    found = glitches(run, GLITCH_MS)
+    if not 1 <= number <= len(found):
+        raise ConfigError(f"--glitch: the run has no glitch {number}; it has {len(found)} in which "
+                          f"probes took {GLITCH_MS:g} ms longer than before the load")
+    glitch = found[number - 1]
+    sent_s, rtt_ms, numbers = _numbers(run)
+    inside = ((sent_s >= glitch.start_s)
+              & (sent_s < glitch.start_s + glitch.length_ms / 1000))
+    return _slowest(rtt_ms, numbers, inside)
+
+
+def slowest(run: Run) -> int:
+    """Return the slowest answered probe under load. Raises BadResult."""
+    window = run.load_window
+    sent_s, rtt_ms, numbers = _numbers(run)
+    return _slowest(rtt_ms, numbers, window.holds(sent_s) if window else sent_s >= 0)
+
+
+def _slowest(rtt_ms: Numbers, numbers: Any, inside: Any) -> int:
+    answered = inside & numpy.isfinite(rtt_ms)
+    chosen = answered if answered.any() else inside
+    if not chosen.any():
+        raise BadResult("no probe was sent under load")
+    return int(numbers[chosen][rtt_ms[chosen].argmax()])

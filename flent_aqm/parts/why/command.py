@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`flent-aqm why`: repeats the run of a data file with captures on the router, and explains one
+probe."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flent_aqm.parts.why.story import Story
+    from flent_aqm.parts.why.what_if import Outcome
+    from flent_aqm.results.metrics.run import Run
+
+EXPLAINED, NOT_EXPLAINED = 0, 2
+WIDTH, MOST_LINES = 80, 25
+_NONE = "none"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `flent-aqm why`."""
+    parser.description = (
+        "Repeat the run of a data file in the lab with captures on the router, and explain a "
+        "probe: where its time went, behind whose packets it waited, since when and why the "
+        "queue stood, what the queue did, and what would have been with one thing changed, "
+        "executed on the same seed. Exit status: 0 explained, 2 the run can't be repeated, or repeats differently.")
+    parser.add_argument("file", metavar="FILE.flent.gz", type=Path)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--probe", metavar="N", type=int,
+                       help="number of the probe (default: the slowest under load)")
+    which.add_argument("--at", metavar="S", type=float,
+                       help="the probe that was sent nearest to S seconds after the first")
+    which.add_argument("--glitch", metavar="N", type=int,
+                       help="the slowest probe of the N-th glitch under load, counted from 1: "
+                            "probes 30 ms slower than before the load")
+    parser.add_argument("--what-if", metavar="KEY=VALUE", action="append", default=[],
+                        help="run again with this changed; several changes at once are separated "
+                             "by commas, `none` runs nothing again; may be repeated (default: the "
+                             "other queues of no_aqm, codel, sfq and fq_codel, half the buffer, "
+                             "and no cross traffic)")
+    parser.add_argument("--drop-packet", metavar="FLOW:+S",
+                        help="run again, but drop one packet as it arrives at the router: the "
+                             "first with data of a TCP flow (its name or port) S seconds after the "
+                             "flow's first")
+    parser.add_argument("--trace", metavar="FOLDER", type=Path, action="append", default=[],
+                        help="file or folder with the trace that the run's link played")
+    parser.add_argument("-o", "--output", metavar="PAGE", type=Path,
+                        help="write an HTML page with the figure; .png, .svg or .pdf writes the "
+                             "figure alone")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Explain a probe. Return the exit status."""
+    from flent_aqm.base.errors import AqmError
+
+    try:
+        _explain(args)
+    except AqmError as error:
+        print(f"flent-aqm: {error}", file=sys.stderr)
+        return NOT_EXPLAINED
+    return EXPLAINED
+
+
+def _explain(args: argparse.Namespace) -> None:
+    """Repeat the run and print the explanation. Raises AqmError."""
+    # Imported late, because --help needs none of these modules.
+    from flent_aqm.base.errors import NotAvailable
+    from flent_aqm.parts.why import html
+    from flent_aqm.parts.why.story import explain
+    from flent_aqm.parts.why.watched import run_again, watch
+    from flent_aqm.parts.why.what_if import (
+        UNCHANGED,
+        changed,
+        drop_filter,
+        outcome,
+        run_changed,
+        usual_changes,
+    )
+    from flent_aqm.results.data_file import read_data_file
+    from flent_aqm.results.metrics.latency import idle_median_ms
+    from flent_aqm.results.metrics.run import as_run
+    from flent_aqm.sweep.replay import recorded
+
+    html.refuse_other_names(args.output)
+    run = as_run(read_data_file(args.file))
+    # Mistakes are told before the run, which takes a while.
+    cell = recorded.read(args.file, args.file.parent, args.trace).cell
+    wanted = [one for one in args.what_if if one != _NONE]
+    for one in wanted:
+        changed(cell, one)
+    number = _number(args, run)
+    _say(f"repeating {cell.test_name} with captures")
+    watched = run_again(args.file, args.trace)
+    story = explain(watched, number)
+    if not args.what_if:
+        wanted = list(usual_changes(watched))
+    outcomes = [outcome(UNCHANGED, watched.data, run, number)]
+    for one in wanted:
+        _say(f"repeating with {one}")
+        outcomes.append(run_changed(watched.cell, one, number))
+    if args.drop_packet:
+        line, title = drop_filter(watched, args.drop_packet)
+        _say(f"repeating {title}")
+        without = watch(watched.cell, line)
+        outcomes.append(outcome(title, without.data, without.run, number))
+    try:
+        idle_ms: float | None = idle_median_ms(run)
+    except NotAvailable:
+        idle_ms = None
+    if args.format == "json":
+        from flent_aqm.base.json_text import json_text
+
+        print(json_text({"file": str(args.file), **asdict(story),
+                         "what_if": [asdict(one) for one in outcomes]}))
+    else:
+        print("\n".join(as_text(story, outcomes, idle_ms)))
+    if args.output:
+        html.write(args.output, args.file, watched, story, outcomes, idle_ms)
+
+
+def _say(text: str) -> None:
+    print(f"flent-aqm: {text}", file=sys.stderr, flush=True)
+
+
+def _number(args: argparse.Namespace, run: Run) -> int:
+    """Return the number of the probe that the options name. Raises BadResult, ConfigError."""
+    from flent_aqm.parts.why.chosen import at_time, of_glitch, slowest, with_number
+
+    if args.probe is not None:
+        return with_number(run, args.probe)
+    if args.at is not None:
+        return at_time(run, args.at)
+    if args.glitch is not None:
+        return of_glitch(run, args.glitch)
+    return slowest(run)
+
+
+def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None) -> list[str]:
+    """Return the explanation for a terminal: at most MOST_LINES lines of WIDTH columns."""
+    from flent_aqm.parts.why.words import lines
+
+    told = []
+    for heading, sentence in lines(story, idle_ms):
+        told += textwrap.wrap(f"{heading:<7} {sentence}", WIDTH, subsequent_indent=" " * 8)
+    table = _table(outcomes)
+    room = MOST_LINES - len(told)
+    if len(table) > room:
+        table = [*table[:room - 1], f"        {len(table) - room + 1} more: --format json"]
+    return [*told, *table]
+
+
+def _table(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return the table of the runs with something changed. Empty if there is only the run
+    itself."""
+    if len(outcomes) < 2:
+        return []
+    rows = [(f"{'What if, executed':30}{'probe':>10}{'p99':>9}{'glitches':>10}{'up':>10}"
+             f"{'down':>9}"),
+            f"{'':30}{'ms':>10}{'ms':>9}{'1/min':>10}{'Mbit/s':>10}{'Mbit/s':>9}"]
+    for one in outcomes:
+        if one.fault:
+            rows.append(textwrap.shorten(f"{one.change}: {one.fault}", WIDTH, placeholder=" …"))
+            continue
+        rows.append(textwrap.shorten(one.change, 29, placeholder=" …").ljust(30)
+                    + _cell(one.probe_ms, 10, "lost") + _cell(one.p99_ms, 9)
+                    + _cell(one.glitches_per_minute, 10) + _cell(one.upload_mbps, 10)
+                    + _cell(one.download_mbps, 9))
+    return rows
+
+
+def _cell(value: float | None, width: int, nothing: str = "-") -> str:
+    return f"{nothing if value is None else format(value, '.1f'):>{width}}"

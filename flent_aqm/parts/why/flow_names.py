@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names the flows of a run: probes, ping, cross traffic, the test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.parts.why.ledger import ICMP, ICMPV6, UDP, FlowKey, Ledger, Passage
+from flent_aqm.spec.cross_traffic import kind_of, parse_cross_traffic
+
+PROBES, PING, CROSS, TEST = "probes", "ping", "cross traffic", "test"
+# Packets with less payload than this on average belong to the reverse direction: they acknowledge.
+_ACKS_PAYLOAD_BYTES = 60
+# A tool's control connection has fewer packets.
+_FEWEST_PACKETS = 100
+_DIRECTION = {"up": "upload", "down": "download"}
+_REVERSE = {"up": "download", "down": "upload"}
+
+
+def kind_of_flow(key: FlowKey, cross_ports: frozenset[int]) -> str:
+    """Return PROBES, PING, CROSS or TEST."""
+    if key.protocol in (ICMP, ICMPV6):
+        return PING
+    ports = {key.source_port, key.target_port}
+    if key.protocol == UDP and defaults.IRTT_PORT in ports:
+        return PROBES
+    return CROSS if ports & cross_ports else TEST
+
+
+def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[int]) -> str:
+    """Return the name of a flow for sentences, such as "the test's upload". Flows of one kind share
+    a name.
+
+    direction: "up" or "down", in which the flow's packets go.
+    """
+    key = ledger.flows[flow]
+    kind = kind_of_flow(key, cross_ports)
+    if kind in (PROBES, PING):
+        return "the probes" if kind == PROBES else "ping"
+    whose = "the test" if kind == TEST else "the cross traffic"
+    if _carries_data(ledger.passage(direction), flow):
+        return f"{whose}'s {_DIRECTION[direction]}"
+    other = "down" if direction == "up" else "up"
+    reverse = reverse_flow(ledger, flow)
+    if reverse is not None and _carries_data(ledger.passage(other), reverse):
+        return f"acknowledgements of {whose}'s {_REVERSE[direction]}"
+    return f"control packets of {whose}"
+
+
+def _carries_data(passage: Passage, flow: int) -> bool:
+    """Return whether a flow's packets in a direction have payload, and are enough for a load."""
+    payload = passage.payload_bytes[passage.flow == flow]
+    return payload.size >= _FEWEST_PACKETS and float(payload.mean()) >= _ACKS_PAYLOAD_BYTES
+
+
+def reverse_flow(ledger: Ledger, flow: int) -> int | None:
+    """Return the flow with the same ends in the other direction, None if there is none."""
+    key = ledger.flows[flow]
+    reverse = FlowKey(key.protocol, key.target, key.source, key.target_port, key.source_port)
+    return next((index for index, one in enumerate(ledger.flows) if one == reverse), None)
+
+
+def cross_ports_of(metadata: Mapping[str, Any]) -> frozenset[int]:
+    """Return the ports of the servers of a run's cross traffic, from a data file's metadata. Empty
+    without cross traffic."""
+    parameters = metadata.get("TEST_PARAMETERS")
+    given = parameters.get("cross_traffic", "no") if isinstance(parameters, dict) else "no"
+    try:
+        tool = kind_of(parse_cross_traffic("cross_traffic", given))
+    except ConfigError:
+        return frozenset()
+    if tool is None:
+        return frozenset()
+    own = parameters.get("cross_port") if isinstance(parameters, dict) else None
+    if own is not None and str(own).isdigit():
+        return frozenset({int(own)})
+    return frozenset(tool.server.every_port if tool.server else {defaults.IPERF3_CROSS_PORT})

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes the explanation as an HTML page without external resources and scripts, or the figure
+alone. Jinja2 escapes text that comes from files."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from pathlib import Path
+
+import jinja2
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.whole_file import written_whole
+from flent_aqm.base.words import plain
+from flent_aqm.parts.why import figure
+from flent_aqm.parts.why.story import Story
+from flent_aqm.parts.why.watched import WatchedRun
+from flent_aqm.parts.why.what_if import Outcome
+from flent_aqm.parts.why.words import lines, title
+
+_PAGES = (".html", ".htm")
+
+
+def refuse_other_names(path: Path | None) -> None:
+    """Raise ConfigError if the output is neither a page nor a figure. None is accepted."""
+    if path is not None and path.suffix not in (*_PAGES, *(f".{one}" for one in figure.KINDS)):
+        raise ConfigError(f"-o: {plain(path)}: expected a name that ends in .html, .png, .svg or "
+                          ".pdf")
+
+
+def write(path: Path, file: Path, run: WatchedRun, story: Story, outcomes: Sequence[Outcome],
+          idle_ms: float | None) -> None:
+    """Write the page, or the figure alone, as the name's ending says. Raises ConfigError.
+
+    Args:
+        path: file to write.
+        file: the explained data file.
+        run: its repetition.
+        story: the explanation.
+        outcomes: the run itself, and the runs with something changed.
+        idle_ms: median RTT before the load.
+    """
+    if path.suffix in _PAGES:
+        content = page(file, run, story, outcomes, idle_ms).encode()
+    else:
+        content = figure.draw(run, story, outcomes, path.suffix[1:])
+    try:
+        with written_whole(path) as target:
+            target.write(content)
+    except OSError as error:
+        raise ConfigError(f"-o: can't write {plain(path)}: {error.strerror}") from None
+
+
+def page(file: Path, run: WatchedRun, story: Story, outcomes: Sequence[Outcome],
+         idle_ms: float | None) -> str:
+    """Return the page as HTML."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("flent_aqm.parts.why", "page"), autoescape=True,
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        finalize=lambda value: plain(value) if type(value) is str else value)
+    picture = base64.b64encode(figure.draw(run, story, outcomes, "svg")).decode()
+    return environment.get_template("why.html").render(
+        title=title(story, idle_ms), answers=lines(story, idle_ms)[1:], outcomes=outcomes,
+        name=file.name, test=run.cell.test_name, scenario=run.cell.scenario, story=story,
+        picture=f"data:image/svg+xml;base64,{picture}") + "\n"

@@ -1,0 +1,614 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Explains one probe by the packets of a run: where its time went, behind whom it waited, since
+when and why the queue stood, and what the queue did. words.py makes sentences of the records.
+
+Every number is read from the packets, from the probe's own time stamps, or from the run's settings.
+Where they don't show a cause, the cause is CANT_TELL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.parts.why.flow_names import cross_ports_of, flow_name, reverse_flow
+from flent_aqm.parts.why.ledger import ACK, TCP, UDP, Column, Fate, Ledger, Passage
+from flent_aqm.parts.why.watched import MODEM, WatchedRun
+from flent_aqm.results.metrics.delay_parts import PARTS, PROBES
+from flent_aqm.spec.queues.external import queue_of
+from flent_aqm.spec.scenario import Scenario
+
+# A queue stands while packets wait longer than this: CoDel's default target (RFC 8289, 4.2).
+STANDING_MS = 5.0
+STANDING_NS = 5_000_000
+# A queue that was empty for a shorter time did not end: between two bursts of a window.
+_PAUSE_NS = 20_000_000
+# A sender that was silent for so long had nothing to send, or waited for a retransmission timeout,
+# whose least value in Linux is 200 ms.
+_SILENCE_NS = 190_000_000
+# A timeout sends one packet, and those that its answer allows.
+_FEW_PACKETS = 4
+# Slow start doubles a window in each round trip, congestion avoidance adds to it much less.
+_DOUBLES = 1.5
+# The line is in a dip if it sends less than this share of its usual rate.
+_DIP = 0.7
+# The line stood still if this share of a wait passed without a departure.
+_STOP = 0.5
+# Packets that leave at one moment are an aggregate, if there are so many on average.
+_AGGREGATE, _MOMENT_NS = 3.0, 100_000
+# Frames of one flow that fair queueing may send between a sparse flow's packet and its turn.
+_TURN_BYTES = 3 * 1514
+# PIE lets a burst of this length pass (RFC 8033, 4.4).
+_PIE_BURST_NS = 150_000_000
+_FLOW_QUEUES = ("fq_codel", "fq_pie", "sfq", "cake", "cake_mq", "fq", "drr", "sfb", "fq_codel_fast")
+_DROP_TAIL = ("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop")
+
+
+class Cause(StrEnum):
+    """Why a probe took long."""
+
+    FILLS = "fills"
+    SLOW_START = "slow start"
+    TIMEOUT = "retransmission timeout"
+    BURST = "burst after silence"
+    UNRESPONSIVE = "does not slow down"
+    DIP = "dip of the rate"
+    STOP = "stop of the line"
+    SHARED_BUCKET = "shared bucket"
+    PROCESSOR = "processor"
+    WIFI = "wifi"
+    DROPPED = "dropped"
+    NO_QUEUE = "no queue"
+    CANT_TELL = "can't tell"
+
+
+class Idle(StrEnum):
+    """Why a queue neither dropped nor marked."""
+
+    ACTED = ""
+    NEVER_FULL = "never full"
+    BURST_ALLOWANCE = "burst allowance"
+    INTERVAL = "interval"
+    CANT_TELL = "can't tell"
+
+
+@dataclass(frozen=True)
+class TimePart:
+    """A part of a round trip: its place, and how long the probe was there."""
+
+    # "up" or "down" for a router's queue, with the router's name; "base delay", "client side", …
+    place: str
+    ms: float
+
+
+@dataclass(frozen=True)
+class Share:
+    """Packets of flows with one name that were ahead of the probe."""
+
+    name: str
+    packets: int
+    kb: float
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A packet that the queue dropped or marked."""
+
+    at_s: float
+    name: str
+    marked: bool
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Since when a queue stood, and why."""
+
+    cause: Cause
+    # Seconds since the run's start from which on packets waited, and until when the probe left.
+    since_s: float
+    until_s: float
+    # The flow that had most bytes ahead of the probe, "" if there was none.
+    flow: str = ""
+    # Rate at which that flow's packets came in this time, and that of the line.
+    rate_mbps: float = 0.0
+    line_mbps: float = 0.0
+    # Bytes in flight of that flow when the queue began to stand, and when the probe came.
+    flight_kb: tuple[float, float] | None = None
+    # Length of the silence before a burst or a retransmission, in ms.
+    silence_ms: float = 0.0
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What a queue did while it stood."""
+
+    # Name of the queue, such as "codel".
+    aqm: str
+    losses: Sequence[Loss] = ()
+    # Time from the beginning of the standing queue to its first drop or mark, None without any.
+    first_after_ms: float | None = None
+    idle: Idle = Idle.ACTED
+    # Most packets that were in the queue, and its limit, None if it isn't known.
+    most_packets: int = 0
+    limit_packets: int | None = None
+
+
+@dataclass(frozen=True)
+class Story:
+    """The explanation of one probe."""
+
+    number: int
+    # Seconds since the run's start.
+    sent_s: float
+    # None if the probe or its reply was lost.
+    rtt_ms: float | None
+    parts: Sequence[TimePart]
+    # The place with the longest wait, such as "up" or "down (modem)".
+    place: str
+    waited_ms: float
+    behind: Sequence[Share]
+    flow_queueing: bool
+    standing: Standing
+    decisions: Decisions
+    # For the figure: router and direction of the place, row of the probe there.
+    where: tuple[str, str, int] = field(default=("router", "up", -1))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A probe that came back, from the data file."""
+
+    sent_ns: int
+    back_ns: int
+    rtt_ms: float
+
+
+def start_ns(run: WatchedRun) -> int:
+    """Return the time of the first probe of a run, from which its seconds are counted."""
+    return min(one.sent_ns for one in answers(run.data["raw_values"]).values())
+
+
+def answers(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> Mapping[int, Answer]:
+    """Return number -> answered probe of irtt. Raises BadResult if there are none."""
+    found = {}
+    for one in raw.get(PROBES, ()):
+        if one.get("val") is None or one.get("seq") is None:
+            continue
+        back_ns, rtt_ms = round(float(one["t"]) * 1e9), float(one["val"])
+        found[int(one["seq"])] = Answer(back_ns - round(rtt_ms * 1e6), back_ns, rtt_ms)
+    if not found:
+        raise BadResult("the run has no answered probes of irtt, by which a glitch is explained")
+    return found
+
+
+def probe_rows(passage: Passage, ledger: Ledger) -> Mapping[int, int]:
+    """Return number -> row of the packets of irtt's measurement. Its handshake has the same port,
+    so the flow with the most packets is it."""
+    rows = numpy.flatnonzero(passage.probe >= 0)
+    protocol = numpy.array([key.protocol for key in ledger.flows])
+    rows = rows[protocol[passage.flow[rows]] == UDP]
+    if not rows.size:
+        return {}
+    flow = numpy.bincount(passage.flow[rows]).argmax()
+    rows = rows[passage.flow[rows] == flow]
+    return dict(zip(passage.probe[rows].tolist(), rows.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """A probe or its reply at a router: router, direction, packets, row."""
+
+    router: str
+    direction: str
+    ledger: Ledger
+    passage: Passage
+    row: int
+
+    @property
+    def wait_ns(self) -> int:
+        return int(self.passage.sojourn_ns[self.row])
+
+    @property
+    def fate(self) -> Fate:
+        return Fate(int(self.passage.fate[self.row]))
+
+
+def explain(run: WatchedRun, number: int) -> Story:
+    """Return the explanation of a probe. Raises BadResult if no router saw the probe."""
+    stops = _stops(run, number)
+    if not stops:
+        raise BadResult(f"no probe has the number {number}: the run's probes have the numbers 0 to "
+                        f"{max(answers(run.data['raw_values']))}")
+    begin_ns = start_ns(run)
+    answer = answers(run.data["raw_values"]).get(number)
+    sent_ns = answer.sent_ns if answer else int(stops[0].passage.arrived_ns[stops[0].row])
+    scenario = run.cell.scenario
+    parts = _parts(stops, answer, scenario)
+    last = stops[-1]
+    lost_here = answer is None and last.fate is Fate.DROPPED
+    stop = last if lost_here else max(stops, key=lambda one: one.wait_ns)
+    standing, decisions, ahead = _queue_story(run, stop, begin_ns)
+    if lost_here:
+        standing = _but(standing, Cause.DROPPED)
+    elif other := _other_cause(run, number, parts, stop):
+        standing = _but(standing, other)
+    elif stop.wait_ns < 1_000_000:
+        standing = _but(standing, Cause.NO_QUEUE)
+    return Story(
+        number, (sent_ns - begin_ns) / 1e9, answer.rtt_ms if answer else None, parts,
+        _place(stop), 0.0 if lost_here else stop.wait_ns / 1e6, _shares(run, stop, ahead),
+        _kind(scenario, stop) in _FLOW_QUEUES, standing, decisions,
+        (stop.router, stop.direction, stop.row))
+
+
+def _but(standing: Standing, cause: Cause) -> Standing:
+    return Standing(cause, standing.since_s, standing.until_s, standing.flow, standing.rate_mbps,
+                    standing.line_mbps, standing.flight_kb, standing.silence_ms)
+
+
+def _stops(run: WatchedRun, number: int) -> list[_Stop]:
+    """Return the places of a probe and its reply, in their order."""
+    names = list(run.ledgers)
+    stops = []
+    for direction, order in (("up", names), ("down", names[::-1])):
+        for name in order:
+            ledger = run.ledgers[name]
+            passage = ledger.passage(direction)
+            row = probe_rows(passage, ledger).get(number)
+            if row is not None:
+                stops.append(_Stop(name, direction, ledger, passage, row))
+    return stops
+
+
+def _place(stop: _Stop) -> str:
+    """Return the name of a place: "up" of the only router, "up (modem)" elsewhere."""
+    return stop.direction if stop.router == "router" else f"{stop.direction} ({stop.router})"
+
+
+def _parts(stops: Sequence[_Stop], answer: Answer | None, scenario: Scenario
+           ) -> Sequence[TimePart]:
+    """Return the parts of a round trip. They add up to the RTT."""
+    if answer is None:
+        return [TimePart(_place(stop), stop.wait_ns / 1e6) for stop in stops if stop.wait_ns >= 0]
+    client_ns = between_ns = beyond_ns = 0
+    at_ns, waits = answer.sent_ns, []
+    for before, stop in zip([None, *stops], stops, strict=False):
+        gap_ns = int(stop.passage.arrived_ns[stop.row]) - at_ns
+        if before is None:
+            client_ns += gap_ns
+        elif before.direction != stop.direction:
+            beyond_ns += gap_ns
+        else:
+            between_ns += gap_ns
+        waits.append(TimePart(_place(stop), stop.wait_ns / 1e6))
+        at_ns = int(stop.passage.left_ns[stop.row])
+    client_ns += answer.back_ns - at_ns
+    base_ms = scenario.path.base_delay_ms
+    return [TimePart("base delay", base_ms), *waits,
+            TimePart("server side", beyond_ns / 1e6 - base_ms),
+            TimePart("client side", client_ns / 1e6),
+            *([TimePart("between routers", between_ns / 1e6)] if between_ns else [])]
+
+
+def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: _Stop
+                 ) -> Cause | None:
+    """Return the cause if most of the probe's time was spent elsewhere than in a queue that the
+    capture shows: in the router's processor, on a Wi-Fi channel, beyond the router."""
+    by_place = {part.place: part.ms for part in parts}
+    wait_ms = stop.wait_ns / 1e6
+    processor_ms = queue_ms = 0.0
+    for one in run.data["raw_values"].get(PARTS, ()):
+        if int(one["seq"]) == number:
+            processor_ms += (float(one["ring"]) + float(one["processor"])) / 1000
+            queue_ms += float(one["queue"]) / 1000
+    if processor_ms > max(queue_ms, 1.0):
+        return Cause.PROCESSOR
+    scenario = run.cell.scenario
+    client_ms = by_place.get("client side", 0.0)
+    wifi = "wifi" in run.data["metadata"].get("AQM", {})
+    if wifi and client_ms > wait_ms and client_ms > 1:
+        return Cause.WIFI
+    outside_ms = max(by_place.get("server side", 0.0), client_ms,
+                     by_place.get("between routers", 0.0))
+    return Cause.CANT_TELL if outside_ms > max(wait_ms, 1.0) and scenario else None
+
+
+def _kind(scenario: Scenario, stop: _Stop) -> str:
+    """Return the kind of the qdisc at a place. A modem has a drop-tail queue."""
+    if stop.router == MODEM:
+        return "bfifo"
+    return queue_of(scenario.router.queue(stop.direction)[0]).kind
+
+
+def _shares(run: WatchedRun, stop: _Stop, ahead: Column) -> Sequence[Share]:
+    """Return the packets ahead of a probe by the names of their flows, most bytes first."""
+    cross = cross_ports_of(run.data["metadata"])
+    counted: dict[str, tuple[int, int]] = {}
+    flows = stop.passage.flow[ahead]
+    for flow in numpy.unique(flows).tolist():
+        name = flow_name(stop.ledger, stop.direction, flow, cross)
+        mine = ahead[flows == flow]
+        packets, size = counted.get(name, (0, 0))
+        counted[name] = (packets + mine.size,
+                         size + int(stop.passage.frame_bytes[mine].sum()))
+    return [Share(name, packets, size / 1000) for name, (packets, size) in
+            sorted(counted.items(), key=lambda pair: -pair[1][1])]
+
+
+def _queue_story(run: WatchedRun, stop: _Stop, begin_ns: int
+                 ) -> tuple[Standing, Decisions, Column]:
+    """Return since when and why the queue of a place stood, what it did, and the packets ahead of
+    the probe."""
+    passage, row = stop.passage, stop.row
+    ahead = passage.ahead_of(row)
+    scenario = run.cell.scenario
+    arrived_ns = int(passage.arrived_ns[row])
+    until_ns = max(int(passage.left_ns[row]), arrived_ns)
+    main = _main_flow(passage, ahead)
+    fair = _kind(scenario, stop) in _FLOW_QUEUES
+    since_ns = _standing_since(passage, row, main if fair else None)
+    standing = _why(run, stop, ahead, main, (since_ns, arrived_ns, until_ns), begin_ns)
+    return standing, _decisions(run, stop, since_ns, until_ns, begin_ns), ahead
+
+
+def _main_flow(passage: Passage, ahead: Column) -> int | None:
+    """Return the flow with the most bytes ahead, None if nothing was ahead."""
+    if not ahead.size:
+        return None
+    return int(numpy.bincount(passage.flow[ahead],
+                              weights=passage.frame_bytes[ahead]).argmax())
+
+
+def _standing_since(passage: Passage, row: int, flow: int | None) -> int:
+    """Return the time since which packets (of a flow, None for all) waited longer than STANDING_NS
+    until the packet `row` left, in ns. If none did, the packet's own arrival.
+
+    Moments of less than _PAUSE_NS in which they did not are left out.
+    """
+    order = passage.by_departure
+    until = passage.left_ns[row] if passage.departure_no[row] >= 0 else passage.arrived_ns[row]
+    order = order[passage.left_ns[order] <= until]
+    if flow is not None:
+        order = order[(passage.flow[order] == flow) | (order == row)]
+    waits = passage.sojourn_ns[order]
+    standing = numpy.flatnonzero(waits > STANDING_NS)
+    if not standing.size or until - passage.left_ns[order[standing[-1]]] > _PAUSE_NS:
+        return int(passage.arrived_ns[row])
+    left_ns = passage.left_ns[order[standing]]
+    breaks = numpy.flatnonzero(numpy.diff(left_ns) > _PAUSE_NS)
+    # A line in a dip sends nothing for longer: its packets waited all the time.
+    while breaks.size:
+        first = standing[breaks[-1] + 1]
+        if passage.arrived_ns[order[first]] <= left_ns[breaks[-1]] + _PAUSE_NS:
+            breaks = breaks[:-1]
+        else:
+            break
+    begin = standing[breaks[-1] + 1] if breaks.size else standing[0]
+    return int(passage.left_ns[order[begin]])
+
+
+def _line_mbps(run: WatchedRun, stop: _Stop) -> float:
+    """Return the usual rate of a place in Mbit/s: the router's rate, of a modem the median of the
+    rates at which it sent while it had packets."""
+    scenario = run.cell.scenario
+    if stop.router != MODEM and scenario.router.shaper != "none":
+        return float(scenario.router.rate_mbps(stop.direction))
+    passage = stop.passage
+    order = passage.by_departure
+    busy = order[passage.sojourn_ns[order] > 1_000_000]
+    if busy.size < 2:
+        return 0.0
+    step_ns = 100_000_000
+    index = (passage.left_ns[busy] - passage.left_ns[busy[0]]) // step_ns
+    sent = numpy.bincount(index, weights=passage.frame_bytes[busy])
+    return float(numpy.median(sent[sent > 0])) * 8 / step_ns * 1000
+
+
+def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
+         times: tuple[int, int, int], begin_ns: int) -> Standing:
+    """Return since when a queue stood, and its cause.
+
+    times: in ns, since when it stood, when the probe came and when it left.
+    """
+    since_ns, arrived_ns, until_ns = times
+    line_mbps = _line_mbps(run, stop)
+    since_s, until_s = (since_ns - begin_ns) / 1e9, (until_ns - begin_ns) / 1e9
+    passage = stop.passage
+    if main is None:
+        return Standing(Cause.CANT_TELL, since_s, until_s, line_mbps=line_mbps)
+    key = stop.ledger.flows[main]
+    name = flow_name(stop.ledger, stop.direction, main, cross_ports_of(run.data["metadata"]))
+    mine = numpy.flatnonzero(passage.flow == main)
+    # From a round trip before the queue stood, as that is when the packets came.
+    round_ns = round(run.cell.scenario.path.base_delay_ms * 1e6) + 10_000_000
+    came = mine[(passage.arrived_ns[mine] >= since_ns - round_ns)
+                & (passage.arrived_ns[mine] <= arrived_ns)]
+    span_ns = max(arrived_ns - since_ns + round_ns, 1)
+    rate_mbps = float(passage.frame_bytes[came].sum()) * 8 / span_ns * 1000
+    flights = None
+    if key.protocol == TCP:
+        flights = tuple(_flight_kb(stop, main, at_ns) for at_ns in (since_ns, arrived_ns))
+    cause, silence_ms = _cause(run, stop, ahead, main, mine, times, line_mbps, round_ns)
+    return Standing(cause, since_s, until_s, name, rate_mbps, line_mbps,
+                    flights, silence_ms)  # type: ignore[arg-type]
+
+
+def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
+           times: tuple[int, int, int], line_mbps: float, round_ns: int) -> tuple[Cause, float]:
+    """Return the cause of a standing queue, and the length of a silence before it in ms."""
+    since_ns, arrived_ns, until_ns = times
+    passage = stop.passage
+    main_ahead = ahead[passage.flow[ahead] == main]
+    main_bytes = int(passage.frame_bytes[main_ahead].sum())
+    wait_ns = until_ns - arrived_ns
+    if wait_ns > STANDING_NS:
+        stood_ns = _longest_stop(passage, ahead, arrived_ns, until_ns)
+        if stood_ns > max(_STOP * wait_ns, STANDING_NS):
+            return Cause.STOP, stood_ns / 1e6
+        sent_mbps = float(passage.frame_bytes[ahead].sum()) * 8 / wait_ns * 1000
+        if sent_mbps < _DIP * line_mbps:
+            return Cause.DIP, 0.0
+    if _in_aggregates(run, stop, ahead):
+        return Cause.WIFI, 0.0
+    if _kind(run.cell.scenario, stop) in _FLOW_QUEUES:
+        # Only packets of the same bucket have to leave in the order in which they came.
+        in_order = bool((passage.arrival_no[main_ahead] < passage.arrival_no[stop.row]).all())
+        if main_bytes > _TURN_BYTES and in_order and main != passage.flow[stop.row]:
+            return Cause.SHARED_BUCKET, 0.0
+        return Cause.CANT_TELL, 0.0
+    key = stop.ledger.flows[main]
+    if key.protocol != TCP:
+        return Cause.UNRESPONSIVE, 0.0
+    times_ns = passage.arrived_ns[mine]
+    # The flow's last silence before the queue stood, if the flow began or began again then.
+    recent = numpy.flatnonzero((times_ns >= since_ns - 10 * round_ns) & (times_ns <= since_ns))
+    gaps = numpy.diff(times_ns)
+    silent = [index for index in recent.tolist()
+              if index > 0 and gaps[index - 1] >= _SILENCE_NS
+              and passage.payload_bytes[mine[index]] > 0]
+    if silent:
+        return _after_silence(passage, mine, gaps, silent[-1])
+    began = _flight_kb(stop, main, since_ns - round_ns)
+    then = _flight_kb(stop, main, since_ns)
+    # A sender notices a drop a round trip later.
+    lost_before = mine[(passage.fate[mine] == Fate.DROPPED)
+                       & (times_ns > since_ns - round_ns) & (times_ns < arrived_ns - 2 * round_ns)]
+    grows = then >= _DOUBLES * began
+    if grows and not lost_before.size and arrived_ns - since_ns < 20 * round_ns:
+        return Cause.SLOW_START, 0.0
+    # A line that is never idle while a flow has more in flight than fits into the path.
+    if float(passage.frame_bytes[main_ahead].sum()) > 0:
+        return Cause.FILLS, 0.0
+    return Cause.CANT_TELL, 0.0
+
+
+def _after_silence(passage: Passage, mine: Column, gaps: Column, first: int) -> tuple[Cause, float]:
+    """Return whether a TCP flow's silence was a retransmission timeout or lack of data, and its
+    length in ms.
+
+    Timeouts grow: several silences with few packets between them are one.
+
+    Args:
+        passage: the packets.
+        mine: rows of the flow.
+        gaps: times between its packets in ns.
+        first: index in `mine` of the first packet after the silence.
+    """
+    ends = _ends(passage, mine)
+    begin, is_again = first, False
+    while True:
+        is_again |= bool(ends[:begin].max() >= ends[begin])
+        earlier = [index for index in range(max(begin - _FEW_PACKETS, 1), begin)
+                   if gaps[index - 1] >= _SILENCE_NS]
+        if not earlier:
+            break
+        begin = earlier[-1]
+    silence_ns = int(passage.arrived_ns[mine[first]] - passage.arrived_ns[mine[begin - 1]])
+    return (Cause.TIMEOUT if is_again else Cause.BURST), silence_ns / 1e6
+
+
+def _longest_stop(passage: Passage, ahead: Column, arrived_ns: int, until_ns: int) -> int:
+    """Return the longest time without a departure while a packet waited, in ns."""
+    left_ns = numpy.concatenate(([arrived_ns], passage.left_ns[ahead], [until_ns]))
+    return int(numpy.diff(left_ns).max())
+
+
+def _in_aggregates(run: WatchedRun, stop: _Stop, ahead: Column) -> bool:
+    """Return whether the queue sends to a Wi-Fi channel, and the packets ahead left in
+    aggregates."""
+    if "wifi" not in run.data["metadata"].get("AQM", {}) or stop.direction != "down":
+        return False
+    moments = numpy.unique(stop.passage.left_ns[ahead] // _MOMENT_NS).size
+    return bool(moments) and ahead.size >= _AGGREGATE * moments
+
+
+def _ends(passage: Passage, mine: Column) -> Column:
+    """Return for each packet of a TCP flow the number of its last byte, counted from the first
+    packet's."""
+    return (_unwrapped(passage.seq[mine], int(passage.seq[mine[0]]))
+            + passage.payload_bytes[mine])
+
+
+def flight_kb(ledger: Ledger, direction: str, flow: int, times_ns: Column) -> Column:
+    """Return the kB that a TCP flow had sent through a router and whose acknowledgement the router
+    had not seen, at each of the times."""
+    passage = ledger.passage(direction)
+    back = ledger.passage("down" if direction == "up" else "up")
+    reverse = reverse_flow(ledger, flow)
+    sent = numpy.flatnonzero((passage.flow == flow) & (passage.payload_bytes > 0))
+    if reverse is None or not sent.size:
+        return numpy.zeros(times_ns.size)
+    # TCP's numbers wrap around, so they are counted from the first byte, and unwrapped.
+    first = int(passage.seq[sent[0]])
+    ends = numpy.maximum.accumulate(
+        _unwrapped(passage.seq[sent], first) + passage.payload_bytes[sent])
+    acks = numpy.flatnonzero((back.flow == reverse) & ((back.flags & ACK) != 0))
+    acked = numpy.maximum.accumulate(_unwrapped(back.ack[acks], first)) if acks.size \
+        else numpy.empty(0, numpy.int64)
+    before = numpy.concatenate(([0], ends))
+    confirmed = numpy.concatenate(([0], acked))
+    now: Column = (before[numpy.searchsorted(passage.arrived_ns[sent], times_ns, side="right")]
+           - confirmed[numpy.searchsorted(back.arrived_ns[acks], times_ns, side="right")])
+    in_flight: Column = numpy.maximum(now, 0) / 1000
+    return in_flight
+
+
+def _unwrapped(numbers: Column, first: int) -> Column:
+    """Return TCP's numbers of successive packets counted from `first`, also beyond 4 GiB."""
+    steps: Column = numpy.diff(numbers.astype(numpy.int64), prepend=first)
+    counted: Column = numpy.cumsum((steps + 2**31) % 2**32 - 2**31)
+    return counted
+
+
+def _flight_kb(stop: _Stop, flow: int, time_ns: int) -> float:
+    """Return flight_kb() at one time."""
+    return float(flight_kb(stop.ledger, stop.direction, flow, numpy.array([time_ns]))[0])
+
+
+def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin_ns: int
+               ) -> Decisions:
+    """Return what a place's queue did from the time at which it began to stand until the probe
+    left."""
+    scenario, passage = run.cell.scenario, stop.passage
+    kind = _kind(scenario, stop)
+    name = "drop-tail" if stop.router == MODEM else scenario.router.queue(stop.direction)[0]
+    order = passage.by_departure
+    cross = cross_ports_of(run.data["metadata"])
+    gone = numpy.flatnonzero(((passage.fate == Fate.DROPPED) | passage.marked)
+                             & (passage.arrived_ns >= since_ns - 2 * STANDING_NS)
+                             & (passage.arrived_ns <= until_ns))
+    losses = [Loss((int(passage.arrived_ns[row]) - begin_ns) / 1e9,
+                   flow_name(stop.ledger, stop.direction, int(passage.flow[row]), cross),
+                   bool(passage.marked[row])) for row in gone.tolist()]
+    times = passage.arrived_ns[(passage.arrived_ns >= since_ns) & (passage.arrived_ns <= until_ns)]
+    came = numpy.searchsorted(passage.arrived_ns[passage.departure_no >= 0], times, "right")
+    went = numpy.searchsorted(passage.left_ns[order], times, "right")
+    most = int((came - went).max(initial=0))
+    limit = _limit_packets(run, stop)
+    if losses:
+        first_ms = max(0.0, float(passage.arrived_ns[gone[0]] - since_ns) / 1e6)
+        return Decisions(name, losses, first_ms, Idle.ACTED, most, limit)
+    idle = Idle.CANT_TELL
+    if kind in _DROP_TAIL:
+        idle = Idle.NEVER_FULL
+    elif kind in ("pie", "fq_pie") and until_ns - since_ns <= _PIE_BURST_NS + STANDING_NS:
+        idle = Idle.BURST_ALLOWANCE
+    elif kind in ("codel", "fq_codel") and until_ns - since_ns < 100_000_000:
+        idle = Idle.INTERVAL
+    return Decisions(name, (), None, idle, most, limit)
+
+
+def _limit_packets(run: WatchedRun, stop: _Stop) -> int | None:
+    """Return the limit of a place's queue in packets as the kernel reported it, None if it reports
+    none."""
+    if stop.router == MODEM:
+        return None
+    applied = run.data["metadata"].get("AQM", {}).get("after", {}).get("applied", {})
+    parameters = applied.get(stop.direction, {}).get("qdisc_parameters", {})
+    limit = parameters.get("limit_packets")
+    return limit if isinstance(limit, int) else None

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Repeats a recorded run with captures on the router, and checks that it is the same run.
+
+The captures start with the router's queue, before the second in which the test begins, and sleep
+until the run has ended (guest/ring.py). So a run with captures has the same samples as one without,
+and the SHA-256 of the samples shows it each time.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from flent_aqm.base.errors import BadResult, LabError
+from flent_aqm.lab.place import CommandResult, read_text
+from flent_aqm.lab.protocol import FlentRun
+from flent_aqm.lab.virtual import Lab, VirtualTestbed
+from flent_aqm.parts.why.ledger import (
+    FRAMES_A_BLOCK,
+    Ledger,
+    parse_devices,
+    read_ledger,
+)
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.router.hook import routers_of
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.sweep.replay import recorded
+from flent_aqm.sweep.replay.again import again
+from flent_aqm.sweep.replay.compare import differences, other_versions
+from flent_aqm.sweep.run import samples_sha256
+
+MODEM = "modem"
+_GUEST = Path(__file__).parent / "guest"
+# Namespace -> its devices towards the client and away from it.
+_DEVICES = {MODEM: ("lan", "wan")}
+_ROUTERS_DEVICES = ("down", "up")
+# Frames and their acknowledgements, with room for small packets; length of a test in seconds.
+_FRAME_BYTES, _WITH_ACKS, _USUAL_S = 1514, 2.0, 30.0
+# Blocks of 1 MiB in the guest's memory of 1.5 GiB.
+_FEWEST_BLOCKS, _MOST_BLOCKS = 64, 640
+
+
+class Watched(Lab):
+    """A guest that captures the packets of its routers, and of the modem if there is one.
+
+    kept: folder on the host to which the captures are moved when the run has ended.
+    """
+
+    kept: Path
+
+    def capture(self, kept: Path, scenario: Scenario, blocks: int, drop_filter: str) -> None:
+        """Have the guest's scripts capture. Call it before start()."""
+        self.kept = kept
+        names = namespaces(scenario)
+        for script in ("why.sh", "why_start.sh", "ring.py", "drop.py"):
+            shutil.copy(_GUEST / script, self.folder / "guest")
+        start = shlex.join(["sh", "/run/lab/guest/why_start.sh", str(blocks // len(names)),
+                            *names])
+        apply = self.folder / "apply.sh"
+        apply.write_text(f"{apply.read_text().rstrip()} && {start}\n{drop_filter}")
+        with (self.folder / "settings.sh").open("a") as settings:
+            settings.write('PATH_MODELS="${PATH_MODELS:-} why:why.sh"\n')
+
+    def wait(self) -> CommandResult:
+        """Wait until the run has ended, and move its captures to `kept`. Raises LabError, also if
+        a capture failed or has lost packets."""
+        result = super().wait()
+        out = self.stdout.parent
+        if fault := read_text(out / "why_drop").splitlines()[-1:]:
+            raise LabError(f"--drop-packet: the router has no filter for it: {fault[0][:200]}")
+        for name in namespaces(self._scenario):
+            text = read_text(out / f"why_devices-{name}")
+            dropped = re.search(r"^dropped (\d+)$", text, re.MULTILINE)
+            if not dropped:
+                last = read_text(out / f"why_errors-{name}").splitlines()[-1:]
+                raise LabError(f"the capture on {name} failed: "
+                               f"{last[0][:200] if last else 'it printed nothing'}")
+            if int(dropped[1]):
+                raise LabError(f"the capture on {name} had no room for {dropped[1]} packets: the "
+                               "run is too long or too fast for the lab's memory")
+            for made in (f"why-{name}.ring", f"why_devices-{name}"):
+                shutil.move(out / made, self.kept / made)
+        return result
+
+
+class WatchedTestbed(VirtualTestbed):
+    """The virtual lab with captures, which are moved to the folder `kept`.
+
+    drop_filter: line of shell that makes the router drop a packet, "" for none.
+    """
+
+    lab = Watched
+
+    def __init__(self, kept: Path, drop_filter: str = "") -> None:
+        super().__init__()
+        self._kept, self._drop_filter = kept, drop_filter
+
+    def place(self, scenario: Scenario, run: FlentRun) -> Lab:
+        """Return a guest that runs Flent on its client and captures, not started yet."""
+        lab = super().place(scenario, run)
+        assert isinstance(lab, Watched)
+        lab.capture(self._kept, scenario, _blocks(scenario, run.length_s), self._drop_filter)
+        return lab
+
+
+@dataclass(frozen=True)
+class WatchedRun:
+    """A run with its packets."""
+
+    # Content of the run's data file.
+    data: Mapping[str, Any]
+    cell: Cell
+    # The same data as metrics read it.
+    run: Run
+    # Name of the router, or "modem" -> its packets, the nearest to the client first.
+    ledgers: Mapping[str, Ledger]
+
+
+def _blocks(scenario: Scenario, length_s: float) -> int:
+    """Return the number of 1 MiB blocks that hold the packets of a run at full rate, on all devices
+    of the router. length_s: length of the test, 0 if it isn't known."""
+    router = scenario.router
+    packets_per_s = (router.rate_up_mbps + router.rate_down_mbps) * 1e6 / 8 / _FRAME_BYTES
+    packets = packets_per_s * _WITH_ACKS * (length_s or _USUAL_S)
+    return round(min(max(2 * packets / FRAMES_A_BLOCK, _FEWEST_BLOCKS), _MOST_BLOCKS))
+
+
+def namespaces(scenario: Scenario) -> Sequence[str]:
+    """Return the namespaces in which packets are captured, the nearest to the client first."""
+    has_modem = scenario.replaces_modem or scenario.path.modem_up_mbps is not None
+    return [*routers_of(scenario), *([MODEM] if has_modem else [])]
+
+
+def watch(cell: Cell, drop_filter: str = "") -> WatchedRun:
+    """Run a cell with captures. Nothing is kept on the disk. Raises AqmError."""
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-why-") as name:
+        folder = Path(name)
+        cell = replace(cell, folder=folder)
+        data = again(cell, WatchedTestbed(folder, drop_filter))
+        run = as_run(read_data_file(cell.data_file))
+        ledgers = {}
+        for one in namespaces(cell.scenario):
+            near, far = _DEVICES.get(one, _ROUTERS_DEVICES)
+            devices = parse_devices((folder / f"why_devices-{one}").read_text())
+            ledgers[one] = read_ledger(folder / f"why-{one}.ring", devices, near, far)
+        return WatchedRun(data, cell, run, ledgers)
+
+
+def run_again(path: Path, traces: Sequence[Path] = ()) -> WatchedRun:
+    """Repeat the run of a data file with captures.
+
+    traces: files and folders in which traces of links may be.
+
+    Raises AqmError if the run can't be repeated, and BadResult, with the first difference, if the
+    repeated run has other samples than the file.
+    """
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-why-") as name:
+        was = recorded.read(path, Path(name), traces)
+        now = watch(was.cell)
+    if samples_sha256(was.data) != samples_sha256(now.data):
+        versions = other_versions(was.data["metadata"], now.data["metadata"])
+        first = [*versions, *differences(was.data, now.data)][:1]
+        raise BadResult(f"{path}: not explained, because the repeated run is another one: "
+                        f"{first[0] if first else 'its samples differ'}")
+    return now
+

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs a recorded run again with one thing changed, on the same seed: the same probe, and what else
+would have been measured. Nothing is modelled."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import AqmError, ConfigError, NotAvailable
+from flent_aqm.parts.why.flow_names import cross_ports_of, flow_name
+from flent_aqm.parts.why.ledger import TCP, Fate, Ledger
+from flent_aqm.parts.why.story import answers, start_ns
+from flent_aqm.parts.why.watched import WatchedRun
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.metrics.latency import glitches_per_minute, loaded_ms
+from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.throughput import throughput_mbps
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.cross_traffic import parse_cross_traffic
+from flent_aqm.spec.keys import refuse_unknown_scenario_keys
+from flent_aqm.spec.queues.external import queue_of
+from flent_aqm.spec.scenario import KEYS, Scenario
+from flent_aqm.sweep.replay.again import again
+from flent_aqm.sweep.run import samples_sha256
+
+# The four queues of the study that the default batch follows.
+STUDY = ("no_aqm", "codel", "sfq", "fq_codel")
+UNCHANGED = "nothing changed"
+# Keys that would make it another run: another seed, another kernel, another place.
+_NOT_CHANGED = ("seed", "testbed", "kernel", "router_program", "server_testbed")
+GLITCH_MS = 30.0
+AROUND_S = 1.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a run: one probe, and the load's latency, glitches and throughput.
+
+    None stands for what the run does not have: a lost probe, a test without a flow in a direction.
+    """
+
+    change: str
+    probe_ms: float | None = None
+    p99_ms: float | None = None
+    glitches_per_minute: float | None = None
+    upload_mbps: float | None = None
+    download_mbps: float | None = None
+    samples_sha256: str = ""
+    # Seconds since the first probe and RTT of the probes within AROUND_S of the probe.
+    around: Sequence[tuple[float, float]] = ()
+    # Cause of a failure, "" for none.
+    fault: str = ""
+
+
+def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> Outcome:
+    """Return the outcome of a run. data, run: content of its data file. number: the probe."""
+    every = answers(data["raw_values"])
+    answer = every.get(number)
+    begin_ns = min(one.sent_ns for one in every.values())
+    middle_s = (answer.sent_ns - begin_ns) / 1e9 if answer else number * run.probe.spacing_ms / 1000
+    around = [((one.sent_ns - begin_ns) / 1e9, one.rtt_ms) for one in every.values()]
+    return Outcome(
+        change, answer.rtt_ms if answer else None,
+        _of(lambda: loaded_ms(run, "p99")), _of(lambda: glitches_per_minute(run, GLITCH_MS)),
+        _of(lambda: throughput_mbps(run, "upload")),
+        _of(lambda: throughput_mbps(run, "download")), samples_sha256(data),
+        [(at_s, rtt_ms) for at_s, rtt_ms in around if abs(at_s - middle_s) <= AROUND_S])
+
+
+def _of(metric: Any) -> float | None:
+    try:
+        return float(metric())
+    except NotAvailable:
+        return None
+
+
+def changed(cell: Cell, change: str) -> Cell:
+    """Return a cell with a change of the form `key=value`. Several changes at once are separated by
+    commas. "" changes nothing. Raises ConfigError."""
+    for one in filter(None, change.split(",")):
+        cell = _with(cell, one.strip())
+    return cell
+
+
+def _with(cell: Cell, change: str) -> Cell:
+    key, equals, value = change.partition("=")
+    key, value = key.strip(), value.strip()
+    if not equals or not key or not value:
+        raise ConfigError(f"--what-if: {change[:60]!r} is no change; expected key=value, such as "
+                          "aqm=fq_codel")
+    if key in _NOT_CHANGED:
+        raise ConfigError(f"--what-if: {key} can't be changed, because the run would be another "
+                          "one in all that happens by chance")
+    if key == "cross_traffic":
+        parse_cross_traffic("--what-if: cross_traffic", value)
+        settings = {**cell.settings,
+                    "TEST_PARAMETERS": {**cell.test_parameters, "cross_traffic": value}}
+        cell = replace(cell, settings=settings)
+    refuse_unknown_scenario_keys("--what-if", [key])
+    requested = _as_batch_keys(cell.scenario)
+    if key in ("aqm", "up_aqm"):
+        # Parameters are of the queue that they were given for.
+        requested = {name: old for name, old in requested.items()
+                     if not name.startswith(f"{key}_")}
+        if key == "aqm":
+            requested = {name: old for name, old in requested.items() if name != "up_aqm"
+                         and not name.startswith("up_aqm_")}
+    for name, row in KEYS.items():
+        if row.both == key:
+            requested.pop(name, None)
+    return replace(cell, scenario=Scenario.from_settings({**requested, key: value}))
+
+
+def _as_batch_keys(scenario: Scenario) -> dict[str, object]:
+    """Return the settings that differ from their defaults, with a key for each parameter."""
+    keys: dict[str, object] = {}
+    for name, value in scenario.differing().items():
+        if isinstance(value, dict):
+            prefix = name.removesuffix("_parameters")
+            keys |= {f"{prefix}_{one}": text for one, text in value.items()}
+        else:
+            keys[name] = value
+    return keys
+
+
+def usual_changes(run: WatchedRun) -> Sequence[str]:
+    """Return the changes that are run without --what-if: the other queues of the study, half of the
+    buffer, no cross traffic."""
+    scenario = run.cell.scenario
+    now = scenario.router.aqm
+    changes = [f"aqm={name}" for name in STUDY
+               if name != now and scenario.router.shaper != "cake"]
+    applied = run.data["metadata"].get("AQM", {}).get("after", {}).get("applied", {})
+    limit = applied.get("up", {}).get("qdisc_parameters", {}).get("limit_packets")
+    if isinstance(limit, int) and limit > 1 and "limit" in queue_of(now).parameters:
+        changes.append(f"aqm_limit={limit // 2}")
+    parameters = run.data["metadata"].get("TEST_PARAMETERS")
+    given = parameters.get("cross_traffic", "no") if isinstance(parameters, dict) else "no"
+    if parse_cross_traffic("cross_traffic", given):
+        changes.append("cross_traffic=no")
+    return changes
+
+
+def run_changed(cell: Cell, change: str, number: int) -> Outcome:
+    """Run a cell with a change, and return its outcome. A run that fails has its cause in `fault`.
+    Raises ConfigError for a change that can't be made."""
+    cell = changed(cell, change)
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-why-") as name:
+        cell = replace(cell, folder=Path(name))
+        try:
+            data = again(cell)
+            run = as_run(read_data_file(cell.data_file))
+        except AqmError as fault:
+            return Outcome(change or UNCHANGED, fault=str(fault))
+        return outcome(change or UNCHANGED, data, run, number)
+
+
+def drop_filter(run: WatchedRun, text: str) -> tuple[str, str]:
+    """Return the line of shell that makes the router drop one packet when it arrives, and a title
+    of the run without the packet.
+
+    text: FLOW:+SECONDS. FLOW is a word in the name of a TCP flow that carries data, such as
+    "upload", or its port. The packet is the flow's first with data that comes no earlier than
+    SECONDS after the flow's first.
+
+    Raises ConfigError if there is no such packet, or if the router can't tell it from others.
+    """
+    word, _, offset = text.rpartition(":+")
+    try:
+        after_ns = round(float(offset.removesuffix("s")) * 1e9)
+    except (ValueError, OverflowError):
+        after_ns = -1
+    if not word or after_ns < 0:
+        raise ConfigError(f"--drop-packet: {text[:60]!r} is no packet; expected FLOW:+SECONDS, "
+                          "such as upload:+0.35s")
+    router, ledger = next(iter(run.ledgers.items()))
+    direction, flow, title = _flow_called(run, ledger, word)
+    passage, key = ledger.passage(direction), ledger.flows[flow]
+    data = numpy.flatnonzero((passage.flow == flow) & (passage.payload_bytes > 0))
+    first_ns = int(passage.arrived_ns[passage.flow == flow][0])
+    late = data[passage.arrived_ns[data] >= first_ns + after_ns]
+    if not late.size:
+        raise ConfigError(f"--drop-packet: {title} had ended {offset} after its start")
+    if ":" in key.source:
+        raise ConfigError("--drop-packet: the run is over IPv6, whose packets have no "
+                          "identification; expected a run over IPv4")
+    if direction == "down" and run.cell.scenario.router.ingress == "ifb":
+        raise ConfigError("--drop-packet: with ingress=ifb, what arrives at the router is shaped "
+                          "at once; expected ingress=lan for a packet of a download")
+    row, device = int(late[0]), "down" if direction == "up" else "up"
+    at_s = (int(passage.arrived_ns[row]) - start_ns(run)) / 1e9
+    # TCP's number too, because the identification repeats after 65,536 packets.
+    selectors = (f"match ip src {key.source} match ip sport {key.source_port} 0xffff "
+                 f"match ip dport {key.target_port} 0xffff "
+                 f"match u16 {int(passage.ip_id[row])} 0xffff at 4 "
+                 f"match u32 {int(passage.seq[row])} 0xffffffff at 24")
+    line = (f'ip netns exec {router} "$PYTHON" -I -S "$GUEST_DIR/drop.py" {device} '
+            f"{int(passage.arrived_ns[row])} {selectors} </dev/null "
+            f">/run/lab/out/why_drop 2>&1 &\n")
+    anyway = "" if passage.fate[row] == Fate.LEFT else ", which the queue drops anyway"
+    return line, f"without a packet at {at_s:.4f} s{anyway}"
+
+
+def _flow_called(run: WatchedRun, ledger: Ledger, word: str) -> tuple[str, int, str]:
+    """Return direction, index and name of the first TCP flow with data that a word or port names.
+    Raises ConfigError."""
+    cross = cross_ports_of(run.data["metadata"])
+    known: dict[str, None] = {}
+    for direction in ("up", "down"):
+        for index, key in enumerate(ledger.flows):
+            name = flow_name(ledger, direction, index, cross)
+            if key.protocol != TCP or not name.endswith("load"):  # upload, download
+                continue
+            known[f"{name} (port {key.ports[0]})"] = None
+            if word.lower() in name or word in map(str, key.ports):
+                return direction, index, name
+    raise ConfigError(f"--drop-packet: no TCP flow with data is called {word[:40]!r}; the run has "
+                      f"{', '.join(known) or 'none'}")

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes sentences of a story's records. Each sentence says what the records hold, and nothing is
+said that the packets don't show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from flent_aqm.base.words import counted
+from flent_aqm.parts.why.story import (
+    STANDING_MS,
+    Cause,
+    Decisions,
+    Idle,
+    Share,
+    Standing,
+    Story,
+)
+
+# Parts shorter than this are left out of the sum, and named as the rest.
+_SMALL_MS = 0.05
+_MOST_NAMED = 4
+
+
+def title(story: Story, idle_ms: float | None) -> str:
+    """Return the heading: which probe, when, how long. idle_ms: median RTT before the load."""
+    idle = "" if idle_ms is None else f", {idle_ms:.1f} ms before the load"
+    took = ("never came back" if story.rtt_ms is None
+            else f"took {story.rtt_ms:.2f} ms{idle}")
+    return f"Probe {story.number}, sent {story.sent_s:.3f} s after the first, {took}"
+
+
+def where(story: Story) -> str:
+    """Return the sentence on where the time went."""
+    large = [part for part in story.parts if abs(part.ms) >= _SMALL_MS]
+    if story.rtt_ms is None:
+        told = ", ".join(f"{part.ms:.2f} ms at {part.place}" for part in large)
+        lost = (f"it was dropped at {story.place}"
+                if story.standing.cause is Cause.DROPPED else
+                "the router passed it on, so it was lost elsewhere, or its reply came too late")
+        return f"{lost[0].upper()}{lost[1:]}." + (f" Before: {told}." if told else "")
+    rest = sum(part.ms for part in story.parts) - sum(part.ms for part in large)
+    told = " + ".join(f"{part.ms:.2f} {part.place}" for part in large)
+    tail = f" + {rest:.3f} elsewhere" if abs(rest) >= 0.0005 else ""
+    gap_us = (sum(part.ms for part in story.parts) - story.rtt_ms) * 1000
+    missing = "" if abs(gap_us) <= 1 else f"; {-gap_us:.0f} us can't be told"
+    return f"{told}{tail} = {story.rtt_ms:.2f} ms{missing}."
+
+
+def behind(story: Story) -> str:
+    """Return the sentence on the packets ahead of the probe."""
+    if not story.behind:
+        return f"No packet left at {story.place} between its arrival and its departure."
+    packets = sum(share.packets for share in story.behind)
+    kb = sum(share.kb for share in story.behind)
+    named = "; ".join(map(_share, story.behind[:_MOST_NAMED]))
+    more = len(story.behind) - _MOST_NAMED
+    named += f"; {more} more" if more > 0 else ""
+    verb = ("were sent before its turn" if story.flow_queueing else "were ahead of it")
+    return f"At {story.place}, {counted(packets, 'packet')}, {kb:.1f} kB, {verb}: {named}."
+
+
+def _share(share: Share) -> str:
+    return f"{share.packets:,} of {share.name}, {share.kb:.1f} kB"
+
+
+def since(story: Story) -> str:
+    """Return the sentence on since when and why the queue stood."""
+    standing = story.standing
+    because = _BECAUSE[standing.cause](standing)
+    if standing.cause in _NOT_OF_A_QUEUE or standing.until_s <= standing.since_s:
+        return because
+    lasted_ms = (standing.until_s - standing.since_s) * 1000
+    if lasted_ms <= story.waited_ms + 0.001:
+        return because
+    return (f"Packets had waited longer than {STANDING_MS:g} ms since {standing.since_s:.3f} s, "
+            f"for {lasted_ms:,.0f} ms: {because[0].lower()}{because[1:]}")
+
+
+def _rates(one: Standing) -> str:
+    return (f"its packets came at {one.rate_mbps:.1f} Mbit/s, and the line carries "
+            f"{one.line_mbps:.1f}")
+
+
+def _window(one: Standing) -> str:
+    if one.flight_kb is None:
+        return ""
+    before, after = one.flight_kb
+    return f"; it had {after:.0f} kB in flight, {before:.0f} kB when the queue began to stand"
+
+
+_NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.NO_QUEUE)
+# The sentence for each cause.
+_BECAUSE: Mapping[Cause, Callable[[Standing], str]] = {
+    Cause.FILLS: lambda one: (
+        f"{_capital(one.flow)} keeps the queue filled: its window is larger than the path "
+        f"holds{_window(one)}."),
+    Cause.SLOW_START: lambda one: (
+        f"{_capital(one.flow)} is in slow start: {_rates(one)}{_window(one)}."),
+    Cause.TIMEOUT: lambda one: (
+        f"{_capital(one.flow)} was silent for {one.silence_ms:.0f} ms and then sent again what "
+        f"it had sent before, which is a retransmission timeout; then {_rates(one)}."),
+    Cause.BURST: lambda one: (
+        f"{_capital(one.flow)} was silent for {one.silence_ms:.0f} ms and then sent a burst: "
+        f"{_rates(one)}."),
+    Cause.UNRESPONSIVE: lambda one: (
+        f"{_capital(one.flow)} is not TCP and does not slow down: {_rates(one)}."),
+    Cause.DIP: lambda one: (
+        f"The line was slower than its usual {one.line_mbps:.1f} Mbit/s while the probe waited."),
+    Cause.STOP: lambda one: (
+        f"The line stood still: no packet left for {one.silence_ms:.0f} ms while the probe "
+        "waited."),
+    Cause.SHARED_BUCKET: lambda one: (
+        f"Fair queueing had put the probe behind packets of {one.flow}, in the order in which "
+        "they came: both flows are in one bucket of its hash."),
+    Cause.PROCESSOR: lambda one: (
+        "The router's processor was busy: the packets waited for it, not in the queue."),
+    Cause.WIFI: lambda one: (
+        "The probe waited for the Wi-Fi channel, where stations take turns and packets leave in "
+        "aggregates" + (f"; most of them were of {one.flow}." if one.flow else ".")),
+    Cause.DROPPED: lambda one: (
+        "The queue dropped the probe" + (
+            f"; {one.flow} had most of the bytes in it." if one.flow else ".")),
+    Cause.NO_QUEUE: lambda one: "No queue of the router held the probe for 1 ms.",
+    Cause.CANT_TELL: lambda one: (
+        "Can't tell why: the packets at the router show no cause that this command knows."),
+}
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def did(story: Story) -> str:
+    """Return the sentence on what the queue did."""
+    one = story.decisions
+    if not one.losses:
+        return f"{one.aqm} neither dropped nor marked in that time{_idle(one)}."
+    counts: dict[tuple[bool, str], int] = {}
+    for loss in one.losses:
+        key = (loss.marked, loss.name)
+        counts[key] = counts.get(key, 0) + 1
+    told = ", ".join(f"{'marked' if marked else 'dropped'} {number:,} of {name}"
+                     for (marked, name), number in counts.items())
+    assert one.first_after_ms is not None
+    return (f"{one.aqm} {told}, the first {one.first_after_ms:.1f} ms after packets began to "
+            f"wait longer than {STANDING_MS:g} ms.")
+
+
+def _idle(one: Decisions) -> str:
+    """Return the reason why a queue did nothing, as the end of a sentence."""
+    if one.idle is Idle.NEVER_FULL:
+        limit = "" if one.limit_packets is None else f" of its {one.limit_packets:,}"
+        return (", because a drop-tail queue drops only when it is full: "
+                f"{one.most_packets:,}{limit} packets were in it at most")
+    if one.idle is Idle.BURST_ALLOWANCE:
+        return ", because PIE lets a burst pass for 150 ms"
+    if one.idle is Idle.INTERVAL:
+        return ", because CoDel waits for an interval, 100 ms unless set, above its target"
+    return "; the packets don't tell why"
+
+
+def lines(story: Story, idle_ms: float | None) -> Sequence[tuple[str, str]]:
+    """Return heading and sentence of each answer."""
+    return [("Probe", title(story, idle_ms)), ("Where", where(story)),
+            ("Behind", behind(story)), ("Since", since(story)), ("Queue", did(story))]
