@@ -71,6 +71,7 @@ _ELSEWHERE = (
     (r"flent-aqm doctor", "setup/test_doctor.py", "doctor"),
     (r"flent-aqm worker |dask scheduler |.* scheduler=|export DASK",
      "parts/cluster/test_cluster.py", "scheduler="),
+    (r"flent-aqm why ", "parts/why/test_known.py", '"why"'),
     (r"flent-aqm infer ", "parts/infer/test_command.py", "infer"),
     (r"flent-aqm scorecard ", "parts/scorecard/test_own.py", "scorecard"),
     (r"flent-aqm serve", "servers/test_command.py", "serve"),

@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Repeat the run of a data file in the lab with captures on the router, and explain a "
         "probe: where its time went, behind whose packets it waited, since when and why the "
         "queue stood, what the queue did, and what would have been with one thing changed, "
-        "executed on the same seed. Exit status: 0 explained, 2 the run can't be repeated, or repeats differently.")
+        "executed on the same seed. Exit status: 0 explained, 2 the run can't be repeated, or "
+        "repeats differently.")
     parser.add_argument("file", metavar="FILE.flent.gz", type=Path)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--probe", metavar="N", type=int,
@@ -79,6 +80,7 @@ def _explain(args: argparse.Namespace) -> None:
         changed,
         drop_filter,
         outcome,
+        parse_packet,
         run_changed,
         usual_changes,
     )
@@ -94,10 +96,13 @@ def _explain(args: argparse.Namespace) -> None:
     wanted = [one for one in args.what_if if one != _NONE]
     for one in wanted:
         changed(cell, one)
+    if args.drop_packet:
+        parse_packet(args.drop_packet)
     number = _number(args, run)
     _say(f"repeating {cell.test_name} with captures")
     watched = run_again(args.file, args.trace)
     story = explain(watched, number)
+    line, title = drop_filter(watched, args.drop_packet) if args.drop_packet else ("", "")
     if not args.what_if:
         wanted = list(usual_changes(watched))
     outcomes = [outcome(UNCHANGED, watched.data, run, number)]
@@ -105,7 +110,6 @@ def _explain(args: argparse.Namespace) -> None:
         _say(f"repeating with {one}")
         outcomes.append(run_changed(watched.cell, one, number))
     if args.drop_packet:
-        line, title = drop_filter(watched, args.drop_packet)
         _say(f"repeating {title}")
         without = watch(watched.cell, line)
         outcomes.append(outcome(title, without.data, without.run, number))

@@ -41,16 +41,16 @@ def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[
     if kind in (PROBES, PING):
         return "the probes" if kind == PROBES else "ping"
     whose = "the test" if kind == TEST else "the cross traffic"
-    if _carries_data(ledger.passage(direction), flow):
+    if carries_data(ledger.passage(direction), flow):
         return f"{whose}'s {_DIRECTION[direction]}"
     other = "down" if direction == "up" else "up"
     reverse = reverse_flow(ledger, flow)
-    if reverse is not None and _carries_data(ledger.passage(other), reverse):
+    if reverse is not None and carries_data(ledger.passage(other), reverse):
         return f"acknowledgements of {whose}'s {_REVERSE[direction]}"
     return f"control packets of {whose}"
 
 
-def _carries_data(passage: Passage, flow: int) -> bool:
+def carries_data(passage: Passage, flow: int) -> bool:
     """Return whether a flow's packets in a direction have payload, and are enough for a load."""
     payload = passage.payload_bytes[passage.flow == flow]
     return payload.size >= _FEWEST_PACKETS and float(payload.mean()) >= _ACKS_PAYLOAD_BYTES

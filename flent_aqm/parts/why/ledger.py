@@ -142,8 +142,8 @@ class Passage:
             end = int(numpy.searchsorted(numbers, self.departure_no[index], side="left"))
             return order[begin:end]
         waiting: Column = order[begin:]
-        came_before = self.arrival_no[waiting] < self.arrival_no[index]
-        return waiting[came_before]
+        inside: Column = waiting[self.arrival_no[waiting] < self.arrival_no[index]]
+        return inside
 
     def backlog_bytes(self, times_ns: Column, flows: Sequence[int] | None = None) -> Column:
         """Return the bytes of the packets that were in the router at each of the times. Packets

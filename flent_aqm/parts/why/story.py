@@ -196,6 +196,8 @@ def probe_rows(passage: Passage, ledger: Ledger) -> Mapping[int, int]:
         return {}
     flow = numpy.bincount(passage.flow[rows]).argmax()
     rows = rows[passage.flow[rows] == flow]
+    # irtt's last packet, which ends the measurement, has the number 0 again.
+    rows = rows[::-1]
     return dict(zip(passage.probe[rows].tolist(), rows.tolist(), strict=True))
 
 

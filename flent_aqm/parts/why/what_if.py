@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import AqmError, ConfigError, NotAvailable
-from flent_aqm.parts.why.flow_names import cross_ports_of, flow_name
+from flent_aqm.parts.why.flow_names import carries_data, cross_ports_of, flow_name
 from flent_aqm.parts.why.ledger import TCP, Fate, Ledger
 from flent_aqm.parts.why.story import answers, start_ns
 from flent_aqm.parts.why.watched import WatchedRun
@@ -36,6 +36,7 @@ UNCHANGED = "nothing changed"
 _NOT_CHANGED = ("seed", "testbed", "kernel", "router_program", "server_testbed")
 GLITCH_MS = 30.0
 AROUND_S = 1.0
+_LONGEST_S = 1e6
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,19 @@ def run_changed(cell: Cell, change: str, number: int) -> Outcome:
         return outcome(change or UNCHANGED, data, run, number)
 
 
+def parse_packet(text: str) -> tuple[str, float]:
+    """Return the word for a flow and the seconds of FLOW:+SECONDS. Raises ConfigError."""
+    word, _, offset = text.rpartition(":+")
+    try:
+        offset_s = float(offset.removesuffix("s"))
+    except ValueError:
+        offset_s = -1.0
+    if not word or not 0 <= offset_s < _LONGEST_S:
+        raise ConfigError(f"--drop-packet: {text[:60]!r} is no packet; expected FLOW:+SECONDS, "
+                          "such as upload:+0.35s")
+    return word, offset_s
+
+
 def drop_filter(run: WatchedRun, text: str) -> tuple[str, str]:
     """Return the line of shell that makes the router drop one packet when it arrives, and a title
     of the run without the packet.
@@ -171,22 +185,15 @@ def drop_filter(run: WatchedRun, text: str) -> tuple[str, str]:
 
     Raises ConfigError if there is no such packet, or if the router can't tell it from others.
     """
-    word, _, offset = text.rpartition(":+")
-    try:
-        after_ns = round(float(offset.removesuffix("s")) * 1e9)
-    except (ValueError, OverflowError):
-        after_ns = -1
-    if not word or after_ns < 0:
-        raise ConfigError(f"--drop-packet: {text[:60]!r} is no packet; expected FLOW:+SECONDS, "
-                          "such as upload:+0.35s")
+    word, offset_s = parse_packet(text)
     router, ledger = next(iter(run.ledgers.items()))
     direction, flow, title = _flow_called(run, ledger, word)
     passage, key = ledger.passage(direction), ledger.flows[flow]
     data = numpy.flatnonzero((passage.flow == flow) & (passage.payload_bytes > 0))
     first_ns = int(passage.arrived_ns[passage.flow == flow][0])
-    late = data[passage.arrived_ns[data] >= first_ns + after_ns]
+    late = data[passage.arrived_ns[data] >= first_ns + offset_s * 1e9]
     if not late.size:
-        raise ConfigError(f"--drop-packet: {title} had ended {offset} after its start")
+        raise ConfigError(f"--drop-packet: {title} had ended {offset_s:g} s after its start")
     if ":" in key.source:
         raise ConfigError("--drop-packet: the run is over IPv6, whose packets have no "
                           "identification; expected a run over IPv4")
@@ -215,7 +222,7 @@ def _flow_called(run: WatchedRun, ledger: Ledger, word: str) -> tuple[str, int, 
     for direction in ("up", "down"):
         for index, key in enumerate(ledger.flows):
             name = flow_name(ledger, direction, index, cross)
-            if key.protocol != TCP or not name.endswith("load"):  # upload, download
+            if key.protocol != TCP or not carries_data(ledger.passage(direction), index):
                 continue
             known[f"{name} (port {key.ports[0]})"] = None
             if word.lower() in name or word in map(str, key.ports):

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Each sentence, with records that make it true and records that make it false."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from flent_aqm.parts.why.command import MOST_LINES, WIDTH, as_text
+from flent_aqm.parts.why.story import (
+    Cause,
+    Decisions,
+    Idle,
+    Loss,
+    Share,
+    Standing,
+    Story,
+    TimePart,
+)
+from flent_aqm.parts.why.what_if import Outcome
+from flent_aqm.parts.why.words import behind, did, since, title, where
+
+STANDING = Standing(Cause.FILLS, 5.2, 6.0, "the test's upload", 20.8, 20.0, (59.0, 155.0), 0.0)
+STORY = Story(
+    599, 5.99, 63.32, [TimePart("base delay", 20.0), TimePart("up", 43.316),
+                       TimePart("client side", 0.004)],
+    "up", 43.316, [Share("the test's upload", 71, 107.5), Share("the probes", 4, 0.4)],
+    False, STANDING, Decisions("pie", [Loss(5.9, "the test's upload", marked=False)], 709.6,
+                               Idle.ACTED, 80, 1000))
+
+
+def _story(cause: Cause, **changes: Any) -> Story:
+    return replace(STORY, standing=replace(STANDING, cause=cause, **changes))
+
+
+def test_parts_add_up_or_what_is_missing_is_told() -> None:
+    assert where(STORY) == "20.00 base delay + 43.32 up + 0.004 elsewhere = 63.32 ms."
+    assert "can't be told" not in where(STORY)
+    assert "1000 us can't be told" in where(replace(STORY, rtt_ms=64.32))
+
+
+def test_lost_probe_is_told_where_it_was_dropped_or_that_it_was_not() -> None:
+    lost = replace(_story(Cause.DROPPED), rtt_ms=None, parts=[])
+    assert where(lost) == "It was dropped at up."
+    assert "router passed it on" in where(replace(lost, standing=STANDING))
+    assert "never came back" in title(lost, 20.0)
+    assert "took 63.32 ms, 20.0 ms before the load" in title(STORY, 20.0)
+    assert "before the load" not in title(STORY, None)
+
+
+def test_packets_ahead_are_counted_by_flow() -> None:
+    assert behind(STORY) == ("At up, 75 packets, 107.9 kB, were ahead of it: 71 of the test's "
+                             "upload, 107.5 kB; 4 of the probes, 0.4 kB.")
+    assert "were sent before its turn" in behind(replace(STORY, flow_queueing=True))
+    assert behind(replace(STORY, behind=[])).startswith("No packet left")
+
+
+# Words that a sentence has for its own cause alone.
+_WORDS = {
+    Cause.FILLS: "keeps the queue filled", Cause.SLOW_START: "slow start",
+    Cause.TIMEOUT: "retransmission timeout", Cause.BURST: "then sent a burst",
+    Cause.UNRESPONSIVE: "is not TCP", Cause.DIP: "slower than its usual",
+    Cause.STOP: "stood still", Cause.SHARED_BUCKET: "in one bucket",
+    Cause.PROCESSOR: "processor was busy", Cause.WIFI: "Wi-Fi channel",
+    Cause.DROPPED: "dropped the probe", Cause.NO_QUEUE: "No queue of the router",
+    Cause.CANT_TELL: "can't tell why",
+}
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_each_cause_has_a_sentence_of_its_own(cause: Cause) -> None:
+    sentence = since(_story(cause, silence_ms=471.0)).lower()
+    assert [one for one, words in _WORDS.items() if words.lower() in sentence] == [cause]
+
+
+def test_standing_queue_is_told_with_its_time_only_if_it_stood_before_the_probe() -> None:
+    assert since(STORY).startswith("Packets had waited longer than 5 ms since 5.200 s, for 800 ms: "
+                                   "the test's upload keeps")
+    assert since(_story(Cause.FILLS, since_s=5.99)).startswith("The test's upload keeps")
+    assert "155 kB in flight, 59 kB when" in since(STORY)
+    assert "in flight" not in since(_story(Cause.FILLS, flight_kb=None))
+
+
+def test_what_the_queue_did_is_told_and_why_it_did_nothing() -> None:
+    assert did(STORY) == ("pie dropped 1 of the test's upload, the first 709.6 ms after packets "
+                          "began to wait longer than 5 ms.")
+    marked = replace(STORY.decisions, losses=[Loss(5.9, "ping", marked=True)])
+    assert "marked 1 of ping" in did(replace(STORY, decisions=marked))
+    nothing = {idle: did(replace(STORY, decisions=Decisions("x", (), None, idle, 552, 1000)))
+               for idle in Idle if idle is not Idle.ACTED}
+    assert "552 of its 1,000 packets" in nothing[Idle.NEVER_FULL]
+    assert "PIE lets a burst pass" in nothing[Idle.BURST_ALLOWANCE]
+    assert "CoDel waits for an interval" in nothing[Idle.INTERVAL]
+    assert "don't tell why" in nothing[Idle.CANT_TELL]
+    assert all(" because " not in sentence for idle, sentence in nothing.items()
+               if idle is Idle.CANT_TELL)
+    assert len(set(nothing.values())) == len(nothing)
+
+
+def test_terminal_gets_25_lines_of_80_columns() -> None:
+    """Also of long names, and of more runs than fit."""
+    story = replace(STORY, behind=[Share("acknowledgements of the cross traffic's download", 10**5,
+                                         1e6)] * 9)
+    outcomes = [Outcome(f"aqm=fq_codel,aqm_target=1ms,rate_mbps={number}", 20.0, None, 1.0, 9.0)
+                for number in range(30)] + [Outcome("aqm=cake", fault="x" * 300)]
+    text = as_text(story, outcomes, 20.0)
+    assert len(text) <= MOST_LINES
+    assert max(map(len, text)) <= WIDTH
+    assert "more: --format json" in text[-1]
+    assert len(as_text(STORY, outcomes[:2], 20.0)[-1]) <= WIDTH
