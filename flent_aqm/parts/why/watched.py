@@ -167,8 +167,10 @@ def run_again(path: Path, traces: Sequence[Path] = ()) -> WatchedRun:
         now = watch(was.cell)
     if samples_sha256(was.data) != samples_sha256(now.data):
         versions = other_versions(was.data["metadata"], now.data["metadata"])
-        first = [*versions, *differences(was.data, now.data)][:1]
+        first = differences(was.data, now.data)[0]
+        others = f"; made with another {', '.join(one.where for one in versions)}" \
+            if versions else ""
         raise BadResult(f"{path}: not explained, because the repeated run is another one: "
-                        f"{first[0] if first else 'its samples differ'}")
+                        f"{first}{others}")
     return now
 

@@ -47,7 +47,7 @@ OTHERS: Mapping[str, tuple[float | None, Cause]] = {
     "udp": (None, Cause.UNRESPONSIVE), "cross": (5.25, Cause.SLOW_START),
     "bbr": (None, Cause.FILLS), "rate": (None, Cause.DIP), "ecn": (None, Cause.FILLS),
     "one_bucket": (None, Cause.SHARED_BUCKET), "outage": (None, Cause.STOP),
-    "short": (9.753, Cause.DROPPED), "video": (None, Cause.BURST),
+    "short": (9.76, Cause.DROPPED), "video": (None, Cause.BURST),
 }
 OTHERS_NAMED_RIGHT = 8
 
