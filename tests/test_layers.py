@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.files import ROOT
+
 PACKAGE = ROOT / "flent_aqm"
 
 # A layer imports itself and the layers before it. CONTRIBUTING.md says what each one is.

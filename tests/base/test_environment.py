@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from flent_aqm.base import environment
+from tests.files import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 NAMES = {value: name for name, value in vars(environment).items()
          if isinstance(value, str) and value.startswith("FLENT_AQM_")}
 # Files that use a variable, by its name in Python or written out.

@@ -13,8 +13,9 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.json_text import json_text, measured_json_text
 from flent_aqm.results.data_file import write_data_file
+from tests.files import ROOT
 
-PACKAGE = Path(__file__).resolve().parents[2] / "flent_aqm"
+PACKAGE = ROOT / "flent_aqm"
 NAN, INFINITE = float("nan"), float("inf")
 # Modules that write JSON by themselves, with the reason. Everything else calls json_text().
 ON_THEIR_OWN = {

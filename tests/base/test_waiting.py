@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.waiting import announced, with_progress
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.files import ROOT
 
 
 class Terminal(io.StringIO):

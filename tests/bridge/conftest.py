@@ -22,9 +22,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.files import ROOT
+
 from ..warm_flent import run_flent
 
-ROOT = Path(__file__).resolve().parents[2]
 OURS = "flent-aqm"
 PACKED = ("LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.cfg", "batches",
           "release", "flent_aqm", "router_hooks", "tests_defs")

@@ -14,8 +14,9 @@ from flent.resultset import ResultSet
 from flent_aqm.base import environment
 from flent_aqm.bridge import collect, data_files
 from flent_aqm.results.data_file import parse_data_file, read_data_file
+from tests.files import RUNS
 
-RUN = Path(__file__).resolve().parents[1] / "golden" / "runs" / "ndt7.flent.gz"
+RUN = RUNS / "ndt7.flent.gz"
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.files import load
+
 from .conftest import Env, new_env
 
 RUN = ("-H", "localhost", "-l", "2", "-d", "1")
@@ -68,7 +70,7 @@ def test_our_test_when_run_by_name_writes_and_loads_data(
     ended = either.run(*command, "aqm_probe", *RUN, cwd=tmp_path)
     assert (ended.status, ended.err) == (0, "")
     data = next(tmp_path.glob("*.flent.gz"))
-    content = json.loads(gzip.decompress(data.read_bytes()))
+    content = load(data)
     assert content["metadata"]["NAME"] == "aqm_probe"
     assert [sample["val"] for sample in content["raw_values"]["probe"]] == [2.0]
     shown = either.run(*command, data, "-f", "summary", cwd=tmp_path)
@@ -183,7 +185,7 @@ def test_hostile_output_when_in_data_file_writes_nothing(
 def test_delay_when_given_is_stored_and_restored(installed: Env, tmp_path: Path) -> None:
     """DELAY and IRTT_INTERVAL come back from a data file as they were given."""
     data = measure(installed, tmp_path, "--irtt-sampling-interval", "10")
-    metadata = json.loads(gzip.decompress(data.read_bytes()))["metadata"]
+    metadata = load(data)["metadata"]
     assert (metadata["DELAY"], metadata["IRTT_INTERVAL"]) == (1, 10)
     printed = installed.code(
         "from flent.settings import new; from flent.resultset import load\n"

@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from tests.files import RUNS, load
+
 from ..warm_flent import run_flent
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
+GOLDEN = RUNS
 ICMP = "Ping (ms) ICMP"
 
 Change = Callable[[dict[str, Any]], object]
@@ -24,7 +26,7 @@ Change = Callable[[dict[str, Any]], object]
 def flent(folder: Path, change: Change, *words: str, before: str = "", after: str = ""
           ) -> subprocess.CompletedProcess[str]:
     """Flent, with this package in it, on a changed file; before, after: in its text."""
-    whole = json.loads(gzip.decompress((GOLDEN / "stock_ping.flent.gz").read_bytes()))
+    whole = load(GOLDEN / "stock_ping.flent.gz")
     change(whole)
     path = folder / "strange.flent.gz"
     path.write_bytes(gzip.compress(json.dumps(whole).replace(before, after, 1).encode()))

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,22 +10,23 @@ from typing import Any
 import pytest
 
 from flent_aqm.bridge.unknown_test import plots
+from tests.files import RUNS, load, save
 
 from ..warm_flent import run_flent
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
+GOLDEN = RUNS
 
 
 def private(tmp_path: Path, golden: str, **changes: Any) -> Path:
     """A golden run as if it came from somebody's own definition."""
-    whole = json.loads(gzip.decompress((GOLDEN / f"{golden}.flent.gz").read_bytes()))
+    whole = load(GOLDEN / f"{golden}.flent.gz")
     whole["metadata"]["NAME"] = "my_own_test"
     for old, new in changes.pop("renamed", {}).items():
         for place in (whole["results"], whole["raw_values"], whole["metadata"]["SERIES_META"]):
             if old in place:
                 place[new] = place.pop(old)
     path = tmp_path / "private.flent.gz"
-    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(path, whole)
     return path
 
 

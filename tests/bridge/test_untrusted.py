@@ -20,8 +20,9 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import values
+from tests.files import RUNS, load, save
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
+GOLDEN = RUNS
 FILES = [(GOLDEN / name).read_bytes() for name in (
     "stock_ping.flent.gz", "stock_tcp_download.flent.gz", "iperf3_download.flent.gz")]
 MUTATIONS = 330
@@ -173,10 +174,10 @@ def test_file_that_flents_summary_stumbles_over_is_refused(
     from flent import resultset
 
     golden = Path(__file__).resolve().parents[1] / "golden" / "runs" / "stock_ping.flent.gz"
-    whole = json.loads(gzip.decompress(golden.read_bytes()))
+    whole = load(golden)
     change(whole)
     path = tmp_path / "odd.flent.gz"
-    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(path, whole)
     with pytest.raises(BadResult, match=why):
         resultset.load(str(path))
 
@@ -193,6 +194,6 @@ def test_file_whose_name_is_a_path_is_refused_by_flent(name: str, tmp_path: Path
     whole = json.loads(gzip.decompress(FILES[0]))
     whole["metadata"]["NAME"] = name
     path = tmp_path / "evil.flent.gz"
-    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(path, whole)
     with pytest.raises(BadResult, match="plain name of a test"):
         resultset.load(str(path))

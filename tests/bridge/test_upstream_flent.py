@@ -14,8 +14,9 @@ import pytest
 from flent_aqm.measure.runners.all_runners import RUNNERS
 from flent_aqm.show.plots.all_plotters import PLOTTERS
 from tests.docs.test_upstream import SERIES
+from tests.files import ROOT
 
-from .conftest import ROOT, Env, new_env
+from .conftest import Env, new_env
 from .test_names import RUN, listed
 
 PROBE = "    aqm_probe = flent_aqm.measure.runners.all_runners:AqmProbeRunner\n"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.commands.table import COMMANDS
+from tests.files import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob(".github/*.md"),
                     *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/**/*.md")])
 # What people read

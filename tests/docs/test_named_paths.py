@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.files import ROOT
+
 # Not the tree's own words: output of other programs and of runs, and files of others.
 LEFT_OUT = ("tests/golden/", "release/upstream/", "research/bench/results/")
 _BEFORE = r"(?<![\w./~$@:{}<>*-])"

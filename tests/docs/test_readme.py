@@ -14,8 +14,8 @@ from matplotlib.testing.compare import compare_images
 
 from release.website.build import sample_report
 from release.website.reference.demo import BATCH
+from tests.files import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 PICTURE = ROOT / "docs" / "img" / "demo.png"
 # As in tests/show/plots/test_images.py: other versions of fonts differ by less.

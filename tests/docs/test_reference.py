@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.spec.keys import SCENARIO_KEYS, SWEEP_KEYS
 from release.website.reference import metrics, write
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.files import ROOT
 
 
 @pytest.mark.parametrize(("page", "part"), write.PARTS, ids=lambda word: str(word))

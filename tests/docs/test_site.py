@@ -15,9 +15,9 @@ from flent_aqm.commands.table import COMMANDS
 from release.website.build import SAMPLE_REPORT, gather, requests_of
 from release.website.gallery import FIRST, drawings
 from research.validation.all_checks import CHECKS
+from tests.files import ROOT
 from tests.show.plots.pictures import PICTURES
 
-ROOT = Path(__file__).resolve().parents[2]
 NAVIGATION = set(re.findall(r": ([\w/-]+\.md)$",
                             (ROOT / "release/website/mkdocs.yml").read_text(), re.MULTILINE))
 DOCUMENTS = (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")),

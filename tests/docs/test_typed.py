@@ -26,10 +26,10 @@ from flent import settings
 
 from flent_aqm.commands.table import COMMANDS, fill
 from flent_aqm.spec.keys import BATCH_KEYS, PARAMETER_PREFIXES, SCENARIO_KEYS, SWEEP_KEYS
+from tests.files import ROOT
 
 from ..warm_flent import run_flent, run_flent_aqm
 
-ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 DOCUMENTS = (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")),
              *sorted(ROOT.glob("release/website/pages/**/*.md")))

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.files import ROOT
+
 # The last one is documentation, which an installed Flent doesn't have.
 SERIES = sorted((ROOT / "release" / "upstream").glob("*.patch"))[:-1]
 

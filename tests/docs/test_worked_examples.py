@@ -16,8 +16,8 @@ from flent_aqm.results.metrics import table
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.plots import all_plotters, catalogue
 from flent_aqm.tools.tool import LOWER
+from tests.files import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "tests" / "golden" / "batches" / "quick" / "iperf3_upload-no_aqm.flent.gz"
 PAGE = ROOT / "docs" / "extend.md"
 OWN_CODE = ROOT / "tests" / "own_code"

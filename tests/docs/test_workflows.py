@@ -16,8 +16,8 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from flent_aqm import __version__
+from tests.files import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 TARGETS = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 # Of the systems themselves, and of the machine that runs containers.

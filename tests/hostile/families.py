@@ -25,9 +25,11 @@ from typing import Any
 
 import orjson
 
+from tests.files import RUNS, load
+
 from . import meaning
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
+GOLDEN = RUNS
 SUFFIX = ".flent.gz"
 
 Whole = dict[str, Any]
@@ -318,8 +320,7 @@ def objects() -> Named:
     for each field of a sample."""
     turn = 0
     for name in WRITTEN_BY_US:
-        whole: Whole = json.loads(gzip.decompress(
-            (GOLDEN.parent / f"{name}{SUFFIX}").read_bytes()))
+        whole: Whole = load(GOLDEN.parent / f"{name}{SUFFIX}")
         places = list(_places(whole["metadata"]["AQM"], ("metadata", "AQM")))
         places += _places(whole["metadata"]["SERIES_META"], ("metadata", "SERIES_META"))
         places += [("raw_values", series, 0, field) for series, samples in

@@ -13,12 +13,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from tests.files import GOLDEN
+
 Whole = dict[str, Any]
 Make = Callable[[Path], None]
 Named = Iterator[tuple[str, Make]]
 Change = Callable[[Whole], object]
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 ICMP, DOWNLOAD, CAPTURE = "Ping (ms) ICMP", "TCP download", "Capture"
 START_S = 1767225603.0
 

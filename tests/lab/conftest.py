@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 
 from flent_aqm.base.paths import resource_dir
+from tests.files import load
 
 from ..warm_flent import run_flent_aqm
 
@@ -39,7 +38,7 @@ class Here:
     def data(self) -> dict[str, Any]:
         """What the data files hold, by the part of their names after the time."""
         return {path.name.split("-", 5)[-1]:
-                json.loads(gzip.decompress(path.read_bytes()))
+                load(path)
                 for path in sorted((self.folder / "results").glob("*.flent.gz"))}
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.part import FOLDER, parts
+from tests.files import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 # What the environment has scripts and paths of ours in.
 _OURS = ("bin/*", "pyvenv.cfg", "lib/python*/site-packages/flent_aqm*.pth")
 _LEFT = {".git", ".venv", "build", "results", "dist"}

@@ -5,14 +5,14 @@ batches."""
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from flent_aqm.base.paths import resource_dir
 from research.validation import bbr, cake_mq, l4s, wifi
+from tests.files import ROOT
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 
 
 def values(batch: str, key: str) -> set[str]:

@@ -13,11 +13,11 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.metrics.table import METRICS
 from research.validation import marked, numbers
 from research.validation.stamp import made_of, parts_of
+from tests.files import GOLDEN, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 # Runs that `make docs` made, as its pages have them.
-KEPT = Path(__file__).resolve().parents[1] / "golden" / "docs"
+KEPT = GOLDEN / "docs"
 
 
 def part_of(page: Path, name: str) -> str:

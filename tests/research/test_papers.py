@@ -18,8 +18,8 @@ from research.validation.papers import overview
 from research.validation.papers.__main__ import PAGE
 from research.validation.papers.claim import HEAD, Claim, Paper
 from research.validation.papers.table import PAPERS
+from tests.files import ROOT
 
-ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "papers"
 PAPER = pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
 

@@ -14,8 +14,9 @@ from flent_aqm.parts.router_models.calibrate import parse_measurements
 from research.validation.prediction import cells
 from research.validation.prediction.__main__ import model_of
 from research.validation.prediction.measure import packets_per_s
+from tests.files import RUNS
 
-RUN = Path(__file__).resolve().parents[1] / "golden" / "runs" / "iperf3_upload.flent.gz"
+RUN = RUNS / "iperf3_upload.flent.gz"
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from flent_aqm.parts.scorecard import command
 from flent_aqm.parts.scorecard.contestant import contestant
 from flent_aqm.parts.scorecard.places import places
 from research.validation import numbers, renew, stamp
+from tests.files import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 # By make validate, make bench with research.bench.document, research.validation.prediction,
 # research.bench.gate and kernel_watch, research.infer, of what was built by hand (scorecard

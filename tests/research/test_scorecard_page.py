@@ -13,8 +13,7 @@ from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from research.validation import scorecard
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.files import ROOT
 
 
 def card(test: str, shown_ms: float, seed: int) -> Card:

@@ -11,8 +11,9 @@ import pytest
 from flent_aqm import __version__
 from research.validation import marked, stamp
 from research.validation.stamp import Made
+from tests.files import ROOT
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = ROOT / "docs"
 PAGES = sorted([*(DOCS / "results").glob("*.md"), DOCS / "repeatable-runs.md", DOCS / "wifi.md",
                 DOCS / "scorecard.md"])
 # What a page says whose numbers are of an older version.

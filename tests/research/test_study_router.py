@@ -13,8 +13,9 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.parts.router_models.model import with_parameters
 from research.validation import numbers, study_router
+from tests.files import GOLDEN
 
-KEPT = Path(__file__).resolve().parents[1] / "golden" / "docs" / "scores"
+KEPT = GOLDEN / "docs" / "scores"
 
 
 def test_each_router_of_the_batch_has_its_words() -> None:

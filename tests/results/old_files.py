@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from tests.files import save
 
 T0_S = 1_460_000_000.0
 LENGTH_S, DELAY_S, STEP_S = 60.0, 5.0, 0.2
@@ -37,7 +37,7 @@ def whole(raw: Mapping[str, Samples], series: Mapping[str, Mapping[str, Any]] | 
 
 def write(path: Path, content: Mapping[str, Any]) -> Path:
     """Write a data file."""
-    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    save(path, content)
     return path
 
 

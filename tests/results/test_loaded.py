@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import pickle
 from pathlib import Path
@@ -14,13 +13,12 @@ from flent.resultset import ResultSet, SeparatorDict
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.result_set import samples_of
-
-RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
+from tests.files import RUNS, load
 
 
 def both(name: str) -> tuple[Any, Any]:
     """Results by Flent's own reading, and as they are loaded."""
-    whole = json.loads(gzip.decompress((RUNS / name).read_bytes()))
+    whole = load(RUNS / name)
     return ResultSet.unserialise(whole), ResultSet.load_file(str(RUNS / name))
 
 
@@ -66,7 +64,7 @@ def test_samples_that_are_added_or_replaced_are_kept() -> None:
 
 def test_sample_without_a_time_is_refused_as_ever(tmp_path: Path) -> None:
     """Flent takes the first of all times."""
-    whole = json.loads(gzip.decompress((RUNS / "stock_ping.flent.gz").read_bytes()))
+    whole = load(RUNS / "stock_ping.flent.gz")
     next(iter(whole["raw_values"].values()))[0]["t"] = None
     file = tmp_path / "odd.flent"
     file.write_text(json.dumps(whole))

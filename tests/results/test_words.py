@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
-import json
 import os
 import subprocess
 from pathlib import Path
@@ -17,17 +15,18 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import for_plot, for_spreadsheet, plain, plain_lines
 from flent_aqm.cli import main
 from research.bench.checkouts import python_for_all_users
+from tests.files import RUNS, load, save
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
+GOLDEN = RUNS
 FORMULA = "=cmd|' /C calc'!A0"
 
 
 def made(path: Path, title: str, test: str = "iperf3_download", **parameters: str) -> Path:
     """A real file with another title and more test parameters."""
-    whole = json.loads(gzip.decompress((GOLDEN / f"{test}.flent.gz").read_bytes()))
+    whole = load(GOLDEN / f"{test}.flent.gz")
     whole["metadata"]["TITLE"] = title
     whole["metadata"]["TEST_PARAMETERS"] |= parameters
-    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(path, whole)
     return path
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +19,9 @@ from flent_aqm.router.warnings import warnings
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.queues.units import parse_psched
 from flent_aqm.spec.scenario import Scenario
+from tests import files
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
+GOLDEN = files.GOLDEN / "tc"
 ASKED = Scenario().but(aqm="fq_codel", rate_down_mbps=100, rate_up_mbps=20, burst_shaping=True)
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,10 @@ from flent_aqm.router.tc.read_back import Direction, parse_read_back
 from flent_aqm.router.warnings import warnings
 from flent_aqm.spec.queues.table import LINES, QUEUES, unit_of
 from flent_aqm.spec.scenario import Scenario
+from tests.files import ROOT
 
 from ..on_router import UNDO
 
-ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "tc"
 
 

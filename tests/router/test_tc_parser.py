@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from pathlib import Path
 
 import pytest
 
@@ -21,8 +20,9 @@ from flent_aqm.router.tc.read_back import (
 )
 from flent_aqm.spec.queues.units import parse_psched
 from flent_aqm.spec.scenario import Scenario
+from tests import files
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
+GOLDEN = files.GOLDEN / "tc"
 TEXT = (GOLDEN / "read_back_fq_codel_after_load.txt").read_text()
 
 

@@ -12,8 +12,9 @@ import pytest
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
 from flent_aqm.spec.scenario import Scenario
+from tests import files
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tc"
+GOLDEN = files.GOLDEN / "tc"
 SETTINGS = GOLDEN / "settings.json"  # of all captures
 VERSIONS = sorted((GOLDEN / "versions").glob("*.txt"))
 # What no version before these could do, as major and minor number.

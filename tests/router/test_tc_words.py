@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 import pytest
 
@@ -19,8 +18,9 @@ from flent_aqm.router.hook import apply_words
 from flent_aqm.router.tc.words import IN_LAB, Devices, tc_lines
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.scenario import Scenario
+from tests.files import GOLDEN
 
-FILE = Path(__file__).parents[1] / "golden" / "tc" / "words.txt"
+FILE = GOLDEN / "tc" / "words.txt"
 SETTINGS = [line for line in FILE.read_text().splitlines() if line.startswith("{")]
 
 

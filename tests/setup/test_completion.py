@@ -15,8 +15,9 @@ from flent_aqm.commands.table import COMMANDS
 from flent_aqm.results import status
 from flent_aqm.results.status import Status
 from flent_aqm.setup.kernel.locate import Kernel
+from tests.files import RUNS
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
+GOLDEN = RUNS
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from flent_aqm.results.grouping import Settings, along_with, sorted_values
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.show.groups import by_run
+from tests.files import GOLDEN
 
-QUICK = Path(__file__).resolve().parents[1] / "golden" / "batches" / "quick"
+QUICK = GOLDEN / "batches" / "quick"
 
 
 def run(name: str) -> Run:

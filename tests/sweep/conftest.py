@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import shutil
 import subprocess
@@ -16,6 +14,7 @@ from typing import Any
 import pytest
 
 from flent_aqm.base.paths import resource_dir
+from tests.files import load
 
 from ..warm_flent import run_flent
 
@@ -48,7 +47,7 @@ class Bench:
 
     def data(self, part: str) -> Any:
         """The content of that file."""
-        return json.loads(gzip.decompress(self.file(part).read_bytes()))
+        return load(self.file(part))
 
 
 def new_bench(folder: Path) -> Bench:

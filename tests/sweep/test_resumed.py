@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import resource
@@ -21,13 +20,14 @@ from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep import missing, preflight, sweep
 from flent_aqm.sweep.resumed import refuse_another_run, set_aside_unfinished
 from flent_aqm.sweep.run import refuse_incomplete, samples_sha256
+from tests.files import RUNS, load, save
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs" / "iperf3_upload.flent.gz"
+GOLDEN = RUNS / "iperf3_upload.flent.gz"
 SETTINGS: Mapping[str, object] = {"HOSTS": ["server"], "LENGTH": 3, "DELAY": 1}
 
 
 def content() -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(gzip.decompress(GOLDEN.read_bytes()))
+    data: dict[str, Any] = load(GOLDEN)
     return data
 
 
@@ -47,7 +47,7 @@ def written(cell: Cell, change: Callable[[Any], object] = lambda data: None) -> 
             "samples_sha256": samples_sha256(data)}
     data["metadata"]["DATA_FILENAME"] = cell.data_file.name
     change(data)
-    cell.data_file.write_bytes(gzip.compress(json.dumps(data).encode()))
+    save(cell.data_file, data)
     return cell.data_file
 
 

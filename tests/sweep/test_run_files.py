@@ -5,7 +5,6 @@ nothing that counts as done if the run failed. Without a lab; the data file is o
 from __future__ import annotations
 
 import datetime
-import gzip
 import json
 import re
 from collections.abc import Mapping
@@ -28,8 +27,9 @@ from flent_aqm.sweep.run import (
     first_error_of_flent,
     write_files,
 )
+from tests.files import RUNS, load, save
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs" / "iperf3_upload.flent.gz"
+GOLDEN = RUNS / "iperf3_upload.flent.gz"
 FACTS = SweepFacts(Facts(kernel={"version": "7.3.4", "hash": "abc"}, hosts={"cc": "cubic"}),
                    {"iperf3": "3.12"})
 COMMAND = CommandResult(status=0, virtual_s=7.5, wall_s=1.23456, models={"links": {"lost": 3}},
@@ -45,7 +45,7 @@ def cell_in(folder: Path) -> Cell:
 
 def from_guest(**metadata: Any) -> bytes:
     """A data file as Flent wrote it in the guest."""
-    data = json.loads(gzip.decompress(GOLDEN.read_bytes()))
+    data = load(GOLDEN)
     aqm = data["metadata"]["AQM"]
     data["metadata"]["AQM"] = {key: aqm[key] for key in ("requested", "before", "after")}
     data["metadata"] |= metadata
@@ -57,7 +57,7 @@ def output(data: bytes | None, fault: str = "") -> RunOutput:
 
 
 def metadata_of(cell: Cell) -> Mapping[str, Any]:
-    metadata: dict[str, Any] = json.loads(gzip.decompress(cell.data_file.read_bytes()))["metadata"]
+    metadata: dict[str, Any] = load(cell.data_file)["metadata"]
     return metadata
 
 
@@ -71,9 +71,9 @@ def test_finished_run_has_all_its_files_and_counts_as_done(tmp_path: Path) -> No
     assert cell.log_file.read_text() == "--- flent\nit ran\n"
     assert cell.tools_log_file.read_bytes() == b"tools"
     assert cell.capture_file.read_bytes() == b"capture"
-    data = json.loads(gzip.decompress(cell.data_file.read_bytes()))
+    data = load(cell.data_file)
     data["metadata"]["AQM"]["requested"] = json.loads(json.dumps(cell.scenario.as_dict()))
-    cell.data_file.write_bytes(gzip.compress(json.dumps(data).encode()))
+    save(cell.data_file, data)
     assert list(set_aside_unfinished({cell.data_file: cell})) == []
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS
+from tests.files import ROOT
 
 from ..warm_flent import run_flent
 
-ROOT = Path(__file__).resolve().parents[2]
 LINE = ("length=5", "delay=1", "modem_down_mbps=10", "modem_up_mbps=4", "share=50")
 
 

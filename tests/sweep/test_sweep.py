@@ -16,6 +16,7 @@ import pytest
 
 from flent_aqm.results import status
 from flent_aqm.results.data_file import read_data_file
+from tests.files import save
 
 from .conftest import Bench, new_bench
 
@@ -172,7 +173,7 @@ def test_resume_repeats_a_run_that_is_not_complete(
     whole = bad.read_bytes()
     data = json.loads(gzip.decompress(whole))
     change(data)
-    bad.write_bytes(gzip.compress(json.dumps(data).encode()))
+    save(bad, data)
     done = bench.flent("--batch-resume", "results")
     assert done.returncode == 0, done.stderr
     assert why in " ".join(done.stderr.split())

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 import shutil
 import statistics
@@ -20,6 +18,7 @@ from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.spec import flow_groups
 from flent_aqm.spec.scenario import Scenario
+from tests.files import load
 
 from ...warm_flent import run_flent
 
@@ -38,7 +37,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     done = run_flent("-B", "try.batch", cwd=folder, timeout_s=600)
     assert done.returncode == 0, done.stderr
     file, = folder.glob("results/*.flent.gz")
-    content: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))
+    content: dict[str, Any] = load(file)
     return content
 
 

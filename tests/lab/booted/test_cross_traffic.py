@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS
+from tests.files import load
 
 from ...warm_flent import run_flent
 
@@ -46,7 +45,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
 
 
 def content(path: Path) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    data: dict[str, Any] = load(path)
     return data
 
 

@@ -28,10 +28,10 @@ import pytest
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.data_file import read_data_file
 from research.bench import disturbances
+from tests.files import GOLDEN
 
 pytestmark = pytest.mark.lab
 
-GOLDEN = Path(__file__).parents[2] / "golden"
 RECORD = GOLDEN / "digests.json"
 BATCHES = ("speed_tests", "rrul", "parking_lot", "link", "wifi", "router", "http", "quic")
 # Of these no run has anything: the host draws and reads with them.

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.paths import resource_dir
+from tests.files import load
 
 from ...warm_flent import run_flent
 
@@ -44,7 +44,7 @@ def test_sweep_through_tls_repeats(tmp_path: Path) -> None:
         "test_parameters = ndt7_tls=yes\n")
     done = run_flent("-B", "try.batch", cwd=tmp_path, timeout_s=600)
     assert done.returncode == 0, done.stderr
-    first, second = (json.loads(gzip.decompress(path.read_bytes()))["raw_values"]
+    first, second = (load(path)["raw_values"]
                      for path in sorted(tmp_path.glob("results/*.flent.gz")))
     assert first == second
     assert max(one["upload"] for one in first["Capture"]) > 4

@@ -4,8 +4,6 @@ repeat."""
 
 from __future__ import annotations
 
-import gzip
-import json
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -19,6 +17,7 @@ from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.setup.tools import can_start
 from flent_aqm.tools.table import SERVERS
+from tests.files import load
 
 from ...warm_flent import run_flent
 
@@ -93,7 +92,7 @@ def test_probes_go_on_until_5_s_after_a_test_whose_end_nobody_knew(sweep: Path) 
     assert float(run.probe.sent_s[-1]) - run.load_window.end_s == pytest.approx(5, abs=0.5)
     assert float(run.probe.sent_s[-1]) - float(run.probe.sent_s[0]) < 50
     file, = sweep.glob("*librespeed*fq_codel*.flent.gz")
-    metadata = json.loads(gzip.decompress(file.read_bytes()))["metadata"]
+    metadata = load(file)["metadata"]
     load_s = run.load_window.end_s - float(run.probe.sent_s[0])
     assert metadata["TOTAL_LENGTH"] == pytest.approx(load_s + 5, abs=1)
 
@@ -134,7 +133,7 @@ def test_webrtc_call_beside_bulk_keeps_well_in_a_fair_queue(sweep: Path) -> None
         assert (_value(full, f"webrtc_late_frames_{way}_percent")
                 + _value(full, f"webrtc_lost_frames_{way}_percent")) > 20
     file, = sweep.glob("*webrtc_call-fq_codel*.flent.gz")
-    whole = json.loads(gzip.decompress(file.read_bytes()))
+    whole = load(file)
     captured = [one["download"] for one in whole["raw_values"]["Capture"] if one["download"]]
     assert len(captured) > 90
 
@@ -188,13 +187,13 @@ def test_lab_command_has_the_servers_of_every_test(tmp_path: Path) -> None:
               if can_start(server) for port in server.every_port}
     assert wanted <= heard
     file, = tmp_path.glob("nuttcp-*.flent.gz")
-    series = json.loads(gzip.decompress(file.read_bytes()))["metadata"]["SERIES_META"]
+    series = load(file)["metadata"]["SERIES_META"]
     for name in ("TCP download", "TCP upload", "Cross download"):
         assert series[name]["MEAN_VALUE"] > 1
     # Here another process than the one that ran them parses what tools wrote into files.
     file, = tmp_path.glob("librespeed-*.flent.gz")
     assert load_run(file).loaded().rtt_ms.size > 1000
-    series = json.loads(gzip.decompress(file.read_bytes()))["metadata"]["SERIES_META"]
+    series = load(file)["metadata"]["SERIES_META"]
     assert series["Cross download"]["MEAN_VALUE"] == pytest.approx(1.4, abs=0.1)
     file, = tmp_path.glob("quic_download-*.flent.gz")
     assert _value(load_run(file), "throughput_download_mbps") == pytest.approx(9, abs=1)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -28,6 +26,7 @@ from flent_aqm.spec.flow_groups import FLOWS, refuse_unknown_hosts
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.subscribers import class_of, ipv4_of, ipv6_of
 from flent_aqm.spec.topology.topology import parse_topology
+from tests.files import load
 
 from ...warm_flent import run_flent
 
@@ -205,7 +204,7 @@ def run_batch(tmp_path: Path) -> RunBatch:
         done = run_flent("-B", "try.batch", cwd=tmp_path, timeout_s=600)
         assert done.returncode == 0, done.stderr
         file, = tmp_path.glob("results/*.flent.gz")
-        content: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))
+        content: dict[str, Any] = load(file)
         return file, content
 
     return run

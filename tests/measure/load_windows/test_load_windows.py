@@ -5,8 +5,6 @@ seconds."""
 
 from __future__ import annotations
 
-import gzip
-import json
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from flent_aqm.base import defaults
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.setup.optional import find_mlab_client
+from tests.files import load
 
 from ...warm_flent import run_flent, run_flent_aqm
 from . import packets
@@ -205,7 +204,7 @@ def test_netperf_tells_it_by_its_receivers(tmp_path: Path, test: str) -> None:
 def test_file_says_where_its_times_are_from(runs: Path) -> None:
     """And keeps nothing of what led to them."""
     file, = runs.glob("*-ndt7.flent.gz")
-    meta: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))["metadata"]["SERIES_META"]
+    meta: dict[str, Any] = load(file)["metadata"]["SERIES_META"]
     assert meta["TCP download"]["LOAD_TIMES_FROM"] == "capture"
     assert not {"LOAD", "PART", "PARTS", "TRANSFERS"} & {key for one in meta.values()
                                                          for key in one}

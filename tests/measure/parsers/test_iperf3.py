@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from flent_aqm.base.errors import ParseError
 from flent_aqm.measure.parsers.iperf3 import Report, parse_iperf3
+from tests import files
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "iperf3"
+GOLDEN = files.GOLDEN / "iperf3"
 
 
 def golden(name: str) -> Report:

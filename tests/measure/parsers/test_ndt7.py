@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 
 import pytest
 
 from flent_aqm.base.errors import ParseError
 from flent_aqm.measure.parsers.ndt7 import AppSample, parse_ndt7, rates_mbps
+from tests import files
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "ndt7"
+GOLDEN = files.GOLDEN / "ndt7"
 CRATE = (GOLDEN / "crate-0.3.1-download-upload.jsonl").read_text()
 MLAB = gzip.decompress((GOLDEN / "mlab-4a5f632-download-upload.jsonl.gz").read_bytes()).decode()
 

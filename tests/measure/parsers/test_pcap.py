@@ -15,8 +15,9 @@ import pytest
 from flent_aqm.base.errors import ParseError
 from flent_aqm.measure.parsers import pcap
 from flent_aqm.measure.parsers.pcap import Amount, Capture, FlowClasses
+from tests import files
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "pcap"
+GOLDEN = files.GOLDEN / "pcap"
 UPLOAD = GOLDEN / "upload-ipv4-snap54.pcap"
 DOWNLOAD = GOLDEN / "download-ipv6-snap128.pcap"
 IPERF3 = FlowClasses({5201: "test"}, segment_bytes=1460)

@@ -8,14 +8,14 @@ import re
 import statistics
 import struct
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from flent_aqm.measure.parsers.pcap import FlowClasses, read_capture
 from flent_aqm.measure.parsers.round_trips import FEWEST, Layout, Trips, round_trips, together
+from tests import files
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "pcap"
+GOLDEN = files.GOLDEN / "pcap"
 CLIENT, SERVER = 0xC0000202, 0xC6336402
 PORT, OWN = 5201, 40000
 LAYOUT = Layout(sender_at=26, tcp_at=34, ticks_per_s=1_000_000)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ import pytest
 from flent_aqm.base.errors import ParseError
 from flent_aqm.measure.parsers import iperf3, ndt7
 from flent_aqm.measure.parsers.proc_stat import Ticks, parse_cpus
-
-GOLDEN = Path(__file__).parents[2] / "golden"
+from tests.files import GOLDEN
 
 
 def test_iperf3_interval_and_totals_have_the_documented_units() -> None:

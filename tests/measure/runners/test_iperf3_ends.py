@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flent_aqm.measure.parsers.iperf3 import parse_iperf3
 from flent_aqm.measure.runners.iperf3 import one_direction
+from tests import files
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "iperf3"
+GOLDEN = files.GOLDEN / "iperf3"
 
 
 def printed(name: str) -> tuple[str, dict[str, Any]]:

@@ -18,10 +18,11 @@ import pytest
 
 from flent_aqm.parts.cluster.security import own_address
 from research.bench.kills import SweepFolder, compare
+from tests.files import ROOT
 
 from .conftest import BIN, Cluster, wait_for
 
-PAGE = Path(__file__).parents[3] / "docs" / "cluster.md"
+PAGE = ROOT / "docs" / "cluster.md"
 
 
 def listening(pid: int) -> set[tuple[str, str]]:

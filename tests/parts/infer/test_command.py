@@ -17,11 +17,12 @@ from flent_aqm.parts.infer.classes import answer_of as answer
 from flent_aqm.parts.infer.command import _format_text
 from flent_aqm.parts.infer.model import Verdict, judge, judge_all
 from flent_aqm.parts.infer.reading import read_downloads
+from tests import files
 
 from ...warm_flent import run_flent_aqm
 from .archive import archived
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "infer"
+GOLDEN = files.GOLDEN / "infer"
 # The class of each file's queue is a part of the answer.
 TRUTH = {
     "aqm_cubic": AQM, "cant_tell_bbr": CANT_TELL, "drop_tail_bbr": DROP_TAIL,

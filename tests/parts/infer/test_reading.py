@@ -14,10 +14,9 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.infer.features import BASELINE, FEATURES, features
 from flent_aqm.parts.infer.reading import read_downloads
+from tests.files import GOLDEN, load, save
 
 from .archive import archived, measurement
-
-GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 def _written(folder: Path, whole: object, name: str = "one.json") -> Path:
@@ -43,7 +42,7 @@ def test_archive_of_mlab_is_the_same_alone_by_line_and_from_bigquery(tmp_path: P
     lines = read_downloads(_written(tmp_path, f"{json.dumps(test)}\n\n{json.dumps(test)}\n"))
     exported, = read_downloads(_written(tmp_path, {"id": "x", "raw": test}))
     packed = tmp_path / "ndt7-download-1.json.gz"
-    packed.write_bytes(gzip.compress(json.dumps(test).encode()))
+    save(packed, test)
     zipped, = read_downloads(packed)
     assert len(lines) == 2
     for one in (*lines, exported, zipped):
@@ -77,7 +76,7 @@ def test_round_trips_are_in_milliseconds_from_both_sources(tmp_path: Path) -> No
     """A data file of ours has ms, M-Lab's archive the kernel's microseconds. At 50 Mbit/s behind
     FQ-CoDel a round trip is some milliseconds."""
     one, = read_downloads(GOLDEN / "runs" / "ndt7.flent.gz")
-    meta = json.loads(gzip.decompress((GOLDEN / "runs" / "ndt7.flent.gz").read_bytes()))
+    meta = load(GOLDEN / "runs" / "ndt7.flent.gz")
     samples = [sample["tcp_rtt"] for sample in meta["raw_values"]["TCP download"]
                if "tcp_rtt" in sample]
     assert float(one.rtt_ms.max()) == max(samples)

@@ -16,8 +16,8 @@ import pytest
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.tree import NOTES, Tree
+from tests.files import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(sys.executable).parent
 FILE = "net/sched/sch_hfsc.c"
 FIRST_BAD, COMMITS = 3, 4

@@ -10,7 +10,6 @@ are skipped: a whole kernel takes ten minutes.
 from __future__ import annotations
 
 import difflib
-import gzip
 import json
 import os
 import re
@@ -35,6 +34,7 @@ from flent_aqm.setup.kernel import patching, recipe
 from flent_aqm.setup.kernel.build import ARCHITECTURE
 from flent_aqm.setup.kernel.tree import NOTES, Tree
 from flent_aqm.spec.scenario import Scenario
+from tests.files import load
 
 CODE = Path(__file__).parents[2] / "own_code"
 BIN = Path(sys.executable).parent
@@ -88,7 +88,7 @@ class Runs:
     def data(self, part: str) -> Any:
         """The one data file whose name has that part."""
         path, = (path for path in self.folder.glob("*.flent.gz") if part in path.name)
-        return json.loads(gzip.decompress(path.read_bytes()))
+        return load(path)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ given by a command."""
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,14 @@ from flent_aqm.parts.scorecard.own_commands import write_tool
 from flent_aqm.parts.scorecard.reading import _megabytes
 from flent_aqm.results.data_file import parse_data_file
 from flent_aqm.results.metrics.run import as_run
+from tests.files import RUNS, load
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs" / "ndt7.flent.gz"
+GOLDEN = RUNS / "ndt7.flent.gz"
 
 
 def megabytes(before: dict[str, Any], after: dict[str, Any]) -> float | None:
     """Of a run whose router counted these bytes, by direction."""
-    whole = json.loads(gzip.decompress(GOLDEN.read_bytes()))
+    whole = load(GOLDEN)
     for moment, counted in (("before", before), ("after", after)):
         counters = whole["metadata"]["AQM"][moment]["counters"]
         for way, device in (("download", "down"), ("upload", "up")):

@@ -19,10 +19,11 @@ from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.show.figures.speedtests import TELLS, row_of
 from flent_aqm.tools.report import Report
+from tests import files
 
 from .one_run import make_run
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "speedtest_programs" / "bbperf.json"
+GOLDEN = files.GOLDEN / "speedtest_programs" / "bbperf.json"
 
 
 def test_file_tells_latency_of_the_data_itself() -> None:

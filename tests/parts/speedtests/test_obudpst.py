@@ -15,10 +15,11 @@ from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.tools.client import Call
 from flent_aqm.tools.report import Report
+from tests import files
 
 from .one_run import make_run
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "speedtest_programs"
+GOLDEN = files.GOLDEN / "speedtest_programs"
 
 
 def test_output_tells_the_best_second_and_round_trips() -> None:

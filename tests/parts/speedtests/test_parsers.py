@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.speedtests import iperf2_bounceback, nuttcp
 from flent_aqm.tools.client import Line
 from flent_aqm.tools.report import Report
-
-GOLDEN = Path(__file__).parents[2] / "golden"
+from tests.files import GOLDEN
 
 
 def lines(name: str) -> Iterator[Line]:

@@ -24,8 +24,9 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.speedtests import crusader, ethr, goresponsiveness, librespeed_cli, msak
 from flent_aqm.tools.client import Call, Line, call_of, lines_of
 from flent_aqm.tools.report import Report, read_report
+from tests import files
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "speedtest_programs"
+GOLDEN = files.GOLDEN / "speedtest_programs"
 # What TCP carries of 20 Mbit/s.
 CARRIED_MBPS = 20 * 1448 / 1514
 BEGIN_S = 100.0

@@ -15,10 +15,11 @@ from flent_aqm.base.errors import ToolMissing
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.parts.ssh import try_router
 from flent_aqm.results.data_file import read_data_file
+from tests.files import ROOT
 
 from ...warm_flent import run_flent_aqm
 
-PAGE = Path(__file__).parents[3] / "docs" / "routers.md"
+PAGE = ROOT / "docs" / "routers.md"
 SERVER = "ssh://root@10.0.0.2"
 # Overrides that make a sweep of the page short.
 SHORT = " ".join(f"--batch-override {word}" for word in (

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import shutil
@@ -21,8 +20,8 @@ from flent_aqm.cli import main
 from flent_aqm.results.export import runs, samples
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable, values
+from tests.files import ROOT, load, save
 
-ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "runs"
 NDT7 = GOLDEN / "ndt7.flent.gz"
 Rows = list[dict[str, Any]]
@@ -76,7 +75,7 @@ def test_row_has_the_runs_arguments_and_metadata(tmp_path: Path) -> None:
     path = tmp_path / "runs.parquet"
     assert main(["export", str(NDT7), "-o", str(path)]) == 0
     (row,) = pyarrow.parquet.read_table(path).to_pylist()
-    metadata = json.loads(gzip.decompress(NDT7.read_bytes()))["metadata"]
+    metadata = load(NDT7)["metadata"]
     requested = metadata["AQM"]["requested"]
     assert {name: row[name] for name in requested if name in row} == {
         name: value for name, value in requested.items() if name in row}
@@ -92,7 +91,7 @@ def test_samples_are_those_of_the_file(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"samples{suffix}"
     assert main(["export", "--samples", str(NDT7), "-o", str(path)]) == 0
     rows = READERS["polars"][suffix](path)
-    raw = json.loads(gzip.decompress(NDT7.read_bytes()))["raw_values"]
+    raw = load(NDT7)["raw_values"]
     assert [(row["series"], row["t"], row["val"]) for row in rows] == [
         (name, one["t"], one.get("val")) for name, series in raw.items() for one in series]
 
@@ -118,7 +117,7 @@ def test_fields_of_samples_that_are_documented_have_a_column() -> None:
     """In golden runs of our own tests, nothing but `streams` goes into `more`."""
     more: set[str] = set()
     for path in GOLDEN.glob("[!s]*.flent.gz"):
-        for series in json.loads(gzip.decompress(path.read_bytes()))["raw_values"].values():
+        for series in load(path)["raw_values"].values():
             more |= {key for one in series for key in one} - set(samples.SCHEMA.names)
     assert more <= {"streams"}
 
@@ -137,12 +136,12 @@ def test_damaged_files_are_named_and_left_out(
 def test_strange_values_leave_a_cell_empty(tmp_path: Path) -> None:
     """Wrong types, huge numbers and halves of characters in metadata neither stop the export
     nor become something else."""
-    whole = json.loads(gzip.decompress(NDT7.read_bytes()))
+    whole = load(NDT7)
     metadata = whole["metadata"]
     metadata |= {"TITLE": "\ud800<script>", "LENGTH": "60", "IP_VERSION": 10**30}
     metadata["AQM"]["requested"] |= {"burst_shaping": "yes", "rate_up_mbps": [1], "seed": True}
     file = tmp_path / "strange.flent.gz"
-    file.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(file, whole)
     for suffix in (".parquet", ".csv", ".json"):
         path = tmp_path / f"runs{suffix}"
         assert main(["export", str(file), "-o", str(path)]) == 0

@@ -17,8 +17,8 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.reading.limits import STRANGERS
+from tests.files import RUNS
 
-RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
 GOOD = (RUNS / "stock_ping.flent.gz").read_bytes()
 TEXT = gzip.decompress(GOOD)
 

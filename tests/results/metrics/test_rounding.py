@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import random
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy
@@ -17,8 +16,9 @@ from flent_aqm.results.metrics.table import METRICS, ranked
 from flent_aqm.results.reading.limits import OWN
 from flent_aqm.results.reading.parse import parse
 from flent_aqm.results.reading.unpack import unpack_file
+from tests.files import RUNS
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "runs"
+GOLDEN = RUNS
 
 
 def run_of(name: str, apart: random.Random | None = None) -> Run:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,8 +20,9 @@ from flent_aqm.results.metrics.scores import NOT_TOLD, Scores, scores
 from flent_aqm.results.metrics.settings import settings_of
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.reading.series import Tool
+from tests.files import RUNS, load
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
+GOLDEN = RUNS
 
 
 def flents_own(name: str) -> Path:
@@ -119,7 +118,7 @@ def test_flents_own_samples_are_read(name: str) -> None:
 def test_means_of_flows_agree_with_flents_own_sum() -> None:
     """What Flent adds up as 'TCP download sum' is our throughput."""
     path = flents_own("test-rrul-icmp.flent.gz")
-    metadata = json.loads(gzip.decompress(path.read_bytes()))["metadata"]
+    metadata = load(path)["metadata"]
     assert METRICS["throughput_download_mbps"].of(load_run(path)) == pytest.approx(
         metadata["SERIES_META"]["TCP download sum"]["MEAN_VALUE"])
 

@@ -14,9 +14,10 @@ from flent_aqm.results.metrics import grades, rpm
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable, digits
 from flent_aqm.results.metrics.throughput import jain
+from tests.files import RUNS
 
 MakeRun = Callable[..., Run]
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
+GOLDEN = RUNS
 
 
 def value(run: Run, name: str) -> float:

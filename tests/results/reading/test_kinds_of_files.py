@@ -17,14 +17,13 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.cli import main
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
-
-GOLDEN = Path(__file__).parents[2] / "golden"
+from tests.files import GOLDEN, load, save
 
 
 @pytest.fixture
 def whole() -> Any:
     """Return the content of a data file."""
-    return json.loads(gzip.decompress((GOLDEN / "runs" / "stock_rrul.flent.gz").read_bytes()))
+    return load(GOLDEN / "runs" / "stock_rrul.flent.gz")
 
 
 def test_files_of_each_ending_are_found_and_scored(
@@ -94,13 +93,12 @@ def test_json_of_mlabs_archive_is_sent_to_infer(tmp_path: Path) -> None:
 def test_copies_of_a_run_count_once(
         whole: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In groups and on the page; the same samples of other settings are another run."""
-    golden = json.loads(gzip.decompress(
-        (GOLDEN / "runs" / "iperf3_upload.flent.gz").read_bytes()))
+    golden = load(GOLDEN / "runs" / "iperf3_upload.flent.gz")
     for name, samples, aqm in (("a", "1" * 64, "codel"), ("b", "1" * 64, "codel"),
                                ("c", "2" * 64, "codel"), ("d", "1" * 64, "sfq")):
         golden["metadata"]["AQM"]["samples_sha256"] = samples
         golden["metadata"]["AQM"]["requested"]["aqm"] = aqm
-        (tmp_path / f"{name}.flent.gz").write_bytes(gzip.compress(json.dumps(golden).encode()))
+        save(tmp_path / f"{name}.flent.gz", golden)
     assert main(["score", "--by", "aqm", "--format", "csv", str(tmp_path)]) == 0
     output = capsys.readouterr()
     assert "1 of 4 files repeat another one sample by sample, such as" in output.err

@@ -23,8 +23,9 @@ from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.reading.limits import STRANGERS
 from flent_aqm.results.reading.parse import parse
 from flent_aqm.results.reading.unpack import unpack_file
+from tests.files import RUNS, load, save
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
+GOLDEN = RUNS
 GOOD = (GOLDEN / "stock_ping.flent.gz").read_bytes()
 TEXT = gzip.decompress(GOOD)
 # No test waits for it: a reader that hangs is ended by it.
@@ -135,17 +136,17 @@ def test_small_file_of_very_many_lost_probes_is_refused(tmp_path: Path) -> None:
             {"t": 1767225600.0, "val": 1.0, "seq": 0},
             {"t": 1767229600.0, "val": 1.0, "seq": 400_000}]
     path = tmp_path / "x.flent.gz"
-    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(path, whole)
     with pytest.raises(BadResult, match="lack more than 500,000 probes"):
         load_run(path)
 
 
 def _with_times(tmp_path: Path, **window: float) -> Path:
     """A file of ours whose download has another window."""
-    whole = json.loads(gzip.decompress((GOLDEN / "iperf3_download.flent.gz").read_bytes()))
+    whole = load(GOLDEN / "iperf3_download.flent.gz")
     whole["metadata"]["SERIES_META"]["TCP download"] |= window
     path = tmp_path / "x.flent.gz"
-    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(path, whole)
     return path
 
 
@@ -165,12 +166,12 @@ def test_series_that_last_longer_than_runs_do_are_refused_unless_trusted(
     for sample in ({"t": start_s + 1e6}, {"t": start_s, "dur": 1e6}, {"t": start_s, "val": 1e9}):
         whole = json.loads(TEXT)
         whole["raw_values"]["Ping (ms) ICMP"].append(sample)
-        path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+        save(path, whole)
         with pytest.raises(BadResult, match="all its series together last"):
             read_data_file(path)
     whole = json.loads(TEXT)
     whole["x_values"][-1] = 1e6
-    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(path, whole)
     with pytest.raises(BadResult, match="its x_values last"):
         read_data_file(path)
 

@@ -8,7 +8,6 @@ traffic, rates that differ by direction, several flows, lost probes, ECN, shaper
 from __future__ import annotations
 
 import ast
-import gzip
 import json
 import shutil
 import subprocess
@@ -21,6 +20,7 @@ import pytest
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.tools.table import SPEED_TESTS
+from tests.files import load
 
 from ...warm_flent import run_flent, run_flent_aqm
 
@@ -143,7 +143,7 @@ def test_metrics_of_a_cell_are_the_same_again(name: str, cells: Path) -> None:
     """All of them, of conditions that differ; the capture lies where the file says."""
     file, = cells.glob(f"*-{name}.flent.gz")
     ours, = score(file)
-    capture = file.with_name(json.loads(gzip.decompress(file.read_bytes()))[
+    capture = file.with_name(load(file)[
         "metadata"]["SERIES_META"]["Capture"]["CAPTURE"]["file"])
     theirs = again(file, capture)
     assert disagreements(ours["metrics"], theirs["metrics"]) == []

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import shutil
@@ -19,8 +18,8 @@ from flent_aqm.cli import main
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import METRICS, values
 from flent_aqm.results.score import shown
+from tests.files import RUNS, load, save
 
-RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
 Capture = pytest.CaptureFixture[str]
 
 
@@ -124,7 +123,7 @@ def repeated(tmp_path: Path) -> list[str]:
 def changed(path: Path, aqm: str, rate: float, seed: int, lost: float = 0.0) -> Path:
     """A golden run as if others had been asked for; later by seed, slower by queue. lost: so
     many of the probes don't come back."""
-    whole = json.loads(gzip.decompress((RUNS / "iperf3_upload.flent.gz").read_bytes()))
+    whole = load(RUNS / "iperf3_upload.flent.gz")
     whole["metadata"]["AQM"]["requested"] |= {
         "aqm": aqm, "rate_up_mbps": rate, "rate_down_mbps": rate, "seed": seed}
     factor = (2 if aqm == "no_aqm" else 1) + seed / 100
@@ -133,7 +132,7 @@ def changed(path: Path, aqm: str, rate: float, seed: int, lost: float = 0.0) -> 
             one["val"] *= factor
             if place % 100 < 100 * lost:
                 del one["val"]
-    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(path, whole)
     return path
 
 
@@ -301,9 +300,9 @@ def test_setting_of_a_strangers_file_cant_steer_the_terminal(
     tmp_path: Path, capsys: Capture
 ) -> None:
     """Control characters in a data file are shown as question marks."""
-    whole = json.loads(gzip.decompress((RUNS / "ndt7.flent.gz").read_bytes()))
+    whole = load(RUNS / "ndt7.flent.gz")
     whole["metadata"]["AQM"]["requested"]["aqm"] = "\x1b[2J[red]x"
-    (tmp_path / "run.flent.gz").write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(tmp_path / "run.flent.gz", whole)
     assert main(["score", "--by", "aqm", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "\x1b" not in out
@@ -316,9 +315,9 @@ def test_setting_of_a_strangers_file_is_shown_as_it_is_where_runs_are_compared(
     """What rich would take for a colour stays, beside each test, too."""
     for seed in range(4):
         path = changed(tmp_path / f"{seed}.flent.gz", "codel" if seed < 2 else "pie", 50, seed)
-        whole = json.loads(gzip.decompress(path.read_bytes()))
+        whole = load(path)
         whole["metadata"]["AQM"]["requested"]["router_model"] = "[red]x"
-        path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+        save(path, whole)
     words = ["score", "--metrics", "latency_loaded_mean_ms", str(tmp_path), "--by"]
     assert main([*words, "aqm,router_model", "--pool", "all"]) == 0
     assert "aqm, router_model [red]x: Kruskal-Wallis" in capsys.readouterr().out

@@ -12,11 +12,12 @@ from flent_aqm.cli import main
 from flent_aqm.spec.definitions import our_tests
 from flent_aqm.tools import own
 from flent_aqm.tools.table import SPEED_TESTS
+from tests.files import RUNS
 
 from ...bridge.conftest import stock
 
 __all__ = ["GOLDEN", "KEPT", "golden", "shared", "stock"]
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
+GOLDEN = RUNS
 SPEEDTESTS = GOLDEN.parent / "speedtests"
 
 

@@ -18,6 +18,7 @@ from flent_aqm.results.share.allowed import allowed_metadata
 from flent_aqm.results.share.secrets import Secrets
 from flent_aqm.results.share.strip import strip
 from flent_aqm.results.share.vocabulary import is_common
+from tests.files import load, save
 
 from .conftest import GOLDEN
 
@@ -132,7 +133,7 @@ NOT_IN_A_SENTENCE = {"jonasfink ALL=(ALL)", "drwxr-xr-x 2 jonasfink users"}
 @pytest.fixture(scope="module")
 def golden_run() -> Any:
     """The content of a data file. Not to be changed."""
-    return json.loads(gzip.decompress((GOLDEN / "stock_ping.flent.gz").read_bytes()))
+    return load(GOLDEN / "stock_ping.flent.gz")
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -165,7 +166,7 @@ def test_shared_file_keeps_what_was_measured(golden_run: Any, tmp_path: Path) ->
     whole = copy.deepcopy(golden_run)
     _everywhere(whole, "nas7.fink.example")
     file = tmp_path / "run.flent.gz"
-    file.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(file, whole)
     shared = strip(read_to_share(file)).whole
     for key in ("t", "val"):
         assert [one.get(key) for one in shared["raw_values"][PING]] == [

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import re
@@ -21,6 +20,7 @@ from flent_aqm.results.share.secrets import Secrets
 from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.replay.compare import differences
 from flent_aqm.tools.table import SPEED_TESTS
+from tests.files import load, save
 
 from ...bridge.conftest import Env
 from .conftest import GOLDEN, KEPT, golden
@@ -33,7 +33,7 @@ SECRETS = ("anna-laptop", "server.example.org", "10.1.2.3", "fe80::1234", "/home
 
 def content(path: Path) -> dict[str, Any]:
     """A data file as it stands."""
-    data: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    data: dict[str, Any] = load(path)
     return data
 
 
@@ -82,7 +82,7 @@ def test_names_and_addresses_are_taken_out_and_listed(
     whole["metadata"]["SERIES_META"]["TCP upload"]["COMMAND"] = (
         "/home/anna/bin/ndt7 -s server.example.org:80 52:54:00:ab:cd:ef")
     file = tmp_path / "own.flent.gz"
-    file.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(file, whole)
     assert main(["share", str(file), "-o", str(tmp_path / "out")]) == 0
     shared = content(tmp_path / "out" / file.name)
     text = json.dumps(shared)
@@ -172,7 +172,7 @@ def test_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
 
 def packed(path: Path, whole: dict[str, Any]) -> Path:
     """A data file with that content."""
-    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(path, whole)
     return path
 
 

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
 import pytest
 
 from flent_aqm.results.data_file import read_data_file
+from tests.files import load
 
 from ...bridge.conftest import Env
 from ...gui_window import WINDOW
@@ -45,7 +45,7 @@ def test_shared_files_open_in_stock_flent_gui(stock: Env, shared: Path, tmp_path
     state = json.loads(lines[0].removeprefix("told "))
     assert state["ours"] is False
     assert [tab["name"] for tab in state["tabs"]] == [
-        json.loads(gzip.decompress(file.read_bytes()))["metadata"]["NAME"] for file in files]
+        load(file)["metadata"]["NAME"] for file in files]
     assert all(tab["plots"] and tab["drawn"] for tab in state["tabs"])
     assert [read_data_file(file).metadata["NAME"] for file in files] == names
     assert "Error loading" not in ended.err

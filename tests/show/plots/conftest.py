@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
-RUNS = Path(__file__).resolve().parents[3] / "tests" / "golden" / "runs"
+from tests.files import GOLDEN, load
+
+RUNS = GOLDEN / "runs"
 
 
 def stock_run(name: str) -> Path:
@@ -74,7 +76,7 @@ def variants(folder: Path) -> Callable[..., Path]:
     def make(name: str, test: str = "iperf3_upload", aqm: str = "", rate_mbps: float = 0,
              change: Change | None = None, title: str = "", **settings: Any) -> Path:
         if test not in loaded:
-            loaded[test] = json.loads(gzip.decompress((RUNS / f"{test}.flent.gz").read_bytes()))
+            loaded[test] = load(RUNS / f"{test}.flent.gz")
         data = copy.deepcopy(loaded[test]) if change else dict(loaded[test])
         requested = dict(data["metadata"]["AQM"]["requested"])
         if aqm:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden"
+from tests.files import GOLDEN, load
+
 KEPT = GOLDEN / "pictures"
 NDT7 = (GOLDEN / "batches" / "quick" / "ndt7-fq_codel.flent.gz",)
 UPLOADS = tuple(GOLDEN / "batches" / "quick" / f"iperf3_upload-{aqm}.flent.gz"
@@ -69,7 +70,7 @@ def repetitions(folder: Path) -> list[Path]:
     the link, the longer round trips take; seeds differ by up to a tenth."""
     files = []
     for path in UPLOADS:
-        data = json.loads(gzip.decompress(path.read_bytes()))
+        data = load(path)
         probes = data["raw_values"][PROBE]
         data["results"] = {name: [] for name in data["results"]}
         data["x_values"] = []

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +16,7 @@ from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.looks import AQM_LOOKS, OTHER_LOOKS, mixed, shades
 from flent_aqm.show.plots.axes import LogTicks
 from flent_aqm.show.plots.latency import spans
+from tests.files import load, save
 
 from .conftest import RUNS, output
 from .pictures import BOTH, PING_EXP, UPLOADS
@@ -151,10 +150,10 @@ def test_caption_apart_is_a_file_beside_the_picture(draw: Draw, tmp_path: Path) 
 
 def without_irtt(path: Path, folder: Path) -> Path:
     """Write a copy of a run that has no irtt, so that its latency is from ping."""
-    data = json.loads(gzip.decompress(path.read_bytes()))
+    data = load(path)
     del data["raw_values"]["Ping (ms) UDP irtt"]
     file = folder / f"ping-{path.name}"
-    file.write_bytes(gzip.compress(json.dumps(data).encode()))
+    save(file, data)
     return file
 
 

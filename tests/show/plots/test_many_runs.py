@@ -13,6 +13,8 @@ from typing import Any
 import numpy
 import pytest
 
+from tests.files import load
+
 from ...warm_flent import run_flent
 from .conftest import RUNS, labels, output
 from .pictures import drawn_texts, misplaced, repetitions
@@ -221,8 +223,7 @@ def rated(tmp_path: Path) -> list[Path]:
     paths = []
     for test in ("ndt7", "iperf3_upload"):
         for aqm in ("sfq", "codel"):
-            data = json.loads(gzip.decompress(
-                (RUNS.parent / "batches" / "quick" / f"{test}-{aqm}.flent.gz").read_bytes()))
+            data = load(RUNS.parent / "batches" / "quick" / f"{test}-{aqm}.flent.gz")
             for rate in (20, 200):
                 for seed in (1, 2):
                     data["metadata"]["AQM"]["requested"] |= {

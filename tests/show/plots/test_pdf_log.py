@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.files import RUNS
+
 from ...warm_flent import run_flent
 
-RUN = Path(__file__).parents[2] / "golden" / "runs" / "stock_rrul.flent.gz"
+RUN = RUNS / "stock_rrul.flent.gz"
 
 
 def test_pdf_has_no_lines_about_fonts(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ import pytest
 
 from flent_aqm.show.plots.frame import EMPTY
 from flent_aqm.tools import own
+from tests.files import ROOT
 
 from .conftest import environment
 
-ROOT = Path(__file__).resolve().parents[3]
 RUNS = ROOT / "tests" / "golden" / "runs"
 SPEEDTESTS = RUNS.parent / "speedtests"
 OF_A_METRIC = {"heat_map", "compare_metric", "compare_metric_box"}

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
-import json
 from pathlib import Path
 
 import pytest
@@ -14,8 +12,9 @@ from matplotlib.image import imread
 from flent_aqm.cli import main
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.show.figures.speedtests import ADDS, HIDES, NOTHING, TELLS, Row
+from tests.files import RUNS, load, save
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "runs"
+GOLDEN = RUNS
 CALL = GOLDEN.parent / "speedtests" / "webrtc_call.flent.gz"
 
 
@@ -83,9 +82,9 @@ def test_runs_without_a_queue_are_named_and_words_of_files_name_no_folder(
             ("good", {}), ("call", {"cross_traffic": "call"}), ("half", {"rate_down_mbps": 0.5}),
             ("path", {"cross_traffic": "../../x"}), ("odd", {"aqm": None}),
             ("rate", {"rate_up_mbps": "fast"})):
-        whole = json.loads(gzip.decompress((GOLDEN / "ndt7.flent.gz").read_bytes()))
+        whole = load(GOLDEN / "ndt7.flent.gz")
         whole["metadata"]["AQM"]["requested"] |= requested
-        (tmp_path / f"{name}.flent.gz").write_bytes(gzip.compress(json.dumps(whole).encode()))
+        save(tmp_path / f"{name}.flent.gz", whole)
     made = tmp_path / "made"
     assert main(["figures", str(tmp_path), "--set", "speedtests", "-o", str(made)]) == 0
     output = capsys.readouterr().err
@@ -108,10 +107,10 @@ def test_files_of_no_speed_test_are_refused(tmp_path: Path) -> None:
 
 def test_no_share_where_no_link_has_the_rate(tmp_path: Path) -> None:
     """With shaper=none the rate of the settings shapes nothing."""
-    data = json.loads(gzip.decompress((GOLDEN / "ndt7.flent.gz").read_bytes()))
+    data = load(GOLDEN / "ndt7.flent.gz")
     data["metadata"]["AQM"]["requested"]["shaper"] = "none"
     path = tmp_path / "ndt7.flent.gz"
-    path.write_bytes(gzip.compress(json.dumps(data).encode()))
+    save(path, data)
     assert main(["figures", str(path), "--set", "speedtests", "-o", str(tmp_path)]) == 0
     table, = tmp_path.glob("*.csv")
     row, = csv.DictReader(table.read_text(encoding="utf-8").splitlines())

@@ -18,15 +18,16 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
 from flent_aqm.cli import main
+from tests.files import RUNS, load
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
+GOLDEN = RUNS
 Change = Callable[[dict[str, Any]], None]
 
 
 def write_run(path: Path, name: str = "ndt7", change: Change = lambda whole: None,
               **requested: Any) -> Path:
     """A golden run in which other settings were asked for."""
-    whole = json.loads(gzip.decompress((GOLDEN / f"{name}.flent.gz").read_bytes()))
+    whole = load(GOLDEN / f"{name}.flent.gz")
     whole = copy.deepcopy(whole)
     wanted = whole["metadata"]["AQM"]["requested"]
     if "rate_mbps" in requested:

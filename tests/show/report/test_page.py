@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from flent_aqm.base.words import plain
 from flent_aqm.cli import main
 from flent_aqm.results import status
+from tests.files import load, save
 
 from .conftest import Browser, write_run
 
@@ -153,12 +153,12 @@ def test_page_of_long_words_is_no_wider_than_a_phone(
     """Titles that are one word, in the headline, on the buttons of queues and in a choice; a path
     as a setting; and a heading that is a batch's own text."""
     for number, file in enumerate(sorted(runs.rglob("*.flent.gz"))[:6]):
-        data = json.loads(gzip.decompress(file.read_bytes()))
+        data = load(file)
         title = f"rtt_48ms_ecn_cake_nooffload_vs_sch_fq_900mbit_{number % 3}"
         data["metadata"]["TITLE"] = title * 2
         data["metadata"]["TEST_PARAMETERS"]["load"] = "4" * (40 + number % 2)
         data["metadata"]["AQM"]["requested"].pop("aqm")
-        (tmp_path / f"{number}.flent.gz").write_bytes(gzip.compress(json.dumps(data).encode()))
+        save(tmp_path / f"{number}.flent.gz", data)
     page = tmp_path / "long.html"
     assert main(["report", str(tmp_path), "-o", str(page), "--title", "for_aqm=sfq," * 20]) == 0
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {

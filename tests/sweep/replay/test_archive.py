@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import subprocess
@@ -18,10 +17,9 @@ from flent_aqm.results import status
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.kernel.recipe import Recipe, Source
+from tests.files import GOLDEN, load, save
 
 from ..conftest import new_bench
-
-GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +35,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def changed(file: Path, target: Path, change: Callable[[Any], object]) -> Path:
     """A copy of a data file with a change."""
-    data = json.loads(gzip.decompress(file.read_bytes()))
+    data = load(file)
     change(data)
-    target.write_bytes(gzip.compress(json.dumps(data).encode()))
+    save(target, data)
     return target
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import gzip
 import hashlib
 import json
 import os
@@ -17,22 +16,24 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.sweep.replay import recorded
+from tests import files
+from tests.files import load, save
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "batches" / "quick"
+GOLDEN = files.GOLDEN / "batches" / "quick"
 CONTENT = b"1\n2\n5\n"
 SECRET = "root:x:0:0:secret"
 
 
 def _file(folder: Path, requested: dict[str, Any], links: object = None) -> Path:
     """A data file of a run of the lab with other settings."""
-    whole = json.loads(gzip.decompress((GOLDEN / "iperf3_upload-codel.flent.gz").read_bytes()))
+    whole = load(GOLDEN / "iperf3_upload-codel.flent.gz")
     whole = copy.deepcopy(whole)
     whole["metadata"]["AQM"]["requested"] |= requested
     if links is not None:
         whole["metadata"]["AQM"]["links"] = links
     folder.mkdir(exist_ok=True)
     path = folder / "x.flent.gz"
-    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    save(path, whole)
     return path
 
 

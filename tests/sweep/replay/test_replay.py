@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import copy
 import gzip
-import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import pytest
 
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.spec.flent_settings import TEST_PARAMETERS
+from tests.files import load, save
 
 from ...warm_flent import run_flent_aqm
 from ..conftest import new_bench
@@ -43,10 +43,10 @@ def replay(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 def written(made: Path, folder: Path, change: Callable[[Any], object]) -> Path:
     """A copy of a data file with a change."""
-    data = copy.deepcopy(json.loads(gzip.decompress(made.read_bytes())))
+    data = copy.deepcopy(load(made))
     change(data)
     path = folder / "changed.flent.gz"
-    path.write_bytes(gzip.compress(json.dumps(data).encode()))
+    save(path, data)
     return path
 
 
@@ -56,7 +56,7 @@ def test_replay_is_identical_and_kept_file_has_the_same_samples(made: Path, tmp_
     done = replay(made, "--keep", tmp_path)
     assert (done.returncode, done.stdout) == (0, "identical\n"), done.stderr
     assert done.stderr.startswith("replaying iperf3_upload, codel, 10 Mbit/s down")
-    was, now = (json.loads(gzip.decompress(path.read_bytes()))
+    was, now = (load(path)
                 for path in (made, tmp_path / made.name))
     assert was["raw_values"] == now["raw_values"]
     assert (now["metadata"]["NOTE"], now["metadata"]["BATCH_NAME"]) == ("a note", "try")

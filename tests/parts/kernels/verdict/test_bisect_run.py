@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.files import ROOT
 from tests.parts.kernels.verdict.test_verdict import write
 
-DOCUMENT = Path(__file__).resolve().parents[4] / "docs" / "own-queue.md"
+DOCUMENT = ROOT / "docs" / "own-queue.md"
 FIRST_BAD, BROKEN, NO_RUNS = 6, 4, 5
 COMMITS = 8
 # The queue's file says what a version is like.

@@ -13,8 +13,9 @@ import pytest
 from flent_aqm.cli import main
 from flent_aqm.parts.kernels.verdict.counters import flat
 from flent_aqm.results.data_file import read_data_file
+from tests.files import RUNS, load
 
-GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "runs" / "iperf3_upload.flent.gz"
+GOLDEN = RUNS / "iperf3_upload.flent.gz"
 # As tc has them of FQ-CoDel below HTB after a run.
 QUEUE = {"backlog": 0, "bytes": 29226943, "drops": 14775, "packets": 21318, "qlen": 0,
          "ecn_mark": 0}
@@ -25,7 +26,7 @@ def write(folder: Path, target: str, **changed: dict[str, Any]) -> Path:
     """Three runs. changed: counters of the queue and the shaper that are others."""
     folder.mkdir()
     for seed in range(3):
-        whole = json.loads(gzip.decompress(GOLDEN.read_bytes()))
+        whole = load(GOLDEN)
         aqm = whole["metadata"]["AQM"]
         aqm["requested"] |= {"seed": seed, "aqm_target": target}
         aqm["after"]["counters"] = {"up": {"qdisc": QUEUE | changed.get("qdisc", {}),

@@ -35,8 +35,9 @@ from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.setup.kernel.coverage import Change as ChangedFile
+from tests.files import RUNS, load
 
-GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "runs" / "iperf3_upload.flent.gz"
+GOLDEN = RUNS / "iperf3_upload.flent.gz"
 CELLS, SEEDS = ("one", "fair", "many", "ecn", "overload", "burst", "rtt", "rate"), range(1, 6)
 LATENCY, THROUGHPUT = "latency_loaded_median_ms", "throughput_download_mbps"
 Change = Callable[[str, str, float], float]
@@ -348,7 +349,7 @@ def write(folder: Path, target: str, more_ms: float, seeds: Iterable[int] = SEED
     """Real files with other seeds, and some more latency."""
     folder.mkdir()
     for seed in seeds:
-        whole = json.loads(gzip.decompress(GOLDEN.read_bytes()))
+        whole = load(GOLDEN)
         whole["metadata"]["AQM"]["requested"] |= {"seed": seed, "aqm_target": target}
         for sample in whole["raw_values"]["Ping (ms) UDP irtt"]:
             if "val" in sample:
@@ -450,7 +451,7 @@ def test_another_tc_or_version_is_named_first(
         folder = write(tmp_path / name, "5ms", 0)
         sides.append(str(folder))
         for path in folder.iterdir():
-            whole = json.loads(gzip.decompress(path.read_bytes()))
+            whole = load(path)
             aqm = whole["metadata"]["AQM"]
             aqm |= {"kernel": {"version": "7.3.4", "hash": "b"}, "flent_aqm": "0.2.0"}
             own = {key: value for key, value in changed.items() if key != "requested"}
