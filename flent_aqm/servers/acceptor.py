@@ -316,7 +316,7 @@ class Server:
             if len(unfinished) > MOST_HANDSHAKES:
                 unfinished[0].end(f"{MOST_HANDSHAKES} TLS handshakes have begun since")
             listener.service.take(client)
-        except (OSError, RuntimeError) as error:
+        except (ImportError, OSError, RuntimeError) as error:
             log("failed", reason=f"could not start a test: {error}")
             if client is not None:
                 client.done()

@@ -81,7 +81,8 @@ class Pool:
         self._run, self._started, self._ended = run, started, ended
         self._cores: queue.SimpleQueue[set[int]] = queue.SimpleQueue()
         own = sorted(os.sched_getaffinity(0))
-        for cores in cores_for(jobs if keep_to_core else len(own) + 1, own):
+        # One entry for each worker, which takes it when its thread starts.
+        for cores in cores_for(jobs, own) if keep_to_core else [set(own)] * jobs:
             self._cores.put(cores)
         self._jobs, self._room = jobs, room
         self._running_count = 0

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any, cast
 
@@ -61,6 +62,21 @@ def test_run_that_no_thread_has_taken_is_not_waited_for() -> None:
         busy.set()
         pool.close()
     assert begun == []
+
+
+def test_more_runs_than_cores_go_side_by_side() -> None:
+    """Runs on other machines need no core of this one: three more than there are cores all run at
+    once, or none would end."""
+    jobs = len(os.sched_getaffinity(0)) + 3
+    together = threading.Barrier(jobs, timeout=60)
+    ended: list[object] = []
+    pool = Pool(cast(Any, lambda cell: together.wait()), jobs, keep_to_core=False,
+                ended=lambda cell, result: ended.append(result))
+    for number in range(jobs):
+        pool.submit(cast(Any, number))
+    pool.drain()
+    pool.close()
+    assert sorted(cast(Any, ended)) == list(range(jobs))
 
 
 def test_jobs_in_real_time_are_one() -> None:
