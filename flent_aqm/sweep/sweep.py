@@ -140,8 +140,9 @@ class Sweep:
             self._group_by = summary.parse_group_by(section.get("summary_by"))
         other = self.planned.setdefault(cell.data_file, cell)
         if (other.test_name, other.scenario) != (cell.test_name, cell.scenario):
-            raise ConfigError(f"two different runs would be written to {cell.data_file.name}; add "
-                              f"what differs to filename_extra: {_differing_keys(cell, other)}")
+            raise ConfigError(f"two different runs would be written to {cell.data_file.name}; "
+                              "write in filename_extra what it has now, or inherits, and what "
+                              f"differs: {_differing_keys(cell, other)}")
 
     def testbeds_elsewhere(self) -> list[str]:
         """Return the sorted addresses (ssh://…) of the planned runs' testbeds that are other

@@ -201,7 +201,7 @@ def test_list_of_values_runs_each(tmp_path: Path, keys: str, names: list[str]) -
 def test_runs_of_one_name_are_told_what_differs(tmp_path: Path) -> None:
     """The key that varies, in the form that a name takes."""
     ended = plain_dry_run(tmp_path, "for_shaper = htb, tbf")
-    assert "add what differs to filename_extra: ${shaper}\n" in ended.stderr
+    assert "what it has now, or inherits, and what differs: ${shaper}\n" in ended.stderr
 
 
 def test_dry_run_says_that_it_asks_no_router(tmp_path: Path) -> None:

@@ -104,8 +104,9 @@ def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
     both = [place for place in of_base if place in of_test]
     if not both:
         raise ConfigError(
-            "no run of the test side has the settings and the seed of one of the base side: give "
-            "both sides the same batch and the same seeds, as batches/gate.batch does")
+            "no run of the test side has the settings and the seed of one of the base side: run "
+            "the same batch for both sides, with seeds in it, such as for_seed = 1, 2, 3, as "
+            "batches/gate.batch has")
     name_of = _cell_names(kept, {**of_base, **of_test})
     cells: dict[str, list[tuple[ScoredFile, ScoredFile]]] = {}
     for place in both:
