@@ -38,7 +38,7 @@ from flent_aqm.base.paths import resource_dir
 from flent_aqm.lab.protocol import CELL_ENVIRONMENT
 from flent_aqm.results.data_file import read_data_file, write_data_file
 from flent_aqm.setup.parts import tool_versions
-from research.bench import links, peer, router_models, topologies
+from research.bench import links, peer, router_models, topologies, why
 from research.bench.cost import Cost, Figure, cost_of, figure, lab_cost, median_cost
 
 RESULTS = Path(__file__).parent / "results"
@@ -79,6 +79,7 @@ def main() -> None:
     figures += router_models.figures(arguments.repeat, arguments.only)
     figures += links.figures(arguments.repeat, arguments.only)
     figures += topologies.figures(arguments.repeat, arguments.only)
+    figures += why.figures(arguments.repeat, arguments.only)
     os.sched_setaffinity(0, all_cores)
     figures += short_sweeps(arguments.only)
     if arguments.sweep:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flent_aqm.base.part import parts
 from flent_aqm.results.advice.advice import advise
 from flent_aqm.results.grouping import (
     AQM,
@@ -218,6 +219,10 @@ def _svg_dashes(line: object) -> str:
     return "solid"
 
 
+# Metric by which the run is chosen whose glitches are offered to be explained.
+_GLITCHES = "glitches_per_minute_30ms"
+
+
 def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tuple[str, str]]:
     """Return the commands that repeat the measurement and the page, each as (description,
     command)."""
@@ -228,6 +233,13 @@ def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tupl
     if ours:
         commands.append(("one run again, compared with its file; likewise any other",
                          offered_command("flent-aqm", "replay", ours[0].path)))
+    # From the part `why`, which may have been taken out.
+    glitched = [row for row in ours if row.settings.get("testbed") == "virtual"
+                and row.metrics.get(_GLITCHES, 0) > 0]
+    if glitched and any("why" in part.commands for part in parts().values()):
+        worst = max(glitched, key=lambda row: row.metrics[_GLITCHES])
+        commands.append(("why its first glitch happened, of the run with most; likewise others",
+                         offered_command("flent-aqm", "why", worst.path, "--glitch", "1")))
     places = [one.path for one in folders] or [row.path for row in rows[:3]]
     commands += [
         ("this page", offered_command("flent-aqm", "report", *places, "-o", "report.html")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from flent_aqm.base.paths import resource_dir
 from flent_aqm.results import status
 from flent_aqm.show.report.commands import offered_command, purpose, sweep_command
 from flent_aqm.show.report.model import Folder, build
+from flent_aqm.show.report.read import read
 
 OURS = "batches/aqm_sweep.batch"
 
@@ -105,3 +107,20 @@ def test_each_batch_of_ours_says_its_purpose_in_one_sentence() -> None:
     purposes = {path.name: purpose(["flent", "-B", f"batches/{path.name}"])
                 for path in resource_dir("batches").glob("*.batch")}
     assert all(20 <= len(one) < 130 and "docs/" not in one for one in purposes.values()), purposes
+
+
+def test_glitch_is_offered_with_the_command_that_explains_it() -> None:
+    """Of the run that has most; not of runs without glitches, and not of those that can't be
+    repeated."""
+    golden = Path(__file__).parents[2] / "golden" / "batches" / "quick"
+    rows, _, _ = read([golden], 1)
+    offered = [command for _, command in build(rows, [], [], "title").commands
+               if " why " in command]
+    most = max(rows, key=lambda row: row.metrics.get("glitches_per_minute_30ms", 0))
+    assert offered == [offered_command("flent-aqm", "why", most.path, "--glitch", "1")]
+    calm = [row for row in rows if not row.metrics.get("glitches_per_minute_30ms")]
+    elsewhere = [replace(row, settings={**row.settings, "testbed": "netns"}) for row in rows]
+    assert calm
+    for some in (calm, elsewhere):
+        assert not [command for _, command in build(some, [], [], "title").commands
+                    if " why " in command]

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measure what `flent-aqm why` costs: captures beside a run, and the explanation of a fast one."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from flent_aqm.base.paths import resource_dir
+from research.bench.cost import Cost, Figure, cost_of, figure, median_cost
+
+# Processor time of a run with captures, of that without; 10 s of load at 900 Mbit/s explained, and
+# the memory that it takes.
+MOST_RATIO, MOST_S, MOST_MB = 1.3, 60.0, 1000.0
+_BIN = Path(sys.executable).parent
+_BATCH = """[Batch::bench]
+inherits = base
+output_path = results
+test_name = iperf3_upload
+aqm = codel
+rate_mbps = {rate_mbps}
+seed = 1
+length = 10
+"""
+
+
+def figures(repeat: int, only: str) -> list[Figure]:
+    """Measure a replay at 100 Mbit/s without captures, the same with captures and explanation, and
+    the explanation of a run at 900 Mbit/s.
+
+    Args:
+        repeat: number of measurements.
+        only: part of the names of the figures, "" for all.
+    """
+    ratio, fast = "why: captures, 100 Mbit/s", "why: 10 s at 900 Mbit/s explained"
+    with tempfile.TemporaryDirectory(prefix="flent-aqm-bench-") as name:
+        folder = Path(name)
+        costs = []
+        if only in ratio:
+            costs += _captures(ratio, _made(folder, 100), repeat)
+        if only in fast:
+            file = _made(folder, 900)
+            costs.append(figure(fast, "s", MOST_S, repeat, partial(_cost, "why", file)))
+            peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+            print(f"largest process: {peak_mb:.0f} MiB (with the lab's guest), wanted {MOST_MB:g}")
+            costs.append(Figure("why: largest process", "MiB", peak_mb, [peak_mb], MOST_MB))
+        return costs
+
+
+def _captures(name: str, file: Path, repeat: int) -> list[Figure]:
+    """Measure the processor time of `why` divided by that of `replay`, which makes the same run."""
+    plain = median_cost([_cost("replay", file) for _ in range(repeat)])
+    with_captures = [_cost("why", file) for _ in range(repeat)]
+    ratios = [one.cpu_s / plain.cpu_s for one in with_captures]
+    middle = sorted(ratios)[len(ratios) // 2]
+    print(f"{name}: {middle:.2f} of the processor time without", flush=True)
+    return [Figure(name, "of replay's processor time", middle, ratios, MOST_RATIO)]
+
+
+def _made(folder: Path, rate_mbps: int) -> Path:
+    """Make a run, and return its data file."""
+    place = folder / str(rate_mbps)
+    place.mkdir()
+    (place / "base.batch").write_bytes((resource_dir("batches") / "base.batch").read_bytes())
+    (place / "bench.batch").write_text(_BATCH.format(rate_mbps=rate_mbps))
+    subprocess.run([_BIN / "flent", "-B", "bench.batch", "-b", "bench"], cwd=place, check=True,
+                   stdout=subprocess.DEVNULL)
+    return next(place.glob("results/*.flent.gz"))
+
+
+def _cost(command: str, file: Path) -> Cost:
+    """Return the cost of a command for a data file. Raises CalledProcessError if it fails."""
+    words = ["--what-if", "none"] if command == "why" else []
+    return cost_of(lambda: subprocess.run([_BIN / "flent-aqm", command, file, *words], check=True,
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                          env=dict(os.environ)))
