@@ -33,6 +33,8 @@ DEBIAN_URI = "FLENT_AQM_DEBIAN_URI"
 LIBRESPEED = "FLENT_AQM_LIBRESPEED"
 # Path of a Python file with the user's own speed test.
 OWN_TOOL = "FLENT_AQM_OWN_TOOL"
+# Path of the folder for the output of a recorded command of the user, as the run sees it.
+PROGRAM_OUTPUT = "FLENT_AQM_PROGRAM_OUTPUT"
 # Data files are trusted: the limits for files of strangers don't apply.
 LARGE_FILES = "FLENT_AQM_LARGE_FILES"
 # Passphrase of a netperf server, from `flent-aqm speedtest` to the Flent that it starts.

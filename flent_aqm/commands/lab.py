@@ -11,13 +11,15 @@ from pathlib import Path
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.guest_files import APPLY_IN_GUEST, FULL_SECOND
-from flent_aqm.lab.own_servers import parse_own_servers
+from flent_aqm.lab.own_programs import refuse_missing
 from flent_aqm.lab.user_command import check_terminal, run_command, servers_for
 from flent_aqm.spec.batch_keys.path import DUMBBELL
+from flent_aqm.spec.batch_keys.programs import BETWEEN
 from flent_aqm.spec.keys import SCENARIO_KEYS, refuse_unknown_scenario_keys
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.scenario import KEYS, Scenario
 from flent_aqm.spec.topology.topology import parse_topology
+from flent_aqm.sweep.record import RECORD_LIMIT_S, record_command
 
 # Batch keys that have an option: option -> key and metavar. Others are given with --set.
 _ALL_OPTIONS = {
@@ -57,6 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "opened a port")
     parser.add_argument("--router", metavar="CMD",
                         help="also run CMD on the router, once its queue is in place")
+    parser.add_argument("--record", metavar="FILE", type=Path,
+                        help="measure latency and ping beside COMMAND, capture its packets, and "
+                             "write a data file FILE, whose name ends in .flent.gz")
+    parser.add_argument("--time-limit", metavar="S",
+                        help="with --record: longest time that COMMAND may take, in seconds of "
+                             f"virtual time (default: {RECORD_LIMIT_S})")
     parser.add_argument("--results", metavar="DIR", type=Path,
                         help="folder for the files that COMMAND writes into its current folder "
                              "(default: your current folder); everything else is read-only")
@@ -86,9 +94,16 @@ def main(args: argparse.Namespace) -> int:
         **{key: getattr(args, key) for key, _ in _OPTIONS.values()},
         "burst_shaping": args.burst_shaping, **_aqm_parameter_keys(args.aqm_parameter),
         **_set_keys(args.set),
-        **({} if args.router is None else {"router_program": args.router})})
-    own_servers = parse_own_servers(args.server, args.ready)
+        **({} if args.router is None else {"router_program": args.router}),
+        **_servers(args.server, args.ready)})
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    refuse_missing(scenario.programs)
+    if args.record is not None:
+        return record_command(scenario, command, args.record, results=args.results,
+                              time_limit=args.time_limit, wall_limit_s=args.wall_limit)
+    if args.time_limit is not None:
+        raise ConfigError("--time-limit: only --record measures a time; use timeout S COMMAND, "
+                          "which counts virtual time, too")
     if not command:
         check_terminal(EXAMPLE)
     if not command and scenario.path.topology != DUMBBELL:
@@ -98,7 +113,18 @@ def main(args: argparse.Namespace) -> int:
     return run_command(
         scenario, command, prelude=[[".", APPLY_IN_GUEST], FULL_SECOND],
         servers=servers_for(command, args.mlab_server or scenario.hosts.ndt7_server == "mlab"),
-        own_servers=own_servers, results=args.results, wall_limit_s=args.wall_limit)
+        results=args.results, wall_limit_s=args.wall_limit)
+
+
+def _servers(commands: list[str], ready: str | None) -> dict[str, object]:
+    """Return the batch keys for --server and --ready. Raises ConfigError."""
+    if ready is not None and not commands:
+        raise ConfigError("--ready: there is no --server to wait for")
+    if not all(command.strip() for command in commands):
+        raise ConfigError("--server: the command is empty; expected a command such as "
+                          "'./server 0.0.0.0:4433'")
+    return {"server_program": f" {BETWEEN} ".join(commands) or None,
+            "server_ready_s": ready}
 
 
 def _aqm_parameter_keys(words: list[str]) -> dict[str, str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from flent_aqm.base import defaults, environment, paths
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.lab.own_servers import NO_SERVERS, OwnServers
+from flent_aqm.lab.own_programs import OwnPrograms
 from flent_aqm.lab.package_copy import package_folder
 from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.topology_files import addresses as addresses_of
@@ -49,6 +49,9 @@ APPLY_IN_GUEST = f"{IN_GUEST}/apply.sh"
 FULL_SECOND = ["perl", f"{IN_GUEST}/guest/full_second.pl"]
 OUT = "out"  # the folder in the lab's folder that the guest can write to
 RESULTS_IN_GUEST = "/run/results"  # files written here are copied to the user
+# Folder in the results with Flent's files, in a run with programs of the user.
+FLENT_FILES = ".flent-aqm"
+FLENT_FILES_IN_GUEST = f"{RESULTS_IN_GUEST}/{FLENT_FILES}"
 # Where the guest sees the Python environment, and the folder that this package is in. Their paths
 # on the host must not matter: a path shifts the memory of programs that know it, and Python
 # iterates over sets of objects in the order of their addresses.
@@ -73,13 +76,13 @@ def write(
     argv: Sequence[str],
     *,
     servers: Sequence[str],
-    own_servers: OwnServers = NO_SERVERS,
     more_programs: Mapping[str, Path] | None = None,
     prelude: Sequence[Sequence[str]] = (),
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     interactive: bool = False,
     writable_cwd: bool = False,
+    for_flent: bool = False,
     hidden: Sequence[str],
     on_host: bool = False,
 ) -> None:
@@ -91,7 +94,6 @@ def write(
         scenario: the settings of the run.
         argv: the command to run on the client.
         servers: names of the servers to start, see tools/table.py.
-        own_servers: the user's commands to start on the server.
         more_programs: further programs for the PATH inside, name -> path on the host.
         prelude: commands to run before the command. If one fails, the run ends with its exit
             status.
@@ -101,6 +103,8 @@ def write(
         writable_cwd: files that the command writes to `cwd` are copied out as results. If false,
             `cwd` is read-only. If true, files of the host that the command's words name are visible
             inside.
+        for_flent: with writable_cwd: the command is Flent, whose words name no files of the
+            host. Its own files go to FLENT_FILES, apart from those of the user's programs.
         hidden: folders of the host over which others are mounted inside.
         on_host: nothing is mounted, and all paths inside are those of the host.
 
@@ -162,17 +166,17 @@ def write(
     program = shlex.split(scenario.router.router_program)
     if program:
         (folder / "router_program").write_text(f"exec {shlex.join(program)}\n")
-    for number, command in enumerate(own_servers.commands, 1):
+    for number, command in enumerate(scenario.programs.server_commands, 1):
         (folder / f"server-{number}").write_text(f"exec {shlex.join(command)}\n")
-    words = [*(argv if writable_cwd else ()), *servers_and_programs, *program, *own.files(),
-             *(word for command in own_servers.commands for word in command)]
+    of_user = argv if writable_cwd and not for_flent else ()
+    words = [*of_user, *servers_and_programs, *program, *own.files(), *scenario.programs.words]
     visible = _hidden_but_needed(cwd, words, hidden)
     editable = "" if on_host else _write_path_file(folder / "flent_aqm.pth")
     # These variables are only for init.pl and its scripts, so they aren't exported.
     init_variables = {"KEEP_VISIBLE": "\n".join(visible), "COMMAND_DIR": str(cwd),
                       "PATH_FILE": editable, "LISTENING": listening(servers),
                       "WRITABLE": "yes" if writable_cwd else "",
-                      **own_servers.variables(),
+                      **OwnPrograms(scenario.programs).variables(),
                       **({} if scenario.lab.kernel == STOCK else {"OWN_KERNEL": "yes"})}
     (folder / "settings.sh").write_text("".join(
         f"{'' if name in init_variables else 'export '}{name}={shlex.quote(value)}\n"
@@ -190,6 +194,7 @@ def write(
                      for path in sorted((folder / "etc").iterdir())),
                    ("bin", PROGRAMS_IN_GUEST),
                    *([("flent_aqm.pth", editable)] if editable else [])],
+            folders=[FLENT_FILES_IN_GUEST] if writable_cwd and for_flent else [],
             writable=str(cwd) if writable_cwd else None)))
 
 
@@ -540,7 +545,8 @@ def overlay(lower: str) -> Mount:
 
 
 def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequence[str],
-               bound: Iterable[tuple[str, str]], writable: str | None) -> list[Mount]:
+               bound: Iterable[tuple[str, str]], folders: Iterable[str] = (),
+               writable: str | None) -> list[Mount]:
     """Return all mounts of a guest.
 
     Args:
@@ -552,6 +558,7 @@ def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequen
             as /run/NAME.
         bound: pairs of a file or folder in the lab's folder, and the path inside at which it
             appears.
+        folders: empty folders to make.
         writable: the folder to which the command may write, through an overlay whose upper layer is
             /run/results. None if it may write to none.
     """
@@ -571,6 +578,7 @@ def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequen
         *shown_at_its_place(keep_visible),
         *(host_folder(f"/proc/self/cwd/links/{name}", f"/run/{name}") for name in shown),
         *(bind(f"{lab}/{name}", place) for name, place in bound),
+        *map(empty_folder, folders),
         *([overlay(writable)] if writable else []),
     ]
 

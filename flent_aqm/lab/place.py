@@ -29,7 +29,6 @@ from flent_aqm.base.errors import ConfigError, LabError, LabTimeout
 from flent_aqm.base.words import plain
 from flent_aqm.lab import guest_files
 from flent_aqm.lab.folder import OwnedFolder
-from flent_aqm.lab.own_servers import NO_SERVERS, OwnServers
 from flent_aqm.spec.scenario import Scenario
 
 # The guest must not outlive us, even if we are killed by force.
@@ -103,7 +102,9 @@ class RunEnvironment:
         folder: the folder.
         stdout: file with the command's output.
         stderr: file with the command's standard error.
+        wall_limit_s: wall time in s after which the command is stopped, None for no limit.
         results: folder with the files that the command wrote to /run/results, valid after its end.
+        flent_files: folder with the files of Flent, if it is the command. It is in `results`.
 
     After the command's end these contain only regular files and folders. Anything else that the
     command created there is removed. console() returns the output of the scripts that set up the
@@ -133,18 +134,18 @@ class RunEnvironment:
         argv: Sequence[str],
         *,
         servers: Sequence[str] = defaults.SERVERS,
-        own_servers: OwnServers = NO_SERVERS,
         programs: Mapping[str, Path] | None = None,
         prelude: Sequence[Sequence[str]] = (),
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         interactive: bool = False,
         writable_cwd: bool = False,
+        for_flent: bool = False,
         wall_limit_s: float | None = defaults.WALL_LIMIT_S,
         owned: OwnedFolder | None = None,
     ) -> None:
         self._scenario = scenario
-        self._wall_limit_s = wall_limit_s
+        self.wall_limit_s = wall_limit_s
         self._interactive = interactive
         self._process: subprocess.Popen[bytes] | None = None
         self._owned = owned or OwnedFolder()
@@ -155,10 +156,10 @@ class RunEnvironment:
                 raise ConfigError(f"TMPDIR is {self.folder.parent}: the lab's folder can't have "
                                   "a blank or a comma in its path; set TMPDIR to another folder")
             guest_files.write(self.folder, scenario, argv, servers=servers,
-                              own_servers=own_servers, more_programs=programs, prelude=prelude,
-                              env=env, cwd=cwd, interactive=interactive,
-                              writable_cwd=writable_cwd, hidden=self.hidden,
-                              on_host=self.on_host)
+                              more_programs=programs, prelude=prelude, env=env, cwd=cwd,
+                              interactive=interactive,
+                              writable_cwd=writable_cwd, for_flent=for_flent,
+                              hidden=self.hidden, on_host=self.on_host)
         except BaseException:
             self.close()
             raise
@@ -167,6 +168,9 @@ class RunEnvironment:
         self.stdout = out / "stdout"
         self.stderr = out / "stderr"
         self.results = out / "results"
+        self.flent_files = self.results
+        if writable_cwd and for_flent:
+            self.flent_files /= guest_files.FLENT_FILES
         self._left = out / "left"
         self._status, self._uptime = out / "status", out / "uptime"
 
@@ -227,7 +231,7 @@ class RunEnvironment:
         """
         assert self._process is not None, "start() comes first"
         try:
-            in_time = _wait_until_end(self._process, self._wall_limit_s,
+            in_time = _wait_until_end(self._process, self.wall_limit_s,
                                       lambda: self._console_is_full() or self._never_ends())
             if not in_time and not self._console_is_full():
                 self._examine_before_kill()
@@ -263,7 +267,7 @@ class RunEnvironment:
 
     def _stopped_after(self) -> str:
         """Return the limit at which the command was stopped, for messages."""
-        return f"{self._wall_limit_s:g} s of wall time"
+        return f"{self.wall_limit_s:g} s of wall time"
 
     def _examine_before_kill(self) -> None:
         """Hook for subclasses, called before a command is killed that did not end: find out why it
@@ -296,6 +300,10 @@ class RunEnvironment:
             self.results.unlink(missing_ok=True)
             self.results.mkdir()
         return replaced
+
+    def own_output(self) -> str:
+        """Return what the user's programs printed, with headings. "" without any."""
+        return ""
 
     def run(self) -> CommandResult:
         """Start the command, wait for its end, and return its result. Raises as wait() does."""

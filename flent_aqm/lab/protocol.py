@@ -139,7 +139,7 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
     if scenario.lab.kernel != STOCK:
         raise ConfigError(f"kernel: {scenario.lab.kernel} is a kernel of the virtual lab; on "
                           f"testbed {testbed} the machines have their own: leave kernel out")
-    for record in scenario.of_parts:
+    for record in (scenario.programs, *scenario.of_parts):
         if record.only_in_lab:
             raise ConfigError(record.only_in_lab.format(testbed=testbed))
     if max(scenario.path.base_delay_ms, scenario.path.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:

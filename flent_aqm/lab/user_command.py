@@ -13,7 +13,7 @@ from pathlib import Path
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.copy_out import Follower, copy_out
-from flent_aqm.lab.own_servers import NO_SERVERS, OwnServers
+from flent_aqm.lab.place import RunEnvironment
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.setup.optional import optional_there
 from flent_aqm.setup.tools import can_start
@@ -25,8 +25,7 @@ _SCRIPT_BYTES = 1 << 20
 
 
 def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence[Sequence[str]],
-                servers: Sequence[str], own_servers: OwnServers = NO_SERVERS,
-                results: Path | None = None,
+                servers: Sequence[str], results: Path | None = None,
                 wall_limit_s: float = defaults.WALL_LIMIT_S) -> int:
     """Boot a lab, run a command on its client, and copy the files that it wrote to the user's
     folder. Return the command's exit status.
@@ -39,7 +38,6 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
             limit.
         prelude: commands to run before, see guest_files.write().
         servers: names of the servers to start.
-        own_servers: programs of the user to start on the server.
         results: folder for the files that the command writes to its current folder, by default the
             user's current folder. It is created if it doesn't exist.
         wall_limit_s: wall time in s after which a command is stopped.
@@ -50,12 +48,11 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
     interactive = not command
     here = Path.cwd()
     since_ns = time.time_ns()
-    folder = _make_results_folder(results)
+    folder = make_results_folder(results)
     with Lab(
         scenario,
         command or ["bash", "--norc", "-i"],
         servers=servers,
-        own_servers=own_servers,
         prelude=prelude,
         programs=optional_there(),
         env={"PS1": r"client:\w\$ "} if interactive else {},
@@ -65,7 +62,7 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
     ) as lab:
         status = lab.run().status if interactive else _run_and_show(lab)
         # The command sees the files of the current folder, but of no other results folder.
-        _copy_results(lab, folder or here, since_ns if folder in (None, here) else None)
+        copy_results(lab, folder or here, since_ns if folder in (None, here) else None)
         return status
 
 
@@ -118,7 +115,7 @@ def _script_text(word: str) -> str:
         return ""
 
 
-def _make_results_folder(folder: Path | None) -> Path | None:
+def make_results_folder(folder: Path | None) -> Path | None:
     """Make the folder of --results, and return its absolute path. None if `folder` is None. Raises
     ConfigError if it can't be made or written."""
     if folder is None:
@@ -139,7 +136,7 @@ def _run_and_show(lab: Lab) -> int:
         return lab.run().status
 
 
-def _copy_results(lab: Lab, results: Path, since_ns: int | None) -> None:
+def copy_results(lab: RunEnvironment, results: Path, since_ns: int | None) -> None:
     """Copy the files that the command wrote out of the lab. Print the new names of files whose own
     names are taken, and files that could not be copied.
 

@@ -17,7 +17,7 @@ from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.shell import find_program
 from flent_aqm.base.words import last_line
-from flent_aqm.lab.guest_files import IN_GUEST, OUT, RESULTS_IN_GUEST
+from flent_aqm.lab.guest_files import FLENT_FILES_IN_GUEST, IN_GUEST, OUT, RESULTS_IN_GUEST
 from flent_aqm.lab.kernel_faults import (
     EXPLAINS,
     STOPS,
@@ -28,7 +28,7 @@ from flent_aqm.lab.kernel_faults import (
     memory_leak,
     packet_leak,
 )
-from flent_aqm.lab.own_servers import NO_SERVERS, OwnServers
+from flent_aqm.lab.own_programs import OwnPrograms, refuse_missing
 from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.place import DIES_WITH_US, CommandResult, RunEnvironment, read_text
 from flent_aqm.lab.protocol import CELL_ENVIRONMENT, Facts, FlentRun
@@ -69,7 +69,6 @@ class Lab(RunEnvironment):
         argv: words of the command.
         kernel: the kernel to boot, by default the scenario's kernel.
         env: further environment variables of the command.
-        own_servers: programs of the user to start on the server.
         options: further arguments of RunEnvironment.
 
     Raises ConfigError if the kernel lacks a queue or NAT that the scenario needs, ToolMissing if
@@ -81,9 +80,8 @@ class Lab(RunEnvironment):
     real_time = False
 
     def __init__(self, scenario: Scenario, argv: Sequence[str], *, kernel: Kernel | None = None,
-                 env: Mapping[str, str] | None = None,
-                 own_servers: OwnServers = NO_SERVERS, **options: Any) -> None:
-        self._own_servers = own_servers
+                 env: Mapping[str, str] | None = None, **options: Any) -> None:
+        self._own_programs = OwnPrograms(scenario.programs)
         self._kernel = kernel or kernel_called(scenario.lab.kernel)
         _check_kernel_features(scenario)
         self._hangs_in = ""
@@ -92,8 +90,7 @@ class Lab(RunEnvironment):
         self._last_check_at = 0.0
         self._hangs = False
         super().__init__(scenario, argv, env={
-            environment.IN_LAB: "1", **WITHOUT_RDRAND, **(env or {})},
-            own_servers=own_servers, **options)
+            environment.IN_LAB: "1", **WITHOUT_RDRAND, **(env or {})}, **options)
         (self.folder / "uml").mkdir()
 
     def wait(self) -> CommandResult:
@@ -108,10 +105,10 @@ class Lab(RunEnvironment):
         except LabError:
             self._refuse_lost_process()
             self._refuse_kernel_faults(self.console())
-            self._refuse_server_faults()
+            self._refuse_own_program_faults()
             raise
         self._refuse_lost_process()
-        self._refuse_server_faults()
+        self._refuse_own_program_faults()
         out = self.stdout.parent
         self._refuse_program_fault(read_text(out / "router_program_status"),
                                    read_text(out / "router_program"))
@@ -148,13 +145,16 @@ class Lab(RunEnvironment):
                            f"but {', '.join(wrong) or 'no host reported its setting'}"[:300])
         return cards
 
-    def _refuse_server_faults(self) -> None:
-        """Raise LabError if one of the user's servers failed before the command ended, or printed
-        too much."""
+    def own_output(self) -> str:
+        return self._own_programs.logged(self.stdout.parent)
+
+    def _refuse_own_program_faults(self) -> None:
+        """Raise LabError if one of the user's programs printed too much, or a server failed before
+        the command ended."""
         out = self.stdout.parent
-        if fault := self._own_servers.too_talkative(out):
+        if fault := self._own_programs.too_talkative(out):
             raise LabError(fault) from None
-        self._own_servers.refuse_failed(out)
+        self._own_programs.refuse_failed(out)
 
     @staticmethod
     def _refuse_program_fault(status: str, output: str) -> None:
@@ -188,9 +188,9 @@ class Lab(RunEnvironment):
             raise LabError(f"the kernel {self._scenario.lab.kernel}: {fault}") from None
 
     def _never_ends(self) -> bool:
-        """Return whether a kernel that the user built hangs, or one of the user's servers prints
+        """Return whether a kernel that the user built hangs, or one of the user's programs prints
         too much. The kernel is checked every _CHECK_INTERVAL_S seconds."""
-        if self._own_servers.too_talkative(self.stdout.parent):
+        if self._own_programs.too_talkative(self.stdout.parent):
             return True
         now = time.monotonic()
         if self._scenario.lab.kernel == STOCK or self._process is None \
@@ -361,6 +361,7 @@ class VirtualTestbed:
         for scenario, length_s in {(cell.scenario, cell.length_s) for cell in cells}:
             self.kernel(scenario.lab.kernel)
             _check_kernel_features(scenario)
+            refuse_missing(scenario.programs)
             for model in path_models(scenario):
                 model.refuse(scenario, length_s)
         return []
@@ -393,9 +394,15 @@ class VirtualTestbed:
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
         """Return the guest of one run of Flent, not started yet."""
         env = {**CELL_ENVIRONMENT, **({} if run.browser else ONE_LENGTH)}
-        lab = self.lab(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
-                       programs=run.programs, env=env, cwd=Path("/"),  # the caller's shapes no run
-                       kernel=self.kernel(scenario.lab.kernel))
+        own = scenario.programs.is_there
+        if scenario.programs.client_program:
+            env[environment.PROGRAM_OUTPUT] = f"{IN_GUEST}/{OUT}"
+        lab = self.lab(
+            scenario, run.argv(IN_GUEST, FLENT_FILES_IN_GUEST if own else RESULTS_IN_GUEST),
+            servers=run.servers, programs=run.programs, env=env,
+            # The caller's folder shapes no run, unless it has the run's programs.
+            cwd=Path.cwd() if own else Path("/"), writable_cwd=own, for_flent=own,
+            kernel=self.kernel(scenario.lab.kernel))
         (lab.folder / "cell.batch").write_text(run.batch)
         return lab
 

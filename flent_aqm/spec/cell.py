@@ -22,6 +22,8 @@ ROUTER_HOOK = "router"
 ROUTER_COMMAND: Mapping[str, Mapping[str, str]] = {ROUTER_HOOK: {
     "exec": f'. "${environment.APPLY}"', "type": "pre", "essential": "True"}}
 
+# Name of the test that runs the key client_program.
+PROGRAM = "program"
 # Name of the batch in the guest. The batch's real name would influence random choices of the
 # guest's Flent.
 BATCH_NAME = "cell"

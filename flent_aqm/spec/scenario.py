@@ -20,6 +20,7 @@ from flent_aqm.base.part import parts
 from flent_aqm.spec.batch_keys.hosts import Hosts
 from flent_aqm.spec.batch_keys.lab import Lab
 from flent_aqm.spec.batch_keys.path import DUMBBELL, Path
+from flent_aqm.spec.batch_keys.programs import Programs
 from flent_aqm.spec.batch_keys.router import Router
 from flent_aqm.spec.key import Key, Record
 
@@ -41,6 +42,7 @@ class Scenario:
     router: Router = Router()
     path: Path = Path()
     hosts: Hosts = Hosts()
+    programs: Programs = Programs()
     of_parts: tuple[Record, ...] = tuple(kind() for kind in _OF_PARTS.values())
 
     @property

@@ -11,7 +11,7 @@ import datetime
 import gzip
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -95,16 +95,23 @@ def run_cell(cell: Cell, testbed: Testbed, facts: SweepFacts) -> FinishedRun:
     return write_files(make_output(cell, testbed), cell, facts)
 
 
-def make_output(cell: Cell, testbed: Testbed) -> RunOutput:
+def make_output(cell: Cell, testbed: Testbed, run: Callable[[Any], CommandResult]
+                = RunEnvironment.run) -> RunOutput:
     """Run a cell on a testbed, and return its output. An AqmError that ends the run becomes the
-    `fault` of the output. Other errors are raised."""
+    `fault` of the output. Other errors are raised.
+
+    Args:
+        cell: the cell.
+        testbed: the testbed.
+        run: function that runs the run's environment.
+    """
     data, command, fault = None, None, ""
     needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
     with testbed.place(cell.scenario, FlentRun(
             as_batch_file(cell), BATCH_NAME, as_words(cell.settings), needs.servers, cell.length_s,
             programs=optional_of(needs.tools), browser="chromium" in needs.tools)) as place:
         try:
-            command = place.run()
+            command = run(place)
             data = _only_result(place, "*.flent")
             if data is None:
                 raise LabError(first_error_of_flent(_read_text(place.stderr)))
@@ -158,7 +165,7 @@ def _write(path: Path, content: bytes | None) -> None:
 def _only_result(place: RunEnvironment, pattern: str) -> bytes | None:
     """Return the content of the run's only result file that matches a glob pattern. None if no file
     or several files match."""
-    files = list(place.results.glob(pattern))
+    files = list(place.flent_files.glob(pattern))
     return files[0].read_bytes() if len(files) == 1 else None
 
 
@@ -167,9 +174,10 @@ def _log_text(place: RunEnvironment) -> str:
     headings. Empty outputs are left out."""
     parts = [("flent", place.stdout), ("flent, errors", place.stderr),
              ("guest's console", place.folder / "console"),
-             *((path.name, path) for path in sorted(place.results.glob("*.log"))
+             *((path.name, path) for path in sorted(place.flent_files.glob("*.log"))
                if not path.name.endswith(".debug.log"))]
-    return "".join(f"--- {title}\n{text}\n" for title, path in parts if (text := _read_text(path)))
+    return "".join(f"--- {title}\n{text}\n" for title, path in parts
+                   if (text := _read_text(path))) + place.own_output()
 
 
 # Flent's report of a failed command: the command line, and below it the command's output.
@@ -249,11 +257,11 @@ def write_completed(content: bytes, cell: Cell, facts: SweepFacts,
 
 
 def _set_length_of_speedtest(data: Mapping[str, Any], metadata: dict[str, Any]) -> None:
-    """Set TOTAL_LENGTH to the time in s of the last result if the test had a speed test, whose
-    client decides when it ends. Flent records the longest possible duration, from which plots would
-    compute the time under load."""
-    if any("SPEEDTEST" in meta for meta in metadata.get("SERIES_META", {}).values()
-           if isinstance(meta, dict)):
+    """Set TOTAL_LENGTH to the time in s of the last result if the test had a speed test or a
+    command of the user, which decide when they end. Flent records the longest possible duration,
+    from which plots would compute the time under load."""
+    metas = metadata.get("SERIES_META", {}).values()
+    if any({"SPEEDTEST", "PROGRAM"} & meta.keys() for meta in metas if isinstance(meta, dict)):
         metadata["TOTAL_LENGTH"] = min(metadata["TOTAL_LENGTH"], max(data["x_values"]))
 
 

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from flent_aqm.base.defaults import IRTT_PORT as PORT
-from flent_aqm.tools.tool import Server, Tool
+from flent_aqm.tools.tool import OtherTests, Server, Tool
 
 SERVER = Server("irtt", {"IRTT_PORT": (PORT,)}, "irtt server -d 0 -i 0",
                 protocol="udp", program="irtt")
-TOOL = Tool("irtt", SERVER, has_test=False)
+# The test `program` runs a command of the user, which brings its own server.
+TOOL = Tool("irtt", SERVER, has_test=False, other_tests=(OtherTests("program", (SERVER,)),))

@@ -39,7 +39,7 @@ ELSEWHERE = (
     # a program that flent-aqm does in the same way
     r"speedtest-netperf\.sh",
     # the reader's own
-    r"batches/mine\.batch", r"mine\.py", r"step\.sh")
+    r"batches/mine\.batch", r"mine\.py", r"step\.sh", r"results/report\.html")
 
 
 @cache

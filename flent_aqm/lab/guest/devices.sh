@@ -13,7 +13,7 @@ no_address_detection() {
 # Switch offloads off, so that a forwarding host sees each packet alone.
 no_offloads() { # devices
     for device in "$@"; do
-        ethtool -K "$device" tso off gso off gro off >/dev/null
+        ethtool -K "$device" tso off gso off gro off tx-udp-segmentation off >/dev/null
     done
 }
 
@@ -91,13 +91,14 @@ END
 }
 
 # Set up an end host's network card. tso and gso are off, so that the queue gets single packets, but
-# with HOST_GSO. gro is on: packets of a flow that one interrupt brings are handed to TCP together. In the lab at least
+# with HOST_GSO; UDP has its own switch. gro is on: packets of a flow that one interrupt brings are
+# handed to TCP together. In the lab at least
 # HOST_MODERATION_US are between two interrupts (patch 0016 of the lab's kernel). What the kernel
 # then reports goes to the host, which compares it: lab/virtual.py.
 host_card() { # its name
     case ${HOST_GSO:-} in
-    yes) ethtool -K eth0 tso on gso on gro on >/dev/null ;;
-    *) ethtool -K eth0 tso off gso off gro on >/dev/null ;;
+    yes) ethtool -K eth0 tso on gso on tx-udp-segmentation on gro on >/dev/null ;;
+    *) ethtool -K eth0 tso off gso off tx-udp-segmentation off gro on >/dev/null ;;
     esac
     [ -n "$HOST_MODERATION_US" ] || return 0
     # ethtool takes a value that is there already for an error.

@@ -64,11 +64,13 @@ class FlowClasses:
         servers: last 32 bits of the servers' addresses, for servers that connect to the client,
             which then has the server's port. If empty, the port alone tells which end is the
             server.
+        others: class of the flows of all other ports of the servers, None if these don't count.
     """
 
     by_server_port: Mapping[int, str]
     segment_bytes: int = 1460
     servers: frozenset[int] = frozenset()
+    others: str | None = None
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def read_capture(
     Raises:
         ParseError: if the file isn't a pcap file of a known link type.
     """
-    ticks_per_s, link_bytes, snap_bytes = _read_file_header(file.read(FILE_HEADER_BYTES))
+    ticks_per_s, link_bytes, snap_bytes = read_file_header(file.read(FILE_HEADER_BYTES))
     records = _Records(file, _key_layout(ip_version, link_bytes), round(step_s * ticks_per_s),
                        ticks_per_s)
     counts: dict[int, Counter[_Key]] = defaultdict(Counter)
@@ -153,15 +155,15 @@ def read_capture(
     layout = Layout(link_bytes + sender_at, link_bytes + ip_bytes, ticks_per_s)
     trips: Trips = {}
     # Otherwise no packet has its time stamps in the capture, and reading each packet would take
-    # longer than all the rest.
-    if snap_bytes >= layout.stamps_end:
+    # longer than all the rest. They are told by the servers' ports.
+    if snap_bytes >= layout.stamps_end and classes.others is None:
         file.seek(FILE_HEADER_BYTES)
         trips = round_trips(file, layout, classes.by_server_port, classes.servers)
     return Capture(first * step_s, step_s, steps, tuple(tally.transfers.by_connection(trips)),
                    records.packets, tally.external + records.unreadable, records.cut)
 
 
-def _read_file_header(header: bytes) -> tuple[int, int, int]:
+def read_file_header(header: bytes) -> tuple[int, int, int]:
     """Parse the header of a pcap file. Return the ticks per second, the length of the link's header
     in bytes, and the number of bytes kept of each packet. Raises ParseError if it isn't the header
     of a pcap file of a known link type."""
@@ -348,7 +350,8 @@ class _Tally:
                 self.external += times
                 continue
             one = self._amount(key)
-            flow = self.classes.by_server_port[connection[1]], connection[3]
+            flow = (self.classes.by_server_port.get(connection[1], self.classes.others or ""),
+                    connection[3])
             amounts[flow] = amounts.get(flow, Amount()) + Amount(
                 one.payload_bytes * times, one.wire_bytes * times)
             if one.payload_bytes >= self.least_payload:
@@ -371,7 +374,9 @@ class _Tally:
         ports = self.classes.by_server_port
         to_server = destination in ports
         if not to_server and source not in ports:
-            return None
+            if self.classes.others is None:
+                return None
+            to_server = sender not in self.classes.servers
         server, client = (destination, source) if to_server else (source, destination)
         if self.classes.servers:
             to_server = sender not in self.classes.servers

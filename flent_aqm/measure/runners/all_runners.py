@@ -14,6 +14,7 @@ from flent_aqm.measure.runners.ndt7 import AqmNdt7Runner
 from flent_aqm.measure.runners.netperf import AqmNetperfRunner
 from flent_aqm.measure.runners.part import AqmPartRunner
 from flent_aqm.measure.runners.probes import AqmIrttRunner, AqmPingRunner
+from flent_aqm.measure.runners.program import AqmProgramRunner
 from flent_aqm.measure.runners.qdisc import AqmQdiscRunner
 from flent_aqm.measure.runners.rates import AqmRatesRunner
 from flent_aqm.measure.runners.speedtest import AqmSpeedtestRunner
@@ -29,6 +30,7 @@ RUNNERS: dict[str, type] = {
     "aqm_netperf": AqmNetperfRunner,
     "aqm_part": AqmPartRunner,
     "aqm_ping": AqmPingRunner,
+    "aqm_program": AqmProgramRunner,
     "aqm_qdisc": AqmQdiscRunner,
     "aqm_rates": AqmRatesRunner,
     "aqm_speedtest": AqmSpeedtestRunner,

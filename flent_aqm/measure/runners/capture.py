@@ -18,7 +18,8 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import AqmError, BadResult, cause_of
 from flent_aqm.base.flent_api import RunnerCheckError, lookup_host
 from flent_aqm.base.shell import find_program, run
-from flent_aqm.measure.load_window import TRANSFERS
+from flent_aqm.measure.load_window import END, SOURCE, START, TRANSFERS
+from flent_aqm.measure.parsers.captured_flows import LEAST_BYTES, CapturedFlow, read_flows
 from flent_aqm.measure.parsers.pcap import (
     FILE_HEADER_BYTES,
     RECORD_HEADER_BYTES,
@@ -28,6 +29,7 @@ from flent_aqm.measure.parsers.pcap import (
     read_capture,
     snap_length,
 )
+from flent_aqm.measure.runners.part import MORE
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 
 STEP_S = 0.1
@@ -50,6 +52,9 @@ class AqmCaptureRunner(SupervisedRunner):
         more_hosts: further servers, reached through the same device.
         length: seconds.
         ports: ports of the test's servers.
+        every_port: True for a test whose ports aren't known before: all packets between client
+            and servers are captured, and each flow becomes a series of its own.
+        not_ports: with every_port, ports of servers to leave out, such as a probe's.
         cross_port: port of cross traffic.
         keep: True to keep the capture beside the data file.
         round_trips: True for round trips of the flows' own packets by TCP's time stamps, which
@@ -62,13 +67,17 @@ class AqmCaptureRunner(SupervisedRunner):
 
     def __init__(self, *, host: str, length: float, ports: Sequence[int],
                  more_hosts: Sequence[str] = (), keep: bool = False, round_trips: bool = False,
-                 cross_port: int = defaults.IPERF3_CROSS_PORT, **kwargs: Any) -> None:
+                 cross_port: int = defaults.IPERF3_CROSS_PORT, every_port: bool = False,
+                 not_ports: Sequence[int] = (), **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.hosts = [host, *more_hosts]
         self.run_for_s = length
         self.keep = keep
         self.round_trips = round_trips
         self.ports = {**dict.fromkeys(ports, ""), cross_port: "cross_"}
+        self.every_port = every_port
+        self.not_ports = list(not_ports)
+        self.addresses: list[str] = []
         self.device = ""
         self.servers: frozenset[int] = frozenset()
         self.ip_version = 4
@@ -81,8 +90,8 @@ class AqmCaptureRunner(SupervisedRunner):
         program = find_program("tcpdump")
         if program is None:
             raise RunnerCheckError("tcpdump is not installed; see flent-aqm doctor")
-        addresses = [str(lookup_host(host, self.settings.IP_VERSION)[4][0])
-                     for host in self.hosts]
+        addresses = self.addresses = [str(lookup_host(host, self.settings.IP_VERSION)[4][0])
+                                      for host in self.hosts]
         address = addresses[0]
         self.ip_version = ipaddress.ip_address(address).version
         self.device = _egress_device(address)
@@ -98,6 +107,8 @@ class AqmCaptureRunner(SupervisedRunner):
         room = min(MAX_CAPTURE_BYTES, int(free * SHARE_OF_FREE_ROOM))
         self.max_packets = (room - FILE_HEADER_BYTES) // (RECORD_HEADER_BYTES + snap)
         ports = " or ".join(f"port {port}" for port in self.ports)
+        if self.every_port:
+            ports = " and ".join(f"not port {port}" for port in self.not_ports) or "ip or ip6"
         hosts = " or ".join(f"host {one}" for one in addresses)
         self.command = shlex.join([
             str(program), "-i", self.device, "-n", "-p", "-s", str(snap),
@@ -121,7 +132,8 @@ class AqmCaptureRunner(SupervisedRunner):
         counts = parse_tcpdump_counts(text_of(error))
         capture = read_capture(
             cast(BinaryIO, cast(Any, output).buffer), self.ip_version,
-            FlowClasses(self.ports, self.segment_bytes, self.servers), STEP_S)
+            FlowClasses(self.ports, self.segment_bytes, self.servers,
+                        "" if self.every_port else None), STEP_S)
         about: dict[str, Any] = {
             "packets": counts.captured, "dropped_by_kernel": counts.dropped,
             "foreign_packets": capture.external,
@@ -139,8 +151,30 @@ class AqmCaptureRunner(SupervisedRunner):
         names = [name for name in raw[0] if name not in ("t", "dur", "val")]
         series = {name: [[one["t"], one[name]] for one in raw] for name in names}
         ends_s = raw[-1]["t"] if self.stopped_early else self.ended_s
+        more = self._flows(output) if self.every_port else {}
         return series, raw, {
-            "CAPTURE": about, TRANSFERS: ([asdict(one) for one in capture.transfers], ends_s)}
+            "CAPTURE": about, **({MORE: more} if more else {}),
+            TRANSFERS: ([asdict(one) for one in capture.transfers], ends_s)}
+
+    def _flows(self, output: IO[str]) -> dict[str, Parsed]:
+        """Return the captured flows as series by name. Raises BadResult if there are none."""
+        binary = cast(BinaryIO, cast(Any, output).buffer)
+        binary.seek(0)
+        flows = read_flows(binary, self.addresses, self.ports, STEP_S)
+        if not flows:
+            raise BadResult(f"no flow between {' or '.join(self.hosts)} and the client carried "
+                            f"{LEAST_BYTES} bytes or more, so the command was no load")
+        named: dict[str, Parsed] = {}
+        for flow in flows:
+            place = str(flow.server_port)
+            if len(self.addresses) > 1:
+                place = f"{self.hosts[self.addresses.index(flow.server)]}:{place}"
+            number, name = 1, f"{flow.protocol} {place} {flow.direction}"
+            while name in named:
+                number += 1
+                name = f"{flow.protocol} {place} {flow.direction} #{number}"
+            named[name] = _as_series(flow)
+        return named
 
     @property
     def stopped_early(self) -> bool:
@@ -178,6 +212,26 @@ def _mtu(device: str) -> int:
         return int(Path("/sys/class/net", device, "mtu").read_text())
     except OSError:
         return 1500  # /sys may belong to another network namespace
+
+
+def _as_series(flow: CapturedFlow) -> Parsed:
+    """Return series, raw samples and metadata of a captured flow."""
+    samples: list[dict[str, Any]] = [
+        {"t": round((step + 1) * STEP_S, 6), "dur": STEP_S,
+         "val": flow.steps.get(step, 0) * 8e-6 / STEP_S}
+        for step in range(min(flow.steps), max(flow.steps) + 1)]
+    took_s = flow.last_s - flow.first_s
+    about: dict[str, Any] = {
+        "protocol": flow.protocol, "server_port": flow.server_port,
+        "client_port": flow.client_port, "payload_bytes": flow.payload_bytes,
+        "packets": flow.packets}
+    if flow.protocol == "TCP":
+        about |= {"retransmitted_packets": flow.retransmitted_packets,
+                  "retransmitted_bytes": flow.retransmitted_bytes}
+    return [[one["t"], one["val"]] for one in samples], samples, {
+        "RUNNER": "AqmProgramRunner", "UNITS": "Mbits/s", START: flow.first_s, END: flow.last_s,
+        SOURCE: "capture", "FLOW": about,
+        "MEAN_VALUE": flow.payload_bytes * 8e-6 / took_s if took_s > 0 else 0.0}
 
 
 def _raw_values(capture: Capture) -> list[dict[str, Any]]:

@@ -2,18 +2,20 @@
 """Takes a further series of a tool that another runner runs: a runner for Flent.
 
 The tool's runner puts its further series into its metadata under PARTS. The test's definition has
-an AqmPartRunner for each, which gives the series its name.
+an AqmPartRunner for each, which gives the series its name. Series whose names the definition can't
+know before the run are in MORE.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from flent_aqm.base.flent_api import NullRunner
 
 # Key of a runner's metadata until take_parts(): name of the part -> series, raw samples, metadata.
 PARTS = "PARTS"
+# The same with names of series that the test's definition doesn't have.
+MORE = "MORE"
 _REQUESTED_PART = "PART"
 
 
@@ -30,7 +32,7 @@ class AqmPartRunner(NullRunner):
         self.metadata |= {"UNITS": units, _REQUESTED_PART: (of, part)}
 
 
-def take_parts(measurements: dict[str, Any], series: Mapping[str, dict[str, Any]],
+def take_parts(measurements: dict[str, Any], series: dict[str, dict[str, Any]],
                raw_values: dict[str, Any]) -> int:
     """Put the parts of all tools into Flent's collected results. Return the number of parts without
     data. All three arguments are changed.
@@ -51,4 +53,8 @@ def take_parts(measurements: dict[str, Any], series: Mapping[str, dict[str, Any]
         measurements[name], raw_values[name] = values, samples
         about |= {"RUNNER": series[of]["RUNNER"], **metadata}
         empty += not values
+    for more in [about.pop(MORE) for about in series.values() if MORE in about]:
+        for name, (values, samples, metadata) in more.items():
+            measurements[name], raw_values[name] = values, samples
+            series[name] = metadata
     return empty

@@ -178,6 +178,13 @@ class _Reader:
             return clean
         return value if value in ("virtual", "netns", "") else self._text_or_gone(value, place)
 
+    def own_command(self, value: Any, place: str) -> Any:
+        """Replace a command of the user by GONE, whatever its words."""
+        if value in (None, ""):
+            return value
+        self.removed[place] = LEFT_OUT
+        return GONE
+
     def _text_or_gone(self, value: Any, place: str) -> Any:
         """Copy a number or text of common words. Return GONE for others, which are recorded as
         removed."""
@@ -369,6 +376,7 @@ _IN_TREES: Mapping[str, Kind] = {
     "trace": _Reader.value_or_gone, "kernel": _Reader.version, "version": _Reader.version,
     "ver": _Reader.version, "file": _Reader.leave_out_silently}
 _REQUESTED: Mapping[str, Kind] = {
+    **dict.fromkeys(("client_program", "server_program", "router_program"), _Reader.own_command),
     "testbed": _Reader.testbed, "server_testbed": _Reader.testbed,
     "dev_down": _Reader.device, "dev_up": _Reader.device}
 _SETTINGS: Mapping[str, Kind] = {

@@ -12,6 +12,7 @@ from typing import Any
 from flent_aqm.base.errors import ConfigError, about
 from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.cell import (
+    PROGRAM,
     ROUTER_COMMAND,
     ROUTER_HOOK,
     Cell,
@@ -55,6 +56,8 @@ def make_cell(
         scenario = scenario.but(seed=derive_seed(
             settings.NAME, scenario, section.get("repetition")))
     refuse_unexpanded(where, section)
+    with about("client_program"):
+        _check_program(where, settings.NAME, scenario)
     with about("cross_traffic"):
         _check_cross_traffic(where, scenario, section)
     with about("test_parameters"):
@@ -113,6 +116,17 @@ def add_cross_traffic_parameter(section: MutableMapping[str, Any]) -> None:
         others = str(section.get("test_parameters", ""))
         section["test_parameters"] = (
             f"cross_traffic={section['cross_traffic']};{others}".strip("; "))
+
+
+def _check_program(where: str, test_name: str, scenario: Scenario) -> None:
+    """Raise ConfigError if the test runs a command of the user and there is none, or the other way
+    round."""
+    if test_name == PROGRAM and not scenario.programs.client_program:
+        raise ConfigError(f"{where}: test {PROGRAM} needs the key client_program, the command to "
+                          "measure on the client")
+    if test_name != PROGRAM and scenario.programs.client_program:
+        raise ConfigError(f"{where}: client_program is run by the test {PROGRAM}, not by "
+                          f"{test_name}; give test_name = {PROGRAM}, or leave the key out")
 
 
 def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, Any]) -> None:

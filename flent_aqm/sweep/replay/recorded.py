@@ -107,9 +107,10 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
     scenario = Scenario.from_settings(requested)
     if scenario.lab.seed is None:
         raise ConfigError("the file records no seed, so the run can't be repeated")
-    if scenario.router.router_program:
-        raise ConfigError("the run started a program on the router, which a data file may not "
-                          "choose; put router_program into a batch")
+    if scenario.router.router_program or scenario.programs.is_there:
+        raise ConfigError("the run started programs of its user, which a data file may not choose; "
+                          "put router_program, server_program and client_program into a batch, or "
+                          "call flent-aqm lab --record as before")
     if scenario.lab.testbed != "virtual":
         raise ConfigError(f"it requests the testbed {scenario.lab.testbed!r}; only runs of the "
                           "virtual lab can be repeated")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.cli import main
+from flent_aqm.spec.cell import PROGRAM
 from flent_aqm.spec.definitions import our_tests
 from flent_aqm.tools import own
 from flent_aqm.tools.table import SPEED_TESTS
@@ -29,7 +30,7 @@ def golden(test: str) -> Path:
 
 # Speed tests are of one form, so that some of them tell of all.
 KEPT = [test for test in our_tests() if golden(test).exists()]
-assert set(our_tests()) - set(KEPT) <= {*SPEED_TESTS, own.NAME}
+assert set(our_tests()) - set(KEPT) <= {*SPEED_TESTS, own.NAME, PROGRAM}
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.show.plots.frame import EMPTY
+from flent_aqm.spec.cell import PROGRAM
 from flent_aqm.tools import own
 from tests.files import ROOT
 
@@ -24,8 +25,8 @@ from .conftest import environment
 RUNS = ROOT / "tests" / "golden" / "runs"
 SPEEDTESTS = RUNS.parent / "speedtests"
 OF_A_METRIC = {"heat_map", "compare_metric", "compare_metric_box"}
-# No run of own_test can be kept: it is what a user's file says.
-TESTS = sorted({path.stem for path in (ROOT / "tests_defs").glob("*.conf")} - {own.NAME})
+# No run of own_test or program can be kept: it is what a user's file or command says.
+TESTS = sorted({path.stem for path in (ROOT / "tests_defs").glob("*.conf")} - {own.NAME, PROGRAM})
 
 # All by forks of one process, a test each: Flent's start, and importing what the bridge imports
 # when it is asked for, cost more than a plot. What goes wrong ends the fork (an error), or is

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.lab import own_servers
-from flent_aqm.lab.own_servers import parse_own_servers
+from flent_aqm.lab.own_programs import NO_PROGRAMS, refuse_missing
+from flent_aqm.spec.scenario import Scenario
 
 FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
 _ECHO = """
@@ -70,11 +70,15 @@ def test_client_meets_servers_that_listen_over_tcp_and_udp(folder: Path) -> None
 @pytest.mark.lab
 @pytest.mark.parametrize(("words", "why"), [
     (["--server", "python3 nowhere.py"],
-     ("--server 'python3 nowhere.py' ended with status 2 before it was ready; it printed last: "
+     ("the server 'python3 nowhere.py' ended with status 2 before it was ready; it printed last: "
      "python3: can't open file")),
-    (["--server", "sleep 1000"], ("--server 'sleep 1000' opened no TCP or UDP port within 30 s; "
-     "if it needs none, give --ready SECONDS to wait for that long instead; it printed nothing")),
-    (["--server", "sh -c 'exit 0'"], "ended with status 0 before it was ready"),
+    (["--server", "sleep 1000"], ("the server 'sleep 1000' opened no TCP or UDP port within 30 s; "
+     "if it needs none, give a time to wait instead: --ready SECONDS, or server_ready_s in a "
+     "batch; it printed nothing")),
+    # It goes into the background.
+    (["--server", "sh -c '(sleep 1; python3 echo.py udp 4433) & exit 0'"],
+     ("ended with status 0 before it had opened a port; if it went into the background, have it "
+      "stay in the foreground; it printed nothing")),
     (["--ready", "0.1", "--server", "sh -c 'sleep 1; echo no more; exit 3'"],
      "ended with status 3 before the command did; it printed last: no more"),
     (["--server", "python3 echo.py udp 4433", "--server", "python3 echo.py udp 4433"],
@@ -101,37 +105,42 @@ def test_server_that_never_stops_printing_is_stopped(folder: Path) -> None:
     """Before its output fills the disk."""
     ended = lab(folder, "--server", "yes", "--ready", "1", "--", "sleep", "1000000")
     assert ended.returncode == 1
-    assert ended.stderr == ("flent-aqm: --server 'yes' printed more than 64 MiB; have it print "
+    assert ended.stderr == ("flent-aqm: the server 'yes' printed more than 64 MiB; have it print "
                             "less, or send its output to /dev/null\n")
 
 
-@pytest.mark.parametrize(("texts", "ready", "why"), [
-    (["./nothing 4433"], None, "no program './nothing' on PATH; give its path"),
-    (["'x"], None, "No closing quotation"),
-    ([""], None, "the command is empty"),
-    ([], "3", "--ready: there is no --server to wait for"),
-    (["sh"], "soon", "--ready: 'soon'; expected seconds, from 0 to 3600"),
-    (["sh"], "nan", "--ready: 'nan'"),
-    (["sh"], "-1", "--ready: '-1'"),
+@pytest.mark.parametrize(("words", "why"), [
+    (["--server", "./nothing 4433"], "no program './nothing' on PATH; give its path"),
+    (["--server", "'x"], "No closing quotation"),
+    (["--server", ""], "the command is empty"),
+    (["--server", "sh ; ; sh"], "has an empty command; expected commands with ' ; ' between them"),
+    (["--ready", "3"], "--ready: there is no --server to wait for"),
+    (["--ready", "soon", "--server", "sh"], "'soon' is not a number; give it in seconds"),
+    (["--ready", "nan", "--server", "sh"], "not a finite number"),
+    (["--ready", "-1", "--server", "sh"], "'-1'; expected seconds, from 0 to 3600"),
+    (["--server", "./echo.py"], "is not executable; run: chmod +x ./echo.py"),
 ])
 def test_wrong_words_are_refused_before_anything_starts(
-    texts: list[str], ready: str | None, why: str
+    folder: Path, words: list[str], why: str
 ) -> None:
     """Each with what was expected."""
-    with pytest.raises(ConfigError) as error:
-        parse_own_servers(texts, ready)
-    assert why in str(error.value)
+    ended = lab(folder, *words, "--", "true")
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+    assert why in ended.stderr
 
 
-def test_file_without_execute_permission_is_told_how_to_be_started(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A script that somebody just wrote."""
+def test_batch_refuses_programs_as_lab_does(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Keys instead of options; a time to wait needs a server."""
     monkeypatch.chdir(folder)
-    with pytest.raises(ConfigError, match=r"is not executable; run: chmod \+x \./echo\.py"):
-        parse_own_servers(["./echo.py"], None)
+    scenario = Scenario.from_settings({"client_program": "./echo.py x"})
+    with pytest.raises(ConfigError, match=r"client_program: \./echo\.py is not executable; run"):
+        refuse_missing(scenario.programs)
+    with pytest.raises(ConfigError, match="server_ready_s: there is no server_program"):
+        Scenario.from_settings({"server_ready_s": "3"})
+    two = Scenario.from_settings({"server_program": "sh -c 'a; b' ; ./c 1"})
+    assert two.programs.server_commands == [["sh", "-c", "a; b"], ["./c", "1"]]
 
 
 def test_without_servers_nothing_is_written_for_the_guest() -> None:
     """Runs without them stay as they were."""
-    assert own_servers.NO_SERVERS.variables() == {}
+    assert NO_PROGRAMS.variables() == {}

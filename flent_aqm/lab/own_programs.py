@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Programs of the user in the lab: servers beside the command on the client, and a recorded command
+on the client. Checks that they can be started, and says in a line how they failed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flent_aqm.base.errors import LabError
+from flent_aqm.base.words import plain
+from flent_aqm.spec.batch_keys.programs import Programs
+from flent_aqm.tools.command import find_command
+
+# Seconds of virtual time within which a server has to open a port.
+PATIENCE_S = 30
+# Most bytes that a server, or a recorded command, may print on each of its outputs.
+MOST_OUTPUT_BYTES = 64 << 20
+# Names of the files with the recorded command's outputs, in the folder that the lab can write to.
+CLIENT_STDOUT, CLIENT_STDERR = "client-stdout", "client-stderr"
+# Name of the file with its exit status.
+CLIENT_STATUS = "client-status"
+# Bytes at the end of an output in which its last line is looked for.
+_TAIL_BYTES = 4096
+_LONGEST_LINE = 200
+# Bytes at the begin and at the end of a longer output that a run's log gets.
+_LOGGED_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class OwnPrograms:
+    """The user's programs in one boot of the lab."""
+
+    programs: Programs
+
+    @property
+    def servers(self) -> Sequence[Sequence[str]]:
+        """Commands to start on the server, in this order, each when the one before is ready."""
+        return self.programs.server_commands
+
+    def variables(self) -> dict[str, str]:
+        """Return the variables of guest/own_servers.sh. Empty without servers."""
+        if not self.servers:
+            return {}
+        ready_s = self.programs.server_ready_s
+        return {"OWN_SERVERS": str(len(self.servers)), "SERVER_PATIENCE_S": str(PATIENCE_S),
+                "SERVER_READY_S": "" if ready_s is None else f"{ready_s:g}"}
+
+    def outputs(self, out: Path) -> dict[str, Path]:
+        """Return name of the program, for messages -> file with its output. out: folder of the
+        output files."""
+        files = {self._name(number): out / f"server-{number}"
+                 for number in range(1, len(self.servers) + 1)}
+        if self.programs.client_program:
+            files["the command on the client"] = out / CLIENT_STDOUT
+            files["the command on the client, on standard error,"] = out / CLIENT_STDERR
+        return files
+
+    def too_talkative(self, out: Path) -> str:
+        """Return the fault of the first program that has printed more than MOST_OUTPUT_BYTES, ""
+        if there is none. out: folder of the output files."""
+        for name, path in self.outputs(out).items():
+            if path.is_file() and path.stat().st_size > MOST_OUTPUT_BYTES:
+                return (f"{name} printed more than {MOST_OUTPUT_BYTES >> 20} MiB; "
+                        "have it print less, or send its output to /dev/null")
+        return ""
+
+    def refuse_failed(self, out: Path) -> None:
+        """Raise LabError if a server could not be started, or ended with an error before the
+        command on the client did. out: folder of the output files, which were written inside."""
+        number, _, why = _first_line(out / "server_fault").partition(" ")
+        failed = int(number) if number.isdigit() and int(number) <= len(self.servers) else 0
+        if failed and why == "silent":
+            raise LabError(f"{self._name(failed)} opened no TCP or UDP port within {PATIENCE_S} s; "
+                           "if it needs none, give a time to wait instead: --ready SECONDS, or "
+                           f"server_ready_s in a batch{_last_line(out / f'server-{failed}')}")
+        for place in range(1, len(self.servers) + 1):
+            status = _first_line(out / f"server-{place}-status")
+            if place == failed and status == "0":
+                raise LabError(
+                    f"{self._name(place)} ended with status 0 before it had opened a port; if it "
+                    "went into the background, have it stay in the foreground"
+                    f"{_last_line(out / f'server-{place}')}")
+            # A server that has served its only client and ends is none that failed.
+            if place == failed or status not in ("", "0"):
+                raise LabError(
+                    f"{self._name(place)} ended with status {plain(status)[:10]} before "
+                    f"{'it was ready' if place == failed else 'the command did'}"
+                    f"{_last_line(out / f'server-{place}')}")
+
+    def logged(self, out: Path) -> str:
+        """Return the outputs with headings, for a run's log. Long ones are cut in the middle. out:
+        folder of the output files."""
+        return "".join(f"--- {name}\n{text}\n" for name, path in self.outputs(out).items()
+                       if (text := _shortened(path)))
+
+    def _name(self, number: int) -> str:
+        """Return a server's command for messages. number: its place in the order, from 1."""
+        return f"the server {plain(shlex.join(self.servers[number - 1]))[:_LONGEST_LINE]!r}"
+
+
+NO_PROGRAMS = OwnPrograms(Programs())
+
+
+def refuse_missing(programs: Programs) -> None:
+    """Raise ConfigError as find_command() does if one of the programs can't be started."""
+    commands = [("server_program", words) for words in programs.server_commands]
+    if programs.client_program:
+        commands.insert(0, ("client_program", shlex.split(programs.client_program)))
+    for key, words in commands:
+        find_command(key, words[0])
+
+
+def _first_line(path: Path) -> str:
+    """Return the first line of a file, "" if there is none."""
+    try:
+        with path.open("rb") as file:
+            return file.readline(_TAIL_BYTES).decode(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _last_line(path: Path) -> str:
+    """Return the end of a message: the last line that a program printed, or that it printed
+    nothing."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+            lines = file.read().decode(errors="replace").split("\n")
+    except OSError:
+        lines = []
+    printed = [plain(line).strip() for line in lines if line.strip()]
+    return f"; it printed last: {printed[-1][:_LONGEST_LINE]}" if printed else \
+        "; it printed nothing"
+
+
+def _shortened(path: Path) -> str:
+    """Return the text of a file, without its middle if it is long. "" if it can't be read."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(_LOGGED_BYTES)
+            left_out = os.fstat(file.fileno()).st_size - 2 * _LOGGED_BYTES
+            if left_out > 0:
+                file.seek(left_out, os.SEEK_CUR)
+                first += f"\n… {left_out} bytes left out …\n".encode()
+            return (first + file.read(_LOGGED_BYTES)).decode(errors="replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runner of a command of the user, whose throughput the capture tells."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import IO, Any
+
+from flent_aqm.base import environment
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.runners.process import KILLED, Parsed, SupervisedRunner, last_line
+
+# Names of the command's outputs in the folder that the environment names: lab/own_programs.py.
+STDOUT, STDERR, STATUS = "client-stdout", "client-stderr", "client-status"
+
+
+class AqmProgramRunner(SupervisedRunner):
+    """Runs a command of the user on the client.
+
+    Keys of the data set:
+        command: the command line.
+        length: seconds after which the command has failed, because it did not end.
+
+    Series: the seconds that it has run, 0 at its start and all at its end. Its output is kept in
+    the folder that the environment names, if any.
+    """
+
+    def __init__(self, *, command: str, length: float, **kwargs: Any) -> None:
+        super().__init__(watchdog_timer=length, **kwargs)
+        self.command = command
+        self.length_s = length
+
+    def check(self) -> None:
+        super().check()
+        # It is in AQM.requested, from where `share` leaves it out.
+        self.metadata.pop("COMMAND", None)
+
+    def fork(self) -> int:
+        folder = os.environ.get(environment.PROGRAM_OUTPUT)
+        if not folder:
+            return super().fork()
+        self.stdout, self.stderr = _open(folder, STDOUT), _open(folder, STDERR)
+        return 0
+
+    def _run_tool(self) -> None:
+        super()._run_tool()
+        folder = os.environ.get(environment.PROGRAM_OUTPUT)
+        if folder and not self.stopped_by:
+            # As a shell tells it of a program that a signal ended.
+            status = self.returncode if self.returncode >= 0 else 128 - self.returncode
+            Path(folder, STATUS).write_text(f"{status}\n", encoding="utf-8")
+
+    @property
+    def out(self) -> str:
+        """Text that Flent logs as standard output."""
+        return "(see the run's log)\n"
+
+    err = out  # of standard error
+
+    def _refuse_bad_end(self, error: IO[str]) -> None:
+        """Raise BadResult unless the command ended with status 0."""
+        if self.stopped_by and self.stopped_by != KILLED:
+            raise BadResult(f"the command {self.stopped_by.partition(' ')[2]}; have it end, or "
+                            "allow more time: --time-limit SECONDS, or length in a batch"
+                            if "still ran" in self.stopped_by else self.stopped_by)
+        if self.returncode:
+            raise BadResult(f"the command ended with status {self.returncode}: {last_line(error)}")
+        super()._refuse_bad_end(error)
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Return the time that the command took."""
+        samples = [{"t": self.started_s, "val": 0.0},
+                   {"t": self.ended_s, "val": round(self.ended_s - self.started_s, 6)}]
+        return [[one["t"], one["val"]] for one in samples], samples, {
+            "PROGRAM": {"status": self.returncode, "started_s": self.started_s,
+                        "ended_s": self.ended_s}}
+
+
+def _open(folder: str, name: str) -> IO[str]:
+    """Open a file for the command's output, which Flent closes after the test."""
+    return Path(folder, name).open("w+", encoding="utf-8")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keys of programs of the user that a run starts on its hosts."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.key import Record, key
+from flent_aqm.spec.readers import command, number
+
+# Word between two commands of server_program.
+BETWEEN = ";"
+# Longest time that the user can have a run wait for a server, in s.
+MOST_READY_S = 3600.0
+
+
+def _commands(name: str, value: object) -> str:
+    """Return one or more command lines with ` ; ` between them. Raises ConfigError."""
+    text = command(name, value)
+    if not all(split_commands(text)):
+        raise ConfigError(f"{name}: {text[:60]!r} has an empty command; expected commands with "
+                          f"' {BETWEEN} ' between them")
+    return text
+
+
+def _ready(name: str, value: object) -> float:
+    """Return a time in s. Raises ConfigError."""
+    seconds = number(name, value, "seconds")
+    if not 0 <= seconds <= MOST_READY_S:
+        raise ConfigError(f"{name}: {str(value)[:20]!r}; expected seconds, from 0 to "
+                          f"{MOST_READY_S:g}")
+    return seconds
+
+
+@dataclass(frozen=True)
+class Programs(Record):
+    """Programs of the user on client and server. That on the router is a key of the router."""
+
+    heading = "Programs of your own"
+
+    client_program: str = key("", "a command", "command on the client that the test `program` "
+                              "[measures](../ci.md)", command)
+    server_program: str = key("", "a command, or several with ` ; ` between them",
+                              "commands on the server, each started when the one before has "
+                              "opened a port", _commands)
+    server_ready_s: float | None = key(
+        None, f"0 to {MOST_READY_S:g}", "don't look for a port, but wait so long after the start "
+        "of each `server_program`", _ready, unit="s")
+
+    @property
+    def server_commands(self) -> list[list[str]]:
+        """The commands on the server as words, in the order of their start."""
+        return split_commands(self.server_program) if self.server_program else []
+
+    @property
+    def words(self) -> list[str]:
+        """All words of all commands, which may be paths of files."""
+        return [*shlex.split(self.client_program),
+                *(word for words in self.server_commands for word in words)]
+
+    @property
+    def only_in_lab(self) -> str:
+        name = "client_program" if self.client_program else "server_program"
+        return (f"{name}: on testbed {{testbed}} no programs are started on the hosts; leave the "
+                "key out, or use testbed virtual") if self.is_there else ""
+
+    def refuse_odd_pairs(self, scenario: Any) -> None:
+        """Raise ConfigError for a time to wait without a server."""
+        if self.server_ready_s is not None and not self.server_program:
+            raise ConfigError("server_ready_s: there is no server_program to wait for; leave the "
+                              "key out", "server_ready_s")
+
+
+def split_commands(text: str) -> list[list[str]]:
+    """Split command lines with ` ; ` between them into words."""
+    commands: list[list[str]] = [[]]
+    for word in shlex.split(text):
+        if word == BETWEEN:
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return commands

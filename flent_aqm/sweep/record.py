@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measures a command of the user in one run of the lab, and writes a data file: `lab --record`."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import BadResult, ConfigError, StorageError
+from flent_aqm.lab.copy_out import Follower
+from flent_aqm.lab.own_programs import CLIENT_STATUS, CLIENT_STDERR, CLIENT_STDOUT, refuse_missing
+from flent_aqm.lab.place import CommandResult, RunEnvironment, read_text
+from flent_aqm.lab.user_command import copy_results, make_results_folder
+from flent_aqm.lab.virtual import VirtualTestbed
+from flent_aqm.results.data_file import SUFFIX
+from flent_aqm.setup.parts import tool_versions
+from flent_aqm.spec.cell import PROGRAM, ROUTER_COMMAND, Cell
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.sweep import preflight
+from flent_aqm.sweep.run import SweepFacts, make_output, write_completed
+
+# Longest time that a command may take, in s of virtual time, if the user gives none.
+RECORD_LIMIT_S = 60
+_LONGEST_LIMIT_S = 86_400
+
+
+def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
+                   results: Path | None, time_limit: str | None, wall_limit_s: float) -> int:
+    """Run a command on the client of a lab beside probes and a capture, and write a data file.
+    Return the command's exit status.
+
+    The command's output is printed unchanged as it comes. If the command ends with another status
+    than 0, no data file is written.
+
+    Args:
+        scenario: the settings of the lab.
+        command: the command.
+        path: the data file, which replaces an older one.
+        results: folder for the files that the command writes, by default the current one.
+        time_limit: longest time of the command in s of virtual time, as the user wrote it.
+        wall_limit_s: longest time of the run in s of wall time.
+
+    Raises an AqmError if the file can't be written, or if the run fails.
+    """
+    cell = _cell(scenario, command, path, time_limit)
+    refuse_missing(cell.scenario.programs)
+    folder = make_results_folder(results) or Path.cwd()
+    testbed = VirtualTestbed()
+    testbed.check([cell])
+    preflight.check([cell])
+    status = ""
+
+    def run(lab: RunEnvironment) -> CommandResult:
+        nonlocal status
+        out = lab.stdout.parent
+        lab.wall_limit_s = wall_limit_s
+        with Follower([(out / CLIENT_STDOUT, sys.stdout.fileno()),
+                       (out / CLIENT_STDERR, sys.stderr.fileno())]):
+            result = lab.run()
+        status = read_text(out / CLIENT_STATUS)
+        # The rest are the user's.
+        lab.flent_files = lab.flent_files.rename(out / "flent-files")
+        copy_results(lab, folder, None)
+        return result
+
+    output = make_output(cell, testbed, run)
+    if re.fullmatch("[1-9][0-9]{0,2}", status):
+        print(f"flent-aqm: {path}: not written, because the command ended with status {status}",
+              file=sys.stderr)
+        return int(status)
+    if output.data is None or output.command is None:
+        raise BadResult(output.fault)
+    try:
+        write_completed(output.data, cell, SweepFacts(
+            testbed.facts(cell.scenario.lab.kernel), tool_versions()), output.command)
+        if output.capture is not None:
+            cell.capture_file.write_bytes(output.capture)
+    except OSError as error:
+        raise StorageError(f"--record: can't write {path}: {error.strerror}") from None
+    return 0
+
+
+def _cell(scenario: Scenario, command: Sequence[str], path: Path, time_limit: str | None) -> Cell:
+    """Return the run that measures the command. Raises ConfigError for a wrong option."""
+    if not command:
+        raise ConfigError("--record: there is no command to measure; give it after --")
+    if not path.name.endswith(SUFFIX) or path.name == SUFFIX:
+        raise ConfigError(f"--record: {str(path)[:200]!r}; expected a file whose name ends in "
+                          f"{SUFFIX}, such as run{SUFFIX}")
+    if path.is_dir():
+        raise ConfigError(f"--record: {str(path)[:200]!r} is a folder")
+    limit = time_limit or str(RECORD_LIMIT_S)
+    if not re.fullmatch("[1-9][0-9]{0,4}", limit) or int(limit) > _LONGEST_LIMIT_S:
+        raise ConfigError(f"--time-limit: {limit[:20]!r}; expected whole seconds, from 1 to "
+                          f"{_LONGEST_LIMIT_S}")
+    seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
+    whole = Scenario.from_settings({
+        **scenario.as_dict(), "client_program": shlex.join(command), "seed": seed})
+    cross = scenario.hosts.cross_traffic
+    router = scenario.router
+    return Cell(
+        name=path.name.removesuffix(SUFFIX), folder=path.parent, test_name=PROGRAM, scenario=whole,
+        settings={"HOSTS": ["server"], "LENGTH": int(limit), **(
+            {"TEST_PARAMETERS": {"cross_traffic": "1" if cross is True else cross}}
+            if cross else {})},
+        commands=ROUTER_COMMAND,
+        metadata={"TITLE": f"{router.queues_text} {router.rate_down_mbps:g} Mbit/s"},
+        length_s=int(limit))

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bulk download over QUIC by aioquic.
+
+    stack.py server PORT            serves every client until it is killed
+    stack.py client HOST PORT S     downloads for S seconds, prints a line of JSON
+
+The server sends zeros for the seconds that the client asks for, then a line of JSON with its own
+smoothed round trips, which it reads every 10 ms.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import json
+import ssl
+import sys
+import tempfile
+import time
+
+from aioquic.asyncio import QuicConnectionProtocol, connect, serve
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.events import QuicEvent, StreamDataReceived
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519
+
+ALPN = "bulk"
+BLOCK = bytes(65536)
+# Bytes that the server has ready beyond those that it has sent.
+AHEAD_BYTES = 1 << 20
+ROUND_TRIP_STEP_S = 0.01
+
+
+class Server(QuicConnectionProtocol):
+    """Sends zeros on the stream that a client opens."""
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        if isinstance(event, StreamDataReceived) and event.end_stream:
+            self.sending = asyncio.ensure_future(self.send(event.stream_id, float(event.data)))
+
+    async def send(self, stream: int, seconds: float) -> None:
+        """Send for some seconds, then the round trips in ms."""
+        trips_ms = []
+        end_s = time.monotonic() + seconds
+        sender = self._quic._streams[stream].sender
+        while time.monotonic() < end_s:
+            while sender._buffer_stop - sender._buffer_start < AHEAD_BYTES:
+                self._quic.send_stream_data(stream, BLOCK)
+            self.transmit()
+            await asyncio.sleep(ROUND_TRIP_STEP_S)
+            trips_ms.append(self._quic._loss._rtt_smoothed * 1000)
+        self._quic.send_stream_data(
+            stream, b"\n" + json.dumps(percentiles(trips_ms)).encode(), end_stream=True)
+        self.transmit()
+
+
+def percentiles(trips_ms: list[float]) -> dict[str, float]:
+    """Return median and 99th percentile."""
+    ordered = sorted(trips_ms)
+    return {"rtt_median_ms": round(ordered[len(ordered) // 2], 3),
+            "rtt_p99_ms": round(ordered[len(ordered) * 99 // 100], 3)}
+
+
+class Client(QuicConnectionProtocol):
+    """Counts what comes."""
+
+    count = 0
+    tail = b""
+    ended: asyncio.Event
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        if isinstance(event, StreamDataReceived):
+            self.count += len(event.data)
+            self.tail = (self.tail + event.data)[-300:]
+            if event.end_stream:
+                self.ended.set()
+
+
+async def run_client(host: str, port: int, seconds: str) -> None:
+    """Download, and print how much and how fast."""
+    configuration = QuicConfiguration(alpn_protocols=[ALPN], verify_mode=ssl.CERT_NONE,
+                                      max_data=1 << 26, max_stream_data=1 << 26)
+    async with connect(host, port, configuration=configuration,
+                       create_protocol=Client) as connection:
+        connection.ended = asyncio.Event()
+        begin_s = time.monotonic()
+        connection._quic.send_stream_data(0, seconds.encode(), end_stream=True)
+        connection.transmit()
+        await connection.ended.wait()
+        took_s = time.monotonic() - begin_s
+        print(json.dumps({"download_mbps": round(connection.count * 8e-6 / took_s, 3),
+                          **json.loads(connection.tail.rpartition(b"\n")[2])}))
+
+
+async def run_server(port: int) -> None:
+    """Serve until killed."""
+    configuration = QuicConfiguration(is_client=False, alpn_protocols=[ALPN])
+    with tempfile.NamedTemporaryFile() as certificate, tempfile.NamedTemporaryFile() as key:
+        write_certificate(certificate.name, key.name)
+        configuration.load_cert_chain(certificate.name, key.name)
+    await serve("0.0.0.0", port, configuration=configuration, create_protocol=Server)
+    await asyncio.Event().wait()
+
+
+def write_certificate(certificate: str, key: str) -> None:
+    """Write a self-signed certificate and its key."""
+    private = ed25519.Ed25519PrivateKey.generate()
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "server")])
+    now = datetime.datetime.now(datetime.UTC)
+    signed = (x509.CertificateBuilder().subject_name(name).issuer_name(name)
+              .public_key(private.public_key()).serial_number(x509.random_serial_number())
+              .not_valid_before(now).not_valid_after(now + datetime.timedelta(days=1))
+              .sign(private, None))
+    with open(certificate, "wb") as file:
+        file.write(signed.public_bytes(serialization.Encoding.PEM))
+    with open(key, "wb") as file:
+        file.write(private.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption()))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "server":
+        asyncio.run(run_server(int(sys.argv[2])))
+    else:
+        asyncio.run(run_client(sys.argv[2], int(sys.argv[3]), sys.argv[4]))

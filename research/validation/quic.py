@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Table and picture of docs/results/quic.md, from two calls of batches/quic.batch.
+
+    .venv/bin/flent -B batches/quic.batch
+    .venv/bin/flent -B batches/quic.batch
+    .venv/bin/python -m research.validation.quic results/quic-FIRST results/quic-SECOND [-o docs]
+
+Prints the table. With -o, writes it between its marks on the page in that folder, and the picture
+beside it. The second folder only shows which runs had the same samples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from flent_aqm.results.metrics.run import Run, load_run
+from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.show.looks import DASH
+from research.validation.marked import replace
+from research.validation.stamp import made_of
+
+PAGE, PART = "results/quic.md", "three stacks"
+PICTURE = "results/img/quic.png"
+STACKS = ("aioquic", "quic-go", "quinn")
+QUEUES = ("no_aqm", "codel", "fq_codel", "cake")
+
+
+def lines(runs: Mapping[tuple[str, str, bool], Run]) -> Iterator[str]:
+    """Yield a row for each stack and queue. The key of a run is its stack, its queue, and whether
+    it has a Cubic flow beside."""
+    yield ("| stack | queue | alone: Mbit/s | others' latency, ms: median, p99 | its own round "
+           "trips, ms: median, p99 | beside Cubic: Mbit/s, Cubic's | Jain's index |")
+    yield "|" + "---|" * 7
+    for stack in STACKS:
+        for queue in QUEUES:
+            alone, beside = runs[stack, queue, False], runs[stack, queue, True]
+            printed = of_client(alone)
+            mbps, total = (_metric(beside, f"{name}_download_mbps")
+                           for name in ("throughput", "total"))
+            yield (f"| {stack} | {queue} | {_shown(_metric(alone, 'throughput_download_mbps'))} | "
+                   f"{_shown(_metric(alone, 'latency_loaded_median_ms'), 1)}, "
+                   f"{_shown(_metric(alone, 'latency_loaded_p99_ms'), 1)} | "
+                   f"{printed['rtt_median_ms']:.1f}, {printed['rtt_p99_ms']:.1f} | "
+                   f"{_shown(mbps)}, "
+                   f"{_shown(None if mbps is None or total is None else total - mbps)} | "
+                   f"{_shown(_metric(beside, 'fairness_download'), 2)} |")
+
+
+def of_client(run: Run) -> Mapping[str, float]:
+    """Return what the client of a run printed, from the run's log. Raises ValueError."""
+    log = run.path.with_name(run.path.name.removesuffix(".flent.gz") + ".log").read_text()
+    line = next((one for one in reversed(log.splitlines()) if one.startswith("{\"download_mbps")),
+                None)
+    if line is None:
+        raise ValueError(f"{run.path}: its log has no line of the client")
+    parsed: Mapping[str, float] = json.loads(line)
+    return parsed
+
+
+def by_place(folder: Path) -> dict[tuple[str, str, bool], Run]:
+    """Return the runs of a folder by stack, queue, and whether a Cubic flow ran beside. Raises
+    ValueError if runs are missing."""
+    found = {}
+    for path in sorted(folder.glob("*.flent.gz")):
+        run = load_run(path)
+        program = str(run.settings["client_program"])
+        stack = next(one for one in STACKS if f"/{one}/" in program)
+        found[stack, str(run.settings["aqm"]), bool(run.settings.get("cross_traffic"))] = run
+    missing = [f"{stack}-{queue}-{cross}" for stack in STACKS for queue in QUEUES
+               for cross in (False, True) if (stack, queue, cross) not in found]
+    if missing:
+        raise ValueError(f"{folder}: no runs of {', '.join(missing)}")
+    return found
+
+
+def same(first: Mapping[tuple[str, str, bool], Run], second: Mapping[tuple[str, str, bool], Run]
+         ) -> str:
+    """Return a sentence on how many runs had the same samples and output twice."""
+    other = [f"{stack} {queue}{', beside Cubic' * cross}"
+             for (stack, queue, cross), run in first.items()
+             if run.samples != second[stack, queue, cross].samples
+             or of_client(run) != of_client(second[stack, queue, cross])]
+    return (f"Made twice: {len(first) - len(other)} of {len(first)} runs had the same samples, "
+            "to the last digit, and printed the same." + (
+                f" Not: {'; '.join(other)}." if other else ""))
+
+
+def draw(runs: Mapping[tuple[str, str, bool], Run], path: Path) -> None:
+    """Draw throughput over time of each stack alone, a panel for each queue."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 5), layout="constrained")
+    for axes, queue in zip(figure.subplots(2, 2, sharex=True, sharey=True).flat, QUEUES,
+                           strict=True):
+        for stack in STACKS:
+            (flow,) = [one for one in runs[stack, queue, False].speed_test
+                       if one.direction == "download"]
+            axes.plot(flow.at_s - flow.start_s, flow.mbps, label=stack, linewidth=1)
+        axes.set_title(queue, loc="left")
+        axes.set_ylim(0, 22)
+        axes.grid(alpha=0.3)
+    figure.supxlabel("Time since the first data (s)")
+    figure.supylabel("Throughput (Mbit/s, payload per 100 ms)")
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=len(STACKS))
+    figure.savefig(path, dpi=100)
+
+
+def _metric(run: Run, name: str) -> float | None:
+    value = METRICS[name].of(run)
+    return value if isinstance(value, float) else None
+
+
+def _shown(value: float | None, digits: int = 2) -> str:
+    return DASH if value is None else f"{value:.{digits}f}"
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Print the table, and write the page if requested."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("first", type=Path)
+    parser.add_argument("second", type=Path)
+    parser.add_argument("-o", dest="docs", type=Path)
+    args = parser.parse_args(words)
+    try:
+        first, second = by_place(args.first), by_place(args.second)
+        text = "\n".join([*lines(first), "", same(first, second)])
+        print(text)
+        if args.docs:
+            draw(first, args.docs / PICTURE)
+            replace(args.docs / PAGE, PART, text, made_of(list(first.values())))
+    except ValueError as fault:
+        print(fault, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
