@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Table and picture of docs/results/quic.md, from two calls of batches/quic.batch.
 
-    .venv/bin/flent -B batches/quic.batch
-    .venv/bin/flent -B batches/quic.batch
-    .venv/bin/python -m research.validation.quic results/quic-FIRST results/quic-SECOND [-o docs]
+    .venv/bin/flent -B batches/quic.batch --batch-override output_path=results/quic/1
+    .venv/bin/flent -B batches/quic.batch --batch-override output_path=results/quic/2
+    .venv/bin/python -m research.validation.quic results/quic [-o docs]
 
 Prints the table. With -o, writes it between its marks on the page in that folder, and the picture
-beside it. The second folder only shows which runs had the same samples.
+beside it. The second call only shows which runs had the same samples.
 """
 
 from __future__ import annotations
@@ -122,12 +122,11 @@ def _shown(value: float | None, digits: int = 2) -> str:
 def main(words: Sequence[str] | None = None) -> int:
     """Print the table, and write the page if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("first", type=Path)
-    parser.add_argument("second", type=Path)
+    parser.add_argument("folder", type=Path, help="folder with the folders 1 and 2")
     parser.add_argument("-o", dest="docs", type=Path)
     args = parser.parse_args(words)
     try:
-        first, second = by_place(args.first), by_place(args.second)
+        first, second = by_place(args.folder / "1"), by_place(args.folder / "2")
         text = "\n".join([*lines(first), "", same(first, second)])
         print(text)
         if args.docs:

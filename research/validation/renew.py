@@ -83,6 +83,8 @@ RECIPES: Mapping[str, Recipe] = {
     "l4s_links": Recipe("results/l4s.md", ("papers -b l4s_links",), "l4s --links"),
     "bbr": Recipe("results/bbr.md", ("bbr",), "bbr"),
     "cake_mq": Recipe("results/cake-mq.md", ("cake_mq",), "cake_mq"),
+    # Its programs have to be built before: the page says how.
+    "quic": Recipe("results/quic.md", ("quic", "quic"), "quic"),
     "wifi": Recipe("wifi.md", ("wifi",), "wifi"),
     "study": Recipe("results/study.md", (
         f"{_STUDY} 1 {_NDT7}",

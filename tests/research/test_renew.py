@@ -30,7 +30,7 @@ OTHERS = {("results/validation.md", "checks"), ("results/performance.md", "figur
           ("infer.md", "held out"), ("lab.md", "moderation")}
 # Names of recipes whose parts are called otherwise.
 PARTS = {"l4s": "scenario 6", "l4s_links": "links", "bbr": "cases", "cake_mq": "two shares",
-         "wifi": "three stations", "study": "findings", "scorecard_real": "real time",
+         "quic": "three stacks", "wifi": "three stations", "study": "findings", "scorecard_real": "real time",
          "scorecard_worst": "worst"}
 
 
