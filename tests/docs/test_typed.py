@@ -53,7 +53,7 @@ _ELSEWHERE = (
     (r"flent-aqm lab --delay \d{6,}", "lab/booted/test_far.py", "base_delay_ms"),
     (r"flent-aqm lab .*wifi_rates_mbps", "parts/wifi/test_wifi.py", "wifi_rates_mbps"),
     (r"flent-aqm lab .*link_(\w+_)?trace=", "parts/links/test_links.py", "_trace"),
-    (r"flent-aqm lab .*--server ", "lab/booted/test_own_servers.py", "--server"),
+    (r"flent-aqm lab .*--server ", "lab/booted/test_own_programs.py", "--server"),
     (r"flent-aqm lab .*router_program=", "lab/booted/test_router_program.py", "router_program"),
     (r"flent-aqm lab .*tx_queues=", "lab/booted/test_topologies.py", "tx_queues"),
     (r"flent-aqm lab .*mine\.topology", "lab/booted/test_topologies.py", "topology"),
@@ -80,6 +80,7 @@ _ELSEWHERE = (
     (r"flent -B .*--batch-resume", "sweep/test_sweep.py", "batch-resume"),
     (r"python -m research.validation.(bbr|l4s|cake_mq|wifi)", "research/test_case_tables.py",
      "validation"),
+    (r"python -m research.validation.quic", "research/test_quic.py", "validation"),
     (r"python -m research.validation.papers", "research/test_papers.py", "papers"),
     (r"python -m research.validation.study", "research/test_study_router.py", "validation"),
     (r"python -m research.validation.numbers", "research/test_numbers.py", "numbers.PARTS"),
@@ -89,7 +90,8 @@ _ELSEWHERE = (
 )
 _WARM = {"flent": run_flent, "flent-aqm": run_flent_aqm}
 # What stands for names of the reader's.
-_NAMES = {"FILE.flent.gz": "one.flent.gz", "FILE…": "one.flent.gz", "FILES": "one.flent.gz",
+_NAMES = {"FILE.flent.gz": "one.flent.gz", "run.flent.gz": "one.flent.gz",
+          "FILE…": "one.flent.gz", "FILES": "one.flent.gz",
           "RESULTS…": "results", "results/speedtests-…": "results/speedtests-1",
           "results/speedtests-*": "results/speedtests-1",
           "results/…": "results/quick-2026-11-21T083614",
