@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import BadResult, ConfigError
-from flent_aqm.lab.own_servers import parse_own_servers
+from flent_aqm.lab.own_programs import refuse_missing
 from flent_aqm.parts.scorecard.steps import own_folder
+from flent_aqm.spec.batch_keys.programs import Programs
 from flent_aqm.tools.command import (
     NumberSource,
     command_tool,
@@ -289,12 +290,12 @@ def test_script_without_an_interpreter_is_told_how(tmp_path: Path, text: str) ->
     script.chmod(0o755)
     with pytest.raises(ConfigError, match=rf"{script} has no first line that names its inter"):
         command_tool("mine", f"{script} {{host}} {{port}}", "true {port}", READS)
-    with pytest.raises(ConfigError, match=r"--server: .* has no first line"):
-        parse_own_servers([str(script)], None)
+    with pytest.raises(ConfigError, match=r"server_program: .* has no first line"):
+        refuse_missing(Programs(server_program=str(script)))
     command_tool("mine", f"{sys.executable} {script} {{host}} {{port}}", "true {port}", READS)
     script.write_text(f"#!/usr/bin/env python3\n{text}")
     command_tool("mine", f"{script} {{host}} {{port}}", "true {port}", READS)
-    parse_own_servers([str(script)], None)
+    refuse_missing(Programs(server_program=str(script)))
 
 
 def test_folder_with_failed_runs_alone_is_used_again(tmp_path: Path) -> None:
