@@ -168,6 +168,10 @@ EQUIVALENT = {
     "counts.max() > 1000000000000000.0 -> counts.max() >= 1000000000000000.0": _LIMIT,
     "base/whole_file.py: _TRIES, _AGAIN_S = 50, 0.01: 50 -> 51": _WAIT,
     "base/whole_file.py: _TRIES, _AGAIN_S = 50, 0.01: 0.01 -> 1.01": _WAIT,
+    "parts/infer/features.py: return {name: float(numpy.clip(feature.of(seen), -1e9, 1e9)): "
+    "1000000000.0 -> 1000000001.0": _LIMIT,
+    "parts/infer/reading.py: return bool(self.retransmitted_bytes[-1] > 0): 0 -> 1":
+        "a retransmitted segment has more than one byte",
     "parts/infer/features.py: return float(part / whole) if whole > _NOTHING else 0.0: whole > "
     "_NOTHING -> whole >= _NOTHING": "only rounding makes them equal",
     'parts/infer/features.py: return f"{100 * value:.0f} %" if abs(value) >= 0.1 else f"{100 * '
@@ -243,6 +247,7 @@ class Called:
     programs: tests that started programs, or used programs that run.
     at_import: functions called while tests were collected.
     modules: files of the package that were imported then.
+    pass_again: the tests passed a second time without a defect, in a fork as each defect has.
     """
 
     times_s: dict[str, float] = field(default_factory=dict)
@@ -251,6 +256,7 @@ class Called:
     programs: set[str] = field(default_factory=set)
     at_import: set[Function] = field(default_factory=set)
     modules: set[str] = field(default_factory=set)
+    pass_again: bool = True
 
     def tests_for(self, mutant: Mutant, *, imported_again: bool) -> list[str]:
         """Return the tests that could see the defect, those that call its function or module
@@ -478,6 +484,12 @@ def try_all(tree: Path, tests: Sequence[str], chosen: Sequence[Mutant]
         print(f"{' '.join(tests)}: no test without a lab passes, so all defects survive",
               file=sys.stderr)
         return called, [True] * len(chosen)
+    if not called.pass_again:
+        called.failed.append(" ".join(tests))
+        print(f"{' '.join(tests)}: they pass once and fail the second time without a defect, in a "
+              "fork or by its time limit, so they tell nothing and all defects count as survivors",
+              file=sys.stderr)
+        return called, [True] * len(chosen)
     for number, mutant in enumerate(chosen):
         if number not in survived:
             selected = called.tests_for(mutant, imported_again=True)
@@ -612,9 +624,15 @@ class Collected:
         with os.fdopen(reading, "rb") as pipe:
             called: Called = pickle.load(pipe)
         os.waitpid(child, 0)
+        items = {item.nodeid: item for item in session.items}
+        # Without a defect the tests must pass in such a fork, else they would fail with each.
+        called.pass_again = succeeds(
+            partial(self.run_with, session, None, [items[test] for test in called.times_s]),
+            sum(called.times_s.values()))
         pickle.dump(called, self.out)
         self.out.flush()
-        items = {item.nodeid: item for item in session.items}
+        if not called.pass_again:
+            return True
         for number, mutant in enumerate(self.chosen):
             if called.needs_import(mutant):
                 continue
@@ -658,12 +676,16 @@ class Collected:
                 called.functions[item.nodeid] = self.package_functions(calls)
         return called
 
-    def run_with(self, session: pytest.Session, mutant: Mutant,
+    def run_with(self, session: pytest.Session, mutant: Mutant | None,
                  items: Sequence[pytest.Item]) -> NoReturn:
-        """Run tests with the defect until one fails. End this process, with 1 if one failed."""
+        """Run tests with the defect, if there is one, until one fails. End this process, with 1 if
+        one failed."""
         status = 1
         try:
-            replace_function(mutant)
+            if mutant is None:
+                forget_results()
+            else:
+                replace_function(mutant)
             for place, item in enumerate(items):
                 item.config.hook.pytest_runtest_protocol(
                     item=item, nextitem=next(iter(items[place + 1:]), None))

@@ -141,6 +141,29 @@ def test_counter_that_json_has_as_true_is_the_number_1() -> None:
     assert 1 in drops
 
 
+def test_class_of_hfsc_has_no_priority_and_no_quantum() -> None:
+    """As iproute2 6.18 prints one; nor has it HTB's bursts."""
+    one, = parse_classes(
+        "class hfsc 1:1 parent 1: leaf 10: ls m1 0bit d 0us m2 20Mbit ul m1 0bit d 0us m2 20Mbit \n"
+        " Sent 90 bytes 1 pkt (dropped 0, overlimits 0 requeues 0) \n"
+        " backlog 0b 0p requeues 0\n period 1 work 90 bytes level 0 \n").htb
+    assert (one.prio, one.quantum_bytes, one.overhead_bytes, one.mpu_bytes) == (0, 0, 0, 0)
+    assert (one.parent, one.rate, one.ceil) == ("root", "20Mbit", "20Mbit")
+
+
+@pytest.mark.parametrize(("printed", "size_bytes"), [
+    ("1514b", 1514), ("3Kb", 3072), ("2Mb", 2 << 20)])
+def test_sizes_with_a_unit_are_bytes(printed: str, size_bytes: int) -> None:
+    """Of a DRR class's quantum, and of a queue's backlog."""
+    sent = " Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n"
+    one, = parse_classes(f"class drr 10:1 root quantum {printed} \n{sent}"
+                         " backlog 0b 0p requeues 0\n").drr
+    assert one.quantum_bytes == size_bytes
+    queue, = parse_qdiscs_text(f"qdisc pfifo 10: parent 1:1 limit 1000p \n{sent}"
+                               f" backlog {printed} 7p requeues 0\n", "up")
+    assert (queue.counters["backlog"], queue.counters["qlen"]) == (size_bytes, 7)
+
+
 def test_psched_when_ticks_are_nanoseconds_ignores_the_hack_for_old_tc() -> None:
     """A clock of 10^9 a second says 1000 in its first word, and has 1000 ticks a microsecond."""
     assert parse_psched("000003e8 00000001 3b9aca00 000000fa").ticks_per_us == 1000

@@ -67,9 +67,20 @@ def test_eight_measurements_are_enough(tmp_path: Path) -> None:
     test = {"Download": {"UUID": "x", "ServerMeasurements": rows}}
     one, = read_downloads(_written(tmp_path, test))
     assert one.at_s.size == 8
-    del rows[0]
+    no_sent = {"TCPInfo": {**rows[0]["TCPInfo"], "BytesSent": None}}
+    test["Download"]["ServerMeasurements"] = [*rows, *[no_sent] * 9]
+    one, = read_downloads(_written(tmp_path, test))
+    assert one.at_s.size == 8
+    test["Download"]["ServerMeasurements"] = rows[1:]
     with pytest.raises(BadResult, match="only 7 measurements with data"):
         read_downloads(_written(tmp_path, test))
+
+
+def test_file_that_is_not_there_is_named_in_the_systems_words(tmp_path: Path) -> None:
+    """Not in Python's form."""
+    with pytest.raises(BadResult) as failed:
+        read_downloads(tmp_path / "none.json")
+    assert str(failed.value) == f"{tmp_path / 'none.json'}: No such file or directory"
 
 
 def test_round_trips_are_in_milliseconds_from_both_sources(tmp_path: Path) -> None:

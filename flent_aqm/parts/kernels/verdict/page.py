@@ -25,6 +25,7 @@ from flent_aqm.parts.kernels.verdict.exercised import Exercised, lines_by_file
 from flent_aqm.parts.kernels.verdict.exercised import sentence as exercised_sentence
 from flent_aqm.parts.kernels.verdict.pairs import Comparison
 from flent_aqm.results.metrics.table import digits
+from flent_aqm.spec.queues.external import is_external
 
 # Of a metric, more cells than this stand in one line at the end.
 MOST_CELLS = 3
@@ -83,7 +84,10 @@ def first_words(comparison: Comparison, judged: Sequence[JudgedMetric],
     parts = [*parts[:-1], *counter_sentences(comparison), parts[-1]]
     beside = [f"{name} {versions}" for name, versions in comparison.programs.items()]
     if KERNEL in comparison.compared:
-        beside = [*(name for name in comparison.compared if name != KERNEL), *beside]
+        # A queue of the user's own is there with its kernel alone.
+        beside = [*(name for name, (_, theirs) in comparison.compared.items()
+                    if name != KERNEL and not (name == "aqm" and is_external(str(theirs)))),
+                  *beside]
         if beside:
             parts.insert(0, "The sides differ in more than the kernel: "
                             f"{', '.join(beside)}; build and run both with the same options.")

@@ -427,6 +427,12 @@ def test_sides_that_differ_in_more_than_the_kernel_are_named_first() -> None:
     comparison = pair(side(1, kernel="stock", tc="old"), side(2, kernel="mine", tc="new"))
     assert first_words(comparison, judge(comparison), None).startswith(
         "The sides differ in more than the kernel: tc; build and run both with the same options.")
+    comparison = pair(side(1, kernel="stock", aqm="fq_codel"), side(2, kernel="mine", aqm="codel"))
+    assert "differ in more than the kernel: aqm;" in first_words(
+        comparison, judge(comparison), None)
+    # docs/own-queue.md compares a queue that only the user's kernel has with one of the lab's.
+    comparison = pair(side(1, kernel="stock", aqm="fq_codel"), side(2, kernel="mine", aqm="foo"))
+    assert "differ" not in first_words(comparison, judge(comparison), None)
     comparison = pair(side(1, kernel="stock"), side(2, kernel="mine"))
     assert "differ" not in first_words(comparison, judge(comparison), None)
 
