@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -287,3 +288,34 @@ def test_command_that_can_not_be_measured_is_told_in_one_line(
     assert why in ended.stderr
     assert ended.stderr.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == []
+
+
+_SEGMENTS = """
+import socket
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+udp.bind(("0.0.0.0", 4433))
+address = udp.recvfrom(100)[1]
+udp.setsockopt(socket.IPPROTO_UDP, 103, 1200)  # UDP_SEGMENT
+for number in range(20):
+    udp.sendto(bytes(12_000), address)
+udp.setsockopt(socket.IPPROTO_UDP, 103, 0)
+udp.sendto(b"end", address)
+"""
+
+
+@pytest.mark.parametrize(("host_gso", "lengths"), [
+    ("0", {"1200": 200, "3": 1}), ("1", {"12000": 20, "3": 1})])
+def test_packets_that_linux_divides_leave_the_host_as_host_gso_says(
+    tmp_path: Path, host_gso: str, lengths: dict[str, int]
+) -> None:
+    """QUIC stacks hand over many packets at once. The router gets each alone, unless host_gso has
+    it get all at once."""
+    (tmp_path / "serve.py").write_text(_SEGMENTS)
+    (tmp_path / "ask.py").write_text(_CLIENT.replace("udp.recv(2000)", "udp.recv(65535)"))
+    watch = ("ip netns exec router timeout 3 tcpdump -nli up -Q in udp port 4433 >seen.txt "
+             "2>/dev/null & sleep 1; python3 ask.py 20; wait")
+    ended = lab(tmp_path, "--rate", "20", "--set", f"host_gso={host_gso}", "--server",
+                "python3 serve.py", "--", "sh", "-c", watch)
+    assert (ended.returncode, ended.stdout) == (0, "240000\n"), ended.stderr
+    assert Counter(re.findall(r" > .* length (\d+)$", (tmp_path / "seen.txt").read_text(),
+                              re.MULTILINE)) == lengths
