@@ -219,7 +219,7 @@ def _worse_direction(contestant: Contestant, run: Run,
 
 def _shown_latency_ms(contestant: Contestant, run: Run, way: str) -> float | None:
     """Return the largest latency in ms among the metrics that the test shows for a direction. RPM
-    is converted to ms. None if there is none, or all are 0.
+    is converted to ms; 0 RPM is no latency. None if there is none.
 
     Args:
         contestant: the test.
@@ -231,8 +231,12 @@ def _shown_latency_ms(contestant: Contestant, run: Run, way: str) -> float | Non
     latencies_ms = []
     for name in contestant.shown.latency:
         value = _metric_or_none(run, name)
-        if next((each for each in DIRECTIONS if each in name), "") == way and value:
-            latencies_ms.append(60_000 / value if METRICS[name].unit == "RPM" else value)
+        if value is None or next((each for each in DIRECTIONS if each in name), "") != way:
+            continue
+        if METRICS[name].unit != "RPM":
+            latencies_ms.append(value)
+        elif value:
+            latencies_ms.append(60_000 / value)
     if any(value < 0 for value in latencies_ms):
         raise BadResult(f"the test shows {min(latencies_ms):g} ms of latency; expected 0 or more")
     return max(latencies_ms, default=None)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from flent_aqm.results.metrics import grades, rpm
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable, digits
 from flent_aqm.results.metrics.throughput import jain
-from tests.files import RUNS
+from tests.files import RUNS, load
 
 MakeRun = Callable[..., Run]
 GOLDEN = RUNS
@@ -211,6 +212,34 @@ def test_aim_points_of_a_steady_run(
     assert value(run, "aim_gaming") == gaming
     assert value(run, "aim_rtc") == rtc
     assert value(run, "aim_streaming") == streaming
+
+
+def test_archive_of_ndt7_has_the_median_that_clients_do_not_show() -> None:
+    """Of the RTTs in the server's measurements; clients show the smallest."""
+    whole = load(GOLDEN / "ndt7.flent.gz")
+    run = load_run(GOLDEN / "ndt7.flent.gz")
+    for direction in ("download", "upload"):
+        rtts = [one["tcp_rtt"] for one in whole["raw_values"][f"TCP {direction}"]
+                if "tcp_rtt" in one]
+        assert value(run, f"ndt7_rtt_{direction}_ms") == pytest.approx(numpy.median(rtts))
+        assert min(rtts) < value(run, f"ndt7_rtt_{direction}_ms") <= max(rtts)
+        assert value(run, f"ndt7_latency_{direction}_ms") <= min(rtts)
+
+
+@pytest.mark.parametrize(("lost", "points"), [(0, 10), (6, 5), (200, -10)])
+def test_cloudflares_loss_is_that_of_the_idle_line(make_run: MakeRun, lost: int, points: int
+                                                   ) -> None:
+    """Of 600 probes: none, 1 % and a third, by its table."""
+    run = make_run([40.0] * 100, [20.0] * 600)
+    gone = numpy.arange(600) < lost
+    probe = replace(run.probe, rtt_ms=numpy.where(
+        numpy.concatenate([gone, numpy.zeros(100, bool)]), numpy.inf, run.probe.rtt_ms))
+    numbers = {"latency_ms": 20.0, "loaded_latency_download_ms": 40.0,
+               "loaded_latency_upload_ms": 40.0, "download_mbps": 90.0, "jitter_ms": 0.0}
+    flow = replace(run.flows[0], speedtest={"client": "cloudflare", "numbers": numbers})
+    there = replace(run, probes=(probe,), flows=(flow,))
+    # Latency and increase of 20 ms are worth 5 points each.
+    assert value(there, "cloudflare_aim_gaming") == max(0, 5 + 5 + points)
 
 
 def test_qoo_of_the_drafts_example_is_50() -> None:
