@@ -111,7 +111,7 @@ def _explain(args: argparse.Namespace) -> None:
         outcomes.append(run_changed(watched.cell, one, number))
     if args.drop_packet:
         _say(f"repeating {title}")
-        without = watch(watched.cell, line)
+        without = watch(watched.cell, watched.data, line)
         outcomes.append(outcome(title, without.data, without.run, number))
     try:
         idle_ms: float | None = idle_median_ms(run)

@@ -92,7 +92,7 @@ def _draw_backlog(axis: Any, run: WatchedRun, story: Story) -> None:
                       markersize=5)
     axis.set_ylim(0, top * 1.25)
     axis.set_ylabel(f"in the queue at {story.place}, kB")
-    axis.legend(fontsize="small", ncols=3, loc="upper center", bbox_to_anchor=(0.5, 1.3),
+    axis.legend(fontsize="small", ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0),
                 frameon=False)
 
 
@@ -134,7 +134,8 @@ def _draw_probes(axis: Any, story: Story, outcomes: Sequence[Outcome]) -> None:
         axis.plot([story.sent_s], [story.rtt_ms], "o", color="black", markersize=5)
     axis.set_ylim(0)
     axis.set_ylabel("RTT of probes, ms")
-    axis.legend(fontsize="small", ncols=3, loc="upper right", framealpha=0.8)
+    axis.legend(fontsize="small", ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0),
+                frameon=False)
 
 
 def _queue_of(one: Outcome) -> str:

@@ -203,14 +203,14 @@ def read_ledger(path: Path, devices: Mapping[int, str], near: str = "down", far:
     Raises:
         BadResult: if the file is cut short, empty, or not such a capture.
     """
-    rows = _rows(path)
+    rows, named = _rows(path)
     index_of = {name: index for index, name in devices.items()}
     if near not in index_of or far not in index_of:
         raise BadResult(f"{path.name}: the router has no devices {near} and {far}: it has "
                         f"{', '.join(index_of)}")
     shapes_down = next((index for name, index in index_of.items() if name.startswith("ifb")),
                        index_of[near])
-    flow_of, flows = _flows(rows)
+    flow_of, flows = _flows(rows, named)
     end_ns = int(rows["time_ns"][-1])
     up = _passage(rows, flow_of, index_of[near], index_of[far], end_ns)
     down = _passage(rows, flow_of, index_of[far], shapes_down, end_ns)
@@ -223,18 +223,21 @@ def read_ledger(path: Path, devices: Mapping[int, str], near: str = "down", far:
 _FIELDS = {"time_ns": numpy.int64, "number": numpy.int64, "device": numpy.int32,
            "outgoing": numpy.bool_, "frame_bytes": numpy.int32, "ecn": numpy.uint8,
            "ip_id": numpy.uint16, "protocol": numpy.uint8, "ends": numpy.uint64,
-           "addresses": numpy.uint8, "source_port": numpy.uint16, "target_port": numpy.uint16,
+           "source_port": numpy.uint16, "target_port": numpy.uint16,
            "payload_bytes": numpy.int32, "seq": numpy.uint32, "ack": numpy.uint32,
            "flags": numpy.uint8, "probe": numpy.int64, "identity": numpy.uint64}
 
 
-def _rows(path: Path) -> dict[str, Column]:
-    """Return the fields of all IP packets of a capture that go to one host. Raises BadResult."""
+def _rows(path: Path) -> tuple[dict[str, Column], dict[int, bytes]]:
+    """Return the fields of all IP packets of a capture that go to one host, and for each value of
+    the field `ends` the IP header of its first packet. Raises BadResult."""
     size = path.stat().st_size
     if size % BLOCK_BYTES:
         raise BadResult(f"{path.name}: the capture is cut short: {size} bytes, expected a multiple "
                         f"of {BLOCK_BYTES}")
-    chunks, first_no = [], 0
+    chunks: list[dict[str, Column]] = []
+    named: dict[int, bytes] = {}
+    first_no = 0
     with path.open("rb") as file:
         while block := file.read(BLOCK_BYTES * _BLOCKS_TOGETHER):
             count = len(block) // BLOCK_BYTES
@@ -245,13 +248,18 @@ def _rows(path: Path) -> dict[str, Column]:
                 raise BadResult(f"{path.name}: not a capture of guest/ring.py: a packet begins at "
                                 f"byte {int(frames['net'][frames['net'] != _NET_AT][0])} of its "
                                 f"frame, expected {_NET_AT}")
-            chunks.append(_chunk(frames, first_no))
+            chunk = _chunk(frames, first_no)
+            headers = chunk.pop("headers")
+            for ends, row in zip(*numpy.unique(chunk["ends"], return_index=True), strict=True):
+                named.setdefault(int(ends), headers[row].tobytes())
+            chunks.append(chunk)
             first_no += frames.size
-    rows = {name: numpy.concatenate([chunk[name] for chunk in chunks]) if chunks
+    # Each field's pieces are removed when they are joined, as a capture may have millions of rows.
+    rows = {name: numpy.concatenate([chunk.pop(name) for chunk in chunks]) if chunks
             else numpy.empty(0, kind) for name, kind in _FIELDS.items()}
     if not rows["time_ns"].size:
         raise BadResult(f"{path.name}: no packet was captured on the router")
-    return rows
+    return rows, named
 
 
 def _chunk(frames: Column, first_no: int) -> dict[str, Column]:
@@ -302,7 +310,7 @@ def _chunk(frames: Column, first_no: int) -> dict[str, Column]:
         "frame_bytes": (whole.astype(numpy.int64) + 14).astype(numpy.int32),
         "ecn": either(packet[:, 1], packet[:, 1] >> 4) & numpy.uint8(3),
         "ip_id": ip_id.astype(numpy.uint16), "protocol": protocol, "ends": ends,
-        "addresses": packet[:, :40],
+        "headers": packet[:, :40],
         "source_port": numpy.where(has_ports, _number(above, 0, 2), 0).astype(numpy.uint16),
         "target_port": numpy.where(has_ports, _number(above, 2, 2), 0).astype(numpy.uint16),
         "payload_bytes": numpy.where(
@@ -340,8 +348,12 @@ def _mixed_words(words: Sequence[Column]) -> Column:
 # ---- flows and passages ---------------------------------------------------------------------
 
 
-def _flows(rows: Mapping[str, Column]) -> tuple[Column, Sequence[FlowKey]]:
-    """Return the index of each row's flow, and the flows in the order of their first packets."""
+def _flows(rows: Mapping[str, Column], named: Mapping[int, bytes]
+           ) -> tuple[Column, Sequence[FlowKey]]:
+    """Return the index of each row's flow, and the flows in the order of their first packets.
+
+    named: `ends` -> IP header of a packet.
+    """
     both_ports = ((rows["source_port"].astype(numpy.uint64) << numpy.uint64(16))
                   | rows["target_port"])
     key = _mixed_words([rows["ends"], both_ports, rows["protocol"].astype(numpy.uint64)])
@@ -349,12 +361,13 @@ def _flows(rows: Mapping[str, Column]) -> tuple[Column, Sequence[FlowKey]]:
     order = numpy.argsort(first, kind="stable")
     place = numpy.empty_like(order)
     place[order] = numpy.arange(order.size)
-    return place[index].astype(numpy.int32), [_flow_key(rows, int(row)) for row in first[order]]
+    return place[index].astype(numpy.int32), [
+        _flow_key(rows, int(row), named) for row in first[order]]
 
 
-def _flow_key(rows: Mapping[str, Column], row: int) -> FlowKey:
-    """Return the flow of a row, with the addresses as text, from the file."""
-    data = rows["addresses"][row]
+def _flow_key(rows: Mapping[str, Column], row: int, named: Mapping[int, bytes]) -> FlowKey:
+    """Return the flow of a row, with the addresses as text."""
+    data = named[int(rows["ends"][row])]
     length, begin = (4, 12) if data[0] >> 4 == 4 else (16, 8)
     source, target = (str(ipaddress.ip_address(bytes(data[one:one + length])))
                       for one in (begin, begin + length))

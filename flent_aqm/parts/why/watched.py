@@ -44,6 +44,7 @@ _DEVICES = {MODEM: ("lan", "wan")}
 _ROUTERS_DEVICES = ("down", "up")
 # Frames and their acknowledgements, with room for small packets; length of a test in seconds.
 _FRAME_BYTES, _WITH_ACKS, _USUAL_S = 1514, 2.0, 30.0
+_MORE = 1.15
 # Blocks of 1 MiB in the guest's memory of 1.5 GiB.
 _FEWEST_BLOCKS, _MOST_BLOCKS = 64, 640
 
@@ -94,20 +95,21 @@ class Watched(Lab):
 class WatchedTestbed(VirtualTestbed):
     """The virtual lab with captures, which are moved to the folder `kept`.
 
-    drop_filter: line of shell that makes the router drop a packet, "" for none.
+    packets: number of packets that the router's queues sent in the recorded run, None if it isn't
+    known. drop_filter: line of shell that makes the router drop a packet, "" for none.
     """
 
     lab = Watched
 
-    def __init__(self, kept: Path, drop_filter: str = "") -> None:
+    def __init__(self, kept: Path, packets: int | None, drop_filter: str = "") -> None:
         super().__init__()
-        self._kept, self._drop_filter = kept, drop_filter
+        self._kept, self._packets, self._drop_filter = kept, packets, drop_filter
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
         """Return a guest that runs Flent on its client and captures, not started yet."""
         lab = super().place(scenario, run)
         assert isinstance(lab, Watched)
-        lab.capture(self._kept, scenario, _blocks(scenario, run.length_s), self._drop_filter)
+        lab.capture(self._kept, scenario, _blocks(scenario, self._packets), self._drop_filter)
         return lab
 
 
@@ -124,13 +126,29 @@ class WatchedRun:
     ledgers: Mapping[str, Ledger]
 
 
-def _blocks(scenario: Scenario, length_s: float) -> int:
-    """Return the number of 1 MiB blocks that hold the packets of a run at full rate, on all devices
-    of the router. length_s: length of the test, 0 if it isn't known."""
+def _blocks(scenario: Scenario, packets: int | None) -> int:
+    """Return the number of 1 MiB blocks that hold the packets of a run.
+
+    packets: number of packets that the router's queues sent in the recorded run, None if it isn't
+    known. Then the run is taken to fill the line for _USUAL_S.
+    """
     router = scenario.router
-    packets_per_s = (router.rate_up_mbps + router.rate_down_mbps) * 1e6 / 8 / _FRAME_BYTES
-    packets = packets_per_s * _WITH_ACKS * (length_s or _USUAL_S)
-    return round(min(max(2 * packets / FRAMES_A_BLOCK, _FEWEST_BLOCKS), _MOST_BLOCKS))
+    if packets is None:
+        packets = round((router.rate_up_mbps + router.rate_down_mbps) * 1e6 / 8 / _FRAME_BYTES
+                        * _WITH_ACKS * _USUAL_S)
+    # Each packet is seen twice. A run with something changed may have more packets.
+    needed = 2 * _MORE * packets / FRAMES_A_BLOCK
+    return round(min(max(needed, _FEWEST_BLOCKS), _MOST_BLOCKS))
+
+
+def _packets(data: Mapping[str, Any]) -> int | None:
+    """Return the number of packets that the router's queues sent in a run, from the kernel's
+    counters in its data file. None if the file has none."""
+    counters = data["metadata"].get("AQM", {}).get("after", {}).get("counters", {})
+    sent = [max((one["packets"] for one in counters.get(way, {}).values()
+                 if isinstance(one, dict) and isinstance(one.get("packets"), int)), default=0)
+            for way in ("down", "up")]
+    return sum(sent) if all(sent) else None
 
 
 def namespaces(scenario: Scenario) -> Sequence[str]:
@@ -139,12 +157,19 @@ def namespaces(scenario: Scenario) -> Sequence[str]:
     return [*routers_of(scenario), *([MODEM] if has_modem else [])]
 
 
-def watch(cell: Cell, drop_filter: str = "") -> WatchedRun:
-    """Run a cell with captures. Nothing is kept on the disk. Raises AqmError."""
+def watch(cell: Cell, was: Mapping[str, Any], drop_filter: str = "") -> WatchedRun:
+    """Run a cell with captures. Nothing is kept on the disk. Raises AqmError.
+
+    Args:
+        cell: the run.
+        was: content of the recorded run's data file, whose counters tell how many packets to
+            expect.
+        drop_filter: line of shell that makes the router drop a packet, "" for none.
+    """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-why-") as name:
         folder = Path(name)
         cell = replace(cell, folder=folder)
-        data = again(cell, WatchedTestbed(folder, drop_filter))
+        data = again(cell, WatchedTestbed(folder, _packets(was), drop_filter))
         run = as_run(read_data_file(cell.data_file))
         ledgers = {}
         for one in namespaces(cell.scenario):
@@ -164,7 +189,7 @@ def run_again(path: Path, traces: Sequence[Path] = ()) -> WatchedRun:
     """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-why-") as name:
         was = recorded.read(path, Path(name), traces)
-        now = watch(was.cell)
+        now = watch(was.cell, was.data)
     if samples_sha256(was.data) != samples_sha256(now.data):
         versions = other_versions(was.data["metadata"], now.data["metadata"])
         first = differences(was.data, now.data)[0]

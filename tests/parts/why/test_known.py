@@ -160,7 +160,7 @@ def test_dropped_packet_changes_nothing_before_it(runs: Mapping[str, WatchedRun]
     run = runs["codel"]
     line, title = drop_filter(run, "upload:+0.1s")
     assert "without a packet at 5.1" in title
-    without = watch(run.cell, line)
+    without = watch(run.cell, run.data, line)
     old, new = run.ledgers["router"].up, without.ledgers["router"].up
     begin_ns = start_ns(run)
     moment_ns = begin_ns + round(float(re.findall(r"at ([\d.]+) s", title)[0]) * 1e9)
