@@ -60,7 +60,7 @@ show_filters() {
     done
 }
 
-# show_state: prints the state of all devices, for flent_aqm/parts/ssh/restore/ and to be
+# show_state: prints the state of all devices, for flent_aqm/parts/ssh/restore.py and to be
 # compared later. Lines of tc are sorted, as their order may change.
 show_state() {
     read -r psched < /proc/net/psched
@@ -118,7 +118,7 @@ put_lengths() {
     done < "$1"
 }
 
-# put_back PLAN LINKS: executes the plan, a file that flent_aqm/parts/ssh/restore/ has written.
+# put_back PLAN LINKS: executes the plan, a file that flent_aqm/parts/ssh/restore.py has written.
 # Goes on after an error; the comparison of states will show it.
 put_back() {
     # Lengths and offloads first, as a new queue may copy the length.

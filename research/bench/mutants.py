@@ -78,7 +78,7 @@ TESTS = {
               "tests/sweep/test_time_left.py"),
     "parts/infer": ("tests/parts/infer",),
     "parts/scorecard": ("tests/parts/scorecard",),
-    "parts/ssh/restore": ("tests/parts/ssh/test_restore.py", "tests/parts/ssh/test_answers.py"),
+    "parts/ssh/restore.py": ("tests/parts/ssh/test_restore.py", "tests/parts/ssh/test_answers.py"),
     "router": ("tests/router/test_expected.py", "tests/router/test_proof.py",
                "tests/router/test_metadata.py", "tests/router/test_dump.py", "tests/router"),
     "measure/parsers": ("tests/measure/parsers",),

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 
 from flent_aqm.base.errors import AqmError, TestbedError
 from flent_aqm.parts.ssh.connection import Connection
-from flent_aqm.parts.ssh.restore.plan import restore_plan
-from flent_aqm.parts.ssh.restore.state import parse_state
+from flent_aqm.parts.ssh.restore import parse_state, restore_plan
 
 
 class Session:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Put the findings into sentences.
 
-Each sentence rests on comparisons of `compared`, and contains the values that were compared.
+Each sentence rests on comparisons of findings.py, and contains the values that were compared.
 `Cases` are conditions, each with some of its queues.
 """
 
@@ -15,17 +15,18 @@ from flent_aqm.results.grouping import harmless
 from flent_aqm.results.metrics.compare import two_groups
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import of_any
-from flent_aqm.show.report.compared import (
+from flent_aqm.show.report.findings import (
     LEAST_LOST_PCT,
     SAME_THROUGHPUT_SHARE,
+    Condition,
     Outcome,
+    QueueRuns,
     Standing,
     is_less_mbps,
     is_more,
     lose_alike,
     standing,
 )
-from flent_aqm.show.report.findings import Condition, QueueRuns
 from flent_aqm.show.report.words import LATENCY_DIGITS, listed, ms, number, percentile, span
 
 # Smallest difference in Jain's index that counts. Two flows with shares of 55 and 45 % have an

@@ -11,7 +11,7 @@ from flent_aqm.base import paths
 from flent_aqm.base.errors import TestbedError
 from flent_aqm.parts.ssh import answers
 from flent_aqm.parts.ssh.probe import check_devices, parse_probe
-from flent_aqm.parts.ssh.restore.bursts import bursts
+from flent_aqm.parts.ssh.restore import bursts
 from flent_aqm.router.expected import burst_bytes, old_ticks
 from flent_aqm.router.printed import size_text
 from flent_aqm.setup import tools

@@ -7,9 +7,7 @@ from __future__ import annotations
 import pytest
 
 from flent_aqm.base.errors import ParseError, TestbedError
-from flent_aqm.parts.ssh.restore.bursts import bursts
-from flent_aqm.parts.ssh.restore.plan import restore_plan
-from flent_aqm.parts.ssh.restore.state import parse_state
+from flent_aqm.parts.ssh.restore import bursts, parse_state, restore_plan
 from flent_aqm.router.expected import new_ticks
 
 PSCHED = "000003e8 00000040 000f4240 3b9aca00"

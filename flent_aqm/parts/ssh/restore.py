@@ -1,27 +1,273 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make the plan that restores a router to its original state.
+"""Restore a router to its original state: parse it, and make the plan before anything is changed.
 
-The plan is made before anything is changed, and is stored on the router. session.sh carries it out:
-first it sets lengths of transmit queues and offloads. Then the devices get the kernel's default
-queues, and new IFB devices are removed. Then `tc` creates the original queues. A queue with handle
-0: is the kernel's own and isn't created.
+The state is the output of router_hooks/state.sh, which comes from the router and is untrusted. Any
+deviation from its form is an error.
 
-tc doesn't accept all words that it prints (iproute2, tc/q_*.c and f_*.c). A queue or option that is
-not in the tables below can't be restored for certain, so a sweep doesn't begin.
+The plan is stored on the router. session.sh carries it out: first it sets lengths of transmit
+queues and offloads. Then the devices get the kernel's default queues, and new IFB devices are
+removed. Then `tc` creates the original queues. A queue with handle 0: is the kernel's own and isn't
+created. tc doesn't accept all words that it prints (iproute2, tc/q_*.c and f_*.c). A queue or
+option that is not in the tables below can't be restored for certain, so a sweep doesn't begin.
+
+Bursts: tc takes a burst in bytes. The kernel stores the time that these bytes take at the rate, in
+ticks. tc shows that time in bytes again, rounded down. The shown number would therefore give a
+smaller burst, so one is computed that the kernel stores as exactly the original one.
+
+Filters: supported are u32 without additional hash tables, fw and matchall, with a class or with one
+redirection to another device. Shapers with an IFB device or with DSCP classes use these.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from flent_aqm.base.errors import TestbedError
-from flent_aqm.parts.ssh.restore.bursts import Burst, bursts
-from flent_aqm.parts.ssh.restore.filters import filter_commands
-from flent_aqm.parts.ssh.restore.state import WORD, Device, RouterState
-from flent_aqm.router.tc.read_back import SIZE_UNIT
+from flent_aqm.base.errors import ParseError, TestbedError
+from flent_aqm.router.expected import burst_bytes, new_ticks, old_ticks
+from flent_aqm.router.printed import size_text
+from flent_aqm.router.tc.read_back import SIZE_UNIT, bit_per_s
 from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.queues.units import Clock, parse_psched
 from flent_aqm.spec.queues.values import Expected, codel_us, psched_us
+
+# Names of devices, handles, numbers, words of tc. None of these characters has a meaning in tc's
+# batch mode.
+WORD = re.compile(r"[A-Za-z0-9_.:@/%+*-]+")
+_LINK = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
+_OFFLOAD = re.compile(r"([a-z0-9-]+): (on|off)")
+
+
+@dataclass
+class Device:
+    """State of a device. Lines of tc are kept as they are, and plan.py interprets them.
+
+    Attributes:
+        name: name of the device.
+        txqueuelen: length of its transmit queue, in packets.
+        qdiscs: lines of `tc qdisc show`.
+        classes: lines of `tc class show`.
+        filters: where filters are attached (`parent 1:`, `ingress`, `egress`) -> lines of `tc
+            filter show`.
+        offload_lines: lines of `ethtool -k` on offloads that can be changed.
+    """
+
+    name: str
+    txqueuelen: int = 0
+    qdiscs: list[str] = field(default_factory=list)
+    classes: list[str] = field(default_factory=list)
+    filters: dict[str, list[str]] = field(default_factory=dict)
+    offload_lines: list[str] = field(default_factory=list)
+
+    @property
+    def offloads(self) -> dict[str, bool]:
+        """The offloads that can be changed: ethtool's name -> whether it is on. Raises ParseError
+        if a line has another form."""
+        by_name = {}
+        for line in self.offload_lines:
+            match = _OFFLOAD.fullmatch(line)
+            if not match:
+                raise ParseError(f"offloads of {self.name}: unexpected line {line[:80]!r}")
+            by_name[match[1]] = match[2] == "on"
+        return by_name
+
+
+@dataclass(frozen=True)
+class RouterState:
+    """State of a router.
+
+    Attributes:
+        links: names of all devices.
+        devices: name -> state of each device that a sweep changes.
+        tc: output of `tc -V`.
+        clock: the kernel's clock of the packet scheduler.
+    """
+
+    links: tuple[str, ...]
+    devices: Mapping[str, Device]
+    tc: str
+    clock: Clock
+
+
+def parse_state(text: str) -> RouterState:
+    """Parse the output of state.sh. Raises ParseError if a line has another form, or if there is no
+    device."""
+    links: list[str] = []
+    devices: dict[str, Device] = {}
+    device: Device | None = None
+    lines: list[str] = []  # lines of the current section
+    facts = {"tc": "", "psched": ""}
+    for line in text.splitlines():
+        if not line.startswith("@"):
+            if line.strip():
+                lines.append(line)
+            continue
+        words = line[1:].split()
+        section, values = (words[0], words[1:]) if words else ("", [])
+        if section == "link" and len(values) == 1 and _LINK.fullmatch(values[0]):
+            links.append(values[0])
+            continue
+        if section in facts and device is None:
+            facts[section] = " ".join(values)
+            continue
+        if section == "device" and len(values) == 1 and _LINK.fullmatch(values[0]):
+            device = devices[values[0]] = Device(values[0])
+            continue
+        if device is None:
+            raise ParseError(f"the router's state: unexpected line {line[:80]!r}")
+        if section == "txqueuelen" and len(values) == 1 and re.fullmatch("[0-9]{1,9}", values[0]):
+            device.txqueuelen = int(values[0])
+        elif section == "qdisc" and not values:
+            lines = device.qdiscs
+        elif section == "class" and not values:
+            lines = device.classes
+        elif section == "filter" and values:
+            lines = device.filters.setdefault(" ".join(values), [])
+        elif section == "offload" and not values:
+            lines = device.offload_lines
+        else:
+            raise ParseError(f"the router's state: unexpected line {line[:80]!r}")
+    if not devices:
+        raise ParseError("the router's stored state has no device, so it is cut off")
+    return RouterState(tuple(links), devices, facts["tc"], parse_psched(facts["psched"]))
+
+
+# Function (burst as shown by tc, its rate as shown, its ticks in hexadecimal) -> burst for tc. The
+# ticks are "" for TBF, for which tc doesn't show them.
+Burst = Callable[[str, str, str], str]
+
+# The texts come from the router, so their length is limited.
+_SIZE = re.compile(r"(\d{1,12})([KM]?)b(?:/\d+)?")
+_RATE = re.compile(r"\d{1,9}K?bit|\d{1,6}Mbit|\d{1,3}Gbit")
+_TICKS = re.compile(r"[0-9a-f]{0,8}")
+
+# First version of iproute2 that doesn't round down to whole microseconds.
+_EXACT_SINCE = (6, 16)
+
+
+def bursts(tc: str, clock: Clock) -> Burst:
+    """Return the function that converts the bursts that a router's tc shows, see `Burst`.
+
+    Args:
+        tc: output of `tc -V` on the router.
+        clock: the router's clock of the packet scheduler.
+    """
+    version = re.search(r"iproute2-(\d+)\.(\d+)", tc)
+    exact = version is not None and (int(version[1]), int(version[2])) >= _EXACT_SINCE
+    reckon = new_ticks if exact else old_ticks
+
+    def burst(shown: str, rate: str, ticks: str) -> str:
+        """Return a number of bytes for tc, such as "1600b", that gives the same burst. If there is
+        none, or an argument has another form, return the burst as shown, without its cell size."""
+        size, rate_match = _SIZE.fullmatch(shown), _RATE.fullmatch(rate)
+        if not size or not rate_match or bit_per_s(rate) < 8 or not _TICKS.fullmatch(ticks):
+            return shown.partition("/")[0]
+        rate_bytes_per_s = bit_per_s(rate) // 8
+        least = int(size[1]) * SIZE_UNIT[size[2]]
+        # Search range: the bytes of a microsecond, and the rounding of a size shown in K (16 bytes)
+        # or M (1024 bytes).
+        near = rate_bytes_per_s // 1_000_000 + {"": 2, "K": 18, "M": 1026}[size[2]]
+        for size_bytes in (*range(least, least + near), *range(least - 1, least - near, -1)):
+            burst_ticks = reckon(size_bytes, rate_bytes_per_s, clock)
+            text = size_text(burst_bytes(burst_ticks, rate_bytes_per_s, clock))
+            if burst_ticks == int(ticks, 16) if ticks else text == shown.partition("/")[0]:
+                return f"{size_bytes}b"
+        return shown.partition("/")[0]
+
+    return burst
+
+
+_HEAD = re.compile(
+    r"filter (?:parent (?P<parent>\S+) )?protocol (?P<protocol>[\w.]+) pref (?P<pref>\d+) "
+    r"(?P<kind>\w+) (?:chain (?P<chain>\d+) ?)?(?P<rest>.*)")
+_MATCH = re.compile(r"match ([0-9a-f]{8})/([0-9a-f]{8}) at (nexthdr\+)?(-?\d+)")
+_MIRRED = re.compile(r"action order 1: mirred \(Egress (Redirect|Mirror) to device ([\w.@-]+)\) "
+                     r"(?:stolen|pipe)")
+# End of a u32 filter's first line: its class, and values that are always the same.
+_U32 = re.compile(r"fh \S+ order \d+ key ht \w+ bkt 0 (?:terminal )?"
+                  r"(?:\*?flowid (?P<flow>\S+) ?)?(?:not_in_hw ?)?")
+_FW = re.compile(r"handle (?P<handle>0x[0-9a-f]+(?:/0x[0-9a-f]+)?) (?:classid (?P<flow>\S+) ?)?")
+_MATCHALL = re.compile(r"handle 0x1 (?:flowid (?P<flow>\S+) ?)?(?:not_in_hw ?)?")
+
+
+def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[str]]:
+    """Return the arguments for tc that create filters again, a list per filter.
+
+    Args:
+        device: name of the device.
+        where: `parent 1:`, `ingress` or `egress`: where the filters are attached.
+        lines: output of `tc filter show` for it.
+
+    Raises TestbedError that quotes a filter that can't be created again.
+    """
+    commands = []
+    for filter_ in _split_filters(lines):
+        words = _filter_arguments(filter_)
+        if words is None:
+            raise TestbedError(
+                f"{device} has a filter that could not be restored exactly: "
+                f"{' '.join(' '.join(filter_).split())[:120]!r}; remove it first: "
+                f"tc filter del dev {device} {where}")
+        if words:
+            # The filter's own line is more exact about its parent than `where`.
+            named = _HEAD.fullmatch(filter_[0])
+            place = ["parent", named["parent"]] if named and named["parent"] else where.split()
+            commands.append(["filter", "add", "dev", device, *place, *words])
+    return commands
+
+
+def _split_filters(lines: Sequence[str]) -> list[list[str]]:
+    """Return the lines of each filter, without indentation. A line that begins with "filter "
+    begins a filter. If the first line doesn't, return it alone."""
+    filters: list[list[str]] = []
+    for line in lines:
+        if line.startswith("filter "):
+            filters.append([])
+        if not filters:
+            return [[line]]
+        filters[-1].append(line.strip())
+    return filters
+
+
+def _filter_arguments(lines: Sequence[str]) -> list[str] | None:
+    """Return the arguments for tc that follow the parent. Empty for a line that is only a heading.
+    None if the filter isn't supported.
+
+    Args:
+        lines: the lines of one filter.
+    """
+    head = _HEAD.fullmatch(lines[0])
+    if not head or head["chain"] not in (None, "0"):
+        return None
+    first = ["protocol", head["protocol"], "pref", head["pref"], head["kind"]]
+    rest, body = f"{head['rest']} ".lstrip(), list(lines[1:])
+    if not body and (not rest.strip() or re.fullmatch(r"fh \w+: ht divisor 1 ", rest)):
+        return []
+    if body[:1] == ["not_in_hw"]:
+        del body[0]
+    if head["kind"] == "u32" and (match := _U32.fullmatch(rest)):
+        words = []
+        while body and (selector := _MATCH.fullmatch(body[0])):
+            words += ["match", "u32", f"0x{selector[1]}", f"0x{selector[2]}", "at",
+                      f"{selector[3] or ''}{selector[4]}"]
+            del body[0]
+        if not words:
+            return None
+        flow = ["flowid", match["flow"]] if match["flow"] else []
+    elif head["kind"] == "fw" and (match := _FW.fullmatch(rest)):
+        first[4:] = ["handle", match["handle"], "fw"]
+        words, flow = [], ["classid", match["flow"]] if match["flow"] else []
+    elif head["kind"] == "matchall" and (match := _MATCHALL.fullmatch(rest)):
+        words, flow = [], ["classid", match["flow"]] if match["flow"] else []
+    else:
+        return None
+    action: list[str] = []
+    if body and (redirect := _MIRRED.fullmatch(body[0])):
+        action = ["action", "mirred", "egress", redirect[1].lower(), "dev", redirect[2]]
+        del body[0]
+    return None if body else [*first, *words, *flow, *action]
+
 
 # Names in the output of ethtool -k -> names for ethtool -K, if they differ.
 _OFFLOADS = {"generic-segmentation-offload": "gso", "generic-receive-offload": "gro"}
