@@ -170,6 +170,8 @@ EQUIVALENT = {
     "base/whole_file.py: _TRIES, _AGAIN_S = 50, 0.01: 0.01 -> 1.01": _WAIT,
     "parts/infer/features.py: return {name: float(numpy.clip(feature.of(seen), -1e9, 1e9)): "
     "1000000000.0 -> 1000000001.0": _LIMIT,
+    "parts/infer/reading.py: yield os.path.basename(member.name)[:80], inner: 80 -> 81":
+        "how much of a name is shown",
     "parts/infer/reading.py: return bool(self.retransmitted_bytes[-1] > 0): 0 -> 1":
         "a retransmitted segment has more than one byte",
     "parts/infer/features.py: return float(part / whole) if whole > _NOTHING else 0.0: whole > "

@@ -56,8 +56,11 @@ def _open_and_print(path: str, file_s: float, grace_s: int) -> NoReturn:
     """
     signal.setitimer(signal.ITIMER_PROF, file_s)
     # Drawing a long text is a single call, which no signal handler can interrupt. The kernel ends
-    # it.
-    resource.setrlimit(resource.RLIMIT_CPU, (int(file_s) + grace_s, resource.RLIM_INFINITY))
+    # it. Only root may raise a hard limit, such as that of `ulimit -t`.
+    hard_s = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    limit_s = int(file_s) + grace_s
+    resource.setrlimit(resource.RLIMIT_CPU, (
+        limit_s if hard_s == resource.RLIM_INFINITY else min(limit_s, hard_s), hard_s))
     try:
         _open_and_draw(path)
     except Exception as error:  # Flent may raise any error

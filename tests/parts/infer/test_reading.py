@@ -116,7 +116,7 @@ def _with(name: str, value: object) -> Callable[[dict[str, Any]], object]:
 @pytest.mark.parametrize("damage", [
     *map(_without, ("ElapsedTime", "RTT", "MinRTT", "BytesAcked", "BytesSent", "BytesRetrans")),
     _with("RTT", "5"), _with("RTT", None), _with("BytesSent", True), _with("MinRTT", -1),
-    _with("ElapsedTime", 1e300), _with("ElapsedTime", -5), _with("BytesAcked", 0),
+    _with("RTT", -1), _with("ElapsedTime", 1e300), _with("ElapsedTime", -5), _with("BytesAcked", 0),
     lambda row: row.update(TCPInfo=None), lambda row: row.update(TCPInfo=[7]),
     lambda row: row.clear()])
 def test_measurement_that_is_no_measurement_is_left_out(

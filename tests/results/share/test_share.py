@@ -6,6 +6,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import subprocess
+import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -239,6 +241,16 @@ def test_file_that_stock_flent_cant_draw_is_not_shared(
     assert "Flent can't open it: ValueError" in output
     assert output.count("\n") == 2
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["ndt7.flent.gz"]
+
+
+def test_file_is_shared_under_a_limit_of_processor_time(tmp_path: Path) -> None:
+    """Only root may raise a hard limit."""
+    program = Path(sys.executable).with_name("flent-aqm")
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -t 300; exec "$@"', "sh", program, "share", golden("ndt7"), "-o",
+         tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "ndt7.flent.gz").is_file()
 
 
 @pytest.mark.parametrize("key", ["TITLE", "HOST", "LOCAL_HOST"])
