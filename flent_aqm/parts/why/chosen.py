@@ -8,8 +8,10 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.words import plain
 from flent_aqm.parts.why.what_if import GLITCH_MS
 from flent_aqm.results.data_file import Numbers
+from flent_aqm.results.metrics.delay_parts import PROBES
 from flent_aqm.results.metrics.latency import glitches
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run
@@ -22,6 +24,10 @@ def _probe(run: Run) -> Probe:
     if probe.tool is not Tool.IRTT or probe.of_steps:
         raise BadResult(f"{run.path}: its probes are of {probe.tool.value}; expected raw samples "
                         "of irtt, whose numbers are in the packets")
+    if probe.name != PROBES:
+        raise BadResult(f"{run.path}: its probes are the series {plain(probe.name)!r}; expected "
+                        f"{PROBES!r}, which the tests of flent-aqm have, because Flent's own tests "
+                        "send several series with the same numbers")
     return probe
 
 

@@ -91,7 +91,7 @@ def _draw_backlog(axis: Any, run: WatchedRun, story: Story) -> None:
             axis.plot(at_s, [top * 1.15] * at_s.size, marker, color=colour, label=label,
                       markersize=5)
     axis.set_ylim(0, top * 1.25)
-    axis.set_ylabel(f"in the queue at {story.place}, kB")
+    axis.set_ylabel(f"queue, {story.place}, kB")
     axis.legend(fontsize="small", ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0),
                 frameon=False)
 

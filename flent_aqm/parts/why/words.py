@@ -20,27 +20,42 @@ from flent_aqm.parts.why.story import (
 # Parts shorter than this are left out of the sum, and named as the rest.
 _SMALL_MS = 0.05
 _MOST_NAMED = 4
+_DIRECTION = {"up": "upload", "down": "download"}
 
 
 def title(story: Story, idle_ms: float | None) -> str:
     """Return the heading: which probe, when, how long. idle_ms: median RTT before the load."""
-    idle = "" if idle_ms is None else f", {idle_ms:.1f} ms before the load"
+    idle = "" if idle_ms is None else f" (median before the load: {idle_ms:.2f} ms)"
     took = ("never came back" if story.rtt_ms is None
             else f"took {story.rtt_ms:.2f} ms{idle}")
     return f"Probe {story.number}, sent {story.sent_s:.3f} s after the first, {took}"
+
+
+def _place(place: str) -> str:
+    """Return the words for a place of a round trip: "the router's upload queue" for "up"."""
+    direction, _, router = place.partition(" (")
+    if direction not in _DIRECTION:
+        return place
+    return f"the {router.removesuffix(')') or 'router'}'s {_DIRECTION[direction]} queue"
+
+
+def _in(place: str) -> str:
+    """Return _place() with "in" before a queue."""
+    words = _place(place)
+    return words if words == place else f"in {words}"
 
 
 def where(story: Story) -> str:
     """Return the sentence on where the time went."""
     large = [part for part in story.parts if abs(part.ms) >= _SMALL_MS]
     if story.rtt_ms is None:
-        told = ", ".join(f"{part.ms:.2f} ms at {part.place}" for part in large)
-        lost = (f"it was dropped at {story.place}"
+        told = ", ".join(f"{part.ms:.2f} ms in {_place(part.place)}" for part in large)
+        lost = (f"it was dropped at {_place(story.place)}"
                 if story.standing.cause is Cause.DROPPED else
                 "the router passed it on, so it was lost elsewhere, or its reply came too late")
         return f"{lost[0].upper()}{lost[1:]}." + (f" Before: {told}." if told else "")
     rest = sum(part.ms for part in story.parts) - sum(part.ms for part in large)
-    told = " + ".join(f"{part.ms:.2f} {part.place}" for part in large)
+    told = " + ".join(f"{part.ms:.2f} {_in(part.place)}" for part in large)
     tail = f" + {rest:.3f} elsewhere" if abs(rest) >= 0.0005 else ""
     gap_us = (sum(part.ms for part in story.parts) - story.rtt_ms) * 1000
     missing = "" if abs(gap_us) <= 1 else f"; {-gap_us:.0f} us can't be told"
@@ -50,14 +65,14 @@ def where(story: Story) -> str:
 def behind(story: Story) -> str:
     """Return the sentence on the packets ahead of the probe."""
     if not story.behind:
-        return f"No packet left at {story.place} between its arrival and its departure."
+        return f"No packet left {_place(story.place)} between its arrival and its departure."
     packets = sum(share.packets for share in story.behind)
     kb = sum(share.kb for share in story.behind)
     named = "; ".join(map(_share, story.behind[:_MOST_NAMED]))
     more = len(story.behind) - _MOST_NAMED
     named += f"; {more} more" if more > 0 else ""
     verb = ("were sent before its turn" if story.flow_queueing else "were ahead of it")
-    return f"At {story.place}, {counted(packets, 'packet')}, {kb:.1f} kB, {verb}: {named}."
+    return f"In {_place(story.place)}, {counted(packets, 'packet')}, {kb:.1f} kB, {verb}: {named}."
 
 
 def _share(share: Share) -> str:

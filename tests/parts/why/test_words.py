@@ -36,23 +36,24 @@ def _story(cause: Cause, **changes: Any) -> Story:
 
 
 def test_parts_add_up_or_what_is_missing_is_told() -> None:
-    assert where(STORY) == "20.00 base delay + 43.32 up + 0.004 elsewhere = 63.32 ms."
+    assert where(STORY) == ("20.00 base delay + 43.32 in the router's "
+                            "upload queue + 0.004 elsewhere = 63.32 ms.")
     assert "can't be told" not in where(STORY)
     assert "1000 us can't be told" in where(replace(STORY, rtt_ms=64.32))
 
 
 def test_lost_probe_is_told_where_it_was_dropped_or_that_it_was_not() -> None:
     lost = replace(_story(Cause.DROPPED), rtt_ms=None, parts=[])
-    assert where(lost) == "It was dropped at up."
+    assert where(lost) == "It was dropped at the router's upload queue."
     assert "router passed it on" in where(replace(lost, standing=STANDING))
     assert "never came back" in title(lost, 20.0)
-    assert "took 63.32 ms, 20.0 ms before the load" in title(STORY, 20.0)
+    assert "took 63.32 ms (median before the load: 20.00 ms)" in title(STORY, 20.0)
     assert "before the load" not in title(STORY, None)
 
 
 def test_packets_ahead_are_counted_by_flow() -> None:
-    assert behind(STORY) == ("At up, 75 packets, 107.9 kB, were ahead of it: 71 of the test's "
-                             "upload, 107.5 kB; 4 of the probes, 0.4 kB.")
+    assert behind(STORY) == ("In the router's upload queue, 75 packets, 107.9 kB, were ahead "
+                             "of it: 71 of the test's upload, 107.5 kB; 4 of the probes, 0.4 kB.")
     assert "were sent before its turn" in behind(replace(STORY, flow_queueing=True))
     assert behind(replace(STORY, behind=[])).startswith("No packet left")
 

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The probe that the user means, in files of real runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.parts.why.chosen import at_time, of_glitch, slowest, with_number
+from flent_aqm.results.metrics.run import load_run
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+RUN = GOLDEN / "batches" / "quick" / "iperf3_upload-no_aqm.flent.gz"
+
+
+def test_probe_is_found_by_number_time_and_glitch() -> None:
+    run = load_run(RUN)
+    sent_s, rtt_ms = run.probe.sent_s, run.probe.rtt_ms
+    number = slowest(run)
+    assert rtt_ms[number] == max(one for one in run.loaded().rtt_ms if one < float("inf"))
+    assert with_number(run, 7) == 7
+    assert at_time(run, float(sent_s[700] - sent_s[0]) + 0.001) == 700
+    assert rtt_ms[of_glitch(run, 1)] > 30
+    with pytest.raises(ConfigError, match="numbers 0 to"):
+        with_number(run, -1)
+    with pytest.raises(ConfigError, match="is not in the run"):
+        at_time(run, 1e6)
+    with pytest.raises(ConfigError, match="has no glitch 0"):
+        of_glitch(run, 0)
+
+
+def test_probes_of_other_tests_are_refused() -> None:
+    """Of which the packets don't tell one series from another."""
+    with pytest.raises(BadResult, match="its probes are"):
+        slowest(load_run(next(GOLDEN.glob("runs/stock_rrul*.flent.gz"))))
