@@ -8,12 +8,16 @@ import math
 import numpy
 import pytest
 
+from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.compare import (
     Interval,
+    cliffs_delta,
     interval_caveat,
     level_for,
     median_interval,
+    p_value_caveat,
     summarise,
+    two_groups,
 )
 
 
@@ -65,3 +69,27 @@ def test_interval_over_the_labs_runs_is_said_to_be_one_over_seeds() -> None:
     """Runs of other testbeds, or of several, differ in more."""
     assert "differ in their seeds alone" in interval_caveat(["virtual", "virtual"])
     assert interval_caveat(["virtual", "netns"]) == interval_caveat([None]) == ""
+
+
+@pytest.mark.parametrize(("tests", "limit"), [(2, "0.025"), (4, "0.013"), (10, "0.005")])
+def test_limit_of_several_p_values_is_a_share_of_the_usual_one(tests: int, limit: str) -> None:
+    """By Bonferroni: 0.05 divided by the number of tests."""
+    assert f"that limit is {limit} (Bonferroni)" in p_value_caveat(tests, 30)
+    assert "Bonferroni" not in p_value_caveat(1, 30)
+
+
+def test_cliffs_delta_without_runs_on_one_side_is_not_available() -> None:
+    """Of either side."""
+    for first, second in (((), (1.0,)), ((1.0,), ()), ((), ())):
+        with pytest.raises(NotAvailable):
+            cliffs_delta(first, second)
+    assert cliffs_delta((2.0, 3.0), (1.0, 2.5)) == 0.5
+
+
+def test_runs_are_parted_at_their_widest_gap() -> None:
+    """Wherever among them it is: neither at the largest values nor in the middle."""
+    assert two_groups([172, 129, 129, 172, 129]) == ([129, 129, 129], [172, 172])
+    assert two_groups([10, 11, 100, 101, 102, 104]) == ([10, 11], [100, 101, 102, 104])
+    assert two_groups([10, 11, 12, 14, 100, 101]) == ([10, 11, 12, 14], [100, 101])
+    assert two_groups([10, 40, 70, 100, 130]) is None
+    assert two_groups([5, 5, 5, 5]) is None

@@ -69,6 +69,10 @@ def test_three_stalls_hide_from_all_but_tails_and_glitches(make_run: MakeRun) ->
     run = make_run(trace, tcp_rtt_ms=trace)
     assert value(run, "latency_loaded_min_ms") == 20
     assert value(run, "latency_idle_median_ms") == 21
+    assert value(run, "latency_increase_median_ms") == 0
+    assert value(run, "latency_increase_mean_ms") == pytest.approx(
+        value(run, "latency_loaded_mean_ms") - value(run, "latency_idle_mean_ms"))
+    assert 0 < value(run, "latency_increase_mean_ms") < value(run, "latency_loaded_mean_ms")
     assert round(value(run, "ookla_style_iqm_download_ms")) == 21
     assert round(value(run, "aim_loaded_latency_download_ms")) == 21
     assert grades.bufferbloat_grade(value(run, "dslreports_rise_ms")) == "A"
