@@ -71,7 +71,7 @@ TESTS = {
                      "tests/sweep/test_in_brief.py"),
     "sweep/replay/archive.py": ("tests/sweep/replay/test_archive.py",),
     "sweep/replay": ("tests/sweep/replay",),
-    "sweep/speedtest.py": ("tests/sweep/test_speedtest.py",),
+    "sweep/speedtest.py": ("tests/sweep/test_speedtest_checks.py",),
     "sweep/plan": ("tests/sweep/plan",),
     "sweep": ("tests/sweep/test_resumed.py", "tests/sweep/test_summary.py",
               "tests/sweep/test_in_brief.py", "tests/sweep/test_pool.py",

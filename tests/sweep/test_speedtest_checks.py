@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What `speedtest` checks before it loads the line, on this machine's loopback device."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from flent_aqm.base.errors import BadResult, ConfigError, TestbedError
+from flent_aqm.sweep.speedtest import SpeedtestRequest, check_ping, check_server, measure
+
+
+@pytest.fixture
+def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """A free port of the loopback device, bound but not listening, in place of netperf's."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        monkeypatch.setattr("flent_aqm.base.defaults.NETPERF_PORT", bound.getsockname()[1])
+        yield bound
+
+
+def test_server_that_does_not_listen_is_told(port: socket.socket) -> None:
+    """With the port; one that listens is not."""
+    number = port.getsockname()[1]
+    with pytest.raises(TestbedError, match=rf"IPv4, port {number}\): Connection refused; start"):
+        check_server("127.0.0.1", 4)
+    port.listen()
+    check_server("127.0.0.1", 4)
+
+
+def test_name_without_an_address_is_told() -> None:
+    """.invalid never has one (RFC 6761)."""
+    with pytest.raises(ConfigError, match="-H"):
+        check_server("server.invalid", 4)
+    with pytest.raises(ConfigError, match="-p"):
+        check_ping("server.invalid", 4)
+
+
+def test_host_that_answers_pings_passes() -> None:
+    """This one does."""
+    check_ping("127.0.0.1", 4)
+
+
+def test_flent_without_a_data_file_has_its_error_told() -> None:
+    """Not that there is no file."""
+    with pytest.raises(BadResult, match="no_such_test"):
+        measure(SpeedtestRequest("no_such_test", "127.0.0.1", 4, 1, 0, "127.0.0.1", ""),
+                dots=False, keep=None)
