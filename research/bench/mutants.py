@@ -172,6 +172,13 @@ EQUIVALENT = {
     "1000000000.0 -> 1000000001.0": _LIMIT,
     "parts/infer/reading.py: yield os.path.basename(member.name)[:80], inner: 80 -> 81":
         "how much of a name is shown",
+    "parts/infer/features.py: if rise.std() < 1e-6 or flight.std() < 1e-6:: flight.std() < 1e-06 "
+    "-> flight.std() <= 1e-06": "only rounding makes them equal",
+    "parts/infer/reading.py: if len(rows) > MOST_SAMPLES:: len(rows) > MOST_SAMPLES -> len(rows) "
+    ">= MOST_SAMPLES": _LIMIT,
+    "parts/infer/reading.py: MOST_TESTS = 100_000: 100000 -> 100001": _LIMIT,
+    "router/tc/dump.py: return sum(_U32.unpack_from(dict(_split_attributes(tin)).get("
+    "_CAKE_TIN_MARKED, bytes(4)))[0]: 4 -> 5": "only the first four bytes are read",
     "parts/infer/reading.py: return bool(self.retransmitted_bytes[-1] > 0): 0 -> 1":
         "a retransmitted segment has more than one byte",
     "parts/infer/features.py: return float(part / whole) if whole > _NOTHING else 0.0: whole > "

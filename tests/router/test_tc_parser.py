@@ -141,6 +141,15 @@ def test_counter_that_json_has_as_true_is_the_number_1() -> None:
     assert 1 in drops
 
 
+def test_link_layer_of_a_class_is_tcs_word() -> None:
+    """Ethernet if tc names none."""
+    text = "class" + TEXT.split("\nclass")[-1].removesuffix("@end\n")
+    for printed, expected in (("linklayer atm ", "atm"), ("linklayer ethernet ", "ethernet"),
+                              ("", "ethernet")):
+        one, = parse_classes(text.replace("linklayer ethernet ", printed)).htb
+        assert one.linklayer == expected
+
+
 def test_class_of_hfsc_has_no_priority_and_no_quantum() -> None:
     """As iproute2 6.18 prints one; nor has it HTB's bursts."""
     one, = parse_classes(

@@ -76,6 +76,17 @@ def test_eight_measurements_are_enough(tmp_path: Path) -> None:
         read_downloads(_written(tmp_path, test))
 
 
+def test_download_is_bbrs_if_a_measurement_has_bbrs_numbers(tmp_path: Path) -> None:
+    """M-Lab's server writes BBRInfo for such a sender alone."""
+    rows = [measurement(number) for number in range(9)]
+    test = {"Download": {"UUID": "x", "ServerMeasurements": rows}}
+    one, = read_downloads(_written(tmp_path, test))
+    assert not one.bbr
+    rows[4]["BBRInfo"] = {"BW": 1}
+    one, = read_downloads(_written(tmp_path, test))
+    assert one.bbr
+
+
 def test_file_that_is_not_there_is_named_in_the_systems_words(tmp_path: Path) -> None:
     """Not in Python's form."""
     with pytest.raises(BadResult) as failed:
