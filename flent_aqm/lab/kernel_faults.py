@@ -233,7 +233,7 @@ def _frame_text(function: str, place: str) -> str:
     if function == "??":
         return ""
     path, _, number = place.split(" ")[0].rpartition(":")
-    if path in ("", "??") or not number.isdigit():
+    if path in ("", "??") or not number.isdecimal():
         return f"in {function}"
     return f"in {function}, {path.rpartition('/')[2]} line {number}"
 

@@ -72,7 +72,7 @@ class OwnPrograms:
         """Raise LabError if a server could not be started, or ended with an error before the
         command on the client did. out: folder of the output files, which were written inside."""
         number, _, why = _first_line(out / "server_fault").partition(" ")
-        failed = int(number) if number.isdigit() and int(number) <= len(self.servers) else 0
+        failed = int(number) if number.isdecimal() and int(number) <= len(self.servers) else 0
         if failed and why == "silent":
             raise LabError(f"{self._name(failed)} opened no TCP or UDP port within {PATIENCE_S} s; "
                            "if it needs none, give a time to wait instead: --ready SECONDS, or "

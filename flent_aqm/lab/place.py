@@ -250,7 +250,7 @@ class RunEnvironment:
             raise LabError(f"the command replaced the file of its {replaced} by another "
                            "one, so its output is lost; let it write to other files")
         status = read_text(self._status)
-        if not status.isdigit():
+        if not status.isdecimal():
             raise LabError(f"{self.name} ended before its command did: {self._failure_text()}")
         virtual_s = None if self.real_time else float(read_text(self._uptime) or 0)
         return CommandResult(int(status), virtual_s, time.monotonic() - self._started_at)

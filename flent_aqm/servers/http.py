@@ -70,7 +70,8 @@ class Http:
         """Do nothing: everything has been loaded."""
 
     def take(self, client: Client) -> None:
-        """Serve a client on the event loop's thread."""
+        """Hand a client over to the event loop's thread, which serves it. Returns at once. Called
+        by the thread that accepts."""
         self._loop.adopt(client, lambda: _Connection(client, self._timeout_s, self._held))
 
     def stop(self) -> None:

@@ -60,7 +60,8 @@ class WebRtc:
         """Do nothing: everything has been loaded."""
 
     def take(self, client: Client) -> None:
-        """Serve a caller on the event loop's thread."""
+        """Hand a caller over to the event loop's thread, which serves it. Returns at once. Called
+        by the thread that accepts."""
         self._loop.adopt(client, lambda: asyncio.StreamReaderProtocol(
             asyncio.StreamReader(),
             lambda reader, writer: self._serve(client, reader, writer)))

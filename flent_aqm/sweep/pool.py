@@ -45,7 +45,7 @@ def parse_jobs(value: object, *, real_time: bool = False) -> int:
     if value is None or value == "":
         return 1 if real_time else len(os.sched_getaffinity(0))
     text = str(value)
-    if not text.isdigit() or not 1 <= int(text) <= MAX_JOBS:
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_JOBS:
         raise ConfigError(f"jobs: {text!r} is not a whole number from 1 to {MAX_JOBS}")
     if real_time and int(text) > 1:
         raise ConfigError(f"jobs: {text} runs side by side would disturb each other in real time; "
@@ -112,11 +112,13 @@ class Pool:
         self._closed = True
 
     def drain(self) -> None:
-        """Wait until all submitted cells have ended. Raises an exception that `started` or `ended`
-        raised."""
-        for future in self._futures:
+        """Wait until all submitted cells have ended. Raises the first exception that `started` or
+        `ended` raised, after that."""
+        wait(self._futures)
+        # Only now, because abort() needs them if a signal ends the waiting.
+        futures, self._futures = self._futures, []
+        for future in futures:
             future.result()
-        self._futures.clear()
 
     def abort(self, kill: Callable[[], None]) -> None:
         """Start no more cells, call `ended` no more, and kill the running cells. Return when all

@@ -216,7 +216,8 @@ class Sweep:
             raise Stopped
 
     def drain(self) -> None:
-        """Wait until all submitted cells have ended. Does nothing before start()."""
+        """Wait until all submitted cells have ended, and raise the first exception of one, if any.
+        Does nothing before start()."""
         if self._pool:
             self._pool.drain()
 

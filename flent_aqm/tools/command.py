@@ -334,6 +334,6 @@ def _value_at(value: Any, key: str) -> Any:
     """Return the value under a key of a dict, or at an index of a list. None if there is none."""
     if isinstance(value, dict):
         return value.get(key)
-    if isinstance(value, list) and key.isdigit() and int(key) < len(value):
+    if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
         return value[int(key)]
     return None

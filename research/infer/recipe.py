@@ -48,10 +48,11 @@ class Line:
     Attributes:
         number: number of the run, from 0.
         world: what is ahead of the client: PLAIN, TWO_BOTTLENECKS, WIFI or SLOW_ROUTER.
-        queue: class of the router's queue.
-        rate_mbps: rate of the download.
+        queue: class drawn for the router's queue. The truth is what table.py says: in WIFI no such
+            queue is used, and with TWO_BOTTLENECKS the modem's may decide.
+        rate_mbps: the router's shaped rate in the download's direction, not used in WIFI.
         rtt_ms: round-trip time of the idle path.
-        depth_ms: depth of a drop-tail queue at the line's rate, None for other queues.
+        depth_ms: depth of a drop-tail queue at rate_mbps, None for other queues.
         settings: batch keys and their values.
     """
 

@@ -193,13 +193,12 @@ def scores(runs: Sequence[Run]) -> Lines:
 
 
 def _score(run: Run, name: str) -> str:
-    """Return a metric of a run as text: its word alone if it has one, as a grade is clearer than
-    its number."""
+    """Return a metric of a run as text: the word alone for grades, which is clearer than their
+    number. RPM, and metrics without a word or a value, as Metric.text() writes them."""
     metric = METRICS[name]
     value = metric.of(run)
     number = ranked(value)
-    if number is not None and metric.word and name != "rpm_ietf_estimate" and (
-            not name.startswith("rpm_")):
+    if number is not None and metric.word and not name.startswith("rpm_"):
         return metric.word(number)
     return metric.text(value)
 

@@ -79,6 +79,36 @@ def test_more_runs_than_cores_go_side_by_side() -> None:
     assert sorted(cast(Any, ended)) == list(range(jobs))
 
 
+def test_error_of_one_cell_is_raised_when_all_have_ended() -> None:
+    """Not while others still run, which would report to a sweep that is over."""
+    may_end = threading.Event()
+    ended: list[object] = []
+
+    def run(cell: Any) -> Any:
+        if cell == "late":
+            assert may_end.wait(60)
+
+    def tell(cell: Any, result: object) -> None:
+        ended.append(cell)
+        if cell == "bad":
+            threading.Timer(0.2, may_end.set).start()
+            raise OSError("no room")
+
+    pool = Pool(run, 2, keep_to_core=False, ended=tell)
+    for cell in ("bad", "late"):
+        pool.submit(cast(Any, cell))
+    with pytest.raises(OSError, match="no room"):
+        pool.drain()
+    assert ended == ["bad", "late"]
+    pool.close()
+
+
+@pytest.mark.parametrize("text", ["²", "1²", "-1", "x"])
+def test_jobs_are_a_number_that_python_can_read(text: str) -> None:
+    with pytest.raises(ConfigError, match="is not a whole number"):
+        parse_jobs(text, real_time=False)
+
+
 def test_jobs_in_real_time_are_one() -> None:
     """Without the key there is one; more are refused, whatever the number of cores."""
     assert parse_jobs(None, real_time=True) == parse_jobs("1", real_time=True) == 1

@@ -30,7 +30,7 @@ def parse_cpus(text: str) -> dict[str, Ticks]:
     for line in text.splitlines():
         name, *words = line.split()
         # The line without a number is the sum of all.
-        if not name.startswith("cpu") or not name[3:].isdigit():
+        if not name.startswith("cpu") or not name[3:].isdecimal():
             continue
         try:
             counts = [int(word) for word in words[:_FIELDS]]

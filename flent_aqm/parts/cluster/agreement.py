@@ -48,7 +48,9 @@ class WorkerFacts:
 
 
 def refusal(wanted: RequiredVersions, worker: WorkerFacts) -> str:
-    """Return the reason why a worker can't be used, with a remedy. "" if it can be used."""
+    """Return the first reason why a worker can't be used, with a remedy: another package, another
+    kernel forced by FLENT_AQM_KERNEL, or other tools. A missing kernel is none, because it is sent.
+    "" if the worker can be used."""
     if worker.package_hash != wanted.package_hash:
         return (f"its flent-aqm has other sources (hash {worker.package_hash}, here "
                 f"{wanted.package_hash}); "

@@ -37,8 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print a line for each download, and messages on skipped files to standard error. Return the
-    exit status, 1 if a file could not be used.
+    """Print a line for each download, and messages on skipped files to standard error. Uploads in a
+    folder are only counted, in a last message. Return the exit status, 1 if a file is damaged, or
+    if a file that the user named has only uploads.
 
     Raises ConfigError if a path doesn't exist or a folder has no files.
     """

@@ -53,7 +53,7 @@ class _Quantities:
     Attributes:
         download: the download.
         base_ms: least round-trip time.
-        rise_ms: rise of each sample.
+        rise_ms: round-trip time of each sample less the least one.
         late: True for samples after the sender's search for the rate, or in the second half if
             there are too few.
         length_s: time since the previous sample.
@@ -105,7 +105,8 @@ def _relative_quantile(share: float) -> Callable[[_Quantities], float]:
 
 
 def _start_peak(seen: _Quantities) -> float:
-    """Return the highest rise of the sender's search for the rate, in ms. 0 without samples."""
+    """Return the highest rise of the round-trip time above its least, in ms, among the samples
+    before `late`. 0 without samples."""
     return float(seen.rise_ms[~seen.late].max(initial=0.0))
 
 
@@ -201,7 +202,8 @@ def _autocorrelation(seen: _Quantities) -> float:
 
 
 def _slow_start_rtts_ms(seen: _Quantities) -> Numbers:
-    """Return the round-trip times until the first loss, in ms."""
+    """Return the round-trip times in ms up to and including the sample of the first loss, all of
+    them without a loss."""
     return seen.download.rtt_ms[:seen.first_loss() + 1]
 
 

@@ -94,12 +94,13 @@ def _build_and_print(args: argparse.Namespace) -> None:
 
 
 def _command_line(args: argparse.Namespace) -> str:
-    """Return the command line that builds the same kernel again, with absolute paths of patches and
-    C files."""
+    """Return the command line that builds the same kernel again, with absolute paths of all files
+    and folders."""
     words = ["flent-aqm", "kernel", "build", args.name]
     for option in ("source", "config"):
-        if getattr(args, option):
-            words += [f"--{option}", getattr(args, option)]
+        if value := getattr(args, option):
+            there = Path(value)
+            words += [f"--{option}", str(there.absolute() if there.exists() else value)]
     for option in ("patch", "qdisc", "tcp", "tc"):
         if getattr(args, option):
             words += [f"--{option}", *(str(path.absolute()) for path in getattr(args, option))]

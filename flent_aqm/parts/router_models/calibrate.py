@@ -584,7 +584,8 @@ def _names_to_fit(text: str | None, measurements: Measurements, by_name: Mapping
 
 
 class _ModelsInLab:
-    """Measures router models in virtual labs, several at a time."""
+    """Measures router models in virtual labs, several at a time. simulator(settings) returns the
+    function that a fit calls with models. `latency` may be changed between its calls."""
 
     def __init__(self, base: str, parameters: Sequence[Parameter], *, latency: bool) -> None:
         """Args:

@@ -168,6 +168,6 @@ def _parse_seeds(text: str | None) -> Sequence[int]:
     if text is None:
         return ()
     words = text.split(",")
-    if not all(word.strip().isdigit() for word in words):
+    if not all(word.strip().isdecimal() for word in words):
         raise ConfigError(f"--seeds: {text!r}; expected whole numbers with commas, such as 4,5,6")
     return [int(word) for word in words]

@@ -125,8 +125,12 @@ CONTESTANTS: Mapping[str, Contestant] = {
 
 
 def own_contestant() -> Contestant:
-    """Return the user's own test, from the file that FLENT_AQM_OWN_TOOL names. Raises ConfigError
-    if the file can't be used."""
+    """Return the row of the user's own test, with a verdict if its TOOL has a number `good`.
+
+    Executes the file that FLENT_AQM_OWN_TOOL names, once. Without that variable, the row is a
+    placeholder, which the test's definition refuses. Raises ConfigError if the file fails, or has
+    no TOOL with a rate.
+    """
     tool, default = own.tool(), CONTESTANTS[own.NAME]
     verdict = Verdict(tool.metric("good")) if any(
         number.name == "good" for number in tool.numbers) else None

@@ -155,7 +155,8 @@ def _intervals_disjoint(first: Score | None, second: Score | None) -> bool:
 
 
 def _compare_values(first: Score | None, second: Score | None) -> int:
-    """Return 1, 0 or -1, as the first score is greater than, equal to or less than the other."""
+    """Return 1, 0 or -1, as the first score is greater than, equal to or less than the other.
+    Neither may be None."""
     assert first is not None
     assert second is not None
     return (first.value > second.value) - (first.value < second.value)

@@ -193,8 +193,8 @@ def _share_score(cases: Iterable[Value], best: float) -> Score | None:
 
 def _directions_with_latency(readings: Iterable[Reading]) -> Iterator[tuple[DirectionValues,
                                                                             Reading, str]]:
-    """Yield (values, reading, direction) of each direction for which the test shows a latency, see
-    Reading.telling."""
+    """Yield (values, reading, direction) of each direction for which the test shows a latency. For
+    a test that shows none per direction, the direction is WORSE (see Reading.telling)."""
     for one in readings:
         for name, way in one.telling:
             yield way, one, name

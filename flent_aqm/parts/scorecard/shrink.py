@@ -96,12 +96,12 @@ def changes(lines: Lines, wrong: Point) -> list[Change]:
         lines: runs the test on lines.
         wrong: the line with the error.
     """
-    return [*_changes_of_words(lines, wrong), *_changes_of_numbers(lines, wrong)]
+    return [*_changes_of_flow_and_queue(lines, wrong), *_changes_of_numbers(lines, wrong)]
 
 
-def _changes_of_words(lines: Lines, wrong: Point) -> Iterator[Change]:
-    """Yield the changes that remove the bulk flow, or replace the queue, if they make the error
-    vanish."""
+def _changes_of_flow_and_queue(lines: Lines, wrong: Point) -> Iterator[Change]:
+    """Yield each of these changes that alone makes the error vanish: the bulk flow removed; the
+    queue replaced by CALM_QUEUE."""
     place = wrong.place
     if place.beside and (right := _result_if_right(lines, replace(place, beside=False))):
         yield Change("a bulk flow beside", "none", right)

@@ -75,6 +75,6 @@ def cross_ports_of(metadata: Mapping[str, Any]) -> frozenset[int]:
     if tool is None:
         return frozenset()
     own = parameters.get("cross_port") if isinstance(parameters, dict) else None
-    if own is not None and str(own).isdigit():
+    if own is not None and str(own).isdecimal():
         return frozenset({int(own)})
     return frozenset(tool.server.every_port if tool.server else {defaults.IPERF3_CROSS_PORT})

@@ -135,7 +135,7 @@ def load(data: DataFile, flows: Sequence[Flow]) -> Load | None:
     inside = [one for one in data.raw_values.get("CPU", []) if _is_inside(one, window)]
     if not inside:
         return None
-    names = [name for name in inside[0] if name.startswith("cpu") and name[3:].isdigit()]
+    names = [name for name in inside[0] if name.startswith("cpu") and name[3:].isdecimal()]
     used_s = sum(_cpu_s(data, flow) for flow in flows)
     there_s = (window.length_s if window else 0.0) * len(names)
     return Load(

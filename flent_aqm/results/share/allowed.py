@@ -352,13 +352,14 @@ class _Reader:
         numbers = dict.fromkeys(("LatencyMs", "RetransmissionPct", "ThroughputMbps"),
                                 _Reader.number)
 
-        def direction(reader: _Reader, one: Any, where: str) -> Any:
-            """Copy the numbers of one direction."""
-            return reader.mapping(one, where, numbers, None)
+        def summary_of_direction(reader: _Reader, summary: Any, where: str) -> Any:
+            """Copy latency, retransmission and throughput from the summary's object `Download` or
+            `Upload`. All other keys are left out and recorded."""
+            return reader.mapping(summary, where, numbers, None)
 
         return self.mapping(value, place, {
             "ServerFQDN": _Reader.host, "ServerIP": _Reader.host, "ClientIP": _Reader.host,
-            "Download": direction, "Upload": direction}, None)
+            "Download": summary_of_direction, "Upload": summary_of_direction}, None)
 
 
 def unused(name: str, taken: Mapping[str, object]) -> str:

@@ -192,7 +192,8 @@ class FlentDrawn(Framed):
     """Framed for a plot whose axes Flent fills."""
 
     def init(self, config: Any = None, axis: Any = None) -> None:
-        """Prepare the figure. Called by Flent."""
+        """Prepare the figure as Framed does, and tie a second value axis to the place of the
+        first, so that both move together. Called by Flent."""
         super().init(config, axis)
         first, *others = (config or self.config).get("axes") or [None]
         for other in others:

@@ -87,8 +87,8 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         self.note(about(runs, counted, "probes", probes_of(runs)))
 
     def _row_title(self, runs: Sequence[Run], names: Sequence[str], row: Sequence[Any]) -> str:
-        """Return the settings in which a row differs from the others, as text. A single row is
-        named by its first setting.
+        """Return the values of a row's settings that differ among the runs, as text, such as
+        "cake, 50 Mbit/s". If none differs, return the value of the first setting.
 
         Args:
             runs: all runs.

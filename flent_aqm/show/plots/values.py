@@ -68,8 +68,10 @@ def directions(runs: Sequence[Run]) -> list[str]:
 
 
 def values(quantity: Quantity, runs: Sequence[Run], way: str) -> Numbers:
-    """Return all values of runs in a direction together, in the unit of the quantity. Runs without
-    a value are left out. way: "download" or "upload"."""
+    """Return the values of all runs in a direction in one array, in the unit of the quantity. Runs
+    without a value are left out, lost probes are infinite. Empty if no run has a value.
+
+    way: "download" or "upload"."""
     of_runs = []
     for run in runs:
         try:

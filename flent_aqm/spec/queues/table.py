@@ -202,7 +202,7 @@ def _complete_cake(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) 
     """Return CAKE's parameters for tc, name -> text: the bandwidth first, then words for a framing,
     because the parameters that change a part of the framing have to follow."""
     framing = {name: text for name, text in requested.items()
-               if name == "overhead" and not text.lstrip("-").isdigit()}
+               if name == "overhead" and not text.lstrip("-").isdecimal()}
     return {**({"bandwidth": f"{rate_bit_s}bit"} if shapes else {"unlimited": ""}), **framing,
             **requested}
 

@@ -57,9 +57,10 @@ def utilisation_pct(from_s: float) -> Measure:
     return measure
 
 
-def window_packets(from_s: float) -> Measure:
-    """Return a function that measures the mean window in segments, from `from_s` after the start of
-    the load: goodput times the path's round-trip time, which assumes an empty queue."""
+def total_window_segments(from_s: float) -> Measure:
+    """Return a function that measures the mean sum of all flows' windows in segments, from `from_s`
+    seconds after the start of the load: their goodput times the base round-trip time, which assumes
+    an empty queue."""
     def measure(run: Run) -> float:
         delay_s = float(str(run.settings["base_delay_ms"])) / 1000
         return goodput_mbps(from_s)(run) * 1e6 * delay_s / (8 * PAYLOAD_BYTES)

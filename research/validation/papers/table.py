@@ -48,7 +48,7 @@ RFC8312 = Paper(
     "mean window, packets",
     "cubic, 1 %",
     tuple(Claim(f"{control}, {loss}", window, *within(window, 25),
-                measure.window_packets(60))
+                measure.total_window_segments(60))
           for loss, windows in _WINDOWS.items()
           for control, window in zip(("reno", "cubic"), windows, strict=True)))
 

@@ -83,9 +83,13 @@ def mean_of(base: Numbers, test: Numbers) -> Mean:
 
 
 def stray_of(base: Numbers, test: Numbers, margin: float) -> Stray:
-    """Count the values that lie beyond all values of the other side by more than `margin`. Return
-    the result for the end, high or low, and the side that have the most such values. Infinite
-    values are lost probes. Both sides have the same number of values, at least one."""
+    """Find the values of one side that lie beyond all of the other side's by more than `margin`.
+
+    Of the four cases (of the test's or the base's values, above or below), return the one with the
+    most such values: whether the test's side is the larger one, their share, and the probability
+    that chance makes so many. Infinite values are lost probes. Both sides have the same number of
+    values, at least one. `margin` has the metric's unit.
+    """
     size = base.size
     ends = {True: ((test > base.max() + margin).sum(), (base < test.min() - margin).sum()),
             False: ((test < base.min() - margin).sum(), (base > test.max() + margin).sum())}
@@ -125,8 +129,8 @@ def seeds_for_mean(mean: Mean, margin: float) -> int | None:
 
 @cache
 def _half_widths() -> Numbers:
-    """Return the half width of the interval of a mean, in standard deviations, for 2 to MOST_SEEDS
-    seeds. The first value is that of 2 seeds."""
+    """Return the half width of the mean's interval at CONFIDENCE (Student's t) for 2 to MOST_SEEDS
+    seeds, in standard deviations of one seed. The first value is that of 2 seeds."""
     from scipy import stats
 
     sizes = numpy.arange(2, MOST_SEEDS + 1)

@@ -145,6 +145,9 @@ class _Measured:
 def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMetric]:
     """Return the verdict on each metric that the runs have, in the order of `names`.
 
+    In cells with cross traffic, `throughput_…` isn't judged, in others `total_…` isn't.
+    Probabilities are corrected for the number of metrics and cells.
+
     Raises ConfigError for a name that isn't a metric, for a metric that has no better and worse, if
     no cell has at least FEWEST_SEEDS pairs, or if no pair has any of the metrics on both sides.
     """

@@ -268,7 +268,8 @@ class Connection(ABC, asyncio.Protocol):
     # The methods below are called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport, and prepare the limit of unsent bytes."""
+        """Keep the transport, and let asyncio pause writing as soon as the kernel takes no more.
+        The kernel's own limit of unsent bytes is off until limit_unsent()."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         stop_at_once(transport)
