@@ -14,6 +14,7 @@ from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.replay.again import again
 from flent_aqm.sweep.replay.compare import Difference, differences, other_versions
+from flent_aqm.sweep.replay.run_programs import add_run_programs
 
 IDENTICAL, DIFFERENT, NOT_REPLAYED = 0, 1, 2
 # More differences are not printed, because they follow from the first ones.
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="file or folder with the trace that the run's link played; the trace "
                              "is recognised by its SHA-256, and also looked for beside the data "
                              "file; may be repeated")
+    add_run_programs(parser)
     parser.add_argument("--keep", metavar="DIR", type=Path,
                         help="keep the new data file in DIR, under the name of the old one")
 
@@ -41,7 +43,8 @@ def main(args: argparse.Namespace) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="flent-aqm-replay-") as temporary:
             folder = args.keep or Path(temporary)
-            was = recorded.read(args.file, folder, args.trace)
+            was = recorded.read(args.file, folder, args.trace,
+                                run_programs=args.run_programs)
             if was.cell.data_file.exists():
                 raise ConfigError(f"--keep: {was.cell.data_file} exists already; name another "
                                   "folder")

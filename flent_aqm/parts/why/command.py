@@ -12,6 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flent_aqm.sweep.replay.run_programs import add_run_programs
+
 if TYPE_CHECKING:
     from flent_aqm.parts.why.story import Story
     from flent_aqm.parts.why.what_if import Outcome
@@ -50,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "flow's first")
     parser.add_argument("--trace", metavar="FOLDER", type=Path, action="append", default=[],
                         help="file or folder with the trace that the run's link played")
+    add_run_programs(parser)
     parser.add_argument("-o", "--output", metavar="PAGE", type=Path,
                         help="write an HTML page with the figure; .png, .svg or .pdf writes the "
                              "figure alone")
@@ -92,7 +95,8 @@ def _explain(args: argparse.Namespace) -> None:
     html.refuse_other_names(args.output)
     run = as_run(read_data_file(args.file))
     # Mistakes are told before the run, which takes a while.
-    cell = recorded.read(args.file, args.file.parent, args.trace).cell
+    cell = recorded.read(args.file, args.file.parent, args.trace,
+                         run_programs=args.run_programs).cell
     wanted = [one for one in args.what_if if one != _NONE]
     for one in wanted:
         changed(cell, one)
@@ -100,7 +104,7 @@ def _explain(args: argparse.Namespace) -> None:
         parse_packet(args.drop_packet)
     number = _number(args, run)
     _say(f"repeating {cell.test_name} with captures")
-    watched = run_again(args.file, args.trace)
+    watched = run_again(args.file, args.trace, run_programs=args.run_programs)
     story = explain(watched, number)
     line, title = drop_filter(watched, args.drop_packet) if args.drop_packet else ("", "")
     if not args.what_if:

@@ -179,16 +179,20 @@ def watch(cell: Cell, was: Mapping[str, Any], drop_filter: str = "") -> WatchedR
         return WatchedRun(data, cell, run, ledgers)
 
 
-def run_again(path: Path, traces: Sequence[Path] = ()) -> WatchedRun:
+def run_again(path: Path, traces: Sequence[Path] = (), *, run_programs: bool = False
+              ) -> WatchedRun:
     """Repeat the run of a data file with captures.
 
-    traces: files and folders in which traces of links may be.
+    Args:
+        path: the data file.
+        traces: files and folders in which traces of links may be.
+        run_programs: True to allow the commands that the file names.
 
     Raises AqmError if the run can't be repeated, and BadResult, with the first difference, if the
     repeated run has other samples than the file.
     """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-why-") as name:
-        was = recorded.read(path, Path(name), traces)
+        was = recorded.read(path, Path(name), traces, run_programs=run_programs)
         now = watch(was.cell, was.data)
     if samples_sha256(was.data) != samples_sha256(now.data):
         versions = other_versions(was.data["metadata"], now.data["metadata"])

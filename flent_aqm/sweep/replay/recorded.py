@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import SUFFIX as DATA_SUFFIX
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
@@ -22,6 +23,7 @@ from flent_aqm.spec.flent_settings import check_from_data
 from flent_aqm.spec.keys import refuse_unknown_scenario_keys
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep.replay.files import without_paths
+from flent_aqm.sweep.replay.run_programs import RUN_PROGRAMS
 from flent_aqm.sweep.run import SCHEMA_VERSION
 
 
@@ -38,7 +40,8 @@ class RecordedRun:
     cell: Cell
 
 
-def read(path: Path, folder: Path, traces: Sequence[Path] = ()) -> RecordedRun:
+def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs: bool = False
+         ) -> RecordedRun:
     """Read a data file, and return its content and the cell that repeats its run.
 
     Args:
@@ -46,6 +49,8 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = ()) -> RecordedRun:
         folder: where the repeated run's data file is written.
         traces: files and folders in which traces of links may be, besides the data file's own
             folder.
+        run_programs: True if the user allows the commands that the file names. A file may be of
+            somebody else, and they run with the user's rights.
 
     Raises BadResult, with the reason, if the file is damaged or its run can't be repeated.
     """
@@ -73,13 +78,14 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = ()) -> RecordedRun:
     try:
         _refuse_odd_form(file.whole)
         requested = without_paths(requested, aqm, [*traces, path.parent])
-        return RecordedRun(file.whole, _make_cell(run, requested, metadata, path, folder))
+        return RecordedRun(file.whole, _make_cell(run, requested, metadata, path, folder,
+                                                  run_programs=run_programs))
     except (BadResult, ConfigError) as error:
         raise BadResult(f"{path}: {error}") from None
 
 
 def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mapping[str, Any],
-               path: Path, folder: Path) -> Cell:
+               path: Path, folder: Path, *, run_programs: bool = False) -> Cell:
     """Make the cell that repeats a run from metadata. Its values are checked here.
 
     Args:
@@ -88,6 +94,7 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
         metadata: all of the file's metadata.
         path: the data file, whose name the new file gets.
         folder: folder in which the new file is written.
+        run_programs: False to refuse a run that started programs of its user.
 
     Raises ConfigError if the run can't be repeated, or if something is unknown.
     """
@@ -107,10 +114,13 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
     scenario = Scenario.from_settings(requested)
     if scenario.lab.seed is None:
         raise ConfigError("the file records no seed, so the run can't be repeated")
-    if scenario.router.router_program or scenario.programs.is_there:
-        raise ConfigError("the run started programs of its user, which a data file may not choose; "
-                          "put router_program, server_program and client_program into a batch, or "
-                          "call flent-aqm lab --record as before")
+    programs = [text for text in (scenario.router.router_program,
+                                  scenario.programs.server_program,
+                                  scenario.programs.client_program) if text]
+    if programs and not run_programs:
+        raise ConfigError("the run started programs of its user: "
+                          f"{', '.join(plain(text[:60]) for text in programs)}; if they are yours, "
+                          f"and you trust the file, give {RUN_PROGRAMS}")
     if scenario.lab.testbed != "virtual":
         raise ConfigError(f"it requests the testbed {scenario.lab.testbed!r}; only runs of the "
                           "virtual lab can be repeated")

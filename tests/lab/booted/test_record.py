@@ -123,12 +123,23 @@ def test_report_plots_score_and_assert_read_it(folder: Path) -> None:
 
 def test_replay_refuses_a_command_that_a_file_chooses(folder: Path) -> None:
     """It could be any command. The shared file doesn't have it."""
-    with pytest.raises(BadResult, match="programs of its user, which a data file may not choose"):
+    with pytest.raises(BadResult, match=r"programs of its user: .*ask\.py.* give --run-programs"):
         recorded.read(folder / "run.flent.gz", folder / "new")
     metadata = read_data_file(folder / "run.flent.gz").metadata
     kept, _removed = allowed_metadata(metadata, Secrets(metadata))
     assert kept["AQM"]["requested"]["client_program"] == "removed"
     assert "ask.py" not in str(kept)
+
+
+def test_own_file_is_repeated_and_explained_when_its_commands_are_allowed(folder: Path) -> None:
+    """From the folder in which its programs are: the same samples, and where a probe's time
+    went."""
+    for words in (["replay"], ["why", "--what-if", "none"]):
+        ended = subprocess.run(
+            [BIN / "flent-aqm", *words, "run.flent.gz", "--run-programs"], cwd=folder,
+            capture_output=True, text=True, check=False, timeout=300)
+        assert ended.returncode == 0, ended.stderr
+        assert ended.stdout.startswith("identical" if words == ["replay"] else "Probe "), ended
 
 
 @pytest.mark.parametrize("control", ["cubic"])

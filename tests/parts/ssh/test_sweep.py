@@ -33,7 +33,7 @@ from flent_aqm.spec.scenario import Scenario
 lengths = {link["ifname"]: link["txqlen"]
            for link in json.loads(shell.run(["ip", "-n", "router", "-j", "link"]))}
 for path in sorted(pathlib.Path("results").rglob("*.flent.gz")):
-    told = load(path)["metadata"]["AQM"]
+    told = json.loads(gzip.decompress(path.read_bytes()))["metadata"]["AQM"]
     scenario = Scenario.from_settings({**told["requested"], "testbed": "virtual"})
     shell.run(apply_command(scenario))
     report = as_metadata(parse_read_back(shell.run([*read_back_command(scenario), *sys.argv[1:]])))
