@@ -34,8 +34,9 @@ def turns(steps: Sequence[Mapping[str, Any]], spans: Mapping[str, Window | None]
 
     Returns:
         "download" and "upload" -> intervals. An interval lasts from the first step with data of one
-        direction to the last step before data of the other. Empty if there is no capture, or if the
-        test doesn't alternate: it loads one direction after the other, or both at once.
+        direction to the last step before data of the other, and lies within the load's time. Empty
+        if there is no capture, or if the test doesn't alternate: it loads one direction after the
+        other, or both at once.
     """
     loads = [load for name in DIRECTIONS if (load := spans[name])]
     if not steps or len(loads) < len(DIRECTIONS):
@@ -64,7 +65,16 @@ def turns(steps: Sequence[Mapping[str, Any]], spans: Mapping[str, Window | None]
         elif now:
             found[now].append(Window(float(begins), float(ends)))
         last = now
-    return found if all(found.values()) else {}
+    # Steps begin before the first packet of a load, and end after its last one.
+    within = {name: [part for window in found[name] if (part := _overlap(window, load)) is not None]
+              for name, load in zip(DIRECTIONS, loads, strict=True)}
+    return within if all(within.values()) else {}
+
+
+def _overlap(first: Window, second: Window) -> Window | None:
+    """Return the time that both windows have in common, None if there is none."""
+    common = Window(max(first.start_s, second.start_s), min(first.end_s, second.end_s))
+    return common if common.length_s > 0 else None
 
 
 def _has_data(mbps: Numbers) -> Any:

@@ -36,6 +36,13 @@ def test_turn_lasts_to_the_last_data_before_the_other_direction() -> None:
     assert spans(found) == {"download": [(0.0, 0.3), (0.7, 0.8)], "upload": [(0.4, 0.6)]}
 
 
+def test_turn_lies_within_the_load() -> None:
+    """Whose first packet comes in the middle of a step."""
+    found = turns(steps((50, 0), (50, 0), (0, 10), (0, 10)),
+                  {"download": Window(0.03, 0.31), "upload": Window(0.12, 0.37)})
+    assert spans(found) == {"download": [(0.03, 0.2)], "upload": [(0.2, 0.37)]}
+
+
 @pytest.mark.parametrize(("rates", "loads"), [
     # Both at once, as in RRUL; the upload begins a little later.
     ([(50, 0), (50, 10), (50, 10), (50, 10)], BOTH),
