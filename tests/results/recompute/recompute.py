@@ -308,6 +308,15 @@ def ndt7(run, way, field):
     raise Unknown
 
 
+def ndt7_archived(run, way):
+    """The median of what the kernel smoothed, at each of the server's measurements."""
+    seen = [one["tcp_rtt"] for about, samples in run.of_test(way) if about.get("NDT7")
+            for one in samples if one.get("tcp_rtt") is not None]
+    if not seen:
+        raise Unknown
+    return quantile(seen, 50)
+
+
 def without(values, low, high):
     """The mean without those shares of the lowest and the highest, rounded down."""
     ordered = sorted(values)
@@ -516,6 +525,7 @@ def formulas(run):
             f"ndt7_latency_{way}_ms": lambda way=way: ndt7(run, way, "latency_ms"),
             f"ndt7_retransmission_{way}_pct": lambda way=way: ndt7(
                 run, way, "retransmission_pct"),
+            f"ndt7_rtt_{way}_ms": lambda way=way: ndt7_archived(run, way),
             f"ookla_style_iqm_{way}_ms": lambda way=way: without(
                 answered(run.loaded(way)), 0.25, 0.25),
             f"ookla_style_low_{way}_ms": lambda way=way: min(answered(run.loaded(way))),
