@@ -12,7 +12,7 @@ GO := echo "this checkout can't be written to: results go to $$HOME/flent-aqm/re
 endif
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help gate-coverage infer setup packages test-packages venv test-venv sweep demo test writable lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check demo-check deb-check debug-check older-check site clean
+.PHONY: help gate-coverage infer setup packages test-packages venv test-venv sweep demo test writable lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check ci-check demo-check deb-check debug-check older-check site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo 'make kills         prove that a sweep survives kill -9 at any moment'
 	@echo 'make dist          build wheels with and without the ready-made lab, and the source archive'
 	@echo 'make dist-check    install and use both wheels in a new Debian, and time it'
+	@echo 'make ci-check      time one CI job of docs/ci.md from both wheels'
 	@echo 'make demo-check    time make demo in a new Debian, from nothing to its picture'
 	@echo 'make deb-check     build, install and use the Debian packages in a new Debian 13'
 	@echo 'make debug-check   run every queue in a kernel with KASAN and lockdep'
@@ -151,6 +152,10 @@ dist: test-venv setup
 # Needs root and mmdebstrap.
 dist-check: dist
 	research/bench/dist_check.sh $(DIST_CHECK_ARGUMENTS)
+
+# One CI job of docs/ci.md, from the wheels to report and conditions.
+ci-check: dist
+	research/bench/ci_job.sh
 
 demo-check:
 	research/bench/demo_check.sh $(DEMO_CHECK_ARGUMENTS)

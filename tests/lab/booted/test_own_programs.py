@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -44,13 +46,33 @@ def folder(tmp_path: Path) -> Path:
     """A folder with an echo server and its client."""
     (tmp_path / "echo.py").write_text(_ECHO)
     (tmp_path / "client.py").write_text(_CLIENT)
+    (tmp_path / "tmp").mkdir()
     return tmp_path
 
 
 def lab(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run `flent-aqm lab` in a folder, as a user does, without a terminal."""
+    """Run `flent-aqm lab` in a folder, as a user does, without a terminal. Its temporary files go
+    to the folder's tmp."""
     return subprocess.run([FLENT_AQM, "lab", *words], capture_output=True, check=False, cwd=folder,
-                          timeout=300, stdin=subprocess.DEVNULL, text=True)
+                          timeout=300, stdin=subprocess.DEVNULL, text=True,
+                          env={**os.environ, "TMPDIR": str(folder / "tmp")})
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Processes that were started in a folder or below and still run, and the lab's temporary
+    folders there. A process's end may take the kernel a moment."""
+    for _ in range(50):
+        found = [path.name for path in (folder / "tmp").iterdir()]
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if Path(os.readlink(process / "cwd")).is_relative_to(folder):
+                    found.append((process / "cmdline").read_text().replace("\0", " "))
+            except OSError:
+                continue  # it has ended, or is of another user
+        if not found:
+            break
+        time.sleep(0.1)
+    return found
 
 
 @pytest.mark.lab
@@ -94,10 +116,13 @@ def test_program_that_fails_is_named_in_one_line(
     """With its status and its last words; the exit status is 1."""
     (folder / "text").write_bytes(b"\x7fELF\x02\x01\x01" + bytes(57))  # of no known machine
     (folder / "text").chmod(0o755)
+    before = {*folder.iterdir()}
     ended = lab(folder, *words, "--", "sleep", "3")
     assert ended.returncode == 1
     assert why in ended.stderr
     assert ended.stderr.count("\n") == 1
+    assert {*folder.iterdir()} == before
+    assert left_behind(folder) == []
 
 
 @pytest.mark.lab
@@ -107,6 +132,7 @@ def test_server_that_never_stops_printing_is_stopped(folder: Path) -> None:
     assert ended.returncode == 1
     assert ended.stderr == ("flent-aqm: the server 'yes' printed more than 64 MiB; have it print "
                             "less, or send its output to /dev/null\n")
+    assert left_behind(folder) == []
 
 
 @pytest.mark.parametrize(("words", "why"), [
