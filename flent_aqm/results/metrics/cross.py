@@ -89,5 +89,8 @@ def _flow_with_field(run: Run, field: str, direction: str | None = None) -> Flow
     for flow in run.flows:
         if field in flow.noticed and direction in (None, flow.direction):
             return flow
-    raise NotAvailable("the cross traffic is of another kind" if any(
-        flow.is_cross for flow in run.flows) else "the run has no cross traffic")
+    if not any(flow.is_cross for flow in run.flows):
+        raise NotAvailable("the run has no cross traffic")
+    if any(field in flow.noticed for flow in run.flows):
+        raise NotAvailable(f"the cross traffic has no {direction} of this kind")
+    raise NotAvailable("the cross traffic is of another kind")

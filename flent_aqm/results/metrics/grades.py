@@ -186,8 +186,8 @@ def libreqos_phase_rise_ms(run: Run, phase: str) -> float:
     answered probe, or no answered probe before the load."""
     rises_ms = _libreqos_rises_ms(run)
     if phase not in rises_ms:
-        raise NotAvailable("the test never loads both directions at once" if phase == _BOTH
-                           else f"the test never loads {phase} alone")
+        load = "both directions at once" if phase == _BOTH else f"{phase} alone"
+        raise NotAvailable(f"the test never loads {load} for a second, with an answered probe")
     return rises_ms[phase]
 
 

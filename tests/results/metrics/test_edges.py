@@ -218,7 +218,7 @@ def test_what_is_noticed_counts_from_the_loads_start_to_its_end(make_run: MakeRu
     seen = replace(run, flows=(*run.flows, call))
     assert cross.late_frames_pct(seen, "upload") == 25
     assert cross.lost_frames_pct(seen, "upload") == 20
-    with pytest.raises(NotAvailable, match="of another kind"):
+    with pytest.raises(NotAvailable, match="has no download of this kind"):
         cross.late_frames_pct(seen, "download")
     with pytest.raises(NotAvailable, match="the run has no cross traffic"):
         cross.late_frames_pct(run, "upload")

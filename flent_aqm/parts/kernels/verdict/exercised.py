@@ -52,6 +52,8 @@ _ENDS = re.compile(r"[;{}:]\s*(?:/\*.*\*/\s*|//.*)?$")
 _DEFINES = re.compile(r"^\s*#\s*define\s+(\w+)|^(?:static\s+)?(?:const\s+)?[\w\s\*]*?(\w+)\s*"
                       r"(?:\[[^\]]*\]\s*)?(?:__\w+\s*)?=[^=]")
 _FUNCTION = re.compile(r"^[A-Za-z_][\w\s\*]*?\b(\w+)\(", re.MULTILINE)
+# The last line of a function, with a line after it.
+_END_OF_FUNCTION = re.compile(r"^\}[^\n]*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -396,12 +398,15 @@ def lines_by_file(exercised: Exercised) -> list[str]:
 
 
 def function_at(text: str, line: int) -> str:
-    """Return the name of the last function that begins in or before a line, "" if there is none.
+    """Return the name of the function that a line is in, "" if it is in none.
 
     Args:
         text: content of the C file.
         line: number of the line, from 1.
     """
     before = "\n".join(text.splitlines()[:line])
-    names = _FUNCTION.findall(before)
-    return str(names[-1]) if names else ""
+    functions = [*_FUNCTION.finditer(before)]
+    # In the kernel's style, a brace in the first column ends a function. The line itself may be it.
+    if not functions or _END_OF_FUNCTION.search(before, functions[-1].end()):
+        return ""
+    return functions[-1][1]

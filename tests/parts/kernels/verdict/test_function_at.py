@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The function that a changed line is named after."""
+
+from __future__ import annotations
+
+import pytest
+
+from flent_aqm.parts.kernels.verdict.exercised import function_at
+
+CODE = """\
+#include <net/pkt_sched.h>
+
+static int foo_enqueue(struct sk_buff *skb,
+			struct Qdisc *sch)
+{
+	if (skb) {
+		return 1;
+	}
+	return 0;
+}
+
+static const struct nla_policy foo_policy[] = {
+	[1] = { .type = NLA_U32 },
+};
+
+static void foo_reset(struct Qdisc *sch)
+{
+}
+"""
+
+
+@pytest.mark.parametrize(("line", "name"), [
+    (1, ""), (3, "foo_enqueue"), (4, "foo_enqueue"), (7, "foo_enqueue"), (10, "foo_enqueue"),
+    (12, ""), (13, ""), (16, "foo_reset"), (18, "foo_reset")])
+def test_line_is_named_after_the_function_around_it(line: int, name: str) -> None:
+    """Not after one that has ended before it."""
+    assert function_at(CODE, line) == name
