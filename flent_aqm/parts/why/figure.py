@@ -106,7 +106,7 @@ def _draw_window(axis: Any, run: WatchedRun, story: Story) -> None:
              and flow_name(ledger, direction, index, cross) == story.standing.flow]
     total = sum((flight_kb(ledger, direction, flow, times_ns) for flow in flows),
                 numpy.zeros(seconds.size))
-    axis.set_ylabel("in flight, kB")
+    axis.set_ylabel("sent, not yet\nacknowledged, kB")
     if flows and total.any():
         axis.plot(seconds, total, color=OTHER_LOOKS[0].colour, linewidth=1,
                   label=for_plot(story.standing.flow))
@@ -131,7 +131,8 @@ def _draw_probes(axis: Any, story: Story, outcomes: Sequence[Outcome]) -> None:
                   linestyle="-" if index == 0 else look.line,
                   label=for_plot("this run" if index == 0 else one.change))
     if story.rtt_ms is not None:
-        axis.plot([story.sent_s], [story.rtt_ms], "o", color="black", markersize=5)
+        axis.plot([story.sent_s], [story.rtt_ms], "o", color="black", markersize=5,
+                  label="the explained probe")
     axis.set_ylim(0)
     axis.set_ylabel("RTT of probes, ms")
     axis.legend(fontsize="small", ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0),

@@ -55,8 +55,8 @@ def where(story: Story) -> str:
                 "the router passed it on, so it was lost elsewhere, or its reply came too late")
         return f"{lost[0].upper()}{lost[1:]}." + (f" Before: {told}." if told else "")
     rest = sum(part.ms for part in story.parts) - sum(part.ms for part in large)
-    told = " + ".join(f"{part.ms:.2f} {_in(part.place)}" for part in large)
-    tail = f" + {rest:.3f} elsewhere" if abs(rest) >= 0.0005 else ""
+    told = " + ".join(f"{part.ms:.2f} ms {_in(part.place)}" for part in large)
+    tail = f" + {rest:.3f} ms elsewhere" if abs(rest) >= 0.0005 else ""
     gap_us = (sum(part.ms for part in story.parts) - story.rtt_ms) * 1000
     missing = "" if abs(gap_us) <= 1 else f"; {-gap_us:.0f} us can't be told"
     return f"{told}{tail} = {story.rtt_ms:.2f} ms{missing}."
@@ -88,8 +88,9 @@ def since(story: Story) -> str:
     lasted_ms = (standing.until_s - standing.since_s) * 1000
     if lasted_ms <= story.waited_ms + 0.001:
         return because
-    return (f"Packets had waited longer than {STANDING_MS:g} ms since {standing.since_s:.3f} s, "
-            f"for {lasted_ms:,.0f} ms: {because[0].lower()}{because[1:]}")
+    return (f"When the probe left, packets had waited longer than {STANDING_MS:g} ms for "
+            f"{lasted_ms:,.0f} ms, since {standing.since_s:.3f} s: "
+            f"{because[0].lower()}{because[1:]}")
 
 
 def _rates(one: Standing) -> str:
@@ -101,7 +102,8 @@ def _window(one: Standing) -> str:
     if one.flight_kb is None:
         return ""
     before, after = one.flight_kb
-    return f"; it had {after:.0f} kB in flight, {before:.0f} kB when the queue began to stand"
+    return (f"; it had {after:,.0f} kB in flight, and {before:,.0f} kB when the queue began to "
+            "stand")
 
 
 _NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.NO_QUEUE)
@@ -155,11 +157,16 @@ def did(story: Story) -> str:
     for loss in one.losses:
         key = (loss.marked, loss.name)
         counts[key] = counts.get(key, 0) + 1
-    told = ", ".join(f"{'marked' if marked else 'dropped'} {number:,} of {name}"
-                     for (marked, name), number in counts.items())
+    told = " and ".join(
+        f"{verb} " + ", ".join(
+            f"{counted(number, 'packet') if first == 0 else f'{number:,}'} of {name}"
+            for first, (name, number) in enumerate(
+                (name, number) for (is_mark, name), number in counts.items() if is_mark is marked))
+        for marked, verb in ((False, "dropped"), (True, "marked"))
+        if any(is_mark is marked for is_mark, _ in counts))
     assert one.first_after_ms is not None
-    return (f"{one.aqm} {told}, the first {one.first_after_ms:.1f} ms after packets began to "
-            f"wait longer than {STANDING_MS:g} ms.")
+    return (f"Until then {one.aqm} {told}, the first {one.first_after_ms:,.0f} ms after packets "
+            f"began to wait longer than {STANDING_MS:g} ms.")
 
 
 def _idle(one: Decisions) -> str:

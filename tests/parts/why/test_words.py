@@ -36,8 +36,8 @@ def _story(cause: Cause, **changes: Any) -> Story:
 
 
 def test_parts_add_up_or_what_is_missing_is_told() -> None:
-    assert where(STORY) == ("20.00 base delay + 43.32 in the router's "
-                            "upload queue + 0.004 elsewhere = 63.32 ms.")
+    assert where(STORY) == ("20.00 ms base delay + 43.32 ms in the router's "
+                            "upload queue + 0.004 ms elsewhere = 63.32 ms.")
     assert "can't be told" not in where(STORY)
     assert "1000 us can't be told" in where(replace(STORY, rtt_ms=64.32))
 
@@ -77,18 +77,22 @@ def test_each_cause_has_a_sentence_of_its_own(cause: Cause) -> None:
 
 
 def test_standing_queue_is_told_with_its_time_only_if_it_stood_before_the_probe() -> None:
-    assert since(STORY).startswith("Packets had waited longer than 5 ms since 5.200 s, for 800 ms: "
-                                   "the test's upload keeps")
+    assert since(STORY).startswith("When the probe left, packets had waited longer than 5 ms for "
+                                   "800 ms, since 5.200 s: the test's upload keeps")
     assert since(_story(Cause.FILLS, since_s=5.99)).startswith("The test's upload keeps")
-    assert "155 kB in flight, 59 kB when" in since(STORY)
+    assert "155 kB in flight, and 59 kB when" in since(STORY)
     assert "in flight" not in since(_story(Cause.FILLS, flight_kb=None))
 
 
 def test_what_the_queue_did_is_told_and_why_it_did_nothing() -> None:
-    assert did(STORY) == ("pie dropped 1 of the test's upload, the first 709.6 ms after packets "
-                          "began to wait longer than 5 ms.")
+    assert did(STORY) == ("Until then pie dropped 1 packet of the test's upload, the first 710 ms "
+                          "after packets began to wait longer than 5 ms.")
+    losses = [Loss(5.9, name, marked=marked) for name, marked in (
+        ("the upload", False), ("ping", True), ("the upload", False), ("the probes", False))]
+    assert ("dropped 2 packets of the upload, 1 of the probes and marked 1 packet of ping, the"
+            ) in did(replace(STORY, decisions=replace(STORY.decisions, losses=losses)))
     marked = replace(STORY.decisions, losses=[Loss(5.9, "ping", marked=True)])
-    assert "marked 1 of ping" in did(replace(STORY, decisions=marked))
+    assert "then pie marked 1 packet of ping" in did(replace(STORY, decisions=marked))
     nothing = {idle: did(replace(STORY, decisions=Decisions("x", (), None, idle, 552, 1000)))
                for idle in Idle if idle is not Idle.ACTED}
     assert "552 of its 1,000 packets" in nothing[Idle.NEVER_FULL]
