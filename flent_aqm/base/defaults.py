@@ -142,3 +142,6 @@ WALL_LIMIT_S = 900.0
 # Time that a run in real time may take in addition to the length of its test. Starting servers and
 # Flent takes seconds, and the slowest tool is ended 30 s after its time.
 REAL_TIME_MARGIN_S = 120.0
+# Names of the files in the folder environment.PROGRAM_OUTPUT: outputs and exit status of a recorded
+# command of the user.
+CLIENT_STDOUT, CLIENT_STDERR, CLIENT_STATUS = "client-stdout", "client-stderr", "client-status"

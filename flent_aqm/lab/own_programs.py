@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from flent_aqm.base.defaults import CLIENT_STDERR, CLIENT_STDOUT
 from flent_aqm.base.errors import LabError
 from flent_aqm.base.words import plain
 from flent_aqm.spec.batch_keys.programs import Programs
@@ -19,10 +20,6 @@ from flent_aqm.tools.command import find_command
 PATIENCE_S = 30
 # Most bytes that a server, or a recorded command, may print on each of its outputs.
 MOST_OUTPUT_BYTES = 64 << 20
-# Names of the files with the recorded command's outputs, in the folder that the lab can write to.
-CLIENT_STDOUT, CLIENT_STDERR = "client-stdout", "client-stderr"
-# Name of the file with its exit status.
-CLIENT_STATUS = "client-status"
 # Bytes at the end of an output in which its last line is looked for.
 _TAIL_BYTES = 4096
 _LONGEST_LINE = 200

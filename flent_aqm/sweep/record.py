@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flent_aqm.base import defaults
+from flent_aqm.base.defaults import CLIENT_STATUS, CLIENT_STDERR, CLIENT_STDOUT
 from flent_aqm.base.errors import BadResult, ConfigError, StorageError
 from flent_aqm.lab.copy_out import Follower
-from flent_aqm.lab.own_programs import CLIENT_STATUS, CLIENT_STDERR, CLIENT_STDOUT, refuse_missing
+from flent_aqm.lab.own_programs import refuse_missing
 from flent_aqm.lab.place import CommandResult, RunEnvironment, read_text
 from flent_aqm.lab.user_command import copy_results, make_results_folder
 from flent_aqm.lab.virtual import VirtualTestbed

@@ -24,12 +24,11 @@ from flent_aqm.measure.parsers.pcap import (
     RECORD_HEADER_BYTES,
     read_file_header,
 )
+from flent_aqm.measure.parsers.transfers import LEAST_BYTES
 
 # A direction with less than this share of the other direction's payload answers it: requests and
 # acknowledgements, such as those of QUIC.
 LEAST_SHARE = 0.05
-# A flow with less payload is a handshake or a small answer.
-LEAST_BYTES = 8192
 # Most flows that are kept, those with most payload.
 MOST_FLOWS = 64
 

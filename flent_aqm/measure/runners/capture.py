@@ -19,7 +19,7 @@ from flent_aqm.base.errors import AqmError, BadResult, cause_of
 from flent_aqm.base.flent_api import RunnerCheckError, lookup_host
 from flent_aqm.base.shell import find_program, run
 from flent_aqm.measure.load_window import END, SOURCE, START, TRANSFERS
-from flent_aqm.measure.parsers.captured_flows import LEAST_BYTES, CapturedFlow, read_flows
+from flent_aqm.measure.parsers.captured_flows import CapturedFlow, read_flows
 from flent_aqm.measure.parsers.pcap import (
     FILE_HEADER_BYTES,
     RECORD_HEADER_BYTES,
@@ -29,6 +29,7 @@ from flent_aqm.measure.parsers.pcap import (
     read_capture,
     snap_length,
 )
+from flent_aqm.measure.parsers.transfers import LEAST_BYTES
 from flent_aqm.measure.runners.part import MORE
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 

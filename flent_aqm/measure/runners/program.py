@@ -7,12 +7,9 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
-from flent_aqm.base import environment
+from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.runners.process import KILLED, Parsed, SupervisedRunner, last_line
-
-# Names of the command's outputs in the folder that the environment names: lab/own_programs.py.
-STDOUT, STDERR, STATUS = "client-stdout", "client-stderr", "client-status"
 
 
 class AqmProgramRunner(SupervisedRunner):
@@ -40,7 +37,8 @@ class AqmProgramRunner(SupervisedRunner):
         folder = os.environ.get(environment.PROGRAM_OUTPUT)
         if not folder:
             return super().fork()
-        self.stdout, self.stderr = _open(folder, STDOUT), _open(folder, STDERR)
+        self.stdout, self.stderr = (
+            _open(folder, defaults.CLIENT_STDOUT), _open(folder, defaults.CLIENT_STDERR))
         return 0
 
     def _run_tool(self) -> None:
@@ -49,7 +47,7 @@ class AqmProgramRunner(SupervisedRunner):
         if folder and not self.stopped_by:
             # As a shell tells it of a program that a signal ended.
             status = self.returncode if self.returncode >= 0 else 128 - self.returncode
-            Path(folder, STATUS).write_text(f"{status}\n", encoding="utf-8")
+            Path(folder, defaults.CLIENT_STATUS).write_text(f"{status}\n", encoding="utf-8")
 
     @property
     def out(self) -> str:

@@ -113,29 +113,32 @@ def _tells_apart(card: Card) -> str:
 def _wrong_verdicts(card: Card) -> str:
     """Return the sentence about lines that the test wrongly calls good or bad, "" without
     verdicts."""
-    parts = []
-    for name, words in (
-            ("calls_bad_good", "calls good {} of {} that rise by more than 100 ms"),
-            ("calls_good_bad", "calls bad {} of {} that rise by less than 20 ms")):
-        score = card.scores.get(name)
-        if score is not None:
-            parts.append(words.format(round(score.value * score.count),
-                                      counted(score.count, "line")))
-    return f"In its own words, it {' and '.join(parts)}." if parts else ""
+    return _line_counts(card, "In its own words, it", {
+        "calls_bad_good": "calls good {} of {} that rise by more than 100 ms",
+        "calls_good_bad": "calls bad {} of {} that rise by less than 20 ms"})
 
 
 def _wrong_side_of_100_ms(card: Card) -> str:
     """Return the sentence about lines on which the test's latency and the true 95th percentile are
     on different sides of 100 ms, "" without such a score."""
-    parts = []
-    for name, words in (
-            ("hides_100_ms", "shows 100 ms or less on {} of {} above it (95th percentile)"),
-            ("invents_100_ms", "shows more on {} of {} within it")):
-        score = card.scores.get(name)
-        if score is not None:
-            parts.append(words.format(round(score.value * score.count),
-                                      counted(score.count, "line")))
-    return f"It {' and '.join(parts)}." if parts else ""
+    return _line_counts(card, "It", {
+        "hides_100_ms": "shows 100 ms or less on {} of {} above it (95th percentile)",
+        "invents_100_ms": "shows more on {} of {} within it"})
+
+
+def _line_counts(card: Card, subject: str, words_by_score: Mapping[str, str]) -> str:
+    """Return a sentence that counts the lines of shares of lines, "" without any of the scores.
+
+    Args:
+        card: the test's card.
+        subject: beginning of the sentence.
+        words_by_score: name of the score -> its part of the sentence. Its first {} becomes the
+            number of lines for which the score's case is true, the second one that of all, such as
+            "8 lines".
+    """
+    parts = [words.format(round(score.value * score.count), counted(score.count, "line"))
+             for name, words in words_by_score.items() if (score := card.scores.get(name))]
+    return f"{subject} {' and '.join(parts)}." if parts else ""
 
 
 def _throughput(card: Card) -> str:

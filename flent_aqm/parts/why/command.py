@@ -95,16 +95,15 @@ def _explain(args: argparse.Namespace) -> None:
     html.refuse_other_names(args.output)
     run = as_run(read_data_file(args.file))
     # Mistakes are told before the run, which takes a while.
-    cell = recorded.read(args.file, args.file.parent, args.trace,
-                         run_programs=args.run_programs).cell
+    was = recorded.read(args.file, args.file.parent, args.trace, run_programs=args.run_programs)
     wanted = [one for one in args.what_if if one != _NONE]
     for one in wanted:
-        changed(cell, one)
+        changed(was.cell, one)
     if args.drop_packet:
         parse_packet(args.drop_packet)
     number = _number(args, run)
-    _say(f"repeating {cell.test_name} with captures")
-    watched = run_again(args.file, args.trace, run_programs=args.run_programs)
+    _say(f"repeating {was.cell.test_name} with captures")
+    watched = run_again(args.file, was)
     story = explain(watched, number)
     line, title = drop_filter(watched, args.drop_packet) if args.drop_packet else ("", "")
     if not args.what_if:

@@ -16,8 +16,9 @@ PROBES, PING, CROSS, TEST = "probes", "ping", "cross traffic", "test"
 _ACKS_PAYLOAD_BYTES = 60
 # A tool's control connection has fewer packets.
 _FEWEST_PACKETS = 100
-_DIRECTION = {"up": "upload", "down": "download"}
-_REVERSE = {"up": "download", "down": "upload"}
+# Name of the router's device to which packets go -> direction in words.
+DIRECTION = {"up": "upload", "down": "download"}
+_REVERSE = {"up": "down", "down": "up"}
 
 
 def kind_of_flow(key: FlowKey, cross_ports: frozenset[int]) -> str:
@@ -42,11 +43,11 @@ def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[
         return "the probes" if kind == PROBES else "ping"
     whose = "the test" if kind == TEST else "the cross traffic"
     if carries_data(ledger.passage(direction), flow):
-        return f"{whose}'s {_DIRECTION[direction]}"
-    other = "down" if direction == "up" else "up"
+        return f"{whose}'s {DIRECTION[direction]}"
+    other = _REVERSE[direction]
     reverse = reverse_flow(ledger, flow)
     if reverse is not None and carries_data(ledger.passage(other), reverse):
-        return f"acknowledgements of {whose}'s {_REVERSE[direction]}"
+        return f"acknowledgements of {whose}'s {DIRECTION[other]}"
     return f"control packets of {whose}"
 
 
@@ -63,18 +64,23 @@ def reverse_flow(ledger: Ledger, flow: int) -> int | None:
     return next((index for index, one in enumerate(ledger.flows) if one == reverse), None)
 
 
+def test_parameters(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the test's parameters by name, from a data file's metadata. Empty without any."""
+    parameters = metadata.get("TEST_PARAMETERS")
+    return parameters if isinstance(parameters, dict) else {}
+
+
 def cross_ports_of(metadata: Mapping[str, Any]) -> frozenset[int]:
     """Return the ports of the servers of a run's cross traffic, from a data file's metadata. Empty
     without cross traffic."""
-    parameters = metadata.get("TEST_PARAMETERS")
-    given = parameters.get("cross_traffic", "no") if isinstance(parameters, dict) else "no"
+    parameters = test_parameters(metadata)
     try:
-        tool = kind_of(parse_cross_traffic("cross_traffic", given))
+        tool = kind_of(parse_cross_traffic("cross_traffic", parameters.get("cross_traffic", "no")))
     except ConfigError:
         return frozenset()
     if tool is None:
         return frozenset()
-    own = parameters.get("cross_port") if isinstance(parameters, dict) else None
+    own = parameters.get("cross_port")
     if own is not None and str(own).isdecimal():
         return frozenset({int(own)})
     return frozenset(tool.server.every_port if tool.server else {defaults.IPERF3_CROSS_PORT})

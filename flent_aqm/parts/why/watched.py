@@ -27,14 +27,14 @@ from flent_aqm.parts.why.ledger import (
     parse_devices,
     read_ledger,
 )
-from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.router.hook import routers_of
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.replay.again import again
 from flent_aqm.sweep.replay.compare import differences, other_versions
+from flent_aqm.sweep.replay.recorded import RecordedRun
 from flent_aqm.sweep.run import samples_sha256
 
 MODEM = "modem"
@@ -170,7 +170,7 @@ def watch(cell: Cell, was: Mapping[str, Any], drop_filter: str = "") -> WatchedR
         folder = Path(name)
         cell = replace(cell, folder=folder)
         data = again(cell, WatchedTestbed(folder, _packets(was), drop_filter))
-        run = as_run(read_data_file(cell.data_file))
+        run = as_run(as_data_file(data, cell.data_file))
         ledgers = {}
         for one in namespaces(cell.scenario):
             near, far = _DEVICES.get(one, _ROUTERS_DEVICES)
@@ -179,21 +179,17 @@ def watch(cell: Cell, was: Mapping[str, Any], drop_filter: str = "") -> WatchedR
         return WatchedRun(data, cell, run, ledgers)
 
 
-def run_again(path: Path, traces: Sequence[Path] = (), *, run_programs: bool = False
-              ) -> WatchedRun:
+def run_again(path: Path, was: RecordedRun) -> WatchedRun:
     """Repeat the run of a data file with captures.
 
     Args:
-        path: the data file.
-        traces: files and folders in which traces of links may be.
-        run_programs: True to allow the commands that the file names.
+        path: the data file, for messages.
+        was: its content and cell.
 
     Raises AqmError if the run can't be repeated, and BadResult, with the first difference, if the
     repeated run has other samples than the file.
     """
-    with tempfile.TemporaryDirectory(prefix="flent-aqm-why-") as name:
-        was = recorded.read(path, Path(name), traces, run_programs=run_programs)
-        now = watch(was.cell, was.data)
+    now = watch(was.cell, was.data)
     if samples_sha256(was.data) != samples_sha256(now.data):
         versions = other_versions(was.data["metadata"], now.data["metadata"])
         first = differences(was.data, now.data)[0]

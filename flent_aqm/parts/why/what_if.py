@@ -13,11 +13,11 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import AqmError, ConfigError, NotAvailable
-from flent_aqm.parts.why.flow_names import carries_data, cross_ports_of, flow_name
+from flent_aqm.parts.why.flow_names import carries_data, cross_ports_of, flow_name, test_parameters
 from flent_aqm.parts.why.ledger import TCP, Fate, Ledger
 from flent_aqm.parts.why.story import answers, start_ns
 from flent_aqm.parts.why.watched import WatchedRun
-from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.latency import glitches_per_minute, loaded_ms
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.throughput import throughput_mbps
@@ -141,8 +141,7 @@ def usual_changes(run: WatchedRun) -> Sequence[str]:
     limit = applied.get("up", {}).get("qdisc_parameters", {}).get("limit_packets")
     if isinstance(limit, int) and limit > 1 and "limit" in queue_of(now).parameters:
         changes.append(f"aqm_limit={limit // 2}")
-    parameters = run.data["metadata"].get("TEST_PARAMETERS")
-    given = parameters.get("cross_traffic", "no") if isinstance(parameters, dict) else "no"
+    given = test_parameters(run.data["metadata"]).get("cross_traffic", "no")
     if parse_cross_traffic("cross_traffic", given):
         changes.append("cross_traffic=no")
     return changes
@@ -156,7 +155,7 @@ def run_changed(cell: Cell, change: str, number: int) -> Outcome:
         cell = replace(cell, folder=Path(name))
         try:
             data = again(cell)
-            run = as_run(read_data_file(cell.data_file))
+            run = as_run(as_data_file(data, cell.data_file))
         except AqmError as fault:
             return Outcome(change or UNCHANGED, fault=str(fault))
         return outcome(change or UNCHANGED, data, run, number)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from flent_aqm.base.words import counted
+from flent_aqm.parts.why.flow_names import DIRECTION
 from flent_aqm.parts.why.story import (
     STANDING_MS,
     Cause,
@@ -20,7 +21,6 @@ from flent_aqm.parts.why.story import (
 # Parts shorter than this are left out of the sum, and named as the rest.
 _SMALL_MS = 0.05
 _MOST_NAMED = 4
-_DIRECTION = {"up": "upload", "down": "download"}
 
 
 def title(story: Story, idle_ms: float | None) -> str:
@@ -34,9 +34,9 @@ def title(story: Story, idle_ms: float | None) -> str:
 def _place(place: str) -> str:
     """Return the words for a place of a round trip: "the router's upload queue" for "up"."""
     direction, _, router = place.partition(" (")
-    if direction not in _DIRECTION:
+    if direction not in DIRECTION:
         return place
-    return f"the {router.removesuffix(')') or 'router'}'s {_DIRECTION[direction]} queue"
+    return f"the {router.removesuffix(')') or 'router'}'s {DIRECTION[direction]} queue"
 
 
 def _in(place: str) -> str:

@@ -193,11 +193,14 @@ class Run:
         if probe is None:
             return self._phases(direction)
         if direction is not None and direction in self.turns:
-            return _samples_in_any(probe, self.turns[direction])
+            windows = self.turns[direction]
+            return _samples(probe, windows, numpy.logical_or.reduce(
+                [window.holds(probe.sent_s) for window in windows]),
+                "while this direction alone was loaded")
         window = self.load_window if direction is None else span(self.way(direction))
         if window is None:
             raise NotAvailable(self.why_no_flow())
-        return _samples(probe, window, window.holds(probe.sent_s), "under load")
+        return _samples(probe, [window], window.holds(probe.sent_s), "under load")
 
     def idle(self, probe: Probe | None = None) -> Samples:
         """Return the probes before the first flow of the test or of cross traffic started: those
@@ -213,7 +216,7 @@ class Run:
         end_s = load.start_s if load else float(probe.sent_s[-1])
         back_s = probe.sent_s + numpy.where(probe.lost, 0.0, probe.rtt_ms) / 1000
         inside = back_s < end_s if load else numpy.ones(probe.sent_s.size, dtype=bool)
-        return _samples(probe, Window(probe.start_s, max(end_s, probe.start_s)), inside,
+        return _samples(probe, [Window(probe.start_s, max(end_s, probe.start_s))], inside,
                         "before the load")
 
     @cached_property
@@ -406,7 +409,7 @@ def _first_reason(reasons: Mapping[str, str]) -> str:
 def _refuse_lost(count: int) -> None:
     """Raise BadResult if more than MAX_LOST lost probes are known only from gaps.
 
-    probes: number of such probes in all series.
+    count: number of such probes in all series.
     """
     if count > MAX_LOST:
         raise BadResult(f"its latency series lack more than {MAX_LOST:,} probes")
@@ -430,34 +433,18 @@ def _end_s(probes: Sequence[Probe], flows: Sequence[Flow], length_s: float | Non
     return last_s
 
 
-def _samples(probe: Probe, window: Window, inside: NDArray[numpy.bool_], when: str) -> Samples:
+def _samples(probe: Probe, windows: Sequence[Window], inside: NDArray[numpy.bool_], when: str
+             ) -> Samples:
     """Return the probes that a mask selects. Raises NotAvailable if there are none.
 
     Args:
         probe: the latency series.
-        window: time of the phase.
+        windows: intervals of the phase.
         inside: mask of the probes in the phase.
         when: name of the phase for the message, such as "under load".
     """
     if not inside.any():
         raise NotAvailable(f"no probe was sent {when}")
-    return Samples(probe.sent_s[inside], probe.rtt_ms[inside], window.length_s, probe.spacing_ms,
-                   probe.loss_unknown, probe.still_in_s(window), probe.of_steps)
-
-
-def _samples_in_any(probe: Probe, windows: Sequence[Window]) -> Samples:
-    """Return the probes that were sent in any of the intervals. Raises NotAvailable if there are
-    none.
-
-    Args:
-        probe: the latency series.
-        windows: intervals in which the test loads one direction alone.
-    """
-    inside = numpy.zeros(probe.sent_s.size, dtype=numpy.bool_)
-    for window in windows:
-        inside |= window.holds(probe.sent_s)
-    if not inside.any():
-        raise NotAvailable("no probe was sent while this direction alone was loaded")
     return Samples(probe.sent_s[inside], probe.rtt_ms[inside],
                    sum(window.length_s for window in windows), probe.spacing_ms,
                    probe.loss_unknown, sum(probe.still_in_s(window) for window in windows),

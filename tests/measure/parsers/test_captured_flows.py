@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.measure.parsers import captured_flows
 from flent_aqm.measure.parsers.captured_flows import CapturedFlow, read_flows
 from flent_aqm.measure.parsers.pcap import FlowClasses, read_capture
+from flent_aqm.measure.parsers.transfers import LEAST_BYTES
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "pcap"
 SERVER, CLIENT = "192.0.2.1", "198.51.100.1"
@@ -114,7 +114,7 @@ def test_flows_of_a_real_capture_have_the_bytes_that_the_other_parser_counts() -
     payload = sum(step[kind].payload_bytes for step in whole.steps for kind in step
                   if kind[1] == "upload")
     assert sum(one.payload_bytes + one.retransmitted_bytes for one in found) == pytest.approx(
-        payload, abs=captured_flows.LEAST_BYTES)
+        payload, abs=LEAST_BYTES)
 
 
 def socket_address(data: bytes) -> str:

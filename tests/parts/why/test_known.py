@@ -21,6 +21,7 @@ from flent_aqm.parts.why.story import Cause, Idle, answers, explain, start_ns
 from flent_aqm.parts.why.watched import WatchedRun, run_again, watch
 from flent_aqm.parts.why.what_if import drop_filter, run_changed
 from flent_aqm.results.data_file import read_data_file
+from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.run import samples_sha256
 
 pytestmark = pytest.mark.lab
@@ -76,7 +77,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 @pytest.fixture(scope="module")
 def runs(files: Mapping[str, Path]) -> Mapping[str, WatchedRun]:
     """Each run again, with its packets. run_again() has compared the samples."""
-    return {name: run_again(path) for name, path in files.items()}
+    return {name: run_again(path, recorded.read(path, path.parent))
+            for name, path in files.items()}
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -93,7 +95,7 @@ def test_causes_that_the_rules_were_not_written_with_are_counted(tmp_path: Path)
     right = set()
     for name, path in _made(tmp_path, "others.batch", OTHERS).items():
         at_s, cause = OTHERS[name]
-        run = run_again(path)
+        run = run_again(path, recorded.read(path, path.parent))
         number = slowest(run.run) if at_s is None else at_time(run.run, at_s)
         if explain(run, number).standing.cause is cause:
             right.add(name)
