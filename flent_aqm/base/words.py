@@ -51,12 +51,15 @@ def for_plot(words: str) -> str:
     return _DOLLAR.sub(r"\\$", words)
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun, such as "1 run" or "3 runs".
 
-    noun: the noun in the singular. The plural adds "s".
+    Args:
+        number: the number.
+        noun: the noun in the singular.
+        plural: the noun in the plural, "" if it only adds "s".
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def for_spreadsheet(words: str) -> str:

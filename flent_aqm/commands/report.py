@@ -71,14 +71,14 @@ def main(args: argparse.Namespace) -> int:
     title = args.title or purpose_of(folders) or title_of(results)
     with announced("making the page"):
         try:
-            page = render(build(rows, damaged, folders, title))
+            page = render(build(rows, damaged, folders, title, beside=output.parent))
         except Exception:
             odd = odd_runs(rows)
             if not odd:
                 raise
             damaged += odd.items()
             rows = [row for row in rows if row.path not in odd]
-            page = render(build(rows, damaged, folders, title))
+            page = render(build(rows, damaged, folders, title, beside=output.parent))
     for path, cause in damaged[:MOST_NAMED]:
         print(f"left out: {plain(path)}: {cause}", file=sys.stderr)
     try:

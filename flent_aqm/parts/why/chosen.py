@@ -12,7 +12,7 @@ from flent_aqm.base.words import plain
 from flent_aqm.parts.why.what_if import GLITCH_MS
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.delay_parts import PROBES
-from flent_aqm.results.metrics.latency import glitches
+from flent_aqm.results.metrics.latency import glitches, idle_median_ms
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.reading.series import Tool
@@ -59,14 +59,15 @@ def at_time(run: Run, at_s: float) -> int:
 
 
 def of_glitch(run: Run, number: int) -> int:
-    """Return the slowest probe of a glitch under load. Raises ConfigError."""
+    """Return the slowest probe of a glitch under load, the first lost one if no answered probe was
+    too slow. Raises ConfigError if there is no such glitch."""
     found = glitches(run, GLITCH_MS)
     if not 1 <= number <= len(found):
         raise ConfigError(f"--glitch: the run has no glitch {number}; it has {len(found)} in which "
                           f"probes took {GLITCH_MS:g} ms longer than before the load")
     glitch = found[number - 1]
     sent_s, rtt_ms, numbers = _numbers(run)
-    inside = ((sent_s >= glitch.start_s)
+    inside = ((rtt_ms > idle_median_ms(run) + GLITCH_MS) & (sent_s >= glitch.start_s)
               & (sent_s < glitch.start_s + glitch.length_ms / 1000))
     return _slowest(rtt_ms, numbers, inside)
 

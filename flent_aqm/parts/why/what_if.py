@@ -18,7 +18,11 @@ from flent_aqm.parts.why.ledger import TCP, Fate, Ledger
 from flent_aqm.parts.why.story import answers, start_ns
 from flent_aqm.parts.why.watched import WatchedRun
 from flent_aqm.results.data_file import as_data_file
-from flent_aqm.results.metrics.latency import glitches_per_minute, loaded_ms
+from flent_aqm.results.metrics.latency import (
+    GLITCH_THRESHOLDS_MS,
+    glitches_per_minute,
+    loaded_ms,
+)
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.throughput import throughput_mbps
 from flent_aqm.spec.cell import Cell
@@ -34,7 +38,8 @@ STUDY = ("no_aqm", "codel", "sfq", "fq_codel")
 UNCHANGED = "nothing changed"
 # Keys that would make it another run: another seed, another kernel, another place.
 _NOT_CHANGED = ("seed", "testbed", "kernel", "router_program", "server_testbed")
-GLITCH_MS = 30.0
+# Glitches of the report's list have the same threshold, and so the same numbers.
+GLITCH_MS = float(GLITCH_THRESHOLDS_MS[0])
 AROUND_S = 1.0
 _LONGEST_S = 1e6
 

@@ -21,7 +21,14 @@ from flent_aqm.results import status
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.many_files import each_file
 from flent_aqm.show.report.gather import ReportRow, row_of
-from flent_aqm.show.report.html import fault_html, progress_html, render, sections_html, top_html
+from flent_aqm.show.report.html import (
+    fault_html,
+    glitches_html,
+    progress_html,
+    render,
+    sections_html,
+    top_html,
+)
 from flent_aqm.show.report.model import Folder, Report, build, progress
 from flent_aqm.show.report.odd import odd_runs
 
@@ -100,10 +107,10 @@ class Follower:
 
     def data(self) -> bytes:
         """Return JSON with the parts of the page that change: `version`, `data` for its script, and
-        `top` and `sections` as HTML."""
+        `top`, `sections` and `glitches` as HTML."""
         return self._answer("data", lambda version, report: _json({
             "version": version, "data": report.data, "top": top_html(report),
-            "sections": sections_html(report)}))
+            "sections": sections_html(report), "glitches": glitches_html(report)}))
 
     def _answer(self, name: str, make: Callable[[int, Report], bytes]) -> bytes:
         """Return an answer, made once for each version. Other callers wait meanwhile. If it can't

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy
 
 from flent_aqm.results.advice.measured import Measured, measured, stood_still
 from flent_aqm.results.data_file import DataFile, a_number
+from flent_aqm.results.metrics.latency import GLITCH_THRESHOLDS_MS, glitches, idle_median_ms
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import Unavailable, ranked, values
 from flent_aqm.show.plots.observed import captured
@@ -22,6 +24,7 @@ from flent_aqm.show.row import (
     directions,
     loaded,
     loaded_ms,
+    or_none,
     start_s,
 )
 
@@ -30,6 +33,31 @@ STEP_S = 0.25
 MOST_STEPS = 240
 # Longest text of a data file that the page takes over, in characters.
 LONGEST = 200
+
+
+# Threshold of the glitches that the page lists: the lowest, so glitches of higher ones lie in them.
+LISTED_MS = GLITCH_THRESHOLDS_MS[0]
+
+
+@dataclass(frozen=True)
+class RunGlitch:
+    """A glitch of a run: a sequence of probes under load that were lost, or took LISTED_MS longer
+    than the idle median.
+
+    Attributes:
+        number: its number in the run, in the order of time, counted from 1.
+        start_s: when its first probe was sent, in seconds since the run's first probe.
+        length_ms: its length, as latency.Glitch has it.
+        slowest_ms: longest RTT of the answered probes that were too slow, None if there is none,
+            as all bad ones were lost.
+        lost: number of its probes that were lost.
+    """
+
+    number: int
+    start_s: float
+    length_ms: float
+    slowest_ms: float | None
+    lost: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +78,7 @@ class ReportRow(Row):
         notes: notes on how values were measured.
         no_latency: reason why the latency under load is not known, "" if it is.
         samples: SHA-256 of its samples, "" if its file has none.
+        glitches: its glitches in the order of time. Empty if it has none or they can't be found.
     """
 
     metrics: Mapping[str, float]
@@ -62,6 +91,7 @@ class ReportRow(Row):
     notes: tuple[str, ...] = ()
     no_latency: str = ""
     samples: str = ""
+    glitches: tuple[RunGlitch, ...] = ()
 
 
 def row_of(data: DataFile) -> ReportRow:
@@ -88,7 +118,21 @@ def row_of(data: DataFile) -> ReportRow:
         facts=facts_of(data, run),
         errors=_errors(data), measured=measured(run), notes=tuple(run.notes),
         no_latency=_why_no_latency(run, metrics["latency_loaded_median_ms"]),
-        samples=run.samples)
+        samples=run.samples, glitches=or_none(partial(_glitches, run)) or ())
+
+
+def _glitches(run: Run) -> tuple[RunGlitch, ...]:
+    """Return a run's glitches in the order of time. Raises NotAvailable if they can't be found."""
+    probe, listed = run.probe, []
+    bad = probe.rtt_ms > idle_median_ms(run) + LISTED_MS
+    for number, one in enumerate(glitches(run, LISTED_MS), 1):
+        inside = probe.rtt_ms[bad & (probe.sent_s >= one.start_s)
+                              & (probe.sent_s < one.start_s + one.length_ms / 1000)]
+        answered = inside[numpy.isfinite(inside)]
+        listed.append(RunGlitch(
+            number, one.start_s - float(probe.sent_s[0]), one.length_ms,
+            float(answered.max()) if answered.size else None, int(inside.size - answered.size)))
+    return tuple(listed)
 
 
 def _why_no_latency(run: Run, median_ms: float | Unavailable) -> str:

@@ -19,7 +19,8 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from flent_aqm.base.words import counted, plain
-from flent_aqm.show.report.model import Report
+from flent_aqm.show.report.gather import LISTED_MS
+from flent_aqm.show.report.model import GLITCHES_AT_ONCE, Report
 
 
 def render(report: Report, *, follow: int | None = None) -> str:
@@ -49,6 +50,11 @@ def top_html(report: Report) -> str:
     return _environment().get_template("top.html").render(report=report)
 
 
+def glitches_html(report: Report) -> str:
+    """Return the page's list of glitches as HTML."""
+    return _environment().get_template("glitches.html").render(report=report)
+
+
 def sections_html(report: Report) -> str:
     """Return the page's part below the plots as HTML."""
     return _environment().get_template("sections.html").render(report=report)
@@ -76,6 +82,8 @@ def _environment() -> jinja2.Environment:
         finalize=_printable)
     environment.filters["duration"] = duration
     environment.filters["counted"] = counted
+    environment.globals["GLITCHES_AT_ONCE"] = GLITCHES_AT_ONCE
+    environment.globals["LISTED_MS"] = LISTED_MS
     # Keys of JSON are not sorted, because numbers and words can't be compared.
     environment.policies["json.dumps_kwargs"] = {
         "allow_nan": False, "separators": (",", ":"), "ensure_ascii": True}

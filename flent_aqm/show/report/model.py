@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import datetime
+import heapq
+import math
 import os
 import time
 from collections import Counter
@@ -11,9 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from flent_aqm.base.part import parts
 from flent_aqm.results.advice.advice import advise
+from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.grouping import (
     AQM,
     LABELS,
@@ -28,7 +32,7 @@ from flent_aqm.show.looks import looks_for
 from flent_aqm.show.report import findings, headline, panels, slices, statistics
 from flent_aqm.show.report.commands import offered_command, sweep_command
 from flent_aqm.show.report.facts import Proof, combine_facts, seeds
-from flent_aqm.show.report.gather import ReportRow
+from flent_aqm.show.report.gather import ReportRow, RunGlitch
 
 # Metrics that the table of runs shows by default.
 TABLE_METRICS = ("throughput_download_mbps", "throughput_upload_mbps",
@@ -56,6 +60,25 @@ class Folder:
 
 
 @dataclass(frozen=True)
+class ListedGlitch:
+    """A glitch in the page's list.
+
+    Attributes:
+        run: name of the run's data file without its ending.
+        queue: name as which the run is compared, mostly its queue.
+        glitch: the glitch.
+        command: command that explains it, "" if its run can't be repeated.
+        page: address of the page with its explanation, relative to the report, "" if there is none.
+    """
+
+    run: str
+    queue: str
+    glitch: RunGlitch
+    command: str
+    page: str
+
+
+@dataclass(frozen=True)
 class Report:
     """The contents of a report's page.
 
@@ -70,6 +93,8 @@ class Report:
         seeds: different seeds of the runs.
         failures: (name, cause) of failed runs and damaged files.
         proofs: the router's settings, each with the number of its runs, faulty ones first.
+        glitches: the worst glitches of the runs, the longest first, at most MOST_GLITCHES.
+        more_glitches: number of the glitches that are not listed.
         commands: (description, command) that repeat the measurement and the page.
         headline: sentences with the findings.
         notes: notes on how values were measured, each with the number of its runs.
@@ -92,6 +117,8 @@ class Report:
     seeds: Sequence[str]
     failures: Sequence[tuple[str, str]]
     proofs: Sequence[tuple[Proof, int]]
+    glitches: Sequence[ListedGlitch]
+    more_glitches: int
     commands: Sequence[tuple[str, str]]
     headline: Sequence[str]
     notes: Sequence[tuple[str, int]]
@@ -105,7 +132,7 @@ class Report:
 
 
 def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folders: Sequence[Folder],
-          title: str, now_s: float | None = None) -> Report:
+          title: str, now_s: float | None = None, beside: Path | None = None) -> Report:
     """Return the report on runs, which may be none. Configurations or queues are compared, see
     slices.with_sides().
 
@@ -115,6 +142,7 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
         folders: folders of the runs.
         title: heading of the page.
         now_s: the time in epoch seconds, None for the present.
+        beside: folder in which the page is written, None for a page that is served.
     """
     now_s = time.time() if now_s is None else now_s
     rows, side = slices.with_sides(rows)
@@ -126,6 +154,7 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
     failures = [one for folder in folders for one in failed(folder)]
     failures += [(path.name, cause) for path, cause in damaged]
     failures += [(row.path.name, "; ".join(row.errors)) for row in rows if row.errors]
+    listed = _glitches(rows, beside)
     return Report(
         data=data_of(rows, dimensions) | {"side": compared_word}, title=title, runs=len(rows),
         made_at=datetime.datetime.fromtimestamp(now_s, datetime.UTC).strftime(
@@ -136,6 +165,7 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
         proofs=sorted(((proof, len(same)) for proof, same in proofs.items()),
                       key=lambda pair: (not pair[0].fault, pair[0].aqm, pair[0].mbps,
                                         pair[0].requested)),
+        glitches=listed, more_glitches=sum(len(row.glitches) for row in rows) - len(listed),
         commands=_commands(rows, folders),
         headline=headline.headline(
             conditions, compared_word, len(rows),
@@ -219,8 +249,41 @@ def _svg_dashes(line: object) -> str:
     return "solid"
 
 
-# Metric by which the run is chosen whose glitches are offered to be explained.
-_GLITCHES = "glitches_per_minute_30ms"
+# Glitches that the page lists, those that it shows at first, and the command that explains them.
+MOST_GLITCHES, GLITCHES_AT_ONCE = 200, 15
+WHY = "why"
+
+
+def _glitches(rows: Sequence[ReportRow], beside: Path | None) -> list[ListedGlitch]:
+    """Return the worst glitches of runs, the longest first, of equal length the slowest first, with
+    the command or page that explains each.
+
+    Args:
+        rows: the runs.
+        beside: folder in which the report is written, None for a page that is served.
+    """
+    ranked = heapq.nsmallest(MOST_GLITCHES, (
+        (-one.length_ms, -(one.slowest_ms or math.inf), at, one.number)
+        for at, row in enumerate(rows) for one in row.glitches))
+    # The part may have been taken out.
+    has_why = any(WHY in part.commands for part in parts().values())
+    names = Counter(row.path.name for row in rows)
+    listed = []
+    for _, _, at, number in ranked:
+        row, glitch = rows[at], rows[at].glitches[number - 1]
+        run = row.path.name.removesuffix(SUFFIX)
+        words: list[str | Path] = ["flent-aqm", WHY, row.path, "--glitch", str(number)]
+        page = ""
+        # Runs of one name in several folders would have one page.
+        if beside is not None and names[row.path.name] == 1:
+            path = beside / f"{run}-glitch-{number}.html"
+            words += ["-o", path]
+            page = f"./{quote(path.name)}" if path.is_file() else ""
+        repeats = has_why and row.facts.proof and row.settings.get("testbed") == "virtual"
+        listed.append(ListedGlitch(run, slices.queue_of(row), glitch,
+                                   offered_command(*words) if repeats else "",
+                                   page if repeats else ""))
+    return listed
 
 
 def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tuple[str, str]]:
@@ -233,13 +296,6 @@ def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tupl
     if ours:
         commands.append(("one run again, compared with its file; likewise any other",
                          offered_command("flent-aqm", "replay", ours[0].path)))
-    # From the part `why`, which may have been taken out.
-    glitched = [row for row in ours if row.settings.get("testbed") == "virtual"
-                and row.metrics.get(_GLITCHES, 0) > 0]
-    if glitched and any("why" in part.commands for part in parts().values()):
-        worst = max(glitched, key=lambda row: row.metrics[_GLITCHES])
-        commands.append(("why its first glitch happened, of the run with most; likewise others",
-                         offered_command("flent-aqm", "why", worst.path, "--glitch", "1")))
     places = [one.path for one in folders] or [row.path for row in rows[:3]]
     commands += [
         ("this page", offered_command("flent-aqm", "report", *places, "-o", "report.html")),

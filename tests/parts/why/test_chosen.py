@@ -10,8 +10,8 @@ import pytest
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.parts.why.chosen import at_time, of_glitch, slowest, with_number
 from flent_aqm.results.metrics.run import load_run
+from tests.files import GOLDEN, load, save
 
-GOLDEN = Path(__file__).parents[2] / "golden"
 RUN = GOLDEN / "batches" / "quick" / "iperf3_upload-no_aqm.flent.gz"
 
 
@@ -29,6 +29,17 @@ def test_probe_is_found_by_number_time_and_glitch() -> None:
         at_time(run, 1e6)
     with pytest.raises(ConfigError, match="has no glitch 0"):
         of_glitch(run, 0)
+
+
+def test_glitch_of_a_lost_probe_is_explained_by_it(tmp_path: Path) -> None:
+    """Although probes beside it were answered."""
+    whole = load(RUN.with_name("iperf3_upload-fq_codel.flent.gz"))
+    sample = whole["raw_values"]["Ping (ms) UDP irtt"][900]
+    del sample["val"]
+    sample["lost"] = True
+    run = load_run(save(tmp_path / "lost.flent.gz", whole))
+    assert of_glitch(run, 1) == 900
+    assert slowest(run) != 900
 
 
 def test_probes_of_other_tests_are_refused() -> None:

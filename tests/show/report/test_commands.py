@@ -5,16 +5,24 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results import status
+from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.report.commands import offered_command, purpose, sweep_command
-from flent_aqm.show.report.model import Folder, build
+from flent_aqm.show.report.facts import Proof, RunFacts
+from flent_aqm.show.report.gather import ReportRow, RunGlitch
+from flent_aqm.show.report.html import glitches_html
+from flent_aqm.show.report.model import MOST_GLITCHES, Folder, build
 from flent_aqm.show.report.read import read
+
+from .made import row
 
 OURS = "batches/aqm_sweep.batch"
 
@@ -109,18 +117,65 @@ def test_each_batch_of_ours_says_its_purpose_in_one_sentence() -> None:
     assert all(20 <= len(one) < 130 and "docs/" not in one for one in purposes.values()), purposes
 
 
-def test_glitch_is_offered_with_the_command_that_explains_it() -> None:
-    """Of the run that has most; not of runs without glitches, and not of those that can't be
-    repeated."""
+def _offered(rows: Sequence[ReportRow], beside: Path | None = None) -> list[str]:
+    """The commands of the list of glitches."""
+    return [one.command for one in build(rows, [], [], "title", beside=beside).glitches]
+
+
+def test_each_glitch_is_offered_with_the_command_that_explains_it(tmp_path: Path) -> None:
+    """As many as the metric counts; no command where the run can't be repeated."""
     golden = Path(__file__).parents[2] / "golden" / "batches" / "quick"
     rows, _, _ = read([golden], 1)
-    offered = [command for _, command in build(rows, [], [], "title").commands
-               if " why " in command]
-    most = max(rows, key=lambda row: row.metrics.get("glitches_per_minute_30ms", 0))
-    assert offered == [offered_command("flent-aqm", "why", most.path, "--glitch", "1")]
-    calm = [row for row in rows if not row.metrics.get("glitches_per_minute_30ms")]
-    elsewhere = [replace(row, settings={**row.settings, "testbed": "netns"}) for row in rows]
-    assert calm
-    for some in (calm, elsewhere):
-        assert not [command for _, command in build(some, [], [], "title").commands
-                    if " why " in command]
+    report = build(rows, [], [], "title", beside=tmp_path)
+    for each in rows:
+        minutes = load_run(each.path).loaded().length_s / 60
+        counted = round(each.metrics.get("glitches_per_minute_30ms", 0) * minutes)
+        assert len(each.glitches) == counted
+        run = each.path.name.removesuffix(".flent.gz")
+        assert sorted(one.command for one in report.glitches if one.run == run) == [
+            offered_command("flent-aqm", "why", each.path, "--glitch", str(number + 1), "-o",
+                            tmp_path / f"{run}-glitch-{number + 1}.html")
+            for number in range(counted)]
+    assert len(report.glitches) > 1
+    lengths_ms = [one.glitch.length_ms for one in report.glitches]
+    assert lengths_ms == sorted(lengths_ms, reverse=True)
+    assert not _offered([one for one in rows if not one.glitches])
+    assert set(_offered([replace(one, settings={**one.settings, "testbed": "netns"})
+                         for one in rows])) == {""}
+    # Runs of one name would have one page, and a page that is served has none beside it.
+    for commands in (_offered(rows * 2, tmp_path), _offered(rows)):
+        assert commands
+        assert not any(" -o " in one for one in commands)
+
+
+def test_glitch_is_linked_to_the_page_that_explains_it(tmp_path: Path) -> None:
+    """Once there is such a page beside the report."""
+    glitches = tuple(RunGlitch(number, number * 1.0, 10.0 * number, 50.0, 0)
+                     for number in range(1, MOST_GLITCHES + 3))
+    one = replace(row("codel", [1.0] * 1000, testbed="virtual"), path=Path("r/a b.flent.gz"),
+                  glitches=glitches,
+                  facts=RunFacts({}, Proof("codel", 100.0, "", (), ""), 6.0, 6.0))
+    name = f"a b-glitch-{MOST_GLITCHES}.html"
+    before = glitches_html(build([one], [], [], "made", beside=tmp_path))
+    assert "<a " not in before
+    (tmp_path / name).touch()
+    after = glitches_html(build([one], [], [], "made", beside=tmp_path))
+    assert f'<a href="./{quote(name)}">' in after
+    assert name not in after  # the link stands for the command
+    assert after.count("<a ") == 1
+    # The two shortest are counted.
+    assert "2 still shorter glitches are not listed" in after
+    assert f"{MOST_GLITCHES + 2} glitches in 1 run" in after
+    fewer = glitches_html(build([replace(one, glitches=glitches[:2])], [], [], "made"))
+    assert "not listed" not in fewer
+    assert "2 glitches in 1 run" in fewer
+    assert not glitches_html(build([replace(one, glitches=())], [], [], "made")).strip()
+
+
+def test_glitch_of_lost_probes_says_so() -> None:
+    lost = replace(row("codel", [1.0] * 1000), glitches=(RunGlitch(1, 2.0, 20.0, None, 2),))
+    slow = replace(lost, glitches=(RunGlitch(1, 2.0, 20.0, 77.7, 1),))
+    shown = [glitches_html(build([one], [], [], "made")) for one in (lost, slow)]
+    assert "lost <span class=\"quiet\">(2 probes)" in shown[0]
+    assert "77.7 <span class=\"quiet\">(1 probe lost)" in shown[1]
+    assert all("can&#39;t be repeated" in one or "can't be repeated" in one for one in shown)

@@ -15,6 +15,7 @@ async function look() {
         // Rendered and escaped by the server, as at first.
         document.getElementById("top-sections").innerHTML = fresh.top;
         document.getElementById("sections").innerHTML = fresh.sections;
+        document.getElementById("glitch-list").innerHTML = fresh.glitches;
         window.report.update(fresh.data);
       }
     }
