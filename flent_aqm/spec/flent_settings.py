@@ -86,6 +86,7 @@ TEST_PARAMETERS: dict[str, Check] = {
     "cross_traffic": text(CROSS_TRAFFIC),
     "cross_direction": text("upload|download|both"),
     "cross_port": _PORT,
+    "cross_cong_control": _WORDS,
     "keep_pcap": _FLAG,
     "round_trips": _FLAG,
     "start_jitter_ms": _DECIMAL,

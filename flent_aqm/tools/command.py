@@ -170,8 +170,9 @@ def command_tool(name: str, client: str, server: str, reads: str, longest_s: flo
     words_of("--client", client)
     numbers = tuple(NUMBERS[source.name] for source in parse_number_sources(reads))
     start = shlex.join(word.replace("{port}", str(PORT)) for word in words_of("--server", server))
-    return Tool(name, Server(name, {"OWN_PORT": (PORT,)}, start), method=f"`{client}`",
-                source="its command line", longest_s=longest_s, numbers=numbers)
+    return Tool(name, Server(name, {"OWN_PORT": (PORT,)}, start),
+                method=f"By the maker's program: `{client}`", source="its command line",
+                longest_s=longest_s, numbers=numbers)
 
 
 def words_of(option: str, text: str) -> list[str]:

@@ -29,7 +29,15 @@ from flent_aqm.base.words import counted
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard import figure, markdown, worst_lines
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.columns import COUNT, IN_DOCS, NONE, headline, ordered, ranks
+from flent_aqm.parts.scorecard.columns import (
+    COUNT,
+    IN_DOCS,
+    NONE,
+    OTHER_TRUTHS,
+    headline,
+    ordered,
+    ranks,
+)
 from flent_aqm.parts.scorecard.contestant import CONTESTANTS
 from flent_aqm.parts.scorecard.order import Order, compare
 from flent_aqm.parts.scorecard.reading import WORSE
@@ -94,7 +102,14 @@ def table(results: Path, docs: Path | None) -> str:
                          column.whole(card.scores.get(column.kind)) for column in IN_DOCS) + " |")
     none = [f"{markdown.escape_cell(card.label)} in {counted(len(card.failed), 'cell')}"
             for card in ordered(shown) if card.failed]
-    lines += ["", f"{headline(shown)}{'; no number: ' * bool(none)}{', '.join(none)}."]
+    lines += ["", f"{headline(shown)}{'; no number: ' * bool(none)}{', '.join(none)}.", "",
+              ("Other truths: the idle line's latency, the rise over it, and the share of pairs of "
+               "clearly different queues that the test's latency puts in the right order:"), "",
+              "| test | " + " | ".join(column.heading for column in OTHER_TRUTHS) + " |",
+              "|---|" + "---|" * len(OTHER_TRUTHS)]
+    lines += [f"| {markdown.escape_cell(card.label)} | " + " | ".join(
+        column.whole(card.scores.get(column.kind)) for column in OTHER_TRUTHS) + " |"
+        for card in ordered(shown) if any(column.kind in card.scores for column in OTHER_TRUTHS)]
     if (results / "2").is_dir():
         lines += ["", *_order_lines(compare(shown, _read_cards(results / "2"), "seeds"))]
     return "\n".join(lines)

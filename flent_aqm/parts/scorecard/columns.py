@@ -80,7 +80,14 @@ COLUMNS: Sequence[Column] = (
     Column("latency ÷ median", "latency_to_median", in_short=True),
     Column("÷ p95", "latency_to_p95"),
     Column("÷ own", "latency_to_own"),
+    Column("÷ idle", "idle_to_true"),
+    Column("rise error, ms", "rise_error_ms"),
     Column("tells apart", "tells_apart", SHARE, in_short=True),
+    Column("by median, RPM", "orders_median", SHARE),
+    Column("by rise", "orders_rise", SHARE),
+    Column("by glitches", "orders_glitches", SHARE),
+    Column("by loss", "orders_loss", SHARE),
+    Column("by QoO", "orders_qoo", SHARE),
     Column("invents", "invents_difference", SHARE, in_short=True),
     Column("bad is good", "calls_bad_good", SHARE, in_short=True),
     Column("good is bad", "calls_good_bad", SHARE, in_short=True),
@@ -98,6 +105,10 @@ IN_SHORT: Sequence[Column] = [column for column in COLUMNS if column.in_short]
 # Columns of the table in docs/scorecard.md.
 IN_DOCS: Sequence[Column] = [column for column in COLUMNS if column.in_short or column.kind in (
     "latency_to_p95", "hides_100_ms", "invents_100_ms")]
+# Columns of the second table there: other truths than the round trips under load.
+OTHER_TRUTHS: Sequence[Column] = [column for column in COLUMNS if column.kind.startswith("orders_")
+                                  or column.kind in ("idle_to_true", "rise_error_ms",
+                                                     "blind_to_tail")]
 INTERVALS = ("In brackets: 95 % intervals, the wider of the exact one over cells (medians by the "
              "sign test, shares by Clopper and Pearson) and a bootstrap over whole lines; then the "
              "number of cases. Tests whose intervals of \"tells apart\" overlap share a rank.")

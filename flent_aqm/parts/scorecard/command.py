@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--longest", type=float, default=60.0, metavar="S",
                         help="longest duration of a run of your own test (default: %(default)g)")
     parser.add_argument("--cells", default="core", metavar="SET",
-                        help="core: 60 cells; small: 4; ten: 10 that real time keeps up with; "
+                        help="core: 77 cells; small: 4; ten: 10 that real time keeps up with; "
                              "full: 576 (default: core)")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT",
                         help="only cells with this in their name, such as 50mbit-40ms; repeatable")

@@ -42,6 +42,7 @@ class Contestant:
         test: name of the test definition.
         label: label for readers.
         shown: metrics that the test shows to its user, by their full names.
+        idle: metrics of the latency that the test shows for the idle line, by their full names.
         verdict: how it judges a line, None if it doesn't.
         parameters: parameters of the test.
         method: description of how the test measures, "" for none.
@@ -53,6 +54,7 @@ class Contestant:
     label: str
     shown: Shown
     verdict: Verdict | None = None
+    idle: Sequence[str] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)
     method: str = ""
     variant: str = ""
@@ -82,6 +84,17 @@ _LABELS = {
     "iperf3_bidirectional": "iperf3, both directions at once",
     "ookla_style": "Ookla-style (connections and sizes are ours)",
 }
+# Metrics of the latency that a test shows for the idle line.
+_IDLE = {
+    "cloudflare": ("cloudflare_latency_ms",),
+    "cloudflare_browser": ("cloudflare_browser_latency_ms",),
+    "librespeed": ("librespeed_ping_ms",),
+    "librespeed_browser": ("librespeed_browser_ping_ms",),
+    "librespeed_cli": ("librespeed_cli_ping_ms",),
+    "responsiveness": ("responsiveness_idle_ms",),
+    "bbperf": ("bbperf_unloaded_rtt_download_ms", "bbperf_unloaded_rtt_upload_ms"),
+    "crusader": ("crusader_idle_ms",),
+}
 # A run in a browser takes the lab a minute or more, on any line.
 _SLOW = ("cloudflare_browser",)
 
@@ -95,7 +108,8 @@ def _method_of(test: str) -> str:
 def _by_test() -> dict[str, Contestant]:
     """Return name of a test definition -> its row, for each test that shows a throughput."""
     return {test: Contestant(test, _LABELS.get(test, " ".join(shown.label.split())), shown,
-                             _VERDICTS.get(test), _PARAMETERS.get(test, {}), _method_of(test))
+                             _VERDICTS.get(test), _IDLE.get(test, ()), _PARAMETERS.get(test, {}),
+                             _method_of(test))
             for test, shown in SHOWN.items() if shown.rates}
 
 

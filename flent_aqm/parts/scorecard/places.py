@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Tables of the lines, queues and seeds on which tests are run, and sets of their combinations.
 
-A place is a combination of a line, a queue, the presence of a bulk flow beside the test, and a
-seed.
+A place is a combination of a line, a queue, a bulk flow beside the test or none, and a seed.
 """
 
 from __future__ import annotations
@@ -14,6 +13,9 @@ from dataclasses import dataclass
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 
+# Rate of a link with jitter, of the line's rate: so fast that no queue stands there.
+_BEHIND = 10
+
 
 @dataclass(frozen=True)
 class Line:
@@ -22,24 +24,36 @@ class Line:
     Attributes:
         down_mbps: rate of the shaper, download.
         up_mbps: rate of the shaper, upload.
-        rtt_ms: round-trip time of the idle path.
+        rtt_ms: round-trip time of the idle path, without jitter.
+        jitter_ms: greatest random delay of a packet in each direction, without reordering.
     """
 
     down_mbps: float
     up_mbps: float
     rtt_ms: float
+    jitter_ms: float = 0.0
 
     @property
     def name(self) -> str:
         """Name for files, such as 300-30mbit-10ms."""
         rates = f"{self.down_mbps:g}" + (
             "" if self.down_mbps == self.up_mbps else f"-{self.up_mbps:g}")
-        return f"{rates}mbit-{self.rtt_ms:g}ms"
+        jitter = f"-jitter{self.jitter_ms:g}ms" if self.jitter_ms else ""
+        return f"{rates}mbit-{self.rtt_ms:g}ms{jitter}"
+
+    def settings(self) -> dict[str, object]:
+        """Return the batch keys of the line without its queue. Jitter is that of a faster link
+        behind the router."""
+        link = {"modem_mbps": _BEHIND * max(self.down_mbps, self.up_mbps),
+                "link_jitter_ms": self.jitter_ms} if self.jitter_ms else {}
+        return {"rate_down_mbps": self.down_mbps, "rate_up_mbps": self.up_mbps,
+                "base_delay_ms": self.rtt_ms, **link}
 
     def __str__(self) -> str:
         rates = f"{self.down_mbps:g}" + (
             "" if self.down_mbps == self.up_mbps else f"/{self.up_mbps:g}")
-        return f"{rates} Mbit/s, {self.rtt_ms:g} ms"
+        jitter = f" with {self.jitter_ms:g} ms of jitter" if self.jitter_ms else ""
+        return f"{rates} Mbit/s, {self.rtt_ms:g} ms{jitter}"
 
 
 @dataclass(frozen=True)
@@ -99,19 +113,39 @@ def drop_tail(buffer_ms: float) -> str:
 
 
 @dataclass(frozen=True)
+class _Beside:
+    """How names and descriptions say which bulk flow shares the line.
+
+    Attributes:
+        suffix: part of the name for files.
+        words: end of the description for readers.
+    """
+
+    suffix: str = ""
+    words: str = ""
+
+
+CUBIC, BBR = "cubic", "bbr"
+# Congestion control of the bulk flow -> how names say it.
+_BESIDE = {"": _Beside(), CUBIC: _Beside("-beside", ", beside a bulk flow"),
+           BBR: _Beside("-beside-bbr", ", beside a bulk flow of BBR")}
+
+
+@dataclass(frozen=True)
 class Place:
     """A line with a queue and a seed.
 
     Attributes:
         line: the line.
         queue: key of BUFFERS, or a name that drop_tail() returns.
-        beside: True: a bulk flow in each direction shares the line with the test.
+        beside: congestion control of a bulk flow in each direction that shares the line with the
+            test, CUBIC or BBR. "" for none.
         seed: seed of the run.
     """
 
     line: Line
     queue: str
-    beside: bool = False
+    beside: str = ""
     seed: int = 1
 
     @property
@@ -125,12 +159,12 @@ class Place:
     def group(self) -> str:
         """Name of everything except the queue. Queues are compared with each other within a
         group."""
-        return f"{self.line.name}{'-beside' if self.beside else ''}-seed{self.seed}"
+        return f"{self.line.name}{_BESIDE[self.beside].suffix}-seed{self.seed}"
 
     @property
     def without_seed(self) -> str:
         """Name of everything except the seed, which the project calls the cell."""
-        return f"{self.line.name}-{self.queue}{'-beside' if self.beside else ''}"
+        return f"{self.line.name}-{self.queue}{_BESIDE[self.beside].suffix}"
 
     @property
     def name(self) -> str:
@@ -140,16 +174,15 @@ class Place:
     @property
     def words(self) -> str:
         """Description for readers, without the seed."""
-        return f"{self.line}, {self.buffer.words}{', beside a bulk flow' if self.beside else ''}"
+        return f"{self.line}, {self.buffer.words}{_BESIDE[self.beside].words}"
 
     def __str__(self) -> str:
         return f"{self.words}, seed {self.seed}"
 
     def settings(self) -> dict[str, object]:
         """Return the batch keys of the place."""
-        return {"rate_down_mbps": self.line.down_mbps, "rate_up_mbps": self.line.up_mbps,
-                "base_delay_ms": self.line.rtt_ms, "cross_traffic": self.beside,
-                "seed": self.seed, **self.buffer.settings(self.line)}
+        return {**self.line.settings(), "cross_traffic": bool(self.beside), "seed": self.seed,
+                **self.buffer.settings(self.line)}
 
 
 @dataclass(frozen=True)
@@ -160,13 +193,13 @@ class Group:
         lines: the lines.
         queues: the queues, by name.
         seeds: the seeds.
-        beside: without (False) and with (True) a bulk flow.
+        beside: each as Place.beside.
     """
 
     lines: Sequence[Line]
     queues: Sequence[str] = QUEUES
     seeds: Sequence[int] = (1,)
-    beside: Sequence[bool] = (False,)
+    beside: Sequence[str] = ("",)
 
     def places(self) -> Iterator[Place]:
         """Yield the places of the combinations, queues innermost."""
@@ -182,14 +215,17 @@ _RATES = ((10, 10), (50, 50), (300, 30), (900, 900))
 SETS: Mapping[str, Sequence[Group]] = {
     # The smallest set with two queues to tell apart and two that are alike.
     "small": (Group((Line(10, 10, 40),), ("fifo_250ms", "fifo_1000p", "codel", "fq_codel")),),
-    # 60 places, about ten minutes for a test on two cores.
+    # 77 places, two to six minutes for a test on two cores.
     "core": (
         Group((_HOME,), seeds=(1, 2, 3)),
-        Group((_HOME,), beside=(True,)),
+        Group((_HOME,), beside=(CUBIC, BBR)),
         Group((Line(10, 10, 40), Line(300, 30, 10))),
         Group((Line(50, 50, 120),), ("fifo_50ms", "fifo_250ms", "codel", "pie", "fq_codel")),
         Group((Line(50, 50, 10),), ("fifo_250ms", "fq_codel", "cake")),
         Group((Line(900, 900, 10),), ("fifo_50ms", "fifo_1000p", "fq_codel", "cake")),
+        # Servers near and far, over a path that delays each packet differently.
+        Group([Line(50, 50, rtt_ms, jitter_ms=4) for rtt_ms in (5, 20, 50)],
+              ("fifo_250ms", "codel", "fq_codel")),
     ),
     # Ten places for real time on any kernel. Not every kernel can delay packets, or has a queue
     # other than drop-tail.
@@ -199,7 +235,7 @@ SETS: Mapping[str, Sequence[Group]] = {
     ),
     "full": (
         Group([Line(down, up, rtt_ms) for down, up in _RATES for rtt_ms in (10, 40, 120)],
-              seeds=(1, 2, 3), beside=(False, True)),
+              seeds=(1, 2, 3), beside=("", CUBIC)),
     ),
 }
 

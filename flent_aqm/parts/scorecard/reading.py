@@ -21,7 +21,7 @@ from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.parts.scorecard.contestant import Contestant, Verdict
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.results.data_file import DataFile, a_number
-from flent_aqm.results.metrics import latency, queue
+from flent_aqm.results.metrics import grades, latency, queue
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import percentile_or_lost
 from flent_aqm.results.metrics.run import Run, as_run
@@ -51,6 +51,10 @@ class DirectionValues:
         own_ms: median round trip of the loading flow's own packets.
         queue_ms: mean time in the queue.
         glitches_per_minute: glitches of the probe.
+        others_loss_pct: probes that were lost under load, in percent.
+        qoo: score of the probe by draft-ietf-ippm-qoo, 0 to 100 points, with the requirements of
+            the metric qoo_p99.
+        shown_rise_ms: latency as the test shows it minus the idle latency that it shows.
     """
 
     shown_mbps: float | None = None
@@ -62,14 +66,21 @@ class DirectionValues:
     own_ms: float | None = None
     queue_ms: float | None = None
     glitches_per_minute: float | None = None
+    others_loss_pct: float | None = None
+    qoo: float | None = None
+    shown_rise_ms: float | None = None
 
     @property
     def rise_p95_ms(self) -> float | None:
         """95th percentile of the probe under load minus its median on the idle line, in ms. None if
         either isn't known."""
-        if self.others_p95_ms is None or self.idle_ms is None:
-            return None
-        return self.others_p95_ms - self.idle_ms
+        return _difference(self.others_p95_ms, self.idle_ms)
+
+    @property
+    def rise_median_ms(self) -> float | None:
+        """Median of the probe under load minus that on the idle line, in ms. None if either isn't
+        known."""
+        return _difference(self.others_median_ms, self.idle_ms)
 
 
 @dataclass(frozen=True)
@@ -84,6 +95,7 @@ class Reading:
         beside: whether a bulk flow shared the line.
         ways: "download", "upload" or WORSE -> values.
         good: the test's own verdict on the line, None for none.
+        shown_idle_ms: largest latency that the test shows for the idle line, None if it shows none.
         megabytes: bytes through the router, in 10^6.
         seconds: duration of the load.
         lab_wall_s: time that the lab took for the whole run.
@@ -99,11 +111,12 @@ class Reading:
     megabytes: float | None = None
     seconds: float | None = None
     lab_wall_s: float | None = None
+    shown_idle_ms: float | None = None
 
     @property
     def line(self) -> str:
         """Name of the access line, without queue, seed and bulk flow."""
-        return re.sub(r"(-beside)?-seed\d+$", "", self.group)
+        return re.sub(r"(-beside(-\w+)?)?-seed\d+$", "", self.group)
 
     @property
     def telling(self) -> list[tuple[str, DirectionValues]]:
@@ -128,7 +141,7 @@ class Reading:
                                          for key, value in way.items()})
                 for name, way in values["ways"].items()}
         one = cls(**{**values, "ways": ways})
-        numbers = [one.megabytes, one.seconds, one.lab_wall_s]
+        numbers = [one.megabytes, one.seconds, one.lab_wall_s, one.shown_idle_ms]
         for way in ways.values():
             numbers += [None if value == math.inf else value for value in asdict(way).values()]
         if not all(number is None or a_number(number) is not None for number in numbers) or \
@@ -154,9 +167,10 @@ def read(contestant: Contestant, place: Place, data: DataFile) -> Reading:
     ways = {way: _read_direction(contestant, run, way, place) for way in DIRECTIONS}
     ways[WORSE] = _worse_direction(contestant, run, ways)
     return Reading(
-        place.name, str(place), place.group, place.without_seed, place.beside, ways,
+        place.name, str(place), place.group, place.without_seed, bool(place.beside), ways,
         _own_verdict(run, contestant.verdict), _megabytes(run),
-        run.load_window.length_s if run.load_window else None, a_number(run.aqm.get("wall_s")))
+        run.load_window.length_s if run.load_window else None, a_number(run.aqm.get("wall_s")),
+        _shown_idle_ms(contestant, run))
 
 
 def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) -> DirectionValues:
@@ -189,12 +203,15 @@ def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) ->
         _finite_or_none(partial(latency.idle_median_ms, run)),
         _finite_or_none(partial(latency.flow_rtt_ms, run, way, "median")),
         _finite_or_none(partial(queue.delay_ms, run, way, "mean")),
-        _finite_or_none(partial(_glitches_per_minute, run, way)))
+        _finite_or_none(partial(_glitches_per_minute, run, way)),
+        _finite_or_none(partial(latency.loss_pct, probe)),
+        _finite_or_none(partial(grades.qoo, run, grades.QOO_EXAMPLE_P99, way)),
+        _shown_rise_ms(contestant, run, way))
 
 
 def _worse_direction(contestant: Contestant, run: Run,
                      ways: Mapping[str, DirectionValues]) -> DirectionValues:
-    """Return the larger value of both directions for each quantity separately, because the test
+    """Return the worse value of both directions for each quantity separately, because the test
     doesn't say which direction it means. Throughputs are left out. A latency that the test shows
     for no direction replaces those of the directions.
 
@@ -213,8 +230,11 @@ def _worse_direction(contestant: Contestant, run: Run,
     single = _shown_latency_ms(contestant, run, "")
     return DirectionValues(
         shown_ms=most("shown_ms") if single is None else single,
+        shown_rise_ms=most("shown_rise_ms") if single is None else _shown_rise_ms(contestant, run,
+                                                                                   ""),
+        qoo=min((values.qoo for values in ways.values() if values.qoo is not None), default=None),
         **{name: most(name) for name in ("others_median_ms", "others_p95_ms", "idle_ms", "own_ms",
-                                         "queue_ms", "glitches_per_minute")})
+                                         "queue_ms", "glitches_per_minute", "others_loss_pct")})
 
 
 def _shown_latency_ms(contestant: Contestant, run: Run, way: str) -> float | None:
@@ -240,6 +260,32 @@ def _shown_latency_ms(contestant: Contestant, run: Run, way: str) -> float | Non
     if any(value < 0 for value in latencies_ms):
         raise BadResult(f"the test shows {min(latencies_ms):g} ms of latency; expected 0 or more")
     return max(latencies_ms, default=None)
+
+
+def _shown_idle_ms(contestant: Contestant, run: Run) -> float | None:
+    """Return the largest latency in ms that the test shows for the idle line, None if it shows
+    none."""
+    values = [_metric_or_none(run, name) for name in contestant.idle]
+    return max((value for value in values if value is not None), default=None)
+
+
+def _shown_rise_ms(contestant: Contestant, run: Run, way: str) -> float | None:
+    """Return the latency that the test shows for a direction minus that which it shows for the idle
+    line, in ms. None if it doesn't show both.
+
+    Args:
+        contestant: the test.
+        run: the run.
+        way: "download" or "upload". "": latency of no direction.
+    """
+    if set(contestant.idle) & set(contestant.shown.latency):
+        return None  # it shows a single latency, that of the idle line
+    return _difference(_shown_latency_ms(contestant, run, way), _shown_idle_ms(contestant, run))
+
+
+def _difference(value: float | None, less: float | None) -> float | None:
+    """Return the difference of two numbers, None if either is None."""
+    return None if value is None or less is None else value - less
 
 
 def _own_verdict(run: Run, verdict: Verdict | None) -> bool | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flent_aqm.parts.scorecard.contestant import Contestant
-from flent_aqm.parts.scorecard.places import Place
+from flent_aqm.parts.scorecard.places import BBR, Place
 from flent_aqm.results import status
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
@@ -35,7 +35,8 @@ def cell_of(contestant: Contestant, place: Place, folder: Path, testbed: str) ->
         # Without burst shaping, a single late timer costs throughput: docs/netns.md.
         **({} if testbed == "virtual" else {"burst_shaping": True, "seed": None})})
     parameters = {"round_trips": "yes", **contestant.parameters,
-                  **({"cross_traffic": "yes"} if place.beside else {})}
+                  **({"cross_traffic": "yes"} if place.beside else {}),
+                  **({"cross_cong_control": BBR} if place.beside == BBR else {})}
     return Cell(
         name=place.name, folder=folder, test_name=contestant.test, scenario=scenario,
         settings={"HOSTS": ["server"], "LENGTH": _LOAD_S, "TEST_PARAMETERS": parameters},

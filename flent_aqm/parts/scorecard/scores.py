@@ -31,6 +31,11 @@ Value = tuple[float, str, str]
 # A test should tell queues apart if their true 95th percentiles differ by this factor. Queues are
 # alike if they differ by less than this share.
 APART_FACTOR, ALIKE_SHARE = 2.0, 0.1
+# Of other truths than round trips, the least difference of a clear order: glitches per minute (one
+# in the ten seconds of a load), percentage points of loss, points of QoO.
+_LEAST_GLITCHES, _LEAST_LOSS_PCT, _LEAST_QOO = 6.0, 0.5, 20.0
+# A rise is clearly larger if it is so many ms larger, besides APART_FACTOR.
+_LEAST_RISE_MS = 5.0
 # A line is bad if the 95th percentile of its true rise is above BAD_MS, good if below GOOD_MS.
 BAD_MS, GOOD_MS = 100.0, 20.0
 # Limits of one run, after those that the United States' BEAD programme sets for weeks of tests: the
@@ -282,6 +287,34 @@ def _tells_apart(readings: Sequence[Reading]) -> Score | None:
         if _ratio_of_attribute(first, second, "others_p95_ms") >= APART_FACTOR), 1)
 
 
+def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: float, factor: float = 1
+                   ) -> Callable[[Sequence[Reading]], Score | None]:
+    """Return a function that scores the order of queues by another truth than the 95th percentile:
+    the share of pairs of queues that clearly differ in it and that the test's latency orders
+    rightly (ideal: 1). Differences of the latency below ALIKE_SHARE don't count as an order.
+
+    Args:
+        truth: function that returns the truth of a direction, larger for a worse queue. None: not
+            known.
+        least: least difference of a pair that clearly differs.
+        factor: least ratio of a pair that clearly differs.
+    """
+    def orders_score(readings: Sequence[Reading]) -> Score | None:
+        """Return the share of pairs in the right order. None without such pairs."""
+        cases = []
+        for first, second, cells, line in _queue_pairs(readings):
+            one, other = truth(first), truth(second)
+            # Of two lost percentiles none is the larger one.
+            if one is None or other is None or one == other or abs(one - other) < least or \
+                    min(one, other) * factor > max(one, other):
+                continue
+            apart = _ratio_of_attribute(first, second, "shown_ms") >= 1 + ALIKE_SHARE
+            cases.append((apart and (one > other) == (
+                _compare_attribute(first, second, "shown_ms") > 0), cells, line))
+        return _share_score(cases, 1)
+    return orders_score
+
+
 def _invents_difference(readings: Sequence[Reading]) -> Score | None:
     """Return the share of pairs of queues with alike true latency that the test shows as different
     (ideal: 0). None without such pairs."""
@@ -370,6 +403,23 @@ def _unseen_glitches(readings: Sequence[Reading]) -> Score | None:
                           and (way.shown_ms or 0.0) <= way.idle_ms + BAD_MS), 0)
 
 
+def _idle_ratio(readings: Sequence[Reading]) -> Score | None:
+    """Return the median of shown / true latency of the idle line (ideal: 1). None if the test shows
+    none, or no reading has the true one."""
+    return _median_score(((one.shown_idle_ms / true, one.words, one.line) for one in readings
+                          if one.shown_idle_ms is not None and (true := one.ways[WORSE].idle_ms)),
+                         1)
+
+
+def _rise_error_ms(readings: Sequence[Reading]) -> Score | None:
+    """Return the median of shown - true rise of the latency under load, in ms (ideal: 0). The true
+    rise is that of the probe's median. None if no direction has both. Directions in which most
+    probes were lost are left out."""
+    return _median_score(((way.shown_rise_ms - way.rise_median_ms, f"{one.words}, {name}", one.line)
+                          for way, one, name in _directions_with_latency(readings)
+                          if way.shown_rise_ms is not None and way.rise_median_ms is not None), 0)
+
+
 def _cost_scorer(value: Callable[[Reading], float | None]
                  ) -> Callable[[Sequence[Reading]], Score | None]:
     """Return a function that scores a run's cost: the median over the runs that aren't beside a
@@ -397,8 +447,25 @@ KINDS: Sequence[Kind] = (
          _latency_ratio_scorer(lambda way: way.others_p95_ms)),
     Kind("latency_to_own", "", "latency shown, of the loading flow's own median", 1,
          _latency_ratio_scorer(lambda way: way.own_ms)),
+    Kind("idle_to_true", "", "idle latency shown, of the true one", 1, _idle_ratio),
+    Kind("rise_error_ms", "ms", "rise under load shown, minus the true one of the median", 0,
+         _rise_error_ms),
     Kind("tells_apart", "", "pairs of queues that differ twofold: ordered rightly", 1,
          _tells_apart),
+    Kind("orders_median", "", "pairs of queues whose true median round trip (so 60000 / RPM) "
+         "differs twofold: ordered rightly", 1,
+         _orders_scorer(lambda way: way.others_median_ms, 0, APART_FACTOR)),
+    Kind("orders_rise", "", "pairs of queues whose true rise over the idle line (95th percentile) "
+         "differs twofold and by 5 ms: ordered rightly", 1,
+         _orders_scorer(lambda way: way.rise_p95_ms, _LEAST_RISE_MS, APART_FACTOR)),
+    Kind("orders_glitches", "", "pairs of queues that differ by 6 true glitches per minute: "
+         "ordered rightly", 1,
+         _orders_scorer(lambda way: way.glitches_per_minute, _LEAST_GLITCHES)),
+    Kind("orders_loss", "", "pairs of queues whose true loss under load differs by 0.5 percentage "
+         "points: ordered rightly", 1,
+         _orders_scorer(lambda way: way.others_loss_pct, _LEAST_LOSS_PCT)),
+    Kind("orders_qoo", "", "pairs of queues that differ by 20 points of QoO: ordered rightly", 1,
+         _orders_scorer(lambda way: None if way.qoo is None else 100 - way.qoo, _LEAST_QOO)),
     Kind("invents_difference", "", "pairs of queues that are alike: called different", 0,
          _invents_difference),
     Kind("calls_bad_good", "", "lines that rise by more than 100 ms: called good", 0,

@@ -78,7 +78,7 @@ def simplified(lines: Lines, worst: Point) -> Point:
         worst: the line with the largest error.
     """
     now = worst
-    for simpler in (lambda place: replace(place, beside=False),
+    for simpler in (lambda place: replace(place, beside=""),
                     lambda place: _with_rate(place, USUAL.down_mbps),
                     lambda place: replace(place, line=replace(place.line, rtt_ms=USUAL.rtt_ms))):
         place = simpler(now.place)
@@ -103,7 +103,7 @@ def _changes_of_flow_and_queue(lines: Lines, wrong: Point) -> Iterator[Change]:
     """Yield each of these changes that alone makes the error vanish: the bulk flow removed; the
     queue replaced by CALM_QUEUE."""
     place = wrong.place
-    if place.beside and (right := _result_if_right(lines, replace(place, beside=False))):
+    if place.beside and (right := _result_if_right(lines, replace(place, beside=""))):
         yield Change("a bulk flow beside", "none", right)
     if place.queue != CALM_QUEUE and (right := _result_if_right(lines,
                                                                 replace(place, queue=CALM_QUEUE))):

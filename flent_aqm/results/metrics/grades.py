@@ -264,17 +264,26 @@ QOO_EXAMPLE = QooRequirements({99: (200, 500), 99.9: (300, 600)}, (1, 5), 4)
 QOO_EXAMPLE_P99 = QooRequirements({99: (200, 500)}, (1, 5), 4)
 
 
-def qoo(run: Run, requirements: QooRequirements = QOO_EXAMPLE) -> float:
-    """Return the QoO score of a run, 0 to 100. A test without flows scores 0. Raises NotAvailable
-    if probes under load are missing, too few for a percentile, or can't tell losses, or if a
-    direction's throughput is not known."""
-    samples = run.loaded()
+def qoo(run: Run, requirements: QooRequirements = QOO_EXAMPLE,
+        direction: str | None = None) -> float:
+    """Return the QoO score of a run, 0 to 100. A test without flows scores 0.
+
+    Args:
+        run: the run.
+        requirements: requirements of the application.
+        direction: "download" or "upload", for the time and the throughput of that load alone. None
+            for both.
+
+    Raises NotAvailable if probes under load are missing, too few for a percentile, or can't tell
+    losses, or if a direction's throughput is not known.
+    """
+    samples = run.loaded(direction)
     latency_ms = {percent: percentile_or_lost(samples.rtt_ms, percent)
                   for percent in requirements.latency_ms}
-    directions = sorted({flow.direction for flow in run.speed_test if flow.direction})
+    directions = sorted({flow.direction for flow in run.speed_test
+                         if flow.direction and direction in (None, flow.direction)})
     return qoo_score(requirements, latency_ms, loss_pct(samples),
-                 min((throughput_mbps(run, direction) for direction in directions),
-                         default=0.0))
+                     min((throughput_mbps(run, one) for one in directions), default=0.0))
 
 
 def qoo_score(needs: QooRequirements, latency_ms: Mapping[float, float], loss: float,

@@ -9,7 +9,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.scorecard.contestant import contestant
-from flent_aqm.parts.scorecard.places import SETS, Line, Place, places
+from flent_aqm.parts.scorecard.places import BBR, CUBIC, SETS, Line, Place, places
 from flent_aqm.parts.scorecard.runs import cell_of
 from flent_aqm.spec.scenario import Scenario
 
@@ -26,10 +26,12 @@ def test_set_has_a_name_for_each_place_and_scenarios_that_are_right(name: str) -
 def test_sizes_are_as_the_help_says() -> None:
     """And the core's rates, queues and seeds as the documents say."""
     assert {name: len(places(name)) for name in SETS} == {
-        "small": 4, "core": 60, "ten": 10, "full": 576}
+        "small": 4, "core": 77, "ten": 10, "full": 576}
     core = places("core")
     assert {place.seed for place in core} == {1, 2, 3}
-    assert sum(place.beside for place in core) == 8
+    assert [sum(place.beside == control for place in core) for control in (CUBIC, BBR)] == [8, 8]
+    assert {str(place.line) for place in core if place.line.jitter_ms} == {
+        f"50 Mbit/s, {rtt_ms} ms with 4 ms of jitter" for rtt_ms in (5, 20, 50)}
 
 
 def test_drop_tail_is_as_long_as_its_time_in_both_directions() -> None:
@@ -37,6 +39,17 @@ def test_drop_tail_is_as_long_as_its_time_in_both_directions() -> None:
     router = Scenario.from_settings(Place(Line(300, 30, 10), "fifo_50ms").settings()).router
     assert router.queue("down") == ("bfifo", (("limit", "1875000"),))
     assert router.queue("up") == ("bfifo", (("limit", "187500"),))
+
+
+def test_jitter_is_that_of_a_link_which_keeps_no_queue() -> None:
+    """Its rate is ten times the router's. Names of files and descriptions say it."""
+    place = Place(Line(50, 50, 5, jitter_ms=4), "codel", BBR)
+    scenario = Scenario.from_settings(place.settings())
+    assert scenario.path.modem_down_mbps == 500
+    assert scenario.as_dict()["link_up_jitter_ms"] == 4
+    assert place.name == "50mbit-5ms-jitter4ms-codel-beside-bbr-seed1"
+    assert str(place) == ("50 Mbit/s, 5 ms with 4 ms of jitter, CoDel, beside a bulk flow of BBR, "
+                          "seed 1")
 
 
 def test_places_are_chosen_by_seed_and_by_name() -> None:

@@ -196,7 +196,8 @@ def test_interval_is_wider_where_cells_of_one_line_agree() -> None:
 
 def test_runs_beside_a_bulk_flow_and_other_seeds_are_of_the_same_line() -> None:
     """For the bootstrap over lines."""
-    groups = ("50mbit-40ms-seed1", "50mbit-40ms-beside-seed1", "50mbit-40ms-seed12")
+    groups = ("50mbit-40ms-seed1", "50mbit-40ms-beside-seed1", "50mbit-40ms-seed12",
+              "50mbit-40ms-beside-bbr-seed1")
     assert {replace(reading("q", way(1.0, 2.0)), group=name).line for name in groups} == {
         "50mbit-40ms"}
 
@@ -223,3 +224,43 @@ def test_queues_are_told_apart_from_a_clear_difference_on(
                reading("bad", way(large_ms, 200.0)))
     assert score is not None
     assert score.value == told
+
+
+@pytest.mark.parametrize(("name", "better", "worse", "alike"), [
+    ("orders_median", {"others_median_ms": 50.0}, {"others_median_ms": 100.0},
+     {"others_median_ms": 99.0}),
+    ("orders_rise", {"others_p95_ms": 30.0}, {"others_p95_ms": 40.0}, {"others_p95_ms": 39.0}),
+    ("orders_glitches", {"glitches_per_minute": 0.0}, {"glitches_per_minute": 6.0},
+     {"glitches_per_minute": 5.0}),
+    ("orders_loss", {"others_loss_pct": 0.0}, {"others_loss_pct": 0.5}, {"others_loss_pct": 0.4}),
+    ("orders_qoo", {"qoo": 100.0}, {"qoo": 80.0}, {"qoo": 81.0}),
+])
+def test_order_by_each_truth_counts_clear_differences_alone(
+        name: str, better: dict[str, float], worse: dict[str, float], alike: dict[str, float]
+        ) -> None:
+    """A test whose latency is higher on the worse queue is right, one whose latency is lower, or
+    4 % higher, is wrong. Pairs within the bound are no case."""
+    def share(shown_better: float, shown_worse: float, other: dict[str, float]) -> Score | None:
+        return of(name, reading("better", replace(way(shown_better, 100.0), **better)),
+                  reading("worse", replace(way(shown_worse, 100.0), **other)))
+
+    found = [share(50.0, shown, worse) for shown in (60.0, 40.0, 52.0)]
+    assert [(one.value, one.count) for one in found if one] == [(1.0, 1), (0.0, 1), (0.0, 1)]
+    assert share(50.0, 60.0, alike) is None
+
+
+def test_of_two_queues_that_both_lost_the_percentile_none_is_worse() -> None:
+    """And one that lost it is worse than any other."""
+    lost, whole = way(60.0, inf), way(50.0, 100.0)
+    assert of("orders_rise", reading("a", lost), reading("b", way(50.0, inf))) is None
+    score = of("orders_rise", reading("a", lost), reading("b", whole))
+    assert score is not None
+    assert (score.value, score.count) == (1.0, 1)
+
+
+def test_idle_latency_and_rise_are_held_against_the_idle_line() -> None:
+    """Shown 30 of 20 ms; the rise to 120 ms is 90, the true one to a median of 100 is 80."""
+    one = replace(reading("q", way(120.0, 200.0, shown_rise_ms=90.0)), shown_idle_ms=30.0)
+    by_name = scores([one])
+    assert (by_name["idle_to_true"].value, by_name["rise_error_ms"].value) == (1.5, 10.0)
+    assert not {"idle_to_true", "rise_error_ms"} & set(scores([reading("q", way(120.0, 200.0))]))

@@ -11,7 +11,7 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.scorecard import worst_lines
-from flent_aqm.parts.scorecard.places import Line, Place
+from flent_aqm.parts.scorecard.places import CUBIC, Line, Place
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from flent_aqm.parts.scorecard.shrink import changes, simplified
 from flent_aqm.parts.scorecard.worst import AIMS, Lines
@@ -35,11 +35,11 @@ class World:
         way = DirectionValues(shown_mbps=place.line.down_mbps, possible_mbps=place.line.down_mbps,
                               shown_ms=rtt_ms,
                               others_median_ms=rtt_ms + (place.buffer.buffer_ms or 0))
-        return Reading(place.name, str(place), place.group, place.without_seed, place.beside,
+        return Reading(place.name, str(place), place.group, place.without_seed, bool(place.beside),
                        {"download": way, "upload": DirectionValues(), WORSE: way})
 
 
-def place(queue: str = "fifo_400ms", *, mbps: float = 12, rtt_ms: float = 20, beside: bool = True
+def place(queue: str = "fifo_400ms", *, mbps: float = 12, rtt_ms: float = 20, beside: str = CUBIC
           ) -> Place:
     """A line."""
     return Place(Line(mbps, mbps, rtt_ms), queue, beside)
@@ -61,18 +61,18 @@ def test_what_does_not_matter_is_as_on_a_usual_line() -> None:
     lines = Lines(AIMS["latency"], World(), 100)
     worst = lines.point(place())
     assert worst is not None
-    assert simplified(lines, worst).place == place(mbps=50, beside=False)
+    assert simplified(lines, worst).place == place(mbps=50, beside="")
 
 
 def test_smallest_change_that_makes_it_right_is_found() -> None:
     """10 ms of a buffer are 25 % of 40: no more. No other round trip is long enough."""
     lines = Lines(AIMS["latency"], World(), 100)
-    wrong = lines.point(place(rtt_ms=40, beside=False))
+    wrong = lines.point(place(rtt_ms=40, beside=""))
     assert wrong is not None
     queue, buffer = changes(lines, wrong)
     assert (queue.before, queue.after) == ("drop-tail of 400 ms", "FQ-CoDel")
     assert (buffer.before, buffer.after) == ("a buffer of 400 ms", "a buffer of 10 ms")
-    wrong = lines.point(place("fifo_20ms", rtt_ms=40, beside=False))
+    wrong = lines.point(place("fifo_20ms", rtt_ms=40, beside=""))
     assert wrong is not None
     path = next(one for one in changes(lines, wrong) if "round trip" in one.after)
     assert path.point.place.line.rtt_ms == pytest.approx(80, rel=0.1)
