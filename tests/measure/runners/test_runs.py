@@ -55,6 +55,7 @@ def test_iperf3_both_ways_with_cross_traffic_gives_every_series(
     """All series are there, the capture agrees with the tool, cross traffic is told apart."""
     data = run_flent(namespaces, tools, tmp_path, "iperf3_bidirectional", "-l", "4",
                      "--test-parameter", "cross_traffic=yes",
+                     "--test-parameter", "cross_cong_control=reno",
                      "--test-parameter", "keep_pcap=yes")
     assert errors(data) == {}
     assert data["metadata"]["FAILED_RUNNERS"] == 0
@@ -71,6 +72,8 @@ def test_iperf3_both_ways_with_cross_traffic_gives_every_series(
         # Five seconds earlier, and until the end.
         assert 4 < meta[f"TCP {way}"]["LOAD_START"] - meta[f"Cross {way}"]["LOAD_START"] < 7
         assert meta[f"Cross {way}"]["LOAD_END"] > meta[f"TCP {way}"]["LOAD_END"] - 0.5
+    assert meta["Cross upload"]["COMMAND"].endswith("-C reno")
+    assert "-C" not in meta["TCP upload"]["COMMAND"].split()
     assert meta["Capture"]["CAPTURE"]["complete"]
     assert (tmp_path / meta["Capture"]["CAPTURE"]["file"]).stat().st_size > 100_000
     assert len(raw["Ping (ms) UDP irtt"]) > 50 * data["metadata"]["TOTAL_LENGTH"]
@@ -137,6 +140,17 @@ def test_tool_that_fails_is_named_in_the_data_file(
     assert "\n" not in errors(data)[series][0]
     assert data["metadata"]["FAILED_RUNNERS"] == len(errors(data))
     assert not data["raw_values"][series]
+
+
+def test_only_bulk_traffic_has_a_congestion_control_and_a_direction(
+    namespaces: Namespaces, tools: str, tmp_path: Path
+) -> None:
+    """A video has those of its own."""
+    for name in ("cross_direction=upload", "cross_cong_control=bbr"):
+        ended = namespaces.flent("iperf3_upload", "--test-parameter", "cross_traffic=video",
+                                 "--test-parameter", name, folder=tmp_path, env={"PATH": tools})
+        assert f"{name.split('=')[0]}: only cross_traffic=bulk takes it" in ended.stderr
+        assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("parameter", [
