@@ -94,7 +94,7 @@ run_ssh() {
     address=${testbed#ssh://}
     port=
     case ${address} in
-        -* | *@-*) die "testbed=${testbed}: a host name can't begin with -" ;;
+        -* | *@-*) die "testbed=${testbed}: user and host names can't begin with -" ;;
         *]:*) port=${address##*:} ;;
         *]) ;;
         *:*) port=${address##*:} ;;
@@ -140,7 +140,8 @@ over_ssh() {
     status=$(printf '%s' "${status}" | tr -cd '0-9')
     case ${status} in
         255) exit 1 ;; # ssh has printed the reason
-        141 | '') die "testbed=${testbed}: the router's answer is longer than ${answer_limit_bytes} bytes" ;;
+        '') exit 2 ;; # run_ssh has printed the reason
+        141) die "testbed=${testbed}: the router's answer is longer than ${answer_limit_bytes} bytes" ;;
         0)
             [ "${ended}" = yes ] ||
                 die "testbed=${testbed}: ssh ended without the whole answer of the host's shell, so what was done there is not known" 1

@@ -77,7 +77,7 @@ report() {
     device_facts "$2"
     qdiscs=$3
     [ -n "${qdiscs}" ] || [ "${tc_json}" = no ] || qdiscs=$(tc -s -d -j qdisc show dev "$2" 2> /dev/null) || qdiscs=
-    [ -n "${qdiscs}" ] || qdiscs=$(tc -s -d qdisc show dev "$2") || die "tc could not show the qdiscs" 1
+    [ -n "${qdiscs}" ] || qdiscs=$(tc -s -d qdisc show dev "$2") || die "tc could not show the qdiscs of $2" 1
     todo=
     if has_qdisc htb 1: || has_qdisc hfsc 1:; then
         do_tc "class show dev $2 parent 1:"
@@ -90,7 +90,7 @@ report() {
     done
     ! has_qdisc ingress ffff: || do_tc "filter show dev $2 parent ffff:"
     shown=
-    [ -z "${todo}" ] || shown=$(printf '%s' "${todo}" | tc -s -d -r -batch -) || die "tc could not show the classes" 1
+    [ -z "${todo}" ] || shown=$(printf '%s' "${todo}" | tc -s -d -r -batch -) || die "tc could not show the classes and filters of $2" 1
     printf '@qdiscs\n%s\n@classes\n%s\n' "${qdiscs}" "${shown}"
 }
 
@@ -104,9 +104,9 @@ report_many() {
         tc -s -d qdisc show dev "$2"
     else
         tc -s -d -j qdisc show dev "$2"
-    fi || die "tc could not show the qdiscs" 1
+    fi || die "tc could not show the qdiscs of $2" 1
     printf '\n@classes\n'
-    tc -s -d -r -batch - << END || die "tc could not show the classes" 1
+    tc -s -d -r -batch - << END || die "tc could not show the classes and filters of $2" 1
 class show dev $2 parent 1:
 filter show dev $2 parent 1:
 END

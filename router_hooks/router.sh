@@ -119,7 +119,7 @@ apply() {
     read -r length_up < "/sys/class/net/${dev_up}/tx_queue_len"
     trap 'take_back; exit 1' HUP INT TERM
     if [ "${ingress}" = ifb ]; then
-        ip link add dev "${dev_ifb}" type ifb || die "ingress=ifb: the router can't make an IFB device (CONFIG_IFB)" 1
+        ip link add dev "${dev_ifb}" type ifb || die "ingress=ifb: the router could not add the IFB device ${dev_ifb}; does its kernel have CONFIG_IFB?" 1
         ip link set dev "${dev_ifb}" txqueuelen "${txqueuelen:-${ifb_txqueuelen}}" up
     fi
     [ -z "${txqueuelen}" ] || set_lengths "${txqueuelen}" "${txqueuelen}"

@@ -32,7 +32,7 @@ start() {
     for process in ${launched}; do
         kill -0 "${process}" 2> /dev/null || {
             said=$(tail -n 1 "${state_folder}/output")
-            die "${kind} does not run on port ${ports}: ${said:-its process ended at once}"
+            die "${kind} ended within 2 s of its start on port ${ports}: ${said:-it printed nothing}"
         }
     done
 }
@@ -45,7 +45,7 @@ delay() {
     put_back "${state_folder}/plan" "${found}"
     [ "$2" -gt 0 ] || return 0
     ip link add flent-ifb type ifb ||
-        die "delay needs an IFB device, but the server can't make one (CONFIG_IFB)"
+        die "delay needs an IFB device, which could not be added; does the server's kernel have CONFIG_IFB?"
     ip link set dev flent-ifb up
     lines="qdisc replace dev $1 root netem delay $2us limit 1000000
 qdisc add dev $1 clsact

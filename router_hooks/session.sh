@@ -41,7 +41,7 @@ held() {
 need_session() {
     get token
     if [ -z "${token}" ] || [ "${value}" != "${token}" ] || [ -e "${state_folder}/restoring" ]; then
-        die "this sweep no longer holds the router: the router has restarted, or its watchdog has restored it"
+        die "this sweep no longer holds the router: the router has restarted, or its watchdog has restored it, or flent-aqm restore has"
     fi
     get devices
     devices=${value}
@@ -60,11 +60,11 @@ sqm_is_active() {
 # take_lock: lets one process at a time take or give back the router; until it ends. A hard link
 # is there at once, with the name of its process in it; that of a dead process is removed.
 take_lock() {
-    [ -w "${state_folder%/*}" ] || die "this user can't write to ${state_folder%/*}; log in as root"
+    [ -w "${state_folder%/*}" ] || die "this user can't write to ${state_folder%/*}; log in as root, or is it read-only?"
     identify self
     trap 'rm -f "${state_folder}.lock" "${state_folder}.$$"' EXIT
     printf '%s\n' "${identity}" 2> /dev/null > "${state_folder}.$$"
-    [ -s "${state_folder}.$$" ] || die "no room for files in ${state_folder}; nothing was changed"
+    [ -s "${state_folder}.$$" ] || die "can't write files to ${state_folder%/*}; is it full? nothing was changed"
     ln "${state_folder}.$$" "${state_folder}.lock" 2> /dev/null && return
     known=
     [ ! -r "${state_folder}.lock" ] || read -r known < "${state_folder}.lock"
@@ -111,7 +111,7 @@ take_over() {
 begin() {
     check_devices
     if ! mkdir -m 700 "${state_folder}" 2> /dev/null; then
-        [ -d "${state_folder}" ] || die "can't make ${state_folder}; is it full, or read-only?"
+        [ -d "${state_folder}" ] || die "can't make the folder ${state_folder}; is ${state_folder%/*} full, or read-only?"
         take_over
     fi
     trap 'rm -rf "${state_folder}"; exit 1' HUP INT TERM PIPE
@@ -120,12 +120,12 @@ begin() {
     if ! { stored owner "${identity}" && stored token "${token}" && stored holder "${holder}" &&
         stored began "${now}" && stored devices "${devices}" && stored "beat.${token}" 0; }; then
         rm -rf "${state_folder}"
-        die "no room for files in ${state_folder}; nothing was changed"
+        die "can't write files to ${state_folder}; is it full? nothing was changed"
     fi
     # The state must fit, too: try with more than was ever seen.
     if ! dd if=/dev/zero of="${state_folder}/room" bs=1024 count=256 2> /dev/null; then
         rm -rf "${state_folder}"
-        die "no room for 256 KB in ${state_folder}; nothing was changed"
+        die "can't write 256 KB to ${state_folder}; is it full? nothing was changed"
     fi
     rm -f "${state_folder}/room"
     # `watch > /dev/null` would keep the shell's old descriptors open, and with them the
@@ -138,7 +138,7 @@ begin() {
     if ! stored watchdog "${identity}"; then
         kill "$!"
         rm -rf "${state_folder}"
-        die "no room for files in ${state_folder}; nothing was changed"
+        die "can't write files to ${state_folder}; is it full? nothing was changed"
     fi
     trap '' HUP INT TERM PIPE
     if sqm_is_active; then
@@ -295,7 +295,7 @@ case ${command} in
     survey)
         need_session
         state=$(show_state)
-        stored found "${state}" || die "no room for the state in ${state_folder}"
+        stored found "${state}" || die "can't write the router's state to ${state_folder}; is it full?"
         printf '%s\n' "${state}"
         ;;
     plan)
@@ -303,7 +303,7 @@ case ${command} in
         shift
         need_session
         text=$(printf '%s\n' "$@")
-        stored plan.part "${text}" || die "no room for the plan in ${state_folder}"
+        stored plan.part "${text}" || die "can't write the plan to restore the router to ${state_folder}; is it full?"
         mv "${state_folder}/plan.part" "${state_folder}/plan"
         ;;
     clear)

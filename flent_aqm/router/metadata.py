@@ -19,7 +19,7 @@ def as_metadata(report: ReadBack) -> dict[str, object]:
     "router" (versions, and properties of the devices). Each has "down" and "up" for the two
     directions.
 
-    Settings of a queue that the router lacks are left out.
+    A device without a shaper, classes or filters has no settings of these.
     """
     directions = report.directions.items()
     return {
@@ -35,9 +35,10 @@ def as_metadata(report: ReadBack) -> dict[str, object]:
 
 
 def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
-    """Return the settings of shaper, AQM and HTB class by name, with units in the names. With three
-    tiers, the AQM's are given once, and the settings of each class are under `tiers`. With
-    subscribers, the settings of their classes are given once, under `subscribers`.
+    """Return the settings of one device by name, with units in the names: kind and parameters of
+    the shaper ("shaper") and the AQM ("qdisc"), settings of the class, DRR's classes, and filters.
+    With three tiers, the AQM's are given once, and the settings of each class are under "tiers".
+    With subscribers, the settings of their classes are given once, under "subscribers".
 
     clock: clock of the router's packet scheduler.
     """
@@ -76,7 +77,7 @@ def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
 
 
 def _subscriber_classes(direction: Direction) -> tuple[HtbClass, ...]:
-    """Return the HTB classes of subscribers, empty if the topology has none."""
+    """Return the HTB classes of subscribers, empty if the topology has no subscribers."""
     if not any(htb_class.handle == _FIRST_SUBSCRIBER for htb_class in direction.classes):
         return ()
     return tuple(htb_class for htb_class in direction.classes if htb_class.parent != "root")

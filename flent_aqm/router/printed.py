@@ -11,8 +11,8 @@ from flent_aqm.spec.queues.units import Scalar
 
 
 def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]:
-    """Return all texts that versions of tc print for a parameter's value. A text or a switch is
-    returned unchanged.
+    """Return the set of all texts that versions of tc print for a parameter's value. For a text or
+    a switch, the set has only the value itself.
 
     Args:
         kind: name of the qdisc.
@@ -51,7 +51,7 @@ def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]
 
 
 def time_text(time_us: int) -> str:
-    """Return a time as tc prints it, with three digits, such as "5ms"."""
+    """Return a time as tc prints it, with three significant digits, such as "5ms"."""
     if time_us >= 10**6:
         return f"{_three_digits(time_us / 10**6)}s"
     if time_us >= 1000:
@@ -60,7 +60,7 @@ def time_text(time_us: int) -> str:
 
 
 def time_ns_text(time_ns: int) -> str:
-    """Return a time in ns as tc prints it, with three digits, such as "10us"."""
+    """Return a time in ns as tc prints it, with three significant digits, such as "10us"."""
     for unit, letters in ((10**9, "s"), (10**6, "ms"), (1000, "us")):
         if time_ns >= unit:
             return f"{_three_digits(time_ns / unit)}{letters}"
@@ -68,7 +68,8 @@ def time_ns_text(time_ns: int) -> str:
 
 
 def old_time_text(time_us: int) -> str:
-    """Return a time as tc of iproute2 before 5.7 prints it, with one decimal, such as "5.0ms"."""
+    """Return a time as tc of iproute2 before 5.7 prints it, with one decimal, such as "5.0ms".
+    Below 1 ms it has none: "500us"."""
     if time_us >= 10**6:
         return f"{time_us / 10**6:.1f}s"
     if time_us >= 1000:
@@ -87,8 +88,10 @@ def size_text(size_bytes: int) -> str:
 
 
 def rate_text(bytes_per_s: int) -> str:
-    """Return a rate as tc prints it, in bit/s with a decimal prefix, such as "100Mbit". From 1000
-    of a unit on, a remainder is dropped."""
+    """Return a rate as tc prints it, in bit/s with a decimal prefix, such as "100Mbit".
+
+    A rate that is no whole multiple of the next unit stays in the smaller unit: "1500Kbit". From
+    1,000,000 of a unit on, the larger unit is used, and the remainder is dropped."""
     rate = bytes_per_s * 8
     for unit in ("", "K", "M", "G"):
         if rate < 1000 or (rate % 1000 and rate < 1_000_000):

@@ -39,11 +39,13 @@ __all__ = ["as_metadata", "differences", "prove", "read_back"]
 def read_back(scenario: Scenario, router: str = ROUTER) -> ReadBack:
     """Read the settings of a router with the read-back command, which doesn't change them.
 
-    If tc's JSON is broken, as it is in some versions for some qdiscs, tc's text is read.
+    If its output can't be parsed (tc's JSON is broken in some versions for some qdiscs), the
+    command runs a second time, with tc's text in place of JSON.
 
     router: name of the router.
 
-    Raises CommandFailed if the command fails, ParseError if its output can't be parsed.
+    Raises CommandFailed if the command fails, ParseError if the second output can't be parsed
+    either.
     """
     command = read_back_command(scenario, router)
     try:
@@ -72,8 +74,9 @@ def differences(scenario: Scenario, report: ReadBack) -> list[str]:
     """Return a text for each setting that differs from the request, such as "down: txqueuelen:
     asked for 100 packets, the kernel reports 1000 packets". Empty if nothing differs.
 
-    Parameters are only compared if the qdiscs and classes are as requested. Rates are not compared
-    if a program runs on the router, because it may change them.
+    Parameters of a direction are only compared if its device, qdiscs, classes and filters are as
+    requested. If a program runs on the router, the parameters of classes and the rates of CAKE and
+    TBF are not compared, because the program may change them.
     """
     mismatches = []
     for direction_name, direction in report.directions.items():
@@ -89,8 +92,9 @@ def differences(scenario: Scenario, report: ReadBack) -> list[str]:
 
 
 def _device_differences(scenario: Scenario, direction_name: str, direction: Direction) -> list[str]:
-    """Return a text for each property of a device that differs from the request: the device itself,
-    length and number of its transmit queues.
+    """Return a text for each property of a device that differs from the request: the device itself
+    (only for "down": IFB or not), the length of its transmit queue if one was requested, and the
+    number of its transmit queues unless the router is behind ssh.
 
     direction_name: "down" or "up".
     """
@@ -98,7 +102,7 @@ def _device_differences(scenario: Scenario, direction_name: str, direction: Dire
     if direction_name == "down":
         ifb = scenario.router.ingress == "ifb"
         if ifb != (direction.device == IFB_DEVICE):
-            texts = _difference("device", IFB_DEVICE if ifb else "the LAN side's",
+            texts = _difference("device", IFB_DEVICE if ifb else "the LAN device",
                                 direction.device)
     if scenario.router.txqueuelen is not None:
         texts += _difference("txqueuelen", scenario.router.txqueuelen, direction.txqueuelen,
@@ -109,8 +113,9 @@ def _device_differences(scenario: Scenario, direction_name: str, direction: Dire
 
 
 def _hierarchy_differences(requested: ExpectedDirection, direction: Direction) -> list[str]:
-    """Return a text for each difference in handles and parents of qdiscs, classes and filters. Both
-    lists are sorted, because kernels list them in the order of a hash."""
+    """Return a text, of up to four, if the qdiscs, the classes of HTB or HFSC, DRR's classes or the
+    filters differ from the request in number, kind, handle or parent. Both lists are sorted before
+    they are compared, because kernels list them in the order of a hash."""
     return (
         _difference("qdiscs", _sort_and_join(q.position() for q in requested.qdiscs),
                     _sort_and_join(f"{q.kind} {q.handle} at {q.parent}" for q in direction.qdiscs))
@@ -139,9 +144,9 @@ def _sort_and_join(positions: Iterable[str]) -> str:
 def _parameter_differences(requested: ExpectedDirection, direction: Direction, clock: Clock, *,
                            rates: bool) -> list[str]:
     """Return a text for each parameter of qdiscs and classes that differs from the request. The
-    handles have to be equal.
+    caller has checked that handles and parents are equal.
 
-    rates: True if rates and bursts are compared.
+    rates: True if the parameters of classes, and the rates of CAKE and TBF, are compared, too.
     """
     texts = []
     qdiscs = {(qdisc.handle, qdisc.parent): qdisc for qdisc in direction.qdiscs}
@@ -189,9 +194,9 @@ def _class_differences(reported: HtbClass, requested: expected.ExpectedClass, cl
 
 def _qdisc_differences(requested: ExpectedQdisc, reported: Qdisc,
                        excluded: frozenset[str]) -> list[str]:
-    """Return a text for each parameter of a qdisc that differs from the request.
+    """Return a text for each parameter of a qdisc that differs from the request, sorted by name.
 
-    excluded: names of parameters that aren't compared.
+    excluded: names of parameters that aren't compared, in addition to `requested.ignored`.
     """
     texts = []
     names = (requested.parameters.keys() & reported.parameters.keys() if requested.external

@@ -21,7 +21,7 @@ EF_CLASS, OTHER_CLASS, BACKGROUND_CLASS = "1:11", "1:12", "1:13"
 
 @dataclass(frozen=True)
 class HtbClass:
-    """A class of HTB or HFSC. HFSC's classes have no `prio` and no `sizes`.
+    """A class of HTB or HFSC. HFSC uses neither `prio` nor `sizes`.
 
     Attributes:
         handle: handle of the class, such as "1:1".
@@ -30,7 +30,8 @@ class HtbClass:
         prio: priority, None for a class with other classes below it.
         rate_bit_s: guaranteed rate in bit/s.
         ceil_bit_s: rate up to which the class may borrow, in bit/s.
-        sizes: burst and cburst in bytes, None for tc's defaults.
+        sizes: burst and cburst in bytes, None without burst shaping. Then the user's parameters
+            of the shaper hold, otherwise tc's defaults.
     """
 
     handle: str
@@ -61,8 +62,8 @@ def subscribers_of(scenario: Scenario) -> int:
 
 
 def tbf_burst_bytes(scenario: Scenario, rate: int) -> int:
-    """Return TBF's burst in bytes: the bytes that `rate` sends in tbf_burst_ms, at least two
-    frames.
+    """Return TBF's burst in bytes: the bytes that `rate` sends in tbf_burst_ms (1 ms unless the
+    user requested another), at least two frames.
 
     rate: rate in bit/s.
     """
@@ -116,7 +117,7 @@ def _prio(scenario: Scenario) -> int:
 
 def _subscriber_classes(scenario: Scenario, direction: str, rate: int) -> list[HtbClass]:
     """Return a class for each subscriber: an equal share of `rate` when all are busy, up to the
-    plan's rate otherwise.
+    plan's rate otherwise. Without a plan, a subscriber may use the whole `rate`.
 
     Args:
         scenario: the scenario, whose topology has subscribers.

@@ -20,13 +20,15 @@ def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
 
 def _warnings_of_direction(scenario: Scenario, direction_name: str, direction: Direction,
                            report: ReadBack) -> list[str]:
-    """Return the warnings about the device of one direction.
+    """Return the warnings about the device of one direction, without its name. Empty if there is
+    none.
 
     Args:
         scenario: the requested settings.
         direction_name: "down" or "up".
         direction: the device.
-        report: the router's report, for the device from which the IFB device gets its packets.
+        report: the router's report on both directions. It has the device from which the IFB device
+            gets its packets.
     """
     texts = []
     # CAKE splits such packets itself unless told not to.

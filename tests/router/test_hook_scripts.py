@@ -34,3 +34,11 @@ def test_hooks_when_read_by_a_small_shell_are_valid(shell: list[str], script: Pa
     """No bashism that a parser can see."""
     done = run(*shell, "-n", script)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_host_that_ssh_would_take_for_an_option_is_refused_in_one_line() -> None:
+    """The answer, which never came, is not called too long."""
+    done = run("sh", "on_router.sh", "probe", "testbed=ssh://-oProxyCommand=false")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("router hook: testbed=ssh://-oProxyCommand=false: user and host names "
+                           "can't begin with -\n")

@@ -73,8 +73,8 @@ def test_read_back_when_damaged_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    (TEXT.replace("@gso", "@gsx"), "unknown line @gsx; does the router have the hooks of this"),
-    (TEXT.replace("@gso off", "@gso off\n@gso off"), "@gso stands twice; expected once"),
+    (TEXT.replace("@gso", "@gsx"), "unknown line '@gsx'; is router_hooks/ of another version"),
+    (TEXT.replace("@gso off", "@gso off\n@gso off"), "line '@gso' is given twice"),
 ])
 def test_an_unknown_line_and_a_repeated_one_are_told_apart(text: str, message: str) -> None:
     assert text != TEXT
@@ -158,6 +158,17 @@ def test_class_of_hfsc_has_no_priority_and_no_quantum() -> None:
         " backlog 0b 0p requeues 0\n period 1 work 90 bytes level 0 \n").htb
     assert (one.prio, one.quantum_bytes, one.overhead_bytes, one.mpu_bytes) == (0, 0, 0, 0)
     assert (one.parent, one.rate, one.ceil) == ("root", "20Mbit", "20Mbit")
+
+
+def test_block_that_is_cut_off_after_its_first_line_is_not_blamed_on_that_line() -> None:
+    """Nor is a report that is empty called one of another version."""
+    first = "class hfsc 1:1 parent 1: ls m1 0bit d 0us m2 20Mbit ul m1 0bit d 0us m2 20Mbit"
+    for code, text in (
+            (lambda: parse_classes(first + " \n"), "no line 'period … level …'"),
+            (lambda: parse_qdiscs_text("qdisc pie 10: root limit 1000p\n", "up"), "no counters"),
+            (lambda: parse_read_back("\n"), "is empty")):
+        with pytest.raises(ParseError, match=text):
+            code()
 
 
 @pytest.mark.parametrize(("printed", "size_bytes"), [

@@ -54,7 +54,7 @@ class QueueSample:
 
 
 def request(sequence: int = 1) -> bytes:
-    """Return the netlink message that asks for all qdiscs of a network namespace.
+    """Return the netlink message that requests all qdiscs of a network namespace.
 
     sequence: sequence number, which the kernel repeats in its answer.
     """
@@ -127,7 +127,8 @@ def _split_messages(answer: bytes) -> Iterator[tuple[int, bytes]]:
         length, kind, _, _, _ = _HEADER.unpack_from(answer, offset)
         body = answer[offset + _HEADER.size:offset + length]
         if length < _HEADER.size or offset + length > len(answer):
-            raise ParseError("the kernel's list of qdiscs is cut off within a message")
+            raise ParseError("the kernel's list of qdiscs is cut off or damaged: a netlink message "
+                             f"has {length} bytes, of which {len(answer) - offset} were received")
         if kind == NLMSG_ERROR and body[:4] != bytes(4):
             code = -struct.unpack_from("=i", body)[0]
             raise ParseError(f"the kernel refuses to list qdiscs: {os.strerror(code)}")
@@ -136,14 +137,13 @@ def _split_messages(answer: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _split_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield type and content of each netlink attribute. Raises ParseError if a length is
-    impossible."""
+    """Yield type and content of each netlink attribute. Raises ParseError if an attribute's length
+    is smaller than its header."""
     offset = 0
     while offset + _ATTRIBUTE.size <= len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, offset)
         if length < _ATTRIBUTE.size:
-            raise ParseError(f"the kernel's list of qdiscs is damaged: an attribute of {length} "
-                             "bytes; "
-                             f"expected {_ATTRIBUTE.size} or more")
+            raise ParseError("the kernel's list of qdiscs is damaged: a netlink attribute has "
+                             f"{length} bytes; expected {_ATTRIBUTE.size} or more")
         yield kind & _TYPE_MASK, data[offset + _ATTRIBUTE.size:offset + length]
         offset += (length + 3) & ~3

@@ -30,6 +30,8 @@ from flent_aqm.spec.queues.units import Clock, Scalar, parse_psched
 from flent_aqm.spec.queues.values import flag
 
 _DIRECTIONS = ("down", "up")
+# Begins messages about the output of the read-back command.
+_REPORT = "the router's report of its settings"
 _NAMES = {"kernel", "psched", "tc", "txqueuelen", "queues", "mtu", "bql", "hardware", "tso",
           "gso", "gro", "qdiscs", "classes"}
 _OFFLOADS = ("tso", "gso", "gro")
@@ -54,7 +56,7 @@ class Qdisc:
         handle: its handle, such as "10:".
         parent: "root", or the handle of a class.
         parameters: values under tc's names and in tc's units.
-        counters: numbers by name, and for CAKE's tins a list of mappings.
+        counters: numbers by name. CAKE's "tins" are a list of mappings.
         printed: True if the parameters are from tc's text, which has units and fewer digits.
     """
 
@@ -78,7 +80,8 @@ class HtbClass:
         prio, quantum_bytes: 0 for a class with other classes below it, and for HFSC.
         rate, ceil: text as tc prints it, such as "100Mbit". tc leaves out the last digits of more
             than six.
-        level: number of levels of classes below this class.
+        level: 0 for a class without classes below it. For other classes, HTB counts down from 7 at
+            the root, and HFSC counts the levels of classes below.
         burst_ticks, cburst_ticks: bursts in ticks of the packet scheduler's clock, 0 for HFSC.
         counters: numbers by name.
     """
@@ -159,7 +162,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class ReadBack:
-    """A router's report at one moment.
+    """A router's report on its kernel, tc, and the devices of both directions at one moment.
 
     Attributes:
         kernel: version of the kernel.
@@ -178,30 +181,31 @@ def parse_read_back(text: str) -> ReadBack:
     """Parse the output of `on_router.sh read-back`. Raises ParseError, whose message names the line
     or device, if it is incomplete or damaged."""
     if match := _TOO_LONG.search(text):
-        raise ParseError(f"read-back: the number {match[0][:20]}… has {len(match[0])} digits; "
-                         "expected 20 at most, as the kernel's counters have")
+        raise ParseError(f"{_REPORT}: the number {match[0][:20]}… has {len(match[0])} characters; "
+                         "expected 20 digits at most, as the kernel's counters have")
     sections: dict[str, dict[str, str]] = {"": {}, **{role: {} for role in _DIRECTIONS}}
     entries = sections[""]  # lines before the first device describe the router
     for name, value, body in _split_at_lines(text):
         if name == "device":
             role, _, device = value.partition(" ")
             if role not in _DIRECTIONS or not device:
-                raise ParseError(f"read-back: @device {value!r}; expected down or up and a name")
+                raise ParseError(f"{_REPORT}: unexpected line '@device {value[:80]}'; expected "
+                                 "'@device down NAME' or '@device up NAME'")
             entries = sections[role]
             entries["device"] = device
         elif name not in _NAMES:
-            raise ParseError(f"read-back: unknown line @{name[:40]}; does the router have the "
-                             "hooks "
-                             "of this version?")
+            raise ParseError(f"{_REPORT}: unknown line '@{name[:40]}'; is router_hooks/ of another "
+                             "version of flent-aqm?")
         elif name in entries:
-            raise ParseError(f"read-back: @{name} stands twice; expected once")
+            raise ParseError(f"{_REPORT}: the line '@{name}' is given twice for one device; "
+                             "expected once")
         else:
             entries[name] = body if name in ("qdiscs", "classes") else value
     top = sections[""]
     return ReadBack(
-        kernel=_required(top, "kernel", "read-back"),
-        tc=_required(top, "tc", "read-back"),
-        clock=parse_psched(_required(top, "psched", "read-back")),
+        kernel=_required(top, "kernel", _REPORT),
+        tc=_required(top, "tc", _REPORT),
+        clock=parse_psched(_required(top, "psched", _REPORT)),
         directions={role: _parse_direction(sections[role], role) for role in _DIRECTIONS},
     )
 
@@ -210,15 +214,17 @@ def _split_at_lines(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield name and value of each @ line but the first and the last, and the text up to the next @
     line. Raises ParseError if the first or the last line is missing."""
     blocks = re.split(r"^@", text, flags=re.MULTILINE)
+    if not text.strip():
+        raise ParseError(f"{_REPORT} is empty; expected its first line to be '@format 2'")
     if blocks[0].strip() or len(blocks) == 1:
-        raise ParseError(f"the router's read-back does not begin with @format; got "
-                         f"{text.strip()[:80]!r}")
+        raise ParseError(f"{_REPORT} begins with {text.strip()[:80]!r}; expected '@format 2'")
     if not blocks[1].startswith("format 2\n"):
-        raise ParseError(f"read-back: the first line is {blocks[1][:20].strip()!r}; expected "
-                         "format 2")
+        first = blocks[1].partition("\n")[0][:40].strip()
+        raise ParseError(f"{_REPORT} begins with '@{first}'; expected '@format 2': is "
+                         "router_hooks/ of another version of flent-aqm?")
     if blocks[-1].strip() != "end":
-        raise ParseError("the router's read-back has no @end, so it is cut off: did the connection "
-                         "or the hook end early?")
+        raise ParseError(f"{_REPORT} does not end with '@end', so it is cut off: did the "
+                         "connection or the router's shell end early?")
     for block in blocks[2:-1]:
         line, _, body = block.partition("\n")
         name, _, value = line.partition(" ")
@@ -231,50 +237,53 @@ def _required(entries: Mapping[str, str], key: str, where: str) -> str:
     Args:
         entries: name of the line -> value.
         key: name of the line.
-        where: part of the read-back, for the message.
+        where: part of the router's report, for the message.
     """
     if key not in entries:
-        raise ParseError(f"{where}: @{key} is missing")
+        raise ParseError(f"{where}: the line '@{key}' is missing")
     return entries[key]
 
 
 def _parse_direction(entries: Mapping[str, str], role: str) -> Direction:
-    """Parse the lines about one device. Raises ParseError.
+    """Parse the lines about one device. Raises ParseError if a line is missing or damaged.
 
     Args:
         entries: name of the @ line -> value or text.
         role: "down" or "up", for messages.
     """
-    parsed = parse_classes(_required(entries, "classes", role))
-    qdiscs = _required(entries, "qdiscs", role).strip()
+    if "device" not in entries:
+        raise ParseError(f"{_REPORT}: the line '@device {role} NAME' is missing")
+    where = f"{_REPORT}: device {role} ({entries['device']})"
+    parsed = parse_classes(_required(entries, "classes", where))
+    qdiscs = _required(entries, "qdiscs", where).strip()
     bql = entries.get("bql", "none")
     return Direction(
-        device=_required(entries, "device", role),
-        txqueuelen=_parse_number(_required(entries, "txqueuelen", role), f"{role}: txqueuelen"),
-        mtu_bytes=_parse_number(_required(entries, "mtu", role), f"{role}: mtu"),
-        bql_bytes=None if bql == "none" else _parse_number(bql, f"{role}: bql"),
+        device=entries["device"],
+        txqueuelen=_parse_number(_required(entries, "txqueuelen", where), f"{where}: txqueuelen"),
+        mtu_bytes=_parse_number(_required(entries, "mtu", where), f"{where}: mtu"),
+        bql_bytes=None if bql == "none" else _parse_number(bql, f"{where}: bql"),
         hardware=entries.get("hardware") == "device",
-        offloads={name: _parse_switch(_required(entries, name, role), f"{role}: {name}")
+        offloads={name: _parse_switch(_required(entries, name, where), f"{where}: {name}")
                   for name in _OFFLOADS},
-        qdiscs=(parse_qdiscs_json if qdiscs.startswith("[") else parse_qdiscs_text)(qdiscs, role),
+        qdiscs=(parse_qdiscs_json if qdiscs.startswith("[") else parse_qdiscs_text)(qdiscs, where),
         classes=parsed.htb, drr_classes=parsed.drr, filters=parsed.filters,
-        queues=_parse_number(entries.get("queues", "1"), f"{role}: queues"),
+        queues=_parse_number(entries.get("queues", "1"), f"{where}: queues"),
     )
 
 
 def bit_per_s(rate: str) -> int:
-    """Return a rate in bit/s. Raises ParseError.
+    """Return a rate in bit/s. Raises ParseError if the text has another form.
 
     rate: the rate as tc prints it, such as "100Mbit".
     """
     match = re.fullmatch(r"(\d+)([KMGT]?)bit", rate)
     if not match:
-        raise ParseError(f"tc: {rate!r} is not a rate; expected one such as 100Mbit")
+        raise ParseError(f"tc printed the rate {rate!r}; expected a form such as 100Mbit")
     return int(match[1]) * _RATE_UNIT[match[2]]
 
 
 def _parse_number(text: str, where: str) -> int:
-    """Return a whole number. Raises ParseError if the text isn't one.
+    """Return a whole number. Raises ParseError if the text isn't one of up to 19 digits.
 
     where: name of the value, for the message.
     """
@@ -312,10 +321,11 @@ def parse_qdiscs_json(text: str, where: str) -> tuple[Qdisc, ...]:
     try:
         whole = json.loads(_HFSC_OPTIONS.sub(r'{"default":"0x\1"}', text))
     except ValueError as fault:
-        raise ParseError(f"{where}: tc's qdiscs are not JSON: {fault}; got "
+        raise ParseError(f"{where}: tc's list of qdiscs is not valid JSON: {fault}; it begins with "
                          f"{text.strip()[:80]!r}") from None
     if not isinstance(whole, list):
-        raise ParseError(f"{where}: tc's qdiscs: expected a JSON list, got {text.strip()[:80]!r}")
+        raise ParseError(f"{where}: tc's qdiscs: expected a list in JSON, got "
+                         f"{text.strip()[:80]!r}")
     return tuple(_qdisc_from_json(item, where) for item in whole)
 
 
@@ -349,7 +359,7 @@ def _checked_object(value: object, where: str) -> dict[str, object]:
     where: name of the value, for the message.
     """
     if not isinstance(value, dict):
-        raise ParseError(f"{where}: expected a JSON object, got {value!r:.80}")
+        raise ParseError(f"{where}: expected a JSON object, got {json.dumps(value):.80}")
     return value
 
 
@@ -363,7 +373,8 @@ def _text_field(fields: Mapping[str, object], key: str, where: str) -> str:
     """
     value = fields.get(key)
     if not isinstance(value, str):
-        raise ParseError(f"{where}: {key}: expected text, got {value!r:.80}")
+        got = json.dumps(value) if key in fields else "nothing"
+        raise ParseError(f"{where}: {key}: expected text, got {got:.80}")
     return value
 
 
@@ -379,7 +390,7 @@ def _checked_counter(value: object, where: str) -> object:
         return [{key: _checked_counter(item, f"{where}: {key}")
                  for key, item in _checked_object(tin, where).items()} for tin in value]
     if not isinstance(value, (int, float)) or not _fits_64_bits(value):
-        raise ParseError(f"{where}: expected a number, got {value!r:.80}")
+        raise ParseError(f"{where}: expected a number of 64 bits, got {json.dumps(value):.80}")
     return value
 
 
@@ -400,7 +411,8 @@ def _checked_scalar(value: object, where: str) -> Scalar:
     if isinstance(value, list):  # fq's bands
         return " ".join(str(_checked_scalar(item, where)) for item in value)
     if not isinstance(value, (int, float, str)) or not _fits_64_bits(value):
-        raise ParseError(f"{where}: expected a number, text or a flag, got {value!r:.80}")
+        raise ParseError(f"{where}: expected text, true, false or a number of 64 bits, got "
+                         f"{json.dumps(value):.80}")
     return value
 
 
@@ -427,20 +439,23 @@ def parse_qdiscs_text(text: str, where: str) -> tuple[Qdisc, ...]:
     """
     blocks = re.split(r"^(?=qdisc )", text, flags=re.MULTILINE)
     if blocks[0].strip():
-        raise ParseError(f"{where}: tc qdisc: expected 'qdisc …', got "
-                         f"{blocks[0].strip()[:80]!r}")
+        raise ParseError(f"{where}: tc's list of qdiscs begins with "
+                         f"{blocks[0].strip()[:80]!r}; expected 'qdisc …'")
     return tuple(_qdisc_from_text(block, where) for block in blocks[1:])
 
 
 def _qdisc_from_text(block: str, where: str) -> Qdisc:
-    """Parse tc's text of one qdisc. Raises ParseError.
+    """Parse tc's text of one qdisc. Raises ParseError if it is not as tc -s -d prints it.
 
     where: name of the device, for messages.
     """
     head, sent = _HEAD.match(block), _SENT.search(block)
-    if not head or not sent:
-        raise ParseError(f"{where}: tc qdisc: unexpected line, not one of tc -s -d: "
-                         f"{block.splitlines()[0][:200]!r}")
+    if not head:
+        raise ParseError(f"{where}: unexpected line for a qdisc, not as tc -s -d qdisc show "
+                         f"prints it: {_first_line(block)!r}")
+    if not sent:
+        raise ParseError(f"{where}: no counters (expected 'Sent …') below the qdisc "
+                         f"{_first_line(block)!r}; tc's output is cut off, or tc ran without -s")
     counters: dict[str, object] = {key: int(value) for key, value in sent.groupdict().items()}
     backlog = _BACKLOG.search(block)
     if backlog:
@@ -549,7 +564,8 @@ def parse_classes(text: str) -> ClassesAndFilters:
     as tc prints it."""
     blocks = re.split(r"^(?=class |filter )", text, flags=re.MULTILINE)
     if blocks[0].strip():
-        raise ParseError(f"tc class: expected 'class …', got {blocks[0].strip()[:80]!r}")
+        raise ParseError(f"tc's list of classes and filters begins with "
+                         f"{blocks[0].strip()[:80]!r}; expected 'class …' or 'filter …'")
     htb, drr, filters = [], [], []
     for block in blocks[1:]:
         if block.startswith("class htb "):
@@ -561,7 +577,7 @@ def parse_classes(text: str) -> ClassesAndFilters:
         elif block.startswith("filter "):
             filters += _parse_filter(block)
         else:
-            raise ParseError("tc class: expected a class of HTB, HFSC or DRR, got "
+            raise ParseError("tc class show: expected only classes of HTB, HFSC or DRR, got "
                              f"{_first_line(block)!r}")
     return ClassesAndFilters(tuple(htb), tuple(drr), tuple(filters))
 
@@ -579,11 +595,11 @@ def describe_filter(protocol: str, kind: str, rule: str, target: str) -> str:
 
 
 def _parse_htb_class(block: str) -> HtbClass:
-    """Parse one `class htb` block. Raises ParseError."""
+    """Parse one `class htb` block. Raises ParseError if it is not as tc prints it."""
     match = _HTB.match(block)
     if not match:
-        raise ParseError(f"tc class: unexpected line for HTB, not one of tc -s -d -r: "
-                         f"{_first_line(block)!r}")
+        raise ParseError("unexpected line for a class of HTB, not as tc -s -d -r class show prints "
+                         f"it: {_first_line(block)!r}")
     return HtbClass(
         handle=match["handle"], parent=match["root"] or match["parent"],
         leaf=match["leaf"] or "", prio=int(match["prio"] or 0),
@@ -598,14 +614,16 @@ def _parse_htb_class(block: str) -> HtbClass:
 
 def _parse_hfsc_class(block: str) -> list[HtbClass]:
     """Parse one `class hfsc` block. Return one HtbClass in a list, or an empty list for the root
-    class. Raises ParseError."""
+    class, which stands for the qdisc. Raises ParseError if the block is not as tc prints it."""
     if re.match(r"class hfsc [0-9a-f]+: root\b", block):
         return []
     match, level = _HFSC.match(block), _HFSC_LEVEL.search(block)
-    if not match or not level:
-        raise ParseError("tc class: expected a class of HFSC with ls and ul of one slope each, "
-                         "got "
-                         f"{_first_line(block)!r}")
+    if not match:
+        raise ParseError("tc class show: expected a class of HFSC with the curves ls and ul of one "
+                         f"slope each, got {_first_line(block)!r}")
+    if not level:
+        raise ParseError("tc class show: no line 'period … level …' below the class "
+                         f"{_first_line(block)!r}; tc's output is cut off, or tc ran without -s")
     parent = "root" if match["parent"].endswith(":") else match["parent"]
     return [HtbClass(match["handle"], parent, match["leaf"] or "", 0, 0, match["rate"],
                      match["ceil"], 0, "ethernet", 0, int(level[1]), 0, 0,
@@ -613,10 +631,11 @@ def _parse_hfsc_class(block: str) -> list[HtbClass]:
 
 
 def _parse_drr_class(block: str) -> DrrClass:
-    """Parse one `class drr` block. Raises ParseError."""
+    """Parse one `class drr` block. Raises ParseError if it is not as tc prints it."""
     match = _DRR.match(block)
     if not match:
-        raise ParseError(f"tc class: unexpected line for DRR: {_first_line(block)!r}")
+        raise ParseError("unexpected line for a class of DRR, not as tc -s -d -r class show prints "
+                         f"it: {_first_line(block)!r}")
     return DrrClass(match["handle"], int(match["quantum"]) * SIZE_UNIT[match["unit"]],
                     _parse_counters(block, match["handle"], (_SENT,)))
 
@@ -635,18 +654,20 @@ def _parse_counters(block: str, handle: str, patterns: tuple[re.Pattern[str], ..
     for pattern in patterns:
         counts = pattern.search(block)
         if not counts:
-            raise ParseError(f"tc class: {handle}: no counters that match '{pattern.pattern}'; "
-                             "tc's output is cut off, or of another version")
+            names = ", ".join(pattern.groupindex)
+            raise ParseError(f"tc class show: class {handle} has no counters {names}; tc's output "
+                             "is cut off, of an unknown version of tc, or made without -s")
         counters |= {key: int(number) for key, number in counts.groupdict().items()}
     return counters
 
 
 def _parse_filter(block: str) -> list[str]:
-    """Parse one `filter` block. Return one line as describe_filter() makes it, or an empty list for
-    a block that only announces a list of filters. Raises ParseError."""
+    """Parse one `filter` block. Return one line, as describe_filter() makes it, in a list. The list
+    is empty for a block without rule and target, such as the heading of a list of filters. Raises
+    ParseError if the first line has no protocol or no pref."""
     words = _first_line(block).split()
     if "protocol" not in words[:-1] or "pref" not in words[:-2]:
-        raise ParseError("tc filter: expected a line with protocol and pref, got "
+        raise ParseError("tc filter show: expected a line with 'protocol' and 'pref', got "
                          f"{_first_line(block)!r}")
     protocol = words[words.index("protocol") + 1]
     kind = words[words.index("pref") + 2]

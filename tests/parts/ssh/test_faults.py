@@ -12,7 +12,7 @@ InGuest = Callable[..., list[str]]
 
 ROUTER = "ssh://root@203.0.113.1"
 GONE = ("this sweep no longer holds the router: the router has restarted, or its watchdog has "
-        "restored it")
+        "restored it, or flent-aqm restore has")
 
 
 def test_hook_when_cut_off_anywhere_does_nothing(in_guest: InGuest) -> None:
