@@ -25,7 +25,8 @@ def measure(call: Call, report: Report) -> None:
     """Run bbperf for each direction and fill the report. Raises BadResult if the server has an IPv6
     address, bbperf fails, or it reports no result."""
     if ":" in call.host:
-        raise BadResult(f"bbperf only supports IPv4, and the server is {call.host}; use -4")
+        raise BadResult(f"bbperf supports IPv4 only, but the server's address is {call.host}; "
+                        "use an IPv4 address (option -4)")
     for direction, more in (("download", ["-R"]), ("upload", [])):
         with tempfile.TemporaryDirectory(prefix="flent-aqm-bbperf-") as folder:
             file = Path(folder) / "run.json"
@@ -38,8 +39,10 @@ def measure(call: Call, report: Report) -> None:
 
 
 def read(text: str, direction: str, report: Report, complaint: str = "") -> None:
-    """Read a direction's results from the text of bbperf's file, which has just been written, into
-    the report.
+    """Read a direction's results from the text of bbperf's file into the report.
+
+    Call it as soon as bbperf has ended: if the sender's clock differs from this machine's by 3 s or
+    more, times are shifted so that the test ends now.
 
     Args:
         text: content of the file, JSON.
@@ -54,7 +57,8 @@ def read(text: str, direction: str, report: Report, complaint: str = "") -> None
         data = json.loads(text)
         entries, summary = data["entries"], data.get("summary")
         if not summary:
-            raise BadResult(f"bbperf reported no {direction}: {complaint or 'it has no summary'}")
+            raise BadResult(f"bbperf reported no {direction}: "
+                            f"{complaint or 'its result file has no summary'}")
         ended_s = entries[-1]["received_time_sec"] - epoch_s
         # The sender may have another clock: then assume that the test has ended just now.
         behind_s = 0.0 if abs(ended_s - now_s) < 3.0 else now_s - ended_s
@@ -73,8 +77,8 @@ def read(text: str, direction: str, report: Report, complaint: str = "") -> None
             f"loaded_rtt_{direction}_ms": float(summary["loaded_rtt_ms"]["p50"]),
             f"excess_{direction}_bytes": float(summary["excess_buffered_bytes"]["p50"])}
     except (ValueError, LookupError, TypeError) as fault:
-        raise BadResult(f"bbperf's file can't be read ({cause_of(fault)}); it starts with "
-                        f"{text[:60]!r}") from None
+        raise BadResult(f"bbperf's result file has an unexpected form ({cause_of(fault)}); it "
+                        f"starts with {text[:60]!r}") from None
 
 
 SERVER = Server(

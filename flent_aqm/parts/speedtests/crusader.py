@@ -44,7 +44,7 @@ def measure(call: Call, report: Report) -> None:
             "--out-name", f"{folder}/run", call.host], folder), report)
         saved = list(Path(folder).glob("run*.crr"))
         if len(saved) != 1:
-            raise BadResult(f"crusader saved {len(saved)} results; expected 1")
+            raise BadResult(f"crusader left {len(saved)} result files named run*.crr; expected 1")
         for _line in lines_of("crusader", [call.program, "export", str(saved[0])], folder):
             pass
         read_export(saved[0].with_suffix(".json").read_text(encoding="utf-8"), tested_s, report)
@@ -52,7 +52,8 @@ def measure(call: Call, report: Report) -> None:
 
 def read_text(lines: Iterable[Line], report: Report) -> float:
     """Read the numbers that Crusader prints into the report. Return the time at which its download
-    began, in monotonic s. Raises BadResult if a throughput, a latency or that time is missing."""
+    began, in monotonic s. Raises BadResult if that time, or the throughput or the latency under
+    load of a direction is missing. Idle latency and loss may be missing."""
     direction, begin_s = "", None
     for line in lines:
         idle = re.search(r"Idle latency to server ([0-9.]+) ms", line.text)
@@ -71,18 +72,20 @@ def read_text(lines: Iterable[Line], report: Report) -> float:
     missing = [name.format(way) for way in _WAYS.values() for _form, name in _NUMBERS[:2]
                if name.format(way) not in report.numbers]
     if missing or begin_s is None:
-        raise BadResult("crusader reported no "
-                        f"{missing[0] if missing else 'start of its download'}")
+        raise BadResult("crusader's output lacks " + (
+            f"the value of {missing[0]}" if missing else
+            "the line 'Testing download', which tells when the download began"))
     return begin_s
 
 
 def read_export(text: str, tested_s: float, report: Report) -> None:
-    """Read Crusader's exported JSON into the report: rates of each direction, and latencies.
+    """Read Crusader's exported JSON into the report: rates of each direction, and a latency for
+    each UDP packet that came back, under the direction that ran when the packet was sent.
 
     Args:
         text: the JSON, whose times are those of Crusader's own clock.
         tested_s: time at which the download began, in monotonic s.
-        report: the report to fill.
+        report: the report to fill. It has the throughputs already, see read_text().
 
     Raises BadResult if the JSON has another form.
     """
@@ -105,8 +108,8 @@ def read_export(text: str, tested_s: float, report: Report) -> None:
                 at_s = _to_seconds(ping["sent"]) + offset_s
                 report.at(at_s).probe("ping_ms", at_s, _to_seconds(total) * 1e3)
     except (ValueError, LookupError, TypeError, AttributeError) as fault:
-        raise BadResult(f"crusader's export can't be read ({cause_of(fault)}); it starts with "
-                        f"{text[:60]!r}") from None
+        raise BadResult(f"crusader's exported JSON has an unexpected form ({cause_of(fault)}); it "
+                        f"starts with {text[:60]!r}") from None
 
 
 def _to_seconds(time: dict[str, Any]) -> float:
@@ -119,7 +122,7 @@ def _total_rates(streams: list[dict[str, Any]], offset_s: float) -> list[tuple[f
     in s, bytes).
 
     Each stream's bytes are counted from its start. Their sum is taken at the times of the first
-    stream.
+    stream, up to the end of the shortest stream.
 
     Args:
         streams: the streams of one direction, as in the exported JSON.

@@ -40,7 +40,8 @@ def measure(call: Call, report: Report) -> None:
 
 def read_latency(lines: Iterable[Line], report: Report) -> None:
     """Read the table of latencies, a row per ten messages, into the report: the mean of the rows'
-    means, and the longest. Raises BadResult if it is empty."""
+    means, the longest latency, and each row's mean as a ping of the idle line. Raises BadResult if
+    the output has no row."""
     means, longest, fault = [], [], ""
     for line in lines:
         times = _TIME.findall(line.text)
@@ -51,13 +52,14 @@ def read_latency(lines: Iterable[Line], report: Report) -> None:
             report.idle.probe("ping_ms", line.at_s, row[_MEAN])
         fault = line.text if line.text.startswith("Error") else fault
     if not means:
-        raise BadResult(f"ethr reported no latency: {fault or 'its output has none'}")
+        raise BadResult("ethr reported no latency: "
+                        f"{fault or 'its output has no row with latencies'}")
     report.numbers |= {"latency_ms": _mean(means), "latency_max_ms": max(longest)}
 
 
 def read_rates(lines: Iterable[Line], direction: str, report: Report) -> None:
     """Read a direction's rates, one per second, and their mean into the report. Raises BadResult if
-    there are none.
+    there are none, or no line that tells when ethr connected.
 
     Args:
         lines: output of ethr.
@@ -76,8 +78,11 @@ def read_rates(lines: Iterable[Line], direction: str, report: Report) -> None:
             way.rates.append((line.at_s, length_s, round(mbps * length_s * 125_000)))
             way.end_s = line.at_s
         fault = line.text if line.text.startswith("Error") else fault
-    if not way.rates or way.start_s is None:
-        raise BadResult(f"ethr reported no {direction}: {fault or 'its output has none'}")
+    if not way.rates:
+        raise BadResult(f"ethr reported no {direction}: {fault or 'its output has no rate'}")
+    if way.start_s is None:
+        raise BadResult(f"ethr's output of the {direction} lacks the line 'connected to', which "
+                        "tells when it began")
     way.mbps = report.numbers[f"{direction}_mbps"] = _mean(shown_mbps)
 
 

@@ -45,9 +45,9 @@ def measure(call: Call, report: Report) -> None:
 
 
 def read_text(lines: Iterable[Line], report: Report) -> None:
-    """Read the results that the client prints into the report: RPM and throughput. RPM values that
-    are NaN or infinite are left out. Raises BadResult if the throughput of a direction is
-    missing."""
+    """Read the results that the client prints into the report: RPM, throughput, number of
+    connections and notes. RPM values that are NaN or infinite are left out. Raises BadResult if the
+    throughput of a direction is missing."""
     direction = ""
     for line in lines:
         text = line.text.rstrip()
@@ -63,8 +63,9 @@ def read_text(lines: Iterable[Line], report: Report) -> None:
                 report.numbers[name if rpm[1] else f"{name}_{direction}"] = value
         elif text.strip().startswith("Note:") and direction:
             report.notes.append(f"{direction}: {text.strip().removeprefix('Note: ')}")
-    if not {"download_mbps", "upload_mbps"} <= set(report.numbers):
-        raise BadResult("goresponsiveness showed no throughput of both directions")
+    for direction in _WAYS.values():
+        if f"{direction}_mbps" not in report.numbers:
+            raise BadResult(f"goresponsiveness printed no throughput of the {direction}")
 
 
 def read_tables(folder: Path, epoch_s: float, report: Report,
@@ -75,7 +76,7 @@ def read_tables(folder: Path, epoch_s: float, report: Report,
     Args:
         folder: folder with the tables.
         epoch_s: Unix time at which the monotonic clock was 0.
-        report: the report to fill.
+        report: the report to fill. It has both directions already, see read_text().
         interval_s: the client's interval (-rpm.id).
 
     Raises BadResult if a table has another form.
@@ -97,12 +98,13 @@ def read_tables(folder: Path, epoch_s: float, report: Report,
                 # Duration divided by number of round trips: a new connection takes several.
                 report.at(at_s).probe(name, at_s, float(row[2]) / float(row[1]) * 1e3)
     except (ValueError, LookupError, ZeroDivisionError) as fault:
-        raise BadResult(f"goresponsiveness' tables can't be read ({cause_of(fault)})") from None
+        raise BadResult("goresponsiveness wrote a CSV table of an unexpected form "
+                        f"({cause_of(fault)})") from None
 
 
 def _fill_empty_directions(report: Report) -> None:
-    """Record a rate of 0 for one second, after the other direction's end, for each direction
-    without a row.
+    """Record a rate of 0 for one second, after the other direction's end, and a note, for each
+    direction without a row.
 
     The client gives a direction up and shows 0 Mbit/s if no connection is open within its first
     interval.
@@ -117,7 +119,7 @@ def _fill_empty_directions(report: Report) -> None:
 
 
 def _table_rows(folder: Path, kind: str) -> Iterator[list[str]]:
-    """Yield the rows of all tables of a kind, without their headers.
+    """Yield the rows of all tables of a kind, without headers and empty rows.
 
     Args:
         folder: folder with the tables.

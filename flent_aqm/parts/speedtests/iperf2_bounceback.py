@@ -70,7 +70,8 @@ def measure(call: Call, report: Report) -> None:
                     *(["--trip-times"] if trip_times else [])]))
                 load.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:
-                raise BadResult(f"iperf's load still ran {PATIENCE_S} s after its end") from None
+                raise BadResult(f"iperf's load of the {direction} was still running {PATIENCE_S} s "
+                                "after the bounceback messages had ended") from None
             finally:
                 load.kill()
                 load.wait()
@@ -80,19 +81,23 @@ def measure(call: Call, report: Report) -> None:
 
 
 def refuse_old(program: str) -> None:
-    """Raise BadResult if the iperf at this path is older than 2.1, which has no --bounceback."""
+    """Raise BadResult if the iperf at this path is older than 2.1, which has no --bounceback, or if
+    its --version isn't that of iperf 2, such as iperf3's."""
     printed = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False).stdout
     version = re.search(r"iperf version (\d+)\.(\d+)", printed)
-    if version is None or tuple(map(int, version.groups())) < OLDEST:
-        raise BadResult(f"{program}: version {version[0] if version else 'unknown'}; "
-                        "--bounceback needs iperf 2.1 or newer")
+    if version is None:
+        raise BadResult(f"{program} is not iperf 2: its --version prints {printed[:40]!r}; the "
+                        "option --bounceback needs iperf 2.1 or newer")
+    if tuple(map(int, version.groups())) < OLDEST:
+        raise BadResult(f"{program} is {version[0]}; the option --bounceback needs iperf 2.1 or "
+                        "newer")
 
 
 def read_load(text: str, direction: str, report: Report) -> None:
-    """Read the output of a direction's load, rates and their mean, into the report. Raises
-    BadResult if it has no throughput.
+    """Read the output of a direction's load into the report: the rate of each interval, and the
+    mean of the whole test as iperf prints it. Raises BadResult if either is missing.
 
     Args:
         text: output of iperf.
@@ -101,7 +106,7 @@ def read_load(text: str, direction: str, report: Report) -> None:
     """
     matches = _throughput_lines(text)
     if len(matches) < 2 or float(matches[-1]["start"]):
-        raise _missing_output(text, "no throughput")
+        raise _missing_output(text, "no throughput of each interval and of the whole test")
     way = report.way(direction)
     way.own_clock = True
     start_s = way.end_s
@@ -111,8 +116,9 @@ def read_load(text: str, direction: str, report: Report) -> None:
 
 
 def read_messages(text: str, direction: str, report: Report) -> None:
-    """Read the output of a direction's bounceback, times of messages, into the report. Raises
-    BadResult if it has no results.
+    """Read the output of a direction's bounceback into the report: the messages' times of each
+    interval and of the whole test, and their one-way delays, if it has them. Raises BadResult if
+    the times of the intervals or of the whole test are missing.
 
     Args:
         text: output of iperf.
@@ -122,7 +128,7 @@ def read_messages(text: str, direction: str, report: Report) -> None:
     messages = [(line, bounce) for line in _throughput_lines(text)
                 if (bounce := _BOUNCES.match(line["rest"]))]
     if len(messages) < 2 or float(messages[-1][0]["start"]):
-        raise _missing_output(text, "no bounceback")
+        raise _missing_output(text, "no bounceback times of each interval and of the whole test")
     way, numbers = report.way(direction), report.numbers
     for line, bounce in messages[:-1]:
         at_s = (way.start_s or 0.0) + float(line["end"])

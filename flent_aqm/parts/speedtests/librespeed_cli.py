@@ -43,7 +43,7 @@ def read(lines: Iterable[Line], report: Report) -> None:
     """Read the client's events, a JSON object per line, into the report.
 
     The client exits with status 0 even if it reached no server. Raises BadResult if there is no
-    result, or an event has another form.
+    result or no rate of a direction, or if an event has another form.
     """
     result, complaint = None, ""
     for line in lines:
@@ -62,15 +62,19 @@ def read(lines: Iterable[Line], report: Report) -> None:
                     # The client's rate is the mean since the direction's start.
                     way.show(line.at_s, float(event["mbps"]))
         except (ValueError, LookupError, TypeError, AttributeError) as fault:
-            raise BadResult(f"librespeed-cli: its event can't be read ({cause_of(fault)}): "
-                            f"{line.text[:60]!r}") from None
-    if not result or not report.way("download").rates or not report.way("upload").rates:
-        raise BadResult(f"librespeed-cli gave no result: "
-                        f"{complaint or 'no server answered'}")
+            raise BadResult("librespeed-cli printed an event of an unexpected form "
+                            f"({cause_of(fault)}): {line.text[:60]!r}") from None
+    if not result:
+        raise BadResult("librespeed-cli printed no result: "
+                        f"{complaint or 'it gives no reason; does the server respond?'}")
+    for name in ("download", "upload"):
+        if not report.way(name).rates:
+            raise BadResult(f"librespeed-cli printed no rate of its {name} while it ran")
     try:
         report.numbers = {name: float(result[key]) for name, key in _NUMBERS.items()}
     except (ValueError, LookupError, TypeError) as fault:
-        raise BadResult(f"librespeed-cli: its result can't be read ({cause_of(fault)})") from None
+        raise BadResult("librespeed-cli printed a result of an unexpected form "
+                        f"({cause_of(fault)})") from None
     for name, way in report.ways.items():
         way.mbps = report.numbers[f"{name}_mbps"]
 

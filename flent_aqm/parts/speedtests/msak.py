@@ -32,8 +32,8 @@ def measure(call: Call, report: Report) -> None:
 def read(lines: Iterable[Line], report: Report) -> None:
     """Read the client's output into the report.
 
-    The client exits with status 0 even if it reached no server. Raises BadResult with the client's
-    first unexpected line if a direction has no rates.
+    The client exits with status 0 even if it reached no server. Raises BadResult if a direction has
+    no rates, or no final rate. The message quotes the client's first unexpected line, if any.
     """
     complaint = ""
     for line in lines:
@@ -55,9 +55,10 @@ def read(lines: Iterable[Line], report: Report) -> None:
         elif not re.match(r"Connected to|Stream \d|Test results|\s|$", line.text):
             complaint = complaint or line.text
     for name in ("download", "upload"):
-        if not report.way(name).rates or report.way(name).mbps is None:
-            raise BadResult(f"msak-client reported no {name}: "
-                            f"{complaint or 'its output has none'}")
+        way = report.way(name)
+        if not way.rates or way.mbps is None:
+            lacks = "its output has no final rate" if way.rates else "its output has no rates"
+            raise BadResult(f"msak-client reported no {name}: {complaint or lacks}")
 
 
 SERVER = Server(

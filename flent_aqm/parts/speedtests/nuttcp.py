@@ -35,7 +35,7 @@ def measure(call: Call, report: Report) -> None:
 
 def read(lines: Iterable[Line], direction: str, report: Report) -> None:
     """Read nuttcp's output for a direction, "download" or "upload", into the report. Raises
-    BadResult if it has no rates."""
+    BadResult if it has no rates of the intervals, or none of the whole test."""
     way, complaint = report.way(direction), ""
     way.own_clock = True
     for line in lines:
@@ -49,7 +49,8 @@ def read(lines: Iterable[Line], direction: str, report: Report) -> None:
         else:
             complaint = complaint or line.text
     if way.mbps is None or not way.rates:
-        raise BadResult(f"nuttcp reported no {direction}: {complaint or 'its output has none'}")
+        lacks = f"its output has no rate of {'the whole test' if way.rates else 'an interval'}"
+        raise BadResult(f"nuttcp reported no {direction}: {complaint or lacks}")
 
 
 SERVER = Server("nuttcp", {"NUTTCP_PORT": (PORT,)}, f"nuttcp -S --nofork -P {PORT}",

@@ -36,7 +36,7 @@ def measure(call: Call, report: Report) -> None:
 
 
 def read(text: str, direction: str, report: Report) -> None:
-    """Read the client's JSON output for a direction, which it has just printed, into the report.
+    """Read the client's JSON output for a direction into the report. Its times are this machine's.
 
     Args:
         text: the output.
@@ -69,9 +69,8 @@ def read(text: str, direction: str, report: Report) -> None:
             f"rtt_{direction}_ms": 1000 * (least_s + float(summary["RTTAvg"])),
             f"loss_{direction}_percent": 100 * float(summary["LossRatioSummary"])}
     except (ValueError, LookupError, TypeError, AttributeError) as fault:
-        raise BadResult(f"udpst's output can't be read ({cause_of(fault)}); it starts with "
-                        f"{text[:60]!r}"
-                        ) from None
+        raise BadResult(f"udpst's output has an unexpected form ({cause_of(fault)}); it starts "
+                        f"with {text[:60]!r}") from None
 
 
 SERVER = Server("udpst", {"OBUDPST_PORT": (PORT,)}, f"udpst -p {PORT}", protocol="udp",

@@ -45,7 +45,7 @@ def test_file_tells_latency_of_the_data_itself() -> None:
 
 @pytest.mark.parametrize(("text", "output"), [
     ('{"entries": []}', "bbperf reported no download: ERROR: not enough"),
-    ("{}", "bbperf's file can't be read"), ("", "bbperf's file can't be read")])
+    ("{}", "result file has an unexpected form"), ("", "result file has an unexpected form")])
 def test_file_without_a_result_is_refused(text: str, output: str) -> None:
     """By bbperf's own words where it has some."""
     with pytest.raises(BadResult, match=output):

@@ -98,7 +98,7 @@ def test_test_that_failed_is_no_result() -> None:
     state = {"testState": 4, "dlStatus": "9.00", "ulStatus": "Fail", "pingStatus": "1.00",
              "jitterStatus": "0.00", "at_ms": 1000}
     heard.take(json.dumps(state).encode())
-    with pytest.raises(BadResult, match="page shows 'Fail' for upload_mbps; expected a number"):
+    with pytest.raises(BadResult, match="ended with 'Fail' as upload_mbps; expected a number"):
         heard.conclude()
 
 

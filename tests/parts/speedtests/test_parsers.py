@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +93,17 @@ def test_refusals_are_told_in_one_line() -> None:
     with pytest.raises(BadResult, match="iperf 2 printed no throughput"):
         iperf2_bounceback.read_load(
             (GOLDEN / "iperf2" / "bounceback-upload-2.1.8.txt").read_text()[:500], "upload", report)
+
+
+def test_iperf_of_another_kind_is_named(tmp_path: Path) -> None:
+    """iperf3 under iperf's name isn't an old iperf 2."""
+    for version, expected in (("iperf 3.16 (cJSON 1.7.15)", r"iperf is not iperf 2: .*iperf 3.16"),
+                              ("iperf version 2.0.13 (2019)", "iperf is iperf version 2.0;")):
+        program = tmp_path / "iperf"
+        program.write_text(f"#!/bin/sh\necho '{version}'\n")
+        program.chmod(0o755)
+        with pytest.raises(BadResult, match=expected):
+            iperf2_bounceback.refuse_old(str(program))
 
 
 LINE = "[  1] {start}-{end} sec  2.63 MBytes  {mbps} Mbits/sec  21/0          0"

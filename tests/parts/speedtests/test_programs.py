@@ -153,11 +153,11 @@ def test_load_of_goresponsiveness_begins_an_interval_before_its_first_row(tmp_pa
 
 
 @pytest.mark.parametrize(("name", "read", "output"), [
-    ("librespeed_cli-refused", librespeed_cli.read, "gave no result: no server answered"),
+    ("librespeed_cli-refused", librespeed_cli.read, "printed no result: .* does the server resp"),
     ("msak-refused", msak.read, "msak-client reported no download: dial tcp .*connection refused"),
     ("ethr-refused", ethr.read_latency, "ethr reported no latency: Error dialing .*refused"),
-    ("crusader-refused", crusader.read_text, "crusader reported no download_mbps"),
-    ("goresponsiveness-refused", goresponsiveness.read_text, "showed no throughput"),
+    ("crusader-refused", crusader.read_text, "output lacks the value of download_mbps"),
+    ("goresponsiveness-refused", goresponsiveness.read_text, "no throughput of the download"),
 ])
 def test_server_that_is_not_there_is_told(name: str, read: object, output: str) -> None:
     """By the program's own words where it ended with status 0."""
@@ -166,9 +166,22 @@ def test_server_that_is_not_there_is_told(name: str, read: object, output: str) 
         read(lines(name), Report(name))
 
 
+def test_what_an_output_lacks_is_named() -> None:
+    """Rates without the line that tells when they began; a result without rates; no last rate."""
+    with pytest.raises(BadResult, match="output of the upload lacks the line 'connected to'"):
+        ethr.read_rates([Line(1.0, "[  5]     TCP    000-001 sec   9.42M")], "upload", Report("x"))
+    with pytest.raises(BadResult, match="no rate of its download while it ran"):
+        librespeed_cli.read([Line(1.0, '{"event": "result", "reports": [{"download": 9}]}')],
+                            Report("x"))
+    start = [Line(1.0, "Starting download stream (server: x)"),
+             Line(2.0, "Elapsed: 1s download rate: 9.4 Mb/s, rtt: 1ms, minrtt: 1ms")]
+    with pytest.raises(BadResult, match="no download: its output has no final rate"):
+        msak.read(start, Report("x"))
+
+
 def test_export_that_is_none_is_refused() -> None:
     """In one line, with how it starts."""
-    with pytest.raises(BadResult, match=r"crusader's export can't be read .* starts with '\{\}'"):
+    with pytest.raises(BadResult, match=r"JSON has an unexpected form .* starts with '\{\}'"):
         crusader.read_export("{}", 0.0, Report("crusader"))
 
 

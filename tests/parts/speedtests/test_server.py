@@ -109,7 +109,7 @@ def test_small_answers_overtake_large_ones_on_http2(port: int) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_unknown_path_is_refused_with_its_status(port: int, kind: type[Connection]) -> None:
     """As by a server that is another one."""
-    with pytest.raises(BadResult, match="answers /nowhere with status 404"):
+    with pytest.raises(BadResult, match="answers /nowhere with HTTP status 404"):
         _ask(kind, port, "GET", "/nowhere")
 
 

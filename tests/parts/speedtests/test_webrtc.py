@@ -88,9 +88,10 @@ def test_call_over_loopback_carries_both_pictures(port: int) -> None:
 
 
 @pytest.mark.parametrize(("answer", "expected"), [
-    (b"HTTP/1.1 400 Bad Request\r\n\r\n", "expected JSON"),
-    (b"[]\n", "refused the call"),
-    (b"", "expected JSON"),
+    (b"HTTP/1.1 400 Bad Request\r\n\r\n", "responded 'HTTP/1.1 400 Bad Request'; expected a JSON"),
+    (b"[]\n", "responded '[]'; expected a JSON object"),
+    (b'{"error": "busy"}\n', "the server refused the call: busy"),
+    (b"", "the server closed the connection instead of responding"),
     (b'{"sdp": "v=0"}\n', "session description can't be read"),
 ])
 def test_server_of_another_kind_is_named(answer: bytes, expected: str) -> None:
@@ -163,7 +164,7 @@ def _handshake() -> list[int]:
 
 def test_call_without_a_picture_is_refused() -> None:
     """Nothing is made of a direction that never came."""
-    with pytest.raises(BadResult, match="of the call's upload no frame came: 11 were sent"):
+    with pytest.raises(BadResult, match="no video frame of the call's upload arrived: 11 were sen"):
         fill(Report("webrtc_call"), "upload", EndRecord(sent=11), EndRecord(), 0.0, 1.0)
 
 

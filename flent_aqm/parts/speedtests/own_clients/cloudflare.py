@@ -51,12 +51,13 @@ HEADER_BYTES, HEADER_SHARE = 300, 0.005
 
 @dataclass
 class Size:
-    """The measurements with requests of one size in one direction.
+    """The measurements with requests of one size in one direction. The size isn't a field, because
+    measure() keeps these records by size in bytes.
 
     Attributes:
         times_ms: duration of each request.
         mbps: throughput of each request, in Mbit/s.
-        beside_ms: latencies that were measured at the same time.
+        beside_ms: latencies that were measured while these requests ran.
     """
 
     times_ms: list[float] = field(default_factory=list)
@@ -111,7 +112,7 @@ async def _make_requests(connection: Connection, beside: Connection, report: Rep
         direction: "download" or "upload".
         count: number of requests.
         query: query of the requests' path.
-        size: bytes of an upload.
+        size: bytes of each request's body, used for uploads only: the query says it for downloads.
         results: gets durations, throughputs and latencies.
     """
     way = report.way(direction)
@@ -162,9 +163,13 @@ async def _measure_latency(connection: Connection, report: Report, direction: st
 
 
 def _record_results(report: Report, direction: str, sizes: list[Size]) -> None:
-    """Record throughput and latency under load of a direction in the report. The throughput is left
-    out if no request lasted LEAST_MS. The latency and its jitter are left out if no latency was
-    measured beside requests that lasted LEAST_LOADED_MS."""
+    """Record throughput and latency under load of a direction in the report.
+
+    The throughput is the 90th percentile of the requests that lasted LEAST_MS, and left out if none
+    did. Latency and jitter are those of the last LOADED_POINTS latencies that were measured beside
+    requests of a size whose shortest request lasted LEAST_LOADED_MS, and left out if there are
+    none.
+    """
     rates = [mbps for size in sizes for took_ms, mbps in zip(size.times_ms, size.mbps, strict=True)
              if took_ms >= LEAST_MS]
     if rates:

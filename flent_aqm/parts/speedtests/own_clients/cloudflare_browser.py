@@ -81,10 +81,11 @@ def fill(report: Report, results: Mapping[str, Any]) -> None:
         report: the report to fill.
         results: the object that the page sent: `summary` and `raw`, or `fault`.
 
-    Raises BadResult if the results are an error, or lack a direction.
+    Raises BadResult if the results are an error, or lack the throughput of a direction.
     """
     if "summary" not in results:
-        raise BadResult(f"Cloudflare's page came to no result: {results.get('fault')}")
+        raise BadResult("Cloudflare's engine came to no result: "
+                        f"{results.get('fault') or 'its page sent neither results nor an error'}")
     epoch_s = time.time() - time.monotonic()
     for number, (name, factor) in _NUMBERS.items():
         value = results["summary"].get(name)
@@ -102,8 +103,8 @@ def fill(report: Report, results: Mapping[str, Any]) -> None:
             way.end_s = end_s
         for one in _sorted_timings(each.get("sideLatency") or [] for each in sizes.values()):
             way.probe("ping_ms", _measured_at_s(one) - epoch_s - one["ping"] / 1000, one["ping"])
-        if not way.rates:
-            raise BadResult(f"Cloudflare's page made no {direction}")
+        if not way.rates or f"{direction}_mbps" not in report.numbers:
+            raise BadResult(f"Cloudflare's engine computed no throughput of its {direction}")
         way.mbps = report.numbers[f"{direction}_mbps"]
     for one in results["raw"]["latency"]["results"]["timings"]:
         report.idle.probe("ping_ms", _measured_at_s(one) - epoch_s - one["ping"] / 1000,
@@ -129,7 +130,8 @@ def measure(call: Call, report: Report) -> None:
     page = PAGE.replace("MEASUREMENTS", json_text(measurements())).replace("UNSENT", UNSENT)
     if not show(chromium, page, {"/speedtest.js": Path(script)}, {"server": call.url},
                 lambda body: results.update(json.loads(body)), patience_s=END_S):
-        raise BadResult(f"Cloudflare's page in {chromium} did not end within {END_S:g} s")
+        raise BadResult(f"Cloudflare's engine in {chromium} did not end its test within "
+                        f"{END_S:g} s")
     fill(report, results)
 
 

@@ -45,15 +45,16 @@ class Server:
 
 @dataclass
 class Reply:
-    """A response. Times are in monotonic seconds.
+    """A response, which is filled as it arrives. Times are in monotonic seconds, 0 until they are
+    known.
 
     Attributes:
         sent_s: time at which the request was sent.
-        first_s: time at which the first byte of the response arrived.
+        first_s: time at which the response's headers arrived.
         end_s: time at which the last byte arrived.
-        status: HTTP status.
-        size: size of the body in bytes.
-        body: the beginning of the body.
+        status: HTTP status, 0 until the headers arrived.
+        size: bytes of the body that arrived.
+        body: the beginning of the body, about 64 KiB at most.
     """
 
     sent_s: float
@@ -65,7 +66,7 @@ class Reply:
 
     @property
     def wait_ms(self) -> float:
-        """Time in ms from the request to the first byte of the response."""
+        """Time in ms from the request to the headers of the response."""
         return (self.first_s - self.sent_s) * 1000
 
     @property
@@ -101,14 +102,14 @@ class PendingRequest:
             self.count(len(data))
 
     def finish(self, now_s: float) -> None:
-        """Set the result, unless there is an exception already: the response was complete at
-        `now_s`."""
+        """Set `reply` as the future's result, unless it has an exception already. The response was
+        complete at `now_s`, in monotonic seconds."""
         self.reply.end_s = now_s
         if not self.future.done():
             self.future.set_result(self.reply)
 
     def fail(self, fault: BadResult) -> None:
-        """Set the exception, unless there is a result or an exception already."""
+        """Set `fault` as the future's exception, unless it has a result or an exception already."""
         if not self.future.done():
             self.future.set_exception(fault)
 
@@ -128,7 +129,9 @@ def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> S
     try:
         address = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)[0]
     except OSError as fault:
-        raise BadResult(f"{host}: {fault.strerror or fault}") from None
+        version = f" to an IPv{ip_version} address" if ip_version else ""
+        raise BadResult(f"cannot resolve the server's name {host!r}{version}: "
+                        f"{fault.strerror or fault}") from None
     host_and_port = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     return Server(host_and_port, address[0], address[4], secure)
 
@@ -139,10 +142,12 @@ class Connection(ABC, asyncio.Protocol):
 
     Attributes:
         alpn: ALPN name of the protocol, "" without ALPN.
-        tcp_ms: duration of the TCP handshake.
+        server: address of the server.
+        tcp_ms: duration of the TCP handshake, 0 until the connection is open.
         tls_ms: duration of the TLS handshake, None in cleartext.
         paused: True while asyncio's write buffer is full.
         limit: limit of unsent bytes in the kernel.
+        transport: asyncio's transport.
     """
 
     alpn = ""
@@ -188,10 +193,10 @@ class Connection(ABC, asyncio.Protocol):
 
     def abort(self) -> None:
         """Close the connection at once. Requests that are under way fail with BadResult."""
-        self._ended = "it was ended"
+        self._ended = "this client closed it"
         if hasattr(self, "transport"):
             self.transport.abort()
-        self.fail("it was ended")
+        self.fail(self._ended)
 
     async def get(self, path: str, count: Count | None = None, *,
                   patience_s: float | None = PATIENCE_S) -> Reply:
@@ -204,7 +209,7 @@ class Connection(ABC, asyncio.Protocol):
 
         Raises BadResult if the connection breaks, the time runs out, or the status isn't 200.
         """
-        return await self._patiently(self.request("GET", path, 0, count), path, patience_s)
+        return await self._await_response(self.request("GET", path, 0, count), path, patience_s)
 
     async def post(self, path: str, size: int, count: Count | None = None, *,
                    patience_s: float | None = PATIENCE_S) -> Reply:
@@ -218,21 +223,29 @@ class Connection(ABC, asyncio.Protocol):
 
         Raises BadResult if the connection breaks, the time runs out, or the status isn't 200.
         """
-        return await self._patiently(self.request("POST", path, size, count), path, patience_s)
+        return await self._await_response(self.request("POST", path, size, count), path,
+                                          patience_s)
 
-    async def _patiently(self, requested: asyncio.Future[Reply], path: str,
-                         patience_s: float | None) -> Reply:
-        """Wait for the response. Raises BadResult on timeout, or if the status isn't 200."""
+    async def _await_response(self, response: asyncio.Future[Reply], path: str,
+                              patience_s: float | None) -> Reply:
+        """Wait for the response and return it.
+
+        Args:
+            response: the future of the response, which may raise BadResult.
+            path: path of the request, for messages.
+            patience_s: timeout, None for none.
+
+        Raises BadResult on timeout, if the status isn't 200, or if the connection breaks.
+        """
         try:
             async with asyncio.timeout(patience_s):
-                reply = await requested
+                reply = await response
         except TimeoutError:
-            raise BadResult(f"{self.server.host_and_port} gave no complete answer to {path} within "
-                            f"{patience_s:g} s") from None
+            raise BadResult(f"the server {self.server.host_and_port} sent no complete response to "
+                            f"{path} within {patience_s:g} s") from None
         if reply.status != 200:
-            raise BadResult(f"{self.server.host_and_port} answers {path} with status "
-                            f"{reply.status}; "
-                            "expected 200: is it this package's server?")
+            raise BadResult(f"the server {self.server.host_and_port} answers {path} with HTTP "
+                            f"status {reply.status}; expected 200: is it `flent-aqm serve`?")
         return reply
 
     def limit_unsent(self, requested: str) -> None:
@@ -290,17 +303,18 @@ class Connection(ABC, asyncio.Protocol):
             self.fill()
 
     def broken(self, why: str) -> BadResult:
-        """Return the error for requests without a complete response. `why`: the reason, unless the
-        connection was ended by this client."""
+        """Return the error for requests without a complete response. `why`: the reason that the
+        message gives, unless another one was recorded before, such as that this client closed the
+        connection."""
         return BadResult(f"the connection to {self.server.host_and_port} broke: "
                          f"{self._ended or why}")
 
 
 def _reason(fault: OSError) -> str:
-    """Return the cause of a connection error in words, without the addresses that asyncio puts
-    in."""
+    """Return the cause of an error while connecting, in words. Addresses that asyncio puts into the
+    error's text are left out."""
     if isinstance(fault, TimeoutError):
-        return f"no answer in {PATIENCE_S:g} s"
+        return f"no answer within {PATIENCE_S:g} s"
     if isinstance(fault, ssl.SSLError) or not fault.errno:
         return str(fault)
     return os.strerror(fault.errno)

@@ -86,8 +86,9 @@ class Http1Connection(Connection):
         the last report. Bytes in asyncio's buffer don't count.
 
         Args:
-            requested: the upload.
-            size: number of bytes that were just written to asyncio.
+            pending: the upload.
+            size: number of bytes that were just written to asyncio, 0 if asyncio's buffer has only
+                been emptied.
         """
         self._taken += size
         gone = self._taken - self.transport.get_write_buffer_size()
@@ -96,8 +97,8 @@ class Http1Connection(Connection):
             self._taken -= gone
 
     def data_received(self, data: bytes) -> None:
-        """Parse bytes of the response. Abort the connection if they aren't HTTP/1.1, or if no
-        request was sent."""
+        """Parse bytes of the response. If they aren't HTTP/1.1, let the request fail and abort the
+        connection. Abort it as well if no request was sent."""
         pending = self._request
         if pending is None:
             self.transport.abort()  # a response without a request
@@ -125,12 +126,12 @@ class Http1Connection(Connection):
                 else:
                     return
         except h11.RemoteProtocolError as fault:
-            self.fail(f"its answer is not HTTP/1.1: {fault}")
+            self.fail(f"the response is not HTTP/1.1: {fault}")
             self.transport.abort()
 
     def _take_body(self, pending: PendingRequest, data: bytes) -> bytes:
-        """Take the bytes of a response with known length, without h11. Return the bytes behind the
-        response.
+        """Add the bytes that belong to a response with known length to it, without h11. Complete
+        the response with its last byte. Return the bytes that follow the response.
 
         Args:
             pending: the request.

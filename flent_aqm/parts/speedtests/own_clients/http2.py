@@ -94,7 +94,7 @@ class Http2Connection(Connection):
 
     def data_received(self, data: bytes) -> None:
         """Count bulk data without h2, and hand all other bytes to h2. Abort the connection on a
-        protocol error."""
+        protocol error, and let all requests fail."""
         try:
             for number, piece in self._inbound.split(data):
                 if not number:
@@ -108,7 +108,7 @@ class Http2Connection(Connection):
                 if stream := self._streams.get(number):
                     stream.take(piece)
         except h2.exceptions.ProtocolError as fault:
-            self.fail(f"its answer is not HTTP/2: {fault}")
+            self.fail(f"the response is not HTTP/2: {fault}")
             self.transport.abort()
             return
         self._wake(self._inbound.missing)
@@ -116,12 +116,17 @@ class Http2Connection(Connection):
         self.fill()
 
     def _handle_event(self, event: h2.events.Event, now_s: float) -> None:
-        """Handle an event of h2 that happened at `now_s`: complete or fail the request of its
-        stream."""
+        """Handle an event of h2: record headers and data of a response, complete or fail the
+        request of the event's stream, or fail all if the server ended the connection.
+
+        Args:
+            event: the event.
+            now_s: time of the event in monotonic seconds.
+        """
         number = getattr(event, "stream_id", None)
         stream = self._streams.get(number) if number else None
         if isinstance(event, h2.events.ConnectionTerminated):
-            self.fail("the server ended it")
+            self.fail("the server closed it")
         if stream is None or number is None:
             return
         if isinstance(event, h2.events.ResponseReceived):

@@ -52,8 +52,10 @@ class Http3Connection(Connection):
                 self._quic_end.connect(self.server.address)
                 await self._quic_end.wait_connected()
         except (OSError, TimeoutError) as fault:
+            # aioquic's ConnectionError has no text. handle_event() has recorded the reason.
+            why = (f"no answer within {PATIENCE_S:g} s" if isinstance(fault, TimeoutError) else
+                   self._ended or fault.strerror or "the handshake failed")
             self.abort()
-            why = str(fault) or f"no answer in {PATIENCE_S:g} s"
             raise BadResult(f"no connection to {self.server.host_and_port} over QUIC: "
                             f"{why}") from None
         except asyncio.CancelledError:
@@ -63,10 +65,10 @@ class Http3Connection(Connection):
 
     def abort(self) -> None:
         """Close the connection at once. Requests that are under way fail."""
-        self._ended = "it was ended"
+        self._ended = "this client closed it"
         if self._quic_end is not None:
             self._quic_end.end()
-        self.fail("it was ended")
+        self.fail(self._ended)
 
     def limit_unsent(self, requested: str) -> None:
         """Do nothing: unsent QUIC data waits in this process, not in the kernel."""
@@ -98,7 +100,7 @@ class Http3Connection(Connection):
         or fail the request of the event's stream, or fail all if the connection ended."""
         now_s = time.monotonic()
         if isinstance(event, ConnectionTerminated):
-            self.fail(event.reason_phrase or "the server ended it")
+            self.fail(event.reason_phrase or "the server closed it")
         elif isinstance(event, StreamReset) and event.stream_id in self._streams:
             self._streams.pop(event.stream_id).fail(self.broken("the server reset a request"))
         assert self._quic_end is not None

@@ -60,8 +60,9 @@ async def _measure_idle(server: Server, report: Report) -> None:
 
 
 def smoothed_jitter_ms(times_ms: list[float]) -> float:
-    """Return LibreSpeed's jitter in ms: a moving average of the differences between successive
-    times, in which increases count more than decreases. 0 for a single time."""
+    """Return LibreSpeed's jitter in ms: a moving average of the absolute differences between
+    successive times, in which differences above the average so far count more than those below. 0
+    for a single time."""
     jitter = 0.0
     for number in range(1, len(times_ms)):
         step = abs(times_ms[number] - times_ms[number - 1])

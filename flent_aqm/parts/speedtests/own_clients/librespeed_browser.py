@@ -77,7 +77,7 @@ class PageReport:
         self._epoch_s = time.time() - time.monotonic()
 
     def take(self, message: bytes) -> None:
-        """Record a state of the worker.
+        """Record a state of the worker, and its rate if the worker tests a direction.
 
         Args:
             message: the state as JSON, with `at_ms` as its Unix time in ms.
@@ -100,8 +100,8 @@ class PageReport:
             try:
                 self.report.numbers[number] = float(str(self.last.get(name, "")))
             except ValueError:
-                raise BadResult(f"LibreSpeed's page shows {self.last.get(name)!r} for {number}; "
-                                "expected a number") from None
+                raise BadResult(f"LibreSpeed's script ended with {self.last.get(name, '')!r} as "
+                                f"{number}; expected a number") from None
         for direction, name in _WAYS.values():
             self.report.way(direction).mbps = float(str(self.last[name]))
 
@@ -113,7 +113,8 @@ def measure(call: Call, report: Report) -> None:
     heard = PageReport(report)
     if not show(chromium, PAGE, {"/speedtest_worker.js": Path(worker)}, {"server": call.url},
                 heard.take, patience_s=END_S, options=WORDS):
-        raise BadResult(f"LibreSpeed's page in {chromium} did not end within {END_S:g} s")
+        raise BadResult(f"LibreSpeed's script in {chromium} did not end its test within "
+                        f"{END_S:g} s")
     heard.conclude()
 
 

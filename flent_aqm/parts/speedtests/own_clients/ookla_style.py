@@ -52,8 +52,8 @@ async def measure(server: Server, report: Report, call: Call) -> None:
 
 
 async def _load_direction(server: Server, report: Report, direction: str) -> None:
-    """Load the line in one direction, "download" or "upload", for 15 s. Record throughput and
-    latency under load."""
+    """Load the line in one direction, "download" or "upload", for 15 s. Record the throughput, the
+    number of connections, and the latency under load unless none was measured."""
     way = report.way(direction)
     async with Metered(way), asyncio.TaskGroup() as group:
         tasks = [group.create_task(_transfer_chunks(server, way, direction))

@@ -244,7 +244,13 @@ async def _test_direction(test: _Test, direction: str) -> dict[str, float]:
 
 def _confidence(averages: list[float], requested: Parameters) -> int:
     """Return the draft's confidence in a result: LOW if there were too few intervals, HIGH if the
-    last moving averages are stable, otherwise MEDIUM."""
+    last moving averages are stable, otherwise MEDIUM.
+
+    Args:
+        averages: the moving averages so far, one per interval. The last `requested.intervals` of
+            them are compared.
+        requested: the test's parameters.
+    """
     if len(averages) < requested.intervals:
         return LOW
     spread = deviation(averages[-requested.intervals:])
@@ -257,7 +263,7 @@ def _probes_since(probes: list[Probe], since_s: float) -> list[Probe]:
     recent = [one for one in probes if one.end_s > since_s]
     if len(recent) < FEWEST_PROBES:
         raise BadResult(f"responsiveness: {len(recent)} probes came back in the last intervals; "
-                        f"expected {FEWEST_PROBES} or more: the line is too slow for this test")
+                        f"expected {FEWEST_PROBES} or more: is the link too slow for this test?")
     return recent
 
 
@@ -324,8 +330,12 @@ async def _run_load(test: _Test, direction: str) -> None:
 
 
 async def _start_probes(test: _Test) -> None:
-    """Start pairs of a foreign and a self probe until cancelled, evenly spaced, at a rate that
-    follows from the line's capacity."""
+    """Start pairs of a foreign and a self probe until cancelled, evenly spaced.
+
+    Their rate is such that they take `share` of the goodput of the last second, but at least 1 pair
+    and at most `probes_per_s` pairs per second. The self probe is left out while no connection of
+    the load is open.
+    """
     seen: list[tuple[float, int]] = [(time.monotonic(), test.way.total_bytes)]
     next_s = time.monotonic()
     while True:

@@ -53,6 +53,6 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 def mean_difference(values: Sequence[float]) -> float:
     """Return the mean absolute difference between successive values, which Cloudflare and others
-    call jitter. 0 for a single value."""
+    call jitter. 0 for fewer than two values."""
     steps = [abs(after - before) for before, after in pairwise(values)]
     return mean(steps) if steps else 0.0

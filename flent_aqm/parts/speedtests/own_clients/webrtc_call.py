@@ -48,8 +48,9 @@ async def measure(server: Server, report: Report, call: Call) -> None:
                 str(server.address[0]), int(str(server.address[1])), family=server.family,
                 limit=_LONGEST_LINE)
     except (OSError, TimeoutError) as fault:
-        raise BadResult(f"no connection to {server.host_and_port}: "
-                        f"{getattr(fault, 'strerror', None) or 'no answer'}") from None
+        why = (f"no answer within {PATIENCE_S:g} s" if isinstance(fault, TimeoutError) else
+               fault.strerror or str(fault))
+        raise BadResult(f"no connection to {server.host_and_port}: {why}") from None
     end = End(writer.get_extra_info("sockname")[0], length_s)
     try:
         output = await _exchange(reader, writer, {"length_s": length_s, "sdp": await end.offer()})
@@ -75,8 +76,8 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
         writer: writes to the connection.
         message: the object to send.
 
-    Raises BadResult if there is no response within PATIENCE_S, or the response is not JSON, or a
-    refusal. Raises OSError if the connection breaks.
+    Raises BadResult if there is no response within PATIENCE_S, or the response is not a JSON
+    object, or a refusal. Raises OSError if the connection breaks.
     """
     writer.write(json_text(message).encode() + b"\n")
     try:
@@ -84,12 +85,16 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
             line = await reader.readline()
         answer = json.loads(line)
     except TimeoutError:
-        raise BadResult(f"the server said nothing for {PATIENCE_S:g} s") from None
+        raise BadResult(f"the server did not respond within {PATIENCE_S:g} s") from None
     except ValueError:
-        raise BadResult(f"the server said {line[:60]!r}; expected JSON: is it "
-                        "`flent-aqm serve webrtc`?") from None
-    if not isinstance(answer, dict) or "error" in answer:
-        raise BadResult(f"the server refused the call: {str(answer)[:200]}")
+        answer = None
+    if not line:
+        raise BadResult("the server closed the connection instead of responding")
+    if not isinstance(answer, dict):
+        raise BadResult(f"the server responded {line[:60].decode(errors='replace').strip()!r}; "
+                        "expected a JSON object: is it `flent-aqm serve webrtc`?")
+    if "error" in answer:
+        raise BadResult(f"the server refused the call: {str(answer['error'])[:200]}")
     return answer
 
 
@@ -105,12 +110,17 @@ def fill(report: Report, direction: str, sender: EndRecord, receiver: EndRecord,
         began_s: begin of the call, in monotonic s.
         length_s: length of the call.
 
-    Raises BadResult if no frame arrived.
+    Raises BadResult if no frame arrived, fewer than two were sent, or the receiver has too few
+    counts of received bytes.
     """
     # aiortc knows that a frame is complete when the next one begins, so it never shows the last.
     expected = sender.sent - 1
-    if not receiver.frames or expected < 1:
-        raise BadResult(f"of the call's {direction} no frame came: {sender.sent} were sent")
+    if expected < 1:
+        raise BadResult(f"{sender.sent} video frames of the call's {direction} were sent; expected "
+                        "2 or more")
+    if not receiver.frames:
+        raise BadResult(f"no video frame of the call's {direction} arrived: {sender.sent} were "
+                        "sent")
     way, numbers = report.way(direction), report.numbers
     way.start_s, way.end_s = began_s, began_s + length_s
     received = [(at_s, size) for at_s, size in receiver.received if at_s <= length_s]
@@ -142,11 +152,12 @@ def _mean_mbps(received: list[tuple[float, int]]) -> float:
     Args:
         received: (time in s, bytes since the beginning), sorted by time.
 
-    Raises BadResult if there is no time between the first and the last.
+    Raises BadResult if there are fewer than two counts, or no time between the first and the last.
     """
     if len(received) < 2 or received[-1][0] <= received[0][0]:
-        raise BadResult(f"within the call's time only {len(received)} counts of received bytes "
-                        "came; expected 2 or more: was one end too busy? repeat the call")
+        raise BadResult(f"{len(received)} counts of received bytes were taken during the call; "
+                        "expected 2 or more at different times: was one end too busy? repeat the "
+                        "call")
     return 8e-6 * (received[-1][1] - received[0][1]) / (received[-1][0] - received[0][0])
 
 
