@@ -39,8 +39,8 @@ def brief(run_scores: Scores) -> str:
     """Return the throughput in each direction and the 99th percentile of latency under load as
     text: "up 95.60 Mbit/s, p99 0.13 ms".
 
-    Values that the test doesn't measure are left out, so the text may be empty. LOST stands for a
-    percentile that is a lost probe.
+    Unavailable values, such as the throughput of a direction that the test doesn't load, are left
+    out, so the text may be empty. LOST stands for a percentile that is a lost probe.
     """
     mbps = {"down": run_scores.download_mbps, "up": run_scores.upload_mbps}
     parts = [f"{direction} {digits(value)}" for direction, value in mbps.items()

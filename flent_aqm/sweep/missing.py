@@ -23,7 +23,8 @@ def make_missing(cells: Iterable[Cell], keys: Mapping[str, object]) -> int:
         keys: batch keys of the sweep, such as `jobs`.
 
     Raises AqmError if something is wrong before the first run, also if a data file has another run
-    in it than the cell of its name. Raises KeyboardInterrupt if the user interrupts.
+    in it than the cell of its name. Raises KeyboardInterrupt if the user interrupts, StorageError
+    if results can't be written.
     """
     sweep = Sweep(resumes=True)
     by_file = {cell.data_file: cell for cell in cells}
@@ -40,6 +41,7 @@ def make_missing(cells: Iterable[Cell], keys: Mapping[str, object]) -> int:
             for cell in sweep.planned.values():
                 sweep.submit(cell)
         except Stopped:
+            sweep.raise_storage_fault()
             raise KeyboardInterrupt from None
         sweep.drain()
     return len(sweep.failed)

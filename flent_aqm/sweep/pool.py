@@ -112,8 +112,9 @@ class Pool:
         self._closed = True
 
     def drain(self) -> None:
-        """Wait until all submitted cells have ended. Raises the first exception that `started` or
-        `ended` raised, after that."""
+        """Wait until all submitted cells have ended. After that, raise the exception of the first
+        cell, in the order of submission, for which `started` or `ended` raised one. Runs that
+        failed raise nothing here."""
         wait(self._futures)
         # Only now, because abort() needs them if a signal ends the waiting.
         futures, self._futures = self._futures, []
@@ -203,7 +204,7 @@ class Elsewhere(Protocol):
         with the cause if the run fails."""
 
     def room(self) -> int:
-        """Return the number of runs that may be on now, side by side."""
+        """Return the largest number of runs that may run side by side now."""
 
     def stop(self) -> None:
         """End all running runs at once."""

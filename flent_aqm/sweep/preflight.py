@@ -63,8 +63,9 @@ def _check_limits(cells: Iterable[Cell], jobs: int) -> None:
         needed_mib = defaults.GUEST_MEMORY_MB + _KERNEL_MIB
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         if limit != resource.RLIM_INFINITY and limit < needed_mib << 20:
-            raise ConfigError(f"ulimit -v is {limit >> 10}: the virtual lab needs an address space "
-                              f"of {needed_mib << 10} KiB; raise it, or use: ulimit -v unlimited")
+            raise ConfigError(f"ulimit -v is {limit >> 10} KiB: the virtual lab needs an address "
+                              f"space of {needed_mib << 10} KiB; raise the limit: "
+                              "ulimit -v unlimited")
     needed = _DESCRIPTORS + _DESCRIPTORS_PER_JOB * jobs
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit != resource.RLIM_INFINITY and limit < needed:
@@ -102,5 +103,5 @@ def _check_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise ConfigError(f"results folder {folder} is not writable: {error.strerror}; "
-                          "choose another one with output_path or -D") from None
+        raise ConfigError(f"results folder {folder} can't be made or written: {error.strerror}; "
+                          "choose another folder (of a batch: key output_path, or -D)") from None

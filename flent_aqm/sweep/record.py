@@ -45,7 +45,7 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
         time_limit: longest time of the command in s of virtual time, as the user wrote it.
         wall_limit_s: longest time of the run in s of wall time.
 
-    Raises an AqmError if the file can't be written, or if the run fails.
+    Raises an AqmError if the file can't be written, if the run fails, or if an option is wrong.
     """
     cell = _cell(scenario, command, path, time_limit)
     refuse_missing(cell.scenario.programs)
@@ -81,19 +81,21 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
         if output.capture is not None:
             cell.capture_file.write_bytes(output.capture)
     except OSError as error:
-        raise StorageError(f"--record: can't write {path}: {error.strerror}") from None
+        raise StorageError(f"--record: can't write {path} or its capture: {error.strerror}"
+                           ) from None
     return 0
 
 
 def _cell(scenario: Scenario, command: Sequence[str], path: Path, time_limit: str | None) -> Cell:
-    """Return the run that measures the command. Raises ConfigError for a wrong option."""
+    """Return the cell whose run measures the command. Raises ConfigError if the command is missing,
+    or if path or time limit are wrong. Arguments are those of record_command()."""
     if not command:
         raise ConfigError("--record: there is no command to measure; give it after --")
     if not path.name.endswith(SUFFIX) or path.name == SUFFIX:
         raise ConfigError(f"--record: {str(path)[:200]!r}; expected a file whose name ends in "
                           f"{SUFFIX}, such as run{SUFFIX}")
     if path.is_dir():
-        raise ConfigError(f"--record: {str(path)[:200]!r} is a folder")
+        raise ConfigError(f"--record: {str(path)[:200]!r} is a folder; expected the path of a file")
     limit = time_limit or str(RECORD_LIMIT_S)
     if not re.fullmatch("[1-9][0-9]{0,4}", limit) or int(limit) > _LONGEST_LIMIT_S:
         raise ConfigError(f"--time-limit: {limit[:20]!r}; expected whole seconds, from 1 to "

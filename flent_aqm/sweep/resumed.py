@@ -46,7 +46,8 @@ class Resumed:
         names of logs and of the folder. Raises ConfigError if the folder doesn't exist."""
         self._folder = Path(folder)
         if not self._folder.is_dir():
-            raise ConfigError(f"--batch-resume {folder}: there is no such folder")
+            raise ConfigError(f"--batch-resume {folder}: there is no such folder; expected the "
+                              "folder with the data files of the batch to go on with")
         self.time: datetime | None = None
         self.uuid = str(uuid.uuid4())
         for file in sorted(self._folder.rglob(f"*{SUFFIX}")):
@@ -69,7 +70,8 @@ class Resumed:
         for path in planned:
             if not path.resolve().is_relative_to(self._folder.resolve()):
                 raise ConfigError(f"--batch-resume {self._folder}: this batch writes to "
-                                  f"{path.parent}; leave the option out")
+                                  f"{path.parent}, which is not in this folder; give the folder "
+                                  "to which the batch wrote before, or leave the option out")
 
 
 def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
@@ -115,15 +117,17 @@ def _refuse_unfinished(file: DataFile) -> None:
         raise BadResult(f"{file.path}: its run is not complete: {fault}") from None
     if "samples_sha256" not in aqm:
         raise BadResult(f"{file.path}: whether it has all samples of its run is not known: its "
-                        "metadata have no AQM.samples_sha256, which an earlier version left out")
+                        "metadata have no AQM.samples_sha256, which earlier versions of flent-aqm "
+                        "did not write")
     if aqm["samples_sha256"] != samples_sha256(file.whole):
         raise BadResult(f"{file.path}: its samples are not those of its run: their SHA-256 differs "
                         "from AQM.samples_sha256 in its metadata")
 
 
 def refuse_another_run(file: DataFile, cell: Cell) -> None:
-    """Raise ConfigError if a data file has another run than a cell: another test, value of a
-    setting, seed, kind of commands or file name."""
+    """Raise ConfigError if a data file has another run in it than that of the cell: another test,
+    value of a setting, seed, kind of commands or file name. The message has the first
+    difference."""
     differing = list(_lines_on_differences(file.metadata, cell))
     if differing:
         more = f" (and {len(differing) - 1} more)" if len(differing) > 1 else ""

@@ -103,7 +103,7 @@ def make_output(cell: Cell, testbed: Testbed, run: Callable[[Any], CommandResult
     Args:
         cell: the cell.
         testbed: the testbed.
-        run: function that runs the run's environment.
+        run: function that starts the run in its RunEnvironment and waits for its end.
     """
     data, command, fault = None, None, ""
     needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
@@ -188,17 +188,21 @@ LONGEST_CAUSE = 1000
 
 
 def first_error_of_flent(text: str) -> str:
-    """Return the first error in Flent's standard error, as one line. If there is none, return a
-    line with the last line of the text."""
+    """Return, as one line, the cause of a failure in Flent's standard error: the output of the
+    first essential command that failed, else the first line of an error. If there is neither,
+    return a message with the last line of the text."""
     if match := _FAILED_COMMAND.search(text):
         output = " ".join(match[1].split()).removesuffix(".")
         if output:
             return output[:LONGEST_CAUSE]
-    for mark in ("ERROR:", "Traceback"):
-        for line in text.splitlines():
-            if mark in line:
-                return line.split("ERROR:")[-1].strip()
-    return f"Flent wrote no data file; its last words: {last_line(text) or 'none'}"
+    for line in text.splitlines():
+        if "ERROR:" in line:
+            return line.split("ERROR:")[-1].strip()
+    if "Traceback" in text:
+        return f"Flent crashed: {last_line(text)}"
+    last = last_line(text)
+    return ("Flent wrote no data file and reported no error; "
+            + (f"the last line that it printed: {last}" if last else "it printed nothing"))
 
 
 def _read_text(path: Path) -> str:
@@ -286,11 +290,13 @@ def refuse_incomplete(data: Mapping[str, Any]) -> None:
     causes = [f"{name}: {line}" for name, meta in (series_meta or {}).items()
               if isinstance(meta, dict) for line in meta.get("ERROR", [])]
     if not causes and metadata.get("FAILED_RUNNERS"):
-        causes = [f"{metadata['FAILED_RUNNERS']} of the test's tools gave no data; see the log"]
+        causes = [(f"{metadata['FAILED_RUNNERS']} of the test's tools gave no data; see the .log "
+                   "file beside the data file")]
     proof = metadata.get("AQM", {})
     if not causes and not ("before" in proof and "after" in proof):
-        causes = [("the file has no read-back of the router (before, after): does the batch's "
-                   "key commands name router?")]
+        causes = [("no read-back of the router before and after the test (AQM.before and "
+                   "AQM.after in the metadata); if the batch has the key commands, name router in "
+                   "it")]
     if not causes and not any(data.get("raw_values", {}).values()):
         causes = ["the file has no samples"]
     if causes:

@@ -176,10 +176,12 @@ def check_server(host: str, ip_version: int) -> None:
     try:
         socket.create_connection((address, defaults.NETPERF_PORT), CONNECT_LIMIT_S).close()
     except OSError as error:
-        why = "no answer" if isinstance(error, TimeoutError) else error.strerror
+        why = (f"no answer in {CONNECT_LIMIT_S} s" if isinstance(error, TimeoutError)
+               else error.strerror or str(error))
         raise TestbedError(
-            f"-H: no netperf server at {host} (IPv{ip_version}, port {defaults.NETPERF_PORT}): "
-            f"{why}; start netserver there, or name another host") from None
+            f"-H: no connection to a netperf server at {host} (IPv{ip_version}, port "
+            f"{defaults.NETPERF_PORT}): {why}; start netserver there, or name another host"
+        ) from None
 
 
 def check_ping(host: str, ip_version: int) -> None:
@@ -196,8 +198,9 @@ def check_ping(host: str, ip_version: int) -> None:
     except CommandFailed as error:
         if error.returncode != _UNANSWERED:
             raise TestbedError(f"-p: {error}") from None
-        raise TestbedError(f"-p: {host} (IPv{ip_version}) doesn't answer pings; "
-                           "name another host with -p") from None
+        raise TestbedError(f"-p: none of {PINGS} pings to {host} (IPv{ip_version}) was answered: "
+                           "it is not reachable, or doesn't answer pings; name another host with "
+                           "-p") from None
 
 
 def _address(host: str, ip_version: int, option: str) -> str:

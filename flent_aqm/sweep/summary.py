@@ -47,11 +47,11 @@ NARROW = 100
 
 
 def parse_group_by(value: object) -> tuple[str, ...]:
-    """Parse the batch key `summary_by`: names of settings, separated by commas. Return the
-    settings' own names instead of short ones and of Flent's.
+    """Parse the batch key `summary_by`, names of settings that are separated by commas, and return
+    the names. Short names, and Flent's name test_name, are replaced by the settings' own names.
 
-    An empty tuple, for None or an empty value, groups runs by all settings in which they differ.
-    Raises ConfigError if a name is unknown.
+    For None or an empty value, return an empty tuple, which stands for all settings in which runs
+    differ. Raises ConfigError if a name is unknown.
     """
     names = parse_keys("" if value is None else str(value))
     valid = ("test", *KEYS, "rate_mbps", SHAPER_RATE)
@@ -274,8 +274,9 @@ def _print_failures(console: Console, failures: Mapping[Path, str]) -> None:
 
 
 def _print_open_commands(console: Console, cells: Sequence[Cell]) -> None:
-    """Print a command that opens all data files, and if there are several queues, a command that
-    opens the files of one queue as an example. Nothing is printed if there is no data file."""
+    """Print a command that opens all data files in the folder of the first one. If there are
+    several queues, print a command that opens the files of one queue, too, as an example. Nothing
+    is printed if there is no data file."""
     there = [cell for cell in cells if cell.data_file.exists()]
     if not there:
         return

@@ -48,8 +48,8 @@ class _GivenUp(AqmError):
 
 
 class Stopped(BaseException):
-    """Raised by Sweep.submit() if no more cells are started, after ^C or a full disk. All running
-    cells have ended."""
+    """Raised by Sweep.submit() if no more cells are started, after ^C or because results can't be
+    written. All running cells have ended."""
 
 
 class Sweep:
@@ -77,6 +77,7 @@ class Sweep:
         self.failed: list[tuple[Cell, str]] = []
         self._done: list[FinishedRun] = []
         self._counted = 0
+        self._kept = 0  # runs whose data files a resumed sweep keeps
         self._group_by: tuple[str, ...] = ()
         self._jobs: object = None
         self._elsewhere: Elsewhere | None = None
@@ -140,9 +141,9 @@ class Sweep:
             self._group_by = summary.parse_group_by(section.get("summary_by"))
         other = self.planned.setdefault(cell.data_file, cell)
         if (other.test_name, other.scenario) != (cell.test_name, cell.scenario):
-            raise ConfigError(f"two different runs would be written to {cell.data_file.name}; "
-                              "write in filename_extra what it has now, or inherits, and what "
-                              f"differs: {_differing_keys(cell, other)}")
+            raise ConfigError(f"two different runs would be written to {cell.data_file.name}; add "
+                              f"{_differing_keys(cell, other)}, in which they differ, to the key "
+                              "filename_extra, after the text that it has now or inherits")
 
     def testbeds_elsewhere(self) -> list[str]:
         """Return the sorted addresses (ssh://…) of the planned runs' testbeds that are other
@@ -158,7 +159,8 @@ class Sweep:
         folder.
 
         Args:
-            resume: keep complete data files of planned runs, and rename damaged ones.
+            resume: keep complete data files of planned runs, and rename damaged ones. If false,
+                each run that is submitted replaces its data file.
 
         Raises an AqmError before anything runs.
         """
@@ -175,7 +177,7 @@ class Sweep:
         remove_abandoned(sorted({cell.folder for cell in cells}))
         if resume:
             warnings += set_aside_unfinished(self.planned)
-        there = sum(path.exists() for path in self.planned) if resume else 0
+        there = self._kept = sum(path.exists() for path in self.planned) if resume else 0
         tools = tool_versions()
         self._progress = SweepProgress(
             [cell for cell in cells if not (resume and cell.data_file.exists())])
@@ -208,18 +210,28 @@ class Sweep:
         self._interrupts.__enter__()
 
     def submit(self, cell: Cell) -> None:
-        """Wait until a worker is free, and let it run the cell. Raises Stopped if no more cells are
-        started."""
+        """Wait until a worker is free, and let it run the cell. If no more cells are started, wait
+        until all running cells have ended, and raise Stopped."""
         assert self._pool is not None, "start() comes first"
         if not self._pool.submit(cell):
             self._pool.drain()
             raise Stopped
 
     def drain(self) -> None:
-        """Wait until all submitted cells have ended, and raise the first exception of one, if any.
-        Does nothing before start()."""
+        """Wait until all submitted cells have ended. Runs that failed are in `failed`, and raise
+        nothing here. Does nothing before start()."""
         if self._pool:
             self._pool.drain()
+
+    def raise_storage_fault(self) -> None:
+        """Raise StorageError if the sweep was stopped because results could not be written."""
+        if self._storage_fault:
+            left = sum(not path.exists() for path in self.planned)
+            again = (f"run them again with {self._resume_command(self.planned.values())}" if left
+                     else "run the same command again")
+            raise StorageError(f"{self._storage_fault}; {left} of "
+                               f"{counted(len(self.planned), 'run')} left: mend this (make room, "
+                               f"if the disk is full), then {again}")
 
     def take_count(self) -> int:
         """Return the number of runs that have succeeded since the previous call."""
@@ -230,8 +242,9 @@ class Sweep:
     def report(self) -> None:
         """Print the table and totals. Does nothing if the sweep was not started.
 
-        Raises KeyboardInterrupt after an interrupt, StorageError if the disk was full, and AqmError
-        if runs have failed, data files have disappeared, or cleaning up has failed.
+        Raises KeyboardInterrupt after an interrupt that left runs to make, StorageError if results
+        could not be written, and AqmError if runs have failed, data files have disappeared, or
+        cleaning up has failed.
         """
         if not self._progress:
             return
@@ -244,10 +257,9 @@ class Sweep:
         if self._was_interrupted and left:
             self._print_interrupted()
             raise KeyboardInterrupt
-        again = f"run them again with {self._resume_command(left)}" if left else ""
-        if self._storage_fault:
-            raise StorageError(f"{self._storage_fault}; {len(left)} of "
-                               f"{counted(len(self.planned), 'run')} left: make room, then {again}")
+        again = (f"run them again with {self._resume_command(left)}" if left
+                 else "run the same command again")
+        self.raise_storage_fault()
         if self._given_up:
             raise AqmError(f"{len(self.failed)} of {counted(len(self.planned), 'run')} failed, "
                            f"{len(self._skipped)} more were not made: mend the kernel "
@@ -292,7 +304,7 @@ class Sweep:
 
     def _ended(self, cell: Cell, result: FinishedRun | Exception) -> None:
         """Record a run's result, and show it. A failed run is written to the folder's status. A
-        full disk stops the sweep. Called in a worker's thread."""
+        StorageError, such as of a full disk, stops the sweep. Called in a worker's thread."""
         if isinstance(result, _GivenUp):
             self._skip(cell, str(result))
             return
@@ -370,9 +382,10 @@ class Sweep:
         self._progress.say_stopping()
 
     def _print_interrupted(self) -> None:
-        """Print how many runs are done, and the command that makes the others."""
+        """Print how many runs this process has made, how many are left, and the command that makes
+        these."""
         assert self._progress is not None
-        left = len(self.planned) - len(self._done)
+        left = len(self.planned) - self._kept - len(self._done)
         self._progress.console.print(
             f"Interrupted: {counted(len(self._done), 'run')} done, {left} left; go on with "
             f"{self._resume_command(self.planned.values())}", soft_wrap=True, markup=False)

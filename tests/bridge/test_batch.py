@@ -133,8 +133,13 @@ BAD = {
                     "for_number: no section [Arg::two]"),
     "unknown parent": (OURS.replace("inherits = base", "inherits = bose", 1), (),
                        "study inherits from non-existent parent bose."),
-    "no test name": (OURS.replace("test_name", "name_test"), (), ("the batch has no test; give "
-                                                                 "test_name")),
+    "no test name": (OURS.replace("test_name", "name_test"), (), ("batch study has no test; set "
+                                                                 "the key test_name")),
+    "pause": (OURS.replace("testbed =", "pause = long\ntestbed ="), (),
+              "pause: 'long'; expected whole seconds"),
+    "key that Flent sets": (OURS + "batch_time = 1\n", (), "batch_time is set by Flent for each "),
+    "no batch": ("[Arg::a]\ntestbed = virtual\n", ("--batch-override", "testbed=virtual"),
+                 "no batch to run: there is no section [Batch::NAME]"),
     "unknown section": (OURS + "[Batsh::x]\n", (), ("section [Batsh::x] is of the unknown type "
                                                    "'Batsh'; expected [Batch::NAME]")),
     "section without type": (OURS + "[x]\n", (), ("section [x] has no '::' in its name; expected "
@@ -222,8 +227,16 @@ def test_study_when_its_base_names_the_testbed_is_ours(installed: Env, tmp_path:
     file = write(tmp_path / "study.batch", "[Batsh::study]\n")
     ended = flent(installed, tmp_path, "-B", file)
     assert (ended.status, ended.err) == (1,
-        ("ERROR: section [Batsh::study] is of the unknown type 'Batsh'; expected [Batch::NAME], "
-        "[Arg::NAME] or [Command::NAME]\n"))
+        (f"ERROR: {file}: section [Batsh::study] is of the unknown type 'Batsh'; expected "
+         "[Batch::NAME], [Arg::NAME] or [Command::NAME]\n"))
+
+
+def test_batch_file_that_is_not_utf8_is_named(installed: Env, tmp_path: Path) -> None:
+    file = tmp_path / "study.batch"
+    file.write_bytes(OURS.encode() + b"# \xff\n")
+    ended = flent(installed, tmp_path, "-B", file, "--batch-override", "testbed=virtual")
+    assert ended.status == 1
+    assert ended.err.startswith(f"ERROR: batch file {file}: is not UTF-8 text (byte ")
 
 
 def test_override_of_test_parameters_reaches_the_test_as_typed(

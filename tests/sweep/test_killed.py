@@ -198,7 +198,7 @@ def test_disk_when_full_stops_the_sweep_and_resume_does_the_rest(bench: Any) -> 
         check=False)
     assert "can't write to the results folder" in done.stdout
     assert "No space left on device; " in done.stdout
-    assert "runs left: make room, then run them again with" in done.stdout
+    assert "runs left: mend this (make room, if the disk is full), then run them" in done.stdout
     first, hidden, some, second, in_the_end = [
         line for line in done.stdout.splitlines() if line.isdigit() or line.startswith("status")]
     assert (first, hidden, second, in_the_end) == ("status 1", "0", "status 0", "3"), done.stdout

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import resource
@@ -12,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError, StorageError
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep import missing, preflight, sweep
+from flent_aqm.sweep.progress import SweepProgress
 from flent_aqm.sweep.resumed import refuse_another_run, set_aside_unfinished
 from flent_aqm.sweep.run import refuse_incomplete, samples_sha256
 from tests.files import RUNS, load, save
@@ -196,6 +199,30 @@ def test_command_that_plans_its_runs_takes_no_other_run_for_its_own(
         missing.make_missing([replace(cell, scenario=cell.scenario.but(base_delay_ms=5.0))], {})
 
 
+def test_full_disk_is_no_interrupt_for_a_command_that_plans_its_runs(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ended as if the user had pressed ^C."""
+    def disk_full(sweep_: sweep.Sweep, cell: Cell) -> None:
+        sweep_._storage_fault = "no space"
+        raise sweep.Stopped
+
+    monkeypatch.setattr(sweep.Sweep, "start", lambda *args, **more: None)
+    monkeypatch.setattr(sweep.Sweep, "submit", disk_full)
+    with pytest.raises(StorageError, match=r"no space; 1 of 1 run left: mend this .* the same"):
+        missing.make_missing([planned(tmp_path)], {})
+
+
+def test_interrupted_resume_counts_no_kept_run_as_left(tmp_path: Path) -> None:
+    cells = [replace(planned(tmp_path), name=name) for name in ("there", "left")]
+    resumed = sweep.Sweep()
+    resumed.planned = {cell.data_file: cell for cell in cells}
+    resumed._kept = 1
+    printed = io.StringIO()
+    resumed._progress = SweepProgress(cells, Console(file=printed, width=200))
+    resumed._print_interrupted()
+    assert printed.getvalue().startswith("Interrupted: 0 runs done, 1 left; go on with")
+
+
 def test_sweep_removes_what_killed_processes_left_before_it_begins(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half a data file, whose writer is gone. Data files stay."""
@@ -223,7 +250,7 @@ def test_sweep_removes_what_killed_processes_left_before_it_begins(
 
 
 @pytest.mark.parametrize(("limit", "soft", "words"), [
-    (resource.RLIMIT_AS, 1500 << 20, "ulimit -v is 1536000: the virtual lab needs an address"),
+    (resource.RLIMIT_AS, 1500 << 20, "ulimit -v is 1536000 KiB: the virtual lab needs an address"),
     (resource.RLIMIT_NOFILE, 60, "ulimit -n is 60: a sweep with 2 runs side by side needs 64"),
 ])
 def test_limits_that_are_too_low_are_refused_before_anything_runs(

@@ -151,8 +151,11 @@ def test_folder_that_cannot_be_written_ends_the_sweep(tmp_path: Path) -> None:
      "tc: no such device"),
     ("ERROR: Essential command x failed.\nOutput:\n " + "x" * 5000, "x" * LONGEST_CAUSE),
     ("fine\nERROR: Connection refused\nlast", "Connection refused"),
-    ("fine\nlast", "Flent wrote no data file; its last words: last"),
-    ("", "Flent wrote no data file; its last words: none"),
+    ("Traceback (most recent call last):\n  File x, line 1, in y\nKeyError: 'z'\n",
+     "Flent crashed: KeyError: 'z'"),
+    ("fine\nlast", ("Flent wrote no data file and reported no error; the last line that it "
+                    "printed: last")),
+    ("", "Flent wrote no data file and reported no error; it printed nothing"),
 ])
 def test_cause_of_a_run_without_a_file_is_the_first_error(text: str, cause: str) -> None:
     assert first_error_of_flent(text) == cause

@@ -25,6 +25,7 @@ _NUMBERS = ("rate_mbps", "rate_up_mbps", "rate_down_mbps", "base_delay_ms", "see
 
 # The key that a list for_rate varies.
 _OF_RATE = "rate_mbps"
+_LISTS_OF_RATES = ("for_rate", f"for_{_OF_RATE}")
 
 # All text after it is its value, also = and ;.
 _TEST_PARAMETERS = re.compile(r"(?:^|;)\s*(test_parameters)\s*=", re.IGNORECASE)
@@ -100,7 +101,8 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
 def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, Any]
                          ) -> dict[str, str]:
     """Return the `for_…` lists of settings, such as `for_rate_mbps = 20, 100` or `for_shaper = htb,
-    tbf`, with each value replaced by the name of an argument that has it. Other keys are left out.
+    tbf`, with each value replaced by the name of an argument that has it: the batch's key -> names
+    joined by ", ". Other keys are left out.
 
     Words that are names of sections stay as they are. A rate may have a unit, and its list may be
     called `for_rate`.
@@ -159,11 +161,11 @@ def _refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]
             continue
         for word in _words(value):
             if not fnmatch.filter(args, word.lower()):
-                setting = key.removeprefix("for_")
-                setting = _OF_RATE if setting == "rate" else setting
+                rate = "a rate, such as 20, 2.5mbit or 1gbit, or "
                 raise ConfigError(
-                    f"{key}: no section [Arg::{word}]{did_you_mean(word, args)}; expected names "
-                    f"of sections, such as one [Arg::{word}] with the line {setting} = {word}", key)
+                    f"{key}: no section [Arg::{word}]{did_you_mean(word, args)}; expected "
+                    f"{rate if key in _LISTS_OF_RATES else ''}the name of a section [Arg::NAME], "
+                    "which sets the keys of this choice", key)
 
 
 def _apply_overrides(

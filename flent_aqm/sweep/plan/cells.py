@@ -88,8 +88,9 @@ def make_cell(
 
 def _cell_commands(where: str, sections: Iterable[Mapping[str, Any]]
                    ) -> dict[str, Mapping[str, str]]:
-    """Return the batch's commands in the form of Cell.commands, by the name of the hook. The
-    command that sets the router comes first, unless it is among the batch's commands.
+    """Return the batch's commands in the form of Cell.commands: ROUTER_HOOK for the command that
+    sets the router, hook1, hook2, … for others by their number -> keys of the command. The command
+    that sets the router is added as the first one, unless it is among the batch's commands.
 
     Args:
         where: names the batch in messages.
@@ -119,8 +120,8 @@ def add_cross_traffic_parameter(section: MutableMapping[str, Any]) -> None:
 
 
 def _check_program(where: str, test_name: str, scenario: Scenario) -> None:
-    """Raise ConfigError if the test runs a command of the user and there is none, or the other way
-    round."""
+    """Raise ConfigError if the test is PROGRAM and the scenario has no client_program, or if it is
+    another test and the scenario has one."""
     if test_name == PROGRAM and not scenario.programs.client_program:
         raise ConfigError(f"{where}: test {PROGRAM} needs the key client_program, the command to "
                           "measure on the client")
@@ -138,11 +139,12 @@ def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, A
         section: the batch section, expanded.
     """
     if scenario.hosts.cross_traffic and section["test_name"] not in our_tests():
-        raise ConfigError(f"{where}: test {section['test_name']} can't run cross traffic; "
-                          "leave cross_traffic off")
+        raise ConfigError(f"{where}: test {section['test_name']} can't run cross traffic, because "
+                          "it is not one of flent-aqm's tests; leave the key cross_traffic out")
     if len(_CROSS_TRAFFIC.findall(str(section.get("test_parameters", "")))) > 1:
-        raise ConfigError(f"{where}: test_parameters: cross_traffic is a key of the batch; "
-                          "leave it out here", "test_parameters")
+        raise ConfigError(f"{where}: test_parameters: cross_traffic is given more than once, where "
+                          "the batch's key of this name counts, too; give only the key",
+                          "test_parameters")
 
 
 def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
@@ -182,8 +184,8 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
         return
     for host in settings.HOSTS:
         if host in SECOND_SERVER and scenario.path.dest2_delay_ms is None:
-            raise ConfigError(f"{where}: hosts: {host} exists only with a second server; give "
-                              "dest2_delay_ms")
+            raise ConfigError(f"{where}: hosts: {host} exists only with a second server; set its "
+                              "delay by the key dest2_delay_ms, or use the host server")
         if host not in (*LAB_HOSTS, "localhost") and not _is_address(host):
             raise ConfigError(f"{where}: hosts: there is no host {host!r} in this testbed; "
                               f"known: {', '.join(LAB_HOSTS)}")
@@ -207,7 +209,7 @@ def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) 
             raise ConfigError(
                 f"{where}: hosts: {host!r} "
                 + ("is on the client's side of all routers, where no servers run"
-                   if host in graph.nodes else f"is not reached in topology {topology}")
+                   if host in graph.nodes else f"is not in the topology {topology}")
                 + f"; expected one of {', '.join((*graph.serving, *graph.routers))}")
 
 

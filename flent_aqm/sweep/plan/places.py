@@ -42,14 +42,17 @@ class Placed(str):
 
 def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the name, and the keys with their values, of each section of a batch file. Each value
-    is a Placed. Raises ConfigError if the file can't be read, configparser.Error or
-    UnicodeDecodeError if it can't be parsed."""
+    is a Placed. Raises ConfigError if the file can't be read or is not UTF-8, configparser.Error if
+    it can't be parsed."""
     parser = RawConfigParser()
     try:
         with open(file) as opened:
             parser.read_file(opened, file)
     except OSError as error:
         raise ConfigError(f"batch file {file}: can't be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"batch file {file}: is not UTF-8 text (byte {error.start}: "
+                          f"{error.reason})") from None
     places = _find_positions(parser, file)
     for section in parser.sections():
         values = {}

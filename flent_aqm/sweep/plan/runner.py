@@ -11,6 +11,7 @@ import configparser
 import hashlib
 import itertools
 import random
+import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,11 +80,11 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         for section, values in placed_sections(filename):
             kind, mark, name = section.partition("::")
             if not mark:
-                raise ConfigError(f"section [{section}] has no '::' in its name; "
+                raise ConfigError(f"{filename}: section [{section}] has no '::' in its name; "
                                   f"{_EXPECTED_SECTION}")
             if kind.lower() not in _KINDS:
-                raise ConfigError(f"section [{section}] is of the unknown type {kind!r}; "
-                                  f"{_EXPECTED_SECTION}")
+                raise ConfigError(f"{filename}: section [{section}] is of the unknown type "
+                                  f"{kind!r}; {_EXPECTED_SECTION}")
             getattr(self, _KINDS[kind.lower()])[name.lower()] = values
         self.expand_groups()
 
@@ -142,6 +143,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             if unknown := [name for name in settings.BATCH_NAMES if name not in self.batches]:
                 raise ConfigError(f"{files}: unknown batch {', '.join(unknown)}; batches: {names}")
             return list(settings.BATCH_NAMES)
+        if not self.batches:
+            raise ConfigError(f"{files}: no batch to run: there is no section [Batch::NAME]")
         runnable = [name for name in self.batches if not _must_not_run(self._keys_of_batch(name))]
         if not runnable:
             raise ConfigError(f"{files}: no batch to run: all are abstract or disabled; batches: "
@@ -175,6 +178,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         batch's lists. Raises ConfigError if a run can't be made."""
         batch = self._keys_of_batch(name)
         with self._with_positions(batch):
+            _pause_s(name, batch)
             lists = argument_lists(self, batch)
         for *arguments, repetition in itertools.product(*lists):
             settings = self.settings.copy()
@@ -186,7 +190,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                 values |= self.args[argument]
             section = self.apply_args(values, {}, settings)
             if "test_name" not in section:
-                raise ConfigError("the batch has no test; give test_name, such as test_name = ndt7")
+                raise ConfigError(f"batch {name} has no test; set the key test_name, such as "
+                                  "test_name = ndt7")
             add_cross_traffic_parameter(section)
             settings.load_rcvalues(section.items(), override=True)
             settings.NAME = section["test_name"]
@@ -247,7 +252,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             return
         if self.settings.BATCH_SHUFFLE:
             random.shuffle(cells)
-        pause_s = int(self._keys_of_batch(name).get("pause", 0))
+        pause_s = _pause_s(name, self._keys_of_batch(name))
         for cell in cells:
             if not (resume and cell.data_file.exists()):
                 self._sweep.submit(cell)
@@ -261,11 +266,26 @@ def _must_not_run(keys: Mapping[str, object]) -> bool:
     return bool(keys.get("abstract") or keys.get("disabled") or not keys.get("enabled", True))
 
 
+def _pause_s(name: str, keys: Mapping[str, object]) -> int:
+    """Return the batch's key `pause` in s, 0 without it. Raises ConfigError if it is not a whole
+    number of at least 0.
+
+    Args:
+        name: the batch's name, for the message.
+        keys: keys and values of the batch.
+    """
+    text = str(int(value) if isinstance(value := keys.get("pause", 0), bool) else value)
+    if not re.fullmatch(r"\d{1,6}", text.strip(), re.ASCII):
+        raise ConfigError(f"batch {name}: pause: {text[:40]!r}; expected whole seconds, such as 5",
+                          "pause")
+    return int(text)
+
+
 @contextmanager
 def _as_config_errors() -> Iterator[None]:
-    """Context manager: raise ConfigError instead of the RuntimeErrors of Flent, and of errors of
-    configparser and of decoding, that the block raises."""
+    """Context manager: raise ConfigError, with the text in one line, instead of the RuntimeErrors
+    of Flent and the errors of configparser that the block raises."""
     try:
         yield
-    except (RuntimeError, configparser.Error, UnicodeDecodeError) as error:
-        raise ConfigError(str(error)) from error
+    except (RuntimeError, configparser.Error) as error:
+        raise ConfigError(" ".join(str(error).split())) from error

@@ -28,8 +28,9 @@ _OURS = SCENARIO_KEYS | SWEEP_KEYS.keys() | BATCH_KEYS
 
 def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,
                        parser: Any) -> None:
-    """Raise ConfigError for a key that nothing reads, in a batch section with its arguments or in a
-    command. Raise it, too, if a batch gives a key that Flent sets for each run.
+    """Raise ConfigError for a key that nothing reads, in a batch section with its arguments or in
+    any command of the files. Raise it, too, if any batch, argument or override gives a key that
+    Flent sets for each run.
 
     Args:
         runner: Flent's batch runner, which has read the files.
@@ -39,10 +40,14 @@ def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,
     """
     used = set(_used_names(runner))
     settings = {action.dest.lower() for action in parser._actions}
-    for values in (*runner.batches.values(), *runner.args.values(), runner.settings.BATCH_OVERRIDE):
-        for key in SET_BY_FLENT & values.keys():
-            raise ConfigError(f"{where}: {key} is set by Flent for each run"
-                              f"{did_you_mean(key, _OURS)}", key)
+    sections = {
+        **{f"section [Batch::{name}]": values for name, values in runner.batches.items()},
+        **{f"section [Arg::{name}]": values for name, values in runner.args.items()},
+        "--batch-override": runner.settings.BATCH_OVERRIDE}
+    for title, values in sections.items():
+        for key in sorted(SET_BY_FLENT & values.keys()):
+            raise ConfigError(f"{title}: {key} is set by Flent for each run, so it can't be given"
+                              f"{did_you_mean(key, _OURS) or '; leave it out'}")
     _refuse_unknown_key(where, section.keys() - SET_BY_FLENT, used, _OURS, settings)
     for name, command in runner.commands.items():
         _refuse_unknown_key(f"command {name}", command, used, COMMAND_KEYS, _OURS | settings)
@@ -64,8 +69,8 @@ def _refuse_unknown_key(where: str, keys: Iterable[str], used: Collection[str],
                 ("for_", *PARAMETER_PREFIXES)):
             continue
         near = did_you_mean(key, valid) or did_you_mean(key, settings) or SEE
-        raise ConfigError(f"{where}: unknown key {key!r}{near} (a key of your own has to be used "
-                          f"as ${{{key}}} in some value)", key)
+        raise ConfigError(f"{where}: unknown key {key!r}{near} (a key of your own is allowed only "
+                          f"if some value uses it as ${{{key}}})", key)
 
 
 def _used_names(runner: Any) -> Iterator[str]:

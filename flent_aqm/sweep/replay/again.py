@@ -15,11 +15,14 @@ from flent_aqm.sweep.run import SweepFacts, run_cell
 
 
 def again(cell: Cell, testbed: Testbed | None = None) -> dict[str, Any]:
-    """Run a cell that recorded.read() returned, and return the content of its new data file.
+    """Run a cell that recorded.read() returned, and return the content of its new data file as
+    parsed JSON. The file stays in the cell's folder.
 
-    testbed: where to run it, by default the testbed that its scenario names.
+    Args:
+        cell: the cell to run.
+        testbed: where to run it, by default the testbed that its scenario names.
 
-    The file stays in the cell's folder. Raises an AqmError if the run can't be made or fails.
+    Raises an AqmError if the run can't be made or fails.
     """
     testbed = testbed or open_testbed(cell.scenario.lab.testbed)
     testbed.check([cell])

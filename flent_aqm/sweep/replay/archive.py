@@ -28,8 +28,9 @@ def repeat_some(target: Path, packed: Sequence[Packed], most: int, traces: Seque
         most: largest number of runs to repeat.
         traces: files and folders in which the traces of links may be.
 
-    Returns the names of the files whose runs were repeated, and of those whose runs can't be
-    repeated, with the reasons. Raises BadResult for the first run that gives another result.
+    Returns the names of the files whose runs were repeated with the same result, and of those that
+    can't be read or repeated, with the reasons. Raises BadResult for the first run that gives
+    another result.
     """
     identical: list[str] = []
     not_again: dict[str, str] = {}
@@ -45,8 +46,9 @@ def repeat_some(target: Path, packed: Sequence[Packed], most: int, traces: Seque
                 continue
         if changes := differences(was.data, now):
             versions = other_versions(was.data["metadata"], now["metadata"])
-            advice = (f"it was made with other versions ({versions[0]}); set up those, or leave "
-                      "the file out" if versions else "leave the file out")
+            advice = (f"the file was made with other versions ({versions[0]}); install those, or "
+                      "leave the file out of the archive" if versions
+                      else "leave the file out of the archive")
             raise BadResult(f"{data_file.name}: repeating the run gave other data: "
                             f"{changes[0]}; {advice}. flent-aqm replay shows all differences")
         identical.append(data_file.name)

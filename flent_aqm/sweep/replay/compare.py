@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flent_aqm.base.json_text import json_text
+from flent_aqm.base.words import counted
 from flent_aqm.results.share.allowed import NOT_ALWAYS_SHARED, SHARED_METADATA
 from flent_aqm.sweep.replay.leave_out import LEFT_OUT, REDUCED, matches
 
@@ -111,7 +112,8 @@ def _time_s(sample: object) -> float | None:
 
 def _differing_samples(was: Mapping[str, Any], now: Mapping[str, Any], start_s: float
                        ) -> Iterator[Difference]:
-    """Yield the first difference between the samples of each series, by name of the series.
+    """Yield the first difference between the samples of each series, in the order of the series'
+    names. Series without a difference are left out.
 
     Args:
         was: the recorded run's samples by series.
@@ -122,7 +124,8 @@ def _differing_samples(was: Mapping[str, Any], now: Mapping[str, Any], start_s: 
         where = f"samples of {name}"
         if name not in was or name not in now:
             yield Difference(where, None, *(
-                f"{len(one[name])} of them" if name in one else NOTHING for one in (was, now)))
+                counted(len(one[name]), "sample") if name in one else NOTHING
+                for one in (was, now)))
             continue
         first = _first_difference(was[name], now[name])
         if first is None:

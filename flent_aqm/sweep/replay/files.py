@@ -40,15 +40,15 @@ def without_paths(requested: Mapping[str, Any], aqm: Mapping[str, Any], places: 
     """
     topology = str(requested.get("topology", "")).strip()
     if topology.endswith(SUFFIX):
-        raise ConfigError(f"topology: {plain(topology[:60])!r} is the path of a file; expected the "
-                          "links themselves, which flent-aqm records in a data file")
+        raise ConfigError(f"topology: {plain(topology[:60])!r} is the path of a file; flent-aqm "
+                          "records the links themselves, so the data file was changed")
     settings = dict(requested)
     for model in every_model():
         for key, reported in model.files(requested, aqm.get(model.name)):
             settings[key] = str(_trace_path(key, reported, places))
     if settings.get("link_trace"):
-        raise ConfigError("link_trace: expected link_down_trace and link_up_trace, which flent-aqm "
-                          "records in a data file")
+        raise ConfigError("link_trace: the data file has this setting, where flent-aqm records "
+                          "link_down_trace and link_up_trace, so it was changed")
     return settings
 
 
@@ -64,16 +64,18 @@ def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Pa
     """
     size_bytes, sha256 = link.get("size_bytes"), link.get("sha256")
     if type(size_bytes) is not int or not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
-        raise ConfigError(f"{key}: the file does not record size and SHA-256 of the trace that "
-                          "the run "
-                          "played")
+        raise ConfigError(f"{key}: the data file does not record size and SHA-256 of the trace "
+                          "that the run played, so the trace can't be found")
     for path in _files_at(places):
         if _has_content(path, size_bytes, sha256):
             return path
     name = plain(str(link.get("trace"))[:60])
-    raise ConfigError(f"{key}: the run played the trace {name!r} ({size_bytes} bytes, SHA-256 "
-                      f"{sha256}), which is neither beside the data file nor in a folder of "
-                      "--trace; give --trace FOLDER, the folder of your copy")
+    trace = f"{key}: the run played the trace {name!r} ({size_bytes} bytes, SHA-256 {sha256})"
+    if size_bytes > _MOST_BYTES:
+        raise ConfigError(f"{trace}; traces of more than {_MOST_BYTES} bytes are not read")
+    raise ConfigError(f"{trace}; no readable file with this content, symbolic links aside, is "
+                      "beside the data file or in a folder of --trace; give --trace FOLDER, the "
+                      "folder of your copy")
 
 
 def _files_at(places: Sequence[Path]) -> Iterator[Path]:

@@ -52,13 +52,15 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
         run_programs: True if the user allows the commands that the file names. A file may be of
             somebody else, and they run with the user's rights.
 
-    Raises BadResult, with the reason, if the file is damaged or its run can't be repeated.
+    Raises BadResult, with the path and the reason, if the file can't be read or its run can't be
+    repeated.
     """
     file = read_data_file(path)
     metadata = file.metadata
     aqm = metadata.get("AQM")
     if not isinstance(aqm, dict):
-        raise BadResult(f"{path}: not made by flent-aqm: it has no AQM in its metadata")
+        raise BadResult(f"{path}: not made by flent-aqm: its metadata have no object AQM; only "
+                        "runs of flent-aqm's virtual lab can be repeated")
     if "schema" not in aqm and aqm.get("testbed") == "virtual":
         raise BadResult(f"{path}: written by `flent` inside `flent-aqm lab`, which doesn't record "
                         "how it was called; replay works on files of batches (flent -B). To make "
@@ -101,14 +103,14 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
     test, settings = run.get("test"), run.get("settings")
     if not isinstance(test, str) or test not in _test_names():
         raise ConfigError(f"unknown test {str(test)[:60]!r}; flent --list-tests lists those that "
-                          "are "
-                          "installed")
+                          "are installed")
     if not isinstance(settings, dict):
-        raise ConfigError("its settings are not a JSON object")
+        raise ConfigError("AQM.run.settings in its metadata is not a JSON object; the file is "
+                          "damaged")
     check_from_data(settings)
     if run.get("commands") != "router":
-        raise ConfigError("its batch ran other commands than router, which a data file does not "
-                          "record")
+        raise ConfigError("its batch ran other commands than router; a data file does not record "
+                          "them, so the run can't be repeated")
     # A file of a newer version may ask for what this one doesn't know.
     refuse_unknown_scenario_keys("AQM.requested", map(str, requested))
     scenario = Scenario.from_settings(requested)
@@ -120,10 +122,10 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
     if programs and not run_programs:
         raise ConfigError("the run started programs of its user: "
                           f"{', '.join(plain(text[:60]) for text in programs)}; if they are yours, "
-                          f"and you trust the file, give {RUN_PROGRAMS}")
+                          f"and you trust the file, give {RUN_PROGRAMS} to flent-aqm replay or why")
     if scenario.lab.testbed != "virtual":
-        raise ConfigError(f"it requests the testbed {scenario.lab.testbed!r}; only runs of the "
-                          "virtual lab can be repeated")
+        raise ConfigError(f"AQM.requested.testbed in its metadata is {scenario.lab.testbed!r}; "
+                          "only runs of the virtual lab can be repeated")
     return Cell(
         name=path.name.removesuffix(DATA_SUFFIX),
         folder=folder,

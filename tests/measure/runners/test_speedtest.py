@@ -91,7 +91,7 @@ def test_ping_that_could_not_be_sent_is_told_from_one_without_answer(
     """fping ends with 1 if nobody answers, with 4 if it may not open its socket."""
     fping = tmp_path / "fping"
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    for status, message in ((1, "127.0.0.1 (IPv4) doesn't answer pings"),
+    for status, message in ((1, "none of 4 pings to 127.0.0.1 (IPv4) was answered"),
                             (4, "can't create socket")):
         fping.write_text(f"#!/bin/sh\necho \"can't create socket\" >&2\nexit {status}\n")
         fping.chmod(0o755)
@@ -100,10 +100,11 @@ def test_ping_that_could_not_be_sent_is_told_from_one_without_answer(
 
 
 @pytest.mark.parametrize(("words", "line"), [
-    (["-H", defaults.CLIENT_IPV4], "no netperf server at 192.0.2.2 (IPv4, port 12865): Conn"),
+    (["-H", defaults.CLIENT_IPV4],
+     "no connection to a netperf server at 192.0.2.2 (IPv4, port 12865): Connection refused"),
     (["-H", "nowhere.invalid"], "no IPv4 address found for 'nowhere.invalid'"),
     (["-6", "-H", defaults.SERVER_IPV4], "no IPv6 address found for '198.51.100.2'"),
-    (["-H", defaults.SERVER_IPV4, "-p", "192.0.2.77"], "doesn't answer pings"),
+    (["-H", defaults.SERVER_IPV4, "-p", "192.0.2.77"], "none of 4 pings to 192.0.2.77 (IPv4) was"),
     (["-H", defaults.SERVER_IPV4, "-o", "here.gz"], "ends in .flent.gz"),
 ])
 def test_what_cannot_be_measured_is_refused_in_one_line(

@@ -53,7 +53,7 @@ def test_what_a_host_or_a_batch_adds_is_left_out(change: Callable[[Any], object]
     (lambda data: data["raw_values"]["Ping"][0].update(val=1),
      'samples of Ping, number 0 at 0.000000 s: {"val": 1.0} in the file, {"val": 1} now'),
     (lambda data: data["raw_values"].pop("Ping"),
-     "samples of Ping: 2 of them in the file, nothing now"),
+     "samples of Ping: 2 samples in the file, nothing now"),
     (lambda data: data["results"]["TCP upload"].append(1),
      "results of TCP upload, number 2: nothing in the file, 1 now"),
     (lambda data: data["metadata"]["AQM"]["after"]["counters"]["up"]["qdisc"].update(drops=8),

@@ -49,7 +49,7 @@ def test_trace_is_found_by_content_beside_the_file_or_where_the_user_says(tmp_pa
     recorded_path.write_bytes(CONTENT)
     file = _file(tmp_path / "data", {"link_down_trace": str(recorded_path)}, _link())
     with pytest.raises(BadResult,
-                       match="which is neither beside the data file nor in a folder of --trace"):
+                       match="is beside the data file or in a folder of --trace; give --trace"):
         recorded.read(file, tmp_path)
     mine = tmp_path / "mine"
     mine.mkdir()
@@ -102,5 +102,13 @@ def test_link_beside_the_file_is_not_followed(tmp_path: Path) -> None:
     secret.write_bytes(CONTENT)
     file = _file(tmp_path / "data", {"link_down_trace": "lte.down"}, _link())
     (file.parent / "lte.down").symlink_to(secret)
-    with pytest.raises(BadResult, match="which is neither beside the data file"):
+    with pytest.raises(BadResult, match="symbolic links aside, is beside the data file"):
+        recorded.read(file, tmp_path)
+
+
+def test_trace_when_too_large_is_told_without_a_search(tmp_path: Path) -> None:
+    link = _link()
+    link["down"]["size_bytes"] = 64 * 2**20 + 1
+    file = _file(tmp_path / "data", {"link_down_trace": "lte.down"}, link)
+    with pytest.raises(BadResult, match="traces of more than 67108864 bytes are not read"):
         recorded.read(file, tmp_path)
