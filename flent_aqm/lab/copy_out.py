@@ -96,8 +96,9 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
                 folders = _copy_folder(copy, sources.open(path), targets.open(to), "/".join(to))
                 todo += [((*path, name), (*to, got)) for name, got in folders]
     except OSError as error:
-        raise ConfigError(f"can't keep the command's files in {results}: {error.strerror}; name "
-                          "a writable folder with --results") from None
+        about = f"{error.filename}: " if error.filename else ""
+        raise ConfigError(f"can't copy the command's files to {results}: {about}{error.strerror}; "
+                          "give a folder that can be written and has room") from None
     return copy.kept
 
 

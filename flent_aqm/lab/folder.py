@@ -44,7 +44,8 @@ class OwnedFolder:
 
 
 def remove_abandoned() -> None:
-    """Remove this user's folders in TMPDIR whose process is gone."""
+    """Remove this user's folders in TMPDIR whose process is gone, which shows in a lock that is
+    free. Errors are ignored."""
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         lock = _lock(path, wait=False)
         if lock is not None:
@@ -64,7 +65,7 @@ def _lock(path: Path, *, wait: bool) -> int | None:
     """Lock a folder and return the file descriptor that holds the lock.
 
     Return None if another process holds the lock and `wait` is false, if the folder belongs to
-    another user, or if it is gone.
+    another user, if it is gone, or if it can't be opened.
 
     Args:
         wait: wait until another process releases the lock.

@@ -110,13 +110,13 @@ def packet_leak(held: str) -> str:
     there are none.
 
     Args:
-        held: a line for each queue that wasn't empty.
+        held: a line for each queue that wasn't empty. Blank lines are ignored.
     """
     queues = [line.strip() for line in held.splitlines() if line.strip()]
     if not queues:
         return ""
-    return ("the router's queues were not empty when all traffic had long ended: they have "
-            f"stalled, or lost packets or counts of them: {'; '.join(queues)}"[:LONGEST])
+    return ("the router's queues were not empty when all traffic had long ended: a queue has "
+            f"stalled, or counts packets wrongly: {'; '.join(queues)}"[:LONGEST])
 
 
 def memory_leak(meminfo: str) -> str:
@@ -132,9 +132,9 @@ def memory_leak(meminfo: str) -> str:
     match = re.search(r"^SUnreclaim:\s+(\d{1,12}) kB$", meminfo, re.MULTILINE)
     if match is None or int(match[1]) < LEAK_KB:
         return ""
-    return (f"it still has {int(match[1]) / 1024:.0f} MiB for itself (SUnreclaim in "
-            f"/proc/meminfo) after all traffic has ended, expected less than {LEAK_KB >> 10} MiB: "
-            "packets, or what belongs to them, are not freed")
+    return (f"it still uses {int(match[1]) / 1024:.0f} MiB of memory (SUnreclaim in /proc/meminfo) "
+            f"after all traffic has ended, expected less than {LEAK_KB >> 10} MiB: packets, or "
+            "data about them, are not freed")
 
 
 def _fault_position(lines: Sequence[str], program: Path) -> str:
@@ -282,7 +282,8 @@ class Watch:
 
     def computed_s(self) -> float:
         """Return the longest processor time in s for which a process of the session has only
-        computed until now. It counts from the first call of this method, which returns 0."""
+        computed until now, 0 if each made system calls just before. Time before a process is seen
+        first does not count, so the first call returns 0."""
         longest = 0
         for process, (user, system) in _processor_ticks(self._session):
             began_user, began_system = self._marks.setdefault(process, (user, system))

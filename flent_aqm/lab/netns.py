@@ -17,7 +17,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from flent_aqm.base import defaults, shell
-from flent_aqm.base.errors import AqmError, ConfigError, LabError, LabTimeout
+from flent_aqm.base.errors import (
+    AqmError,
+    ConfigError,
+    LabError,
+    LabTimeout,
+    RouterDisagrees,
+)
 from flent_aqm.lab.guest_files import IN_GUEST, RESULTS_IN_GUEST
 from flent_aqm.lab.place import DIES_WITH_US, RunEnvironment
 from flent_aqm.lab.protocol import (
@@ -50,7 +56,8 @@ class Namespaces(RunEnvironment):
                 "--kill-child", "--", "sh", "guest/namespaces.sh"]
 
     def kill(self) -> None:
-        """Kill the first process inside, and wait until all others inside have ended with it."""
+        """Kill the first process inside, wait up to _KILL_GRACE_S seconds until all others inside
+        have ended with it, then kill the process outside."""
         if self._process is not None and self._process.poll() is None:
             for child in _children(self._process.pid):
                 with contextlib.suppress(ProcessLookupError):
@@ -92,9 +99,9 @@ class NetnsTestbed:
         if algorithm == defaults.TCP_CONGESTION_CONTROL:
             return []
         return [" ".join((
-            f"TCP's congestion control is {algorithm} where nothing else asks for one: this",
-            f"machine lets namespaces have {defaults.TCP_CONGESTION_CONTROL} only if it stands in",
-            "net.ipv4.tcp_allowed_congestion_control"))]
+            f"TCP's congestion control is {algorithm} where a test requests none: this machine",
+            f"lets namespaces have {defaults.TCP_CONGESTION_CONTROL} only if the sysctl",
+            "net.ipv4.tcp_allowed_congestion_control lists it"))]
 
     def prepare(self) -> None:
         """Do nothing: each run makes its own network."""
@@ -139,8 +146,8 @@ def _rehearse(scenario: Scenario) -> None:
     """Set up the network and the queue of a scenario in temporary namespaces, and read the queue
     back, without running a test.
 
-    Raises ConfigError if the kernel refuses the network or the queue, or reports other settings,
-    LabTimeout if the machine is too busy.
+    Raises ConfigError if this machine refuses the network or the queue, or reports other settings
+    or none that can be read, LabTimeout if the machine is too busy.
     """
     release = os.uname().release
     with Namespaces(scenario, read_back_command(scenario), servers=(),
@@ -158,17 +165,20 @@ def _rehearse(scenario: Scenario) -> None:
                 (path.modem_up_mbps, "a modem"),
                 (scenario.path.dest2_delay_ms is not None, "a second server")) if requested]
             what = f"namespaces with {' and '.join(parts)}" if parts else "namespaces"
-            raise ConfigError(f"testbed netns: this machine's kernel {release} can't create "
+            raise ConfigError(f"testbed netns: this machine (Linux {release}) can't create "
                               f"{what}: {output or 'no message'}") from None
         if result.status:
             output = " ".join(place.stderr.read_text(errors="replace").split())
-            raise ConfigError(f"aqm {scenario.router.queues_text}: this machine's kernel {release} "
+            raise ConfigError(f"aqm {scenario.router.queues_text}: this machine (Linux {release}) "
                               f"can't set it up: {output}")
         try:
             prove(scenario, parse_read_back(place.stdout.read_text()))
-        except AqmError as error:
-            raise ConfigError(f"aqm {scenario.router.queues_text}: this machine's kernel {release} "
+        except RouterDisagrees as error:
+            raise ConfigError(f"aqm {scenario.router.queues_text}: this machine (Linux {release}) "
                               f"sets up something else: {error}") from None
+        except AqmError as error:
+            raise ConfigError(f"aqm {scenario.router.queues_text}: can't read what this machine "
+                              f"(Linux {release}) has set up: {error}") from None
 
 
 def _load_ifb_module() -> None:

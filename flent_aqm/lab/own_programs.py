@@ -29,7 +29,11 @@ _LOGGED_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class OwnPrograms:
-    """The user's programs in one boot of the lab."""
+    """The user's programs in one boot of the lab: servers, and a recorded command on the client.
+
+    Attributes:
+        programs: the scenario's settings of the programs.
+    """
 
     programs: Programs
 
@@ -66,8 +70,9 @@ class OwnPrograms:
         return ""
 
     def refuse_failed(self, out: Path) -> None:
-        """Raise LabError if a server could not be started, or ended with an error before the
-        command on the client did. out: folder of the output files, which were written inside."""
+        """Raise LabError if a server opened no port in time, ended before it was ready, or ended
+        with an error before the command on the client did. out: folder of the output files, which
+        were written inside."""
         number, _, why = _first_line(out / "server_fault").partition(" ")
         failed = int(number) if number.isdecimal() and int(number) <= len(self.servers) else 0
         if failed and why == "silent":
@@ -95,7 +100,8 @@ class OwnPrograms:
                        if (text := _shortened(path)))
 
     def _name(self, number: int) -> str:
-        """Return a server's command for messages. number: its place in the order, from 1."""
+        """Return the name of a server for messages, which has its command. number: its position in
+        `servers`, from 1."""
         return f"the server {plain(shlex.join(self.servers[number - 1]))[:_LONGEST_LINE]!r}"
 
 
@@ -112,7 +118,7 @@ def refuse_missing(programs: Programs) -> None:
 
 
 def _first_line(path: Path) -> str:
-    """Return the first line of a file, "" if there is none."""
+    """Return the first line of a file, "" if it is empty or can't be read."""
     try:
         with path.open("rb") as file:
             return file.readline(_TAIL_BYTES).decode(errors="replace").strip()
@@ -121,8 +127,11 @@ def _first_line(path: Path) -> str:
 
 
 def _last_line(path: Path) -> str:
-    """Return the end of a message: the last line that a program printed, or that it printed
-    nothing."""
+    """Return the end of a message, from "; " on: the last line that a program printed, or that it
+    printed nothing.
+
+    path: file with the program's output.
+    """
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - _TAIL_BYTES))

@@ -41,7 +41,7 @@ KEPT_S = 7 * 86400.0
 
 
 def package_folder(guest_place: str, spare: Path) -> Path:
-    """Return the folder with the package that guests mount at `guest_place`.
+    """Return the folder on the host with the package, which guests mount at `guest_place`.
 
     Of a checkout, a copy is made in the cache if there is none, or in the folder `spare` if the
     cache can't be written. An installed package is used where it is. Raises LabError if neither can
@@ -117,7 +117,7 @@ def _make_copy(guest_place: str, name: str, spare: Path) -> Path:
         except OSError as error:
             faults.append(f"{error.filename or base}: {error.strerror or error}")
     raise LabError(f"can't copy the package for the lab: {'; '.join(faults)}; make room there, or "
-                   "set XDG_CACHE_HOME to a writable folder")
+                   "set XDG_CACHE_HOME to a folder that can be written")
 
 
 def _fill_copy(folder: Path, guest_place: str) -> None:
@@ -141,7 +141,8 @@ def _fill_copy(folder: Path, guest_place: str) -> None:
          str(folder / "flent_aqm")],
         env={"PYTHONHASHSEED": "0", "LANG": "C.UTF-8"}, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise LabError(f"can't compile the package for the lab: {done.stdout.strip()[-300:]}")
+        said = done.stdout.strip() or done.stderr.strip() or f"exit status {done.returncode}"
+        raise LabError(f"can't compile the package for the lab: compileall: {said[-300:]}")
     for path in [folder, *folder.rglob("*")]:
         if path.is_dir():
             path.chmod(0o755)  # for other users, whatever the umask is

@@ -106,9 +106,9 @@ class RunEnvironment:
         results: folder with the files that the command wrote to /run/results, valid after its end.
         flent_files: folder with the files of Flent, if it is the command. It is in `results`.
 
-    After the command's end these contain only regular files and folders. Anything else that the
-    command created there is removed. console() returns the output of the scripts that set up the
-    network.
+    After the command's end, `stdout` and `stderr` are regular files, and `results` has only regular
+    files and folders. Anything else that the command created there is removed. console() returns
+    the output of the scripts that set up the network.
 
     Subclasses implement _command_line(), the command that is started in the folder.
 
@@ -183,8 +183,9 @@ class RunEnvironment:
 
     @property
     def left_behind(self) -> str:
-        """Path, below /run/results, of the first file that was not copied out because it is in too
-        many nested folders. "" if there is none. It was written inside, so it may be any text."""
+        """Path, below /run/results, of the first file that the guest did not hand over because it
+        is in too many nested folders, or its path is too long. "" if there is none. It was written
+        inside, so it may be any text."""
         try:
             with self._left.open("rb") as file:
                 first = file.readline(_LONGEST_PATH).decode(errors="replace").rstrip("\n")
@@ -226,8 +227,8 @@ class RunEnvironment:
         Raises:
             LabTimeout: at the wall-time limit, or if the command is known never to end.
             LabError: if the process ended before the command did, printed more than
-                MOST_CONSOLE_BYTES, or if the command replaced its output file by another kind of
-                file.
+                MOST_CONSOLE_BYTES, if the command replaced its output file by another kind of
+                file, or if its files can't be read.
         """
         assert self._process is not None, "start() comes first"
         try:
@@ -248,7 +249,7 @@ class RunEnvironment:
                              f"{self._reason_for_not_ending()}")
         if replaced:
             raise LabError(f"the command replaced the file of its {replaced} by another "
-                           "one, so its output is lost; let it write to other files")
+                           "kind of file, so its output is lost; let it write to other files")
         status = read_text(self._status)
         if not status.isdecimal():
             raise LabError(f"{self.name} ended before its command did: {self._failure_text()}")
@@ -275,8 +276,8 @@ class RunEnvironment:
 
     def _reason_for_not_ending(self) -> str:
         """Return the second half of the message about a command that did not end. By default: the
-        last line of the console."""
-        return f"its console ends with: {self._failure_text()}"
+        part of the console that _failure_text() selects."""
+        return f"its console shows: {self._failure_text()}"
 
     def _kill_and_remove_odd_files(self) -> str:
         """Kill the process, and remove links, pipes, sockets and devices that the command created
@@ -350,8 +351,8 @@ class RunEnvironment:
         """Return the part of the console that most likely tells the cause of a failure.
 
         That is an error line of our own scripts, with the lines printed before it, else the first
-        fault that the kernel reports, else the last line. If nothing was printed, return the
-        process's exit status.
+        fault that the kernel reports, else the last line. If nothing was printed, return "no
+        output" and how the process ended.
         """
         lines = [line.strip() for line in self.console().splitlines() if line.strip()]
         # Lines of our own scripts are preferred to those of the kernel. Of a fault in the kernel,
@@ -369,7 +370,9 @@ class RunEnvironment:
         if lines:
             return lines[-1]
         code = self._process.returncode if self._process else None
-        return f"nothing (its exit status is {code})"
+        how = "" if code is None else (
+            f"; signal {-code} ended it" if code < 0 else f"; it ended with status {code}")
+        return f"no output{how}"
 
 
 def read_text(path: Path) -> str:

@@ -54,8 +54,8 @@ class FlentRun:
         """Return Flent's command line.
 
         Args:
-            folder: path inside of the folder that contains the batch as cell.batch.
-            results: path inside of the folder to which Flent writes.
+            folder: path inside the testbed of the folder that contains the batch as cell.batch.
+            results: path inside the testbed of the folder to which Flent writes.
         """
         return ["flent", "-B", f"{folder}/cell.batch", "-b", self.batch_name, "-D", results,
                 *self.options]
@@ -95,9 +95,9 @@ class Testbed(Protocol):
     tools: Sequence[str]
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
-        """Check that the cells can be run, before anything has changed. Return warnings, one line
-        each, empty if there are none. Raises ConfigError for cells that can't be run, other
-        AqmErrors if the testbed can't be used."""
+        """Check that the cells (each the settings of one run) can be run, before anything has
+        changed. Return warnings, one line each, empty if there are none. Raises ConfigError for
+        cells that can't be run, other AqmErrors if the testbed can't be used."""
         ...
 
     def prepare(self) -> None:
@@ -142,9 +142,11 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
     for record in (scenario.programs, *scenario.of_parts):
         if record.only_in_lab:
             raise ConfigError(record.only_in_lab.format(testbed=testbed))
-    if max(scenario.path.base_delay_ms, scenario.path.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
-        raise ConfigError(f"base_delay_ms, dest2_delay_ms: more than {defaults.MAX_DELAY_MS:g} ms "
-                          f"needs the virtual lab's kernel; on testbed {testbed} give less")
+    for key, delay_ms in (("base_delay_ms", scenario.path.base_delay_ms),
+                          ("dest2_delay_ms", scenario.path.dest2_delay_ms or 0)):
+        if delay_ms > defaults.MAX_DELAY_MS:
+            raise ConfigError(f"{key}: {delay_ms:g} ms needs the virtual lab's kernel; on testbed "
+                              f"{testbed} give {defaults.MAX_DELAY_MS:g} ms at most")
     if scenario.hosts.host_moderation_us != defaults.HOST_MODERATION_US:
         raise ConfigError(f"host_moderation_us: can't be set on testbed {testbed}, where the "
                           "drivers of the hosts' network cards decide; leave the key out")

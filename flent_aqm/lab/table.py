@@ -35,10 +35,9 @@ TESTBEDS: dict[str, Callable[[str], Testbed]] = {
 
 
 def open_testbed(value: str) -> Testbed:
-    """Return the testbed for a value of the batch key `testbed`. It changes nothing yet. Raises
-    ConfigError if there is no such testbed."""
+    """Return a new testbed for a value of the batch key `testbed`, of which the text before "://"
+    counts. Nothing is started or changed yet. Raises ConfigError if there is no such testbed."""
     kind = value.partition("://")[0]
     if kind not in TESTBEDS:
-        raise ConfigError(f"testbed: {value} is not supported by this version; use "
-                          f"{' or '.join(TESTBEDS)}")
+        raise ConfigError(f"testbed: unknown value {value!r}; known: {', '.join(TESTBEDS)}")
     return TESTBEDS[kind](value)

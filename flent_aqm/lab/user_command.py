@@ -67,13 +67,14 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
 
 
 def check_terminal(example: str) -> None:
-    """Raise ConfigError if this process has no terminal, which a shell needs.
+    """Raise ConfigError unless standard input and output are a terminal, which a shell needs.
 
     Args:
         example: example of a command with which no terminal is needed, for the message.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise ConfigError("a shell needs a terminal; give a command: " + example)
+        raise ConfigError("a shell needs a terminal on standard input and output; give a command: "
+                          + example)
 
 
 def servers_for(command: Sequence[str], mlab: bool = False) -> list[str]:
@@ -98,8 +99,7 @@ def servers_for(command: Sequence[str], mlab: bool = False) -> list[str]:
         return names
     if not shutil.which("ndt-server"):
         raise ConfigError("--mlab-server: M-Lab's ndt-server is not on PATH; leave the option out "
-                          "to "
-                          "use this package's server")
+                          "to use this package's server")
     return ["ndt-server" if name == "ndt7" else name for name in names]
 
 
@@ -138,7 +138,8 @@ def _run_and_show(lab: Lab) -> int:
 
 def copy_results(lab: RunEnvironment, results: Path, since_ns: int | None) -> None:
     """Copy the files that the command wrote out of the lab. Print the new names of files whose own
-    names are taken, and files that could not be copied.
+    names are taken, and the first file that the lab did not hand over. Raises ConfigError if a file
+    can't be read or written.
 
     Args:
         lab: the lab, which has ended.
@@ -148,9 +149,7 @@ def copy_results(lab: RunEnvironment, results: Path, since_ns: int | None) -> No
     """
     for name, got in copy_out(lab.results, results, since_ns=since_ns):
         print(f"flent-aqm: {name!r} existed before and was kept; the command's file is named "
-              f"{got!r}",
-              file=sys.stderr)
+              f"{got!r}", file=sys.stderr)
     if lab.left_behind:
         print(f"flent-aqm: not copied out of the lab: {lab.left_behind}: more than 100 folders in "
-              "one "
-              "another, or a path of more than 2,000 bytes", file=sys.stderr)
+              "one another, or a path of more than 2,000 bytes", file=sys.stderr)

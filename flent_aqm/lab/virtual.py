@@ -225,7 +225,7 @@ class Lab(RunEnvironment):
 
     def _reason_for_not_ending(self) -> str:
         """Return the second half of the message about a command that did not end: that a program
-        only computes, or the last line of the console."""
+        only computes, or what the console shows."""
         if self._only_computes:
             return ("one of its programs computed for the last "
                     f"{_ONLY_COMPUTES_S:g} s without a system call or a look at the clock, "
@@ -316,8 +316,7 @@ def _check_kernel_features(scenario: Scenario) -> None:
         if queue_of(name).kind in absent:
             raise ConfigError(f"aqm: {name}: the kernel {scenario.lab.kernel}, Linux "
                               f"{kernel.version}, has no {queue_of(name).kind}; choose another "
-                              "queue "
-                              "or kernel")
+                              "queue or kernel")
 
 
 def _check_can_nat(scenario: Scenario, kernel: NamedKernel | None) -> None:

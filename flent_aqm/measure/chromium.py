@@ -26,7 +26,8 @@ def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str
          on_report: Callable[[bytes], None], *, patience_s: float, options: tuple[str, ...] = ()
          ) -> bool:
     """Show a page in headless Chromium until it reports its end. Return True if it did, False if it
-    didn't within patience_s. The browser is killed afterwards.
+    didn't within patience_s, for example because the browser crashed. The browser is killed
+    afterwards. Raises OSError if it can't be started.
 
     Args:
         chromium: path of the browser.

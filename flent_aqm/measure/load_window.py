@@ -60,11 +60,11 @@ class Load:
 
 
 def received(samples: Sequence[Mapping[str, Any]], start_s: float) -> dict[str, float]:
-    """Return LOAD_START and LOAD_END in epoch seconds by the receiver's report: start of the first
-    and end of the last interval with data.
+    """Return metadata with the keys LOAD_START and LOAD_END in epoch seconds, by the receiver's
+    report: start of the first and end of the last interval with data.
 
     Args:
-        samples: raw samples, of which those with data have a positive `val`.
+        samples: raw samples, sorted by time. Those with data have a positive `val`.
         start_s: time for both if there was no data.
     """
     with_data = [sample for sample in samples if sample.get("val")]
@@ -78,8 +78,10 @@ def settle(measurements: Mapping[str, Any], series: Mapping[str, dict[str, Any]]
     """Replace the times of the loads by the capture's times, in Flent's collected results.
 
     LOAD_START, LOAD_END, LOAD_TIMES_FROM and ROUND_TRIPS in the metadata are set, and the samples
-    of loads with `own_clock` are moved. All three arguments are changed. Loads without packets in
-    the capture keep the tool's times.
+    of loads with `own_clock` are moved. The keys LOAD and TRANSFERS are removed. All three
+    arguments are changed. Loads without packets in the capture, and those that warm up, keep the
+    tool's times. If the capture ended before the tool, the load ends no earlier than the tool's
+    last data.
 
     Args:
         measurements: pairs of time and value, by series.
@@ -107,7 +109,10 @@ def settle(measurements: Mapping[str, Any], series: Mapping[str, dict[str, Any]]
 
 def _take_transfers(series: Mapping[str, dict[str, Any]]) -> tuple[list[Transfer], float]:
     """Remove the transfers of the capture from the metadata, and return them with the time in epoch
-    seconds at which the capture ended. An empty list and 0 if there is no capture."""
+    seconds at which the capture ended. An empty list and 0 if there is no capture.
+
+    series: metadata by series.
+    """
     for about in series.values():
         if TRANSFERS in about:
             transfers, ends_s = about.pop(TRANSFERS)

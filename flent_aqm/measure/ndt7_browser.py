@@ -4,7 +4,7 @@
     python -m flent_aqm.measure.ndt7_browser PATH_OF_NDT7_JS CHROMIUM ws|wss HOST:PORT DIRECTION
 
 Prints the page's reports in the format of M-Lab's command-line client, and ends when the page
-reports the end of the test.
+reports the end of the test, at the latest after END_S seconds.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def main() -> int:
     if not show(chromium, PAGE, files,
                 {"protocol": protocol, "server": server, "direction": direction},
                 lambda body: print(json_text(json.loads(body)), flush=True), patience_s=END_S):
-        print(f"the test in {chromium} did not end within {END_S:g} s", file=sys.stderr)
+        print(f"the NDT7 test in {chromium} did not end within {END_S:g} s: the browser did not "
+              "start, or the test hangs", file=sys.stderr)
         return 1
     return 0
 

@@ -62,7 +62,8 @@ wait_for_servers() {
         waited=0
         until ip netns exec server ss -Hln "--$protocol" "sport = :$port" | grep -q .; do
             waited=$((waited + 1))
-            [ "$waited" -lt 600 ] || fail "server $server doesn't listen on $port"
+            [ "$waited" -lt 600 ] ||
+                fail "$server opened no $protocol port $port within 60 s: it did not start, or has ended"
             sleep 0.1
         done
     done
@@ -72,7 +73,7 @@ wait_for_servers() {
 wait_for_links() {
     for address in "$SERVER_IPV4" "$SERVER_IPV6" ${DEST2_IPV4:-} ${DEST2_IPV6:-}; do
         fping -q -B 1 -p 100 -t 250 -r 120 "$address" >/dev/null 2>&1 ||
-            fail "the server doesn't answer at $address"
+            fail "the server's address $address does not answer to fping"
     done
 }
 

@@ -72,19 +72,20 @@ class Connection:
             # the head belong to the object.
             piece = self._socket.recv(_HEAD_BYTES)
             if not piece:
-                raise ConnectionError("the server ended the connection before its answer")
+                raise ConnectionError("the server ended the connection before the end of "
+                                      "its response header")
             head += piece
         head, _, begun = head.partition(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200 ") or b"content-length: %d\r" % size not in head:
-            raise ConnectionError(f"unexpected answer {head[:60]!r}; expected a server started "
-                                  "with "
-                                  "`flent-aqm serve`")
+            raise ConnectionError(f"unexpected answer {head[:60].decode('latin-1')!r}; expected a "
+                                  "server started with `flent-aqm serve`")
         self._printer.count_bytes(len(begun))
         size -= len(begun)
         while size:
             count = self._socket.recv_into(self._buffer, min(size, _BUFFER_BYTES))
             if not count:
-                raise ConnectionError(f"the server ended the connection {size} bytes too early")
+                raise ConnectionError("the server ended the connection before the last "
+                                      f"{size} bytes of an object")
             self._printer.count_bytes(count)
             size -= count
 
@@ -95,7 +96,7 @@ class Connection:
 
 def run(use: Callable[[str, int, ResultPrinter], None]) -> int:
     """Run a cross-traffic client until SIGINT. The command-line arguments are HOST and PORT. Return
-    the exit status, 1 if the connection failed.
+    the exit status: 1 if the connection failed, otherwise 0.
 
     Args:
         use: the client, called with host, port and the printer for its results.

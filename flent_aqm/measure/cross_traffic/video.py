@@ -7,7 +7,7 @@ selects the bit rate of each segment by the measured throughput.
     python -m flent_aqm.measure.cross_traffic.video HOST PORT
 
 The ladder of bit rates is that of Apple's HLS Authoring Specification for H.264. The player selects
-the highest bit rate that is below 0.9 of the mean rate of the last three segments, as dash.js 5
+the highest bit rate that is at most 0.9 of the mean rate of the last three segments, as dash.js 5
 does: Settings.js, bandwidthSafetyFactor and sampleSettings.live. Of the means that dash.js offers,
 this is the harmonic one. Segments and buffer are shorter than those of a film, because a speed test
 is short, too.
@@ -72,8 +72,9 @@ class Screen:
 
 
 def choose_rate(rates_mbps: Sequence[float]) -> float:
-    """Return the bit rate of the next segment in Mbit/s: the highest in LADDER_MBPS below SAFETY of
-    the mean throughput, or FIRST_MBPS for the first segment.
+    """Return the bit rate of the next segment in Mbit/s: the highest in LADDER_MBPS that is at most
+    SAFETY of the harmonic mean throughput of the last SEGMENTS_AVERAGED segments. If all are
+    higher, return the lowest. Return FIRST_MBPS for the first segment.
 
     Args:
         rates_mbps: throughput of each segment before, the newest last.
@@ -85,7 +86,9 @@ def choose_rate(rates_mbps: Sequence[float]) -> float:
 
 
 def play(host: str, port: int, printer: ResultPrinter) -> None:
-    """Play video until KeyboardInterrupt. Raises OSError if the connection fails."""
+    """Play video until KeyboardInterrupt. For each segment, print its start with its bit rate, and
+    its end with the time in ms for which playback stalled. Raises OSError if the connection
+    fails."""
     screen = Screen()
     rates: list[float] = []
     connection = Connection(host, port, printer)

@@ -5,9 +5,11 @@ A flow is one direction of the packets between a port of the client and a port o
 or UDP. Unlike pcap.py, which counts the traffic of known servers, this parser reads each packet in
 Python: about two microseconds a packet.
 
-TCP's payload counts once: bytes that come again are counted as retransmitted. For an upload these
-are the packets that the client sent again. For a download they are packets that come after later
-data: sent again, or overtaken. Payload of UDP is all that the client sent or received.
+Retransmitted are TCP bytes of a packet that comes after later data. For an upload, these are the
+packets that the client sent again. They are not counted as payload a second time. For a download,
+these are packets that the server sent again, or that were overtaken. They count as payload, too,
+because the client had not received them before. Payload of UDP is all that the client sent or
+received.
 """
 
 from __future__ import annotations
@@ -38,30 +40,43 @@ _SYN = 2
 
 @dataclass
 class CapturedFlow:
-    """One direction of a flow. Times are in epoch seconds."""
+    """One direction of a flow. Times are in epoch seconds.
 
-    # "TCP" or "UDP".
+    Attributes:
+        protocol: "TCP" or "UDP".
+        server: address of the server.
+        direction: "upload" or "download".
+        steps: index of the time step, counted from the epoch -> payload in bytes.
+        packets: number of packets with payload.
+        first_s, last_s: times of the first and the last packet with payload.
+        retransmitted_packets, retransmitted_bytes: packets of TCP that came after later data, and
+            their payload.
+        highest: highest sequence number behind data that was seen. None before the first packet,
+            and for UDP.
+    """
+
     protocol: str
     server: str
     server_port: int
     client_port: int
-    # "upload" or "download".
     direction: str
-    # Number of the step, which is step_s long -> payload in bytes.
     steps: dict[int, int] = field(default_factory=dict)
     payload_bytes: int = 0
     packets: int = 0
-    # Times of the first and the last packet with payload.
     first_s: float = 0.0
     last_s: float = 0.0
-    # Packets of TCP that were sent again, and their payload.
     retransmitted_packets: int = 0
     retransmitted_bytes: int = 0
-    # Highest sequence number behind data that was seen. None before the first one, and for UDP.
     highest: int | None = None
 
     def add(self, at_s: float, step: int, payload: int) -> None:
-        """Count a packet. payload: bytes that were not seen before."""
+        """Count a packet with payload.
+
+        Args:
+            at_s: time of the packet in epoch seconds.
+            step: index of its time step.
+            payload: bytes that count as payload, 0 for an upload's retransmission.
+        """
         if not self.packets:
             self.first_s = at_s
         self.last_s = at_s
@@ -78,11 +93,11 @@ def read_flows(file: BinaryIO, servers: Collection[str], left_out: Collection[in
         file: the pcap file, at its begin.
         servers: addresses of the servers.
         left_out: ports of servers whose flows don't count: probes, cross traffic.
-        step_s: length of a step.
+        step_s: length of a step in s.
 
-    Flows with less than LEAST_BYTES are left out, and a direction that only answers the other one.
-    Of more than MOST_FLOWS those with most payload are returned. Raises ParseError if the file
-    isn't a pcap file of a known link type.
+    Flows with less than LEAST_BYTES are left out, and a direction with less than LEAST_SHARE of
+    the payload of the other one. Of more than MOST_FLOWS those with most payload are returned.
+    Raises ParseError if the file isn't a pcap file of a known link type.
     """
     flows: dict[tuple[int, bytes, int, int, str], CapturedFlow] = {}
     packed = {ip_address(one).packed: one for one in servers}
@@ -112,8 +127,13 @@ def read_flows(file: BinaryIO, servers: Collection[str], left_out: Collection[in
 
 
 def _packets(file: BinaryIO, ticks_per_s: int) -> Iterator[tuple[int, int, memoryview]]:
-    """Yield of each whole record its time in ticks since the epoch, the packet's length on the
-    wire, and the captured bytes. file: the capture after its header."""
+    """Yield for each complete record its time in ticks since the epoch, the packet's length on the
+    wire in bytes, and the captured bytes.
+
+    Args:
+        file: the capture, after its header.
+        ticks_per_s: ticks of the capture's time stamps per second.
+    """
     rest = b""
     while piece := file.read(PIECE_BYTES):
         data = memoryview(rest + piece)
@@ -130,10 +150,13 @@ def _packets(file: BinaryIO, ticks_per_s: int) -> Iterator[tuple[int, int, memor
 
 def _parse(data: memoryview, on_wire: int
            ) -> tuple[bytes, bytes, int, int, int, int, int | None] | None:
-    """Return addresses of sender and receiver, protocol, both ports, payload in bytes and TCP's
-    sequence number (None for UDP) of a packet. None for other packets.
+    """Return addresses of sender and receiver, number of the protocol, ports of sender and
+    receiver, payload in bytes, and TCP's sequence number of a packet (None for UDP). Return None
+    for packets of other protocols, later fragments, and packets of which too little was captured.
 
-    data: the captured bytes from the IP header on. on_wire: its length in bytes.
+    Args:
+        data: the captured bytes from the IP header on.
+        on_wire: length of the packet from the IP header on, in bytes.
     """
     if len(data) < 28:
         return None
@@ -165,11 +188,17 @@ def _parse(data: memoryview, on_wire: int
 
 
 def _count_once(flow: CapturedFlow, sequence: int, payload: int) -> int:
-    """Return the bytes of a TCP packet that no earlier packet of the flow had, and count the
-    others as retransmitted.
+    """Return how many bytes of a TCP packet count as payload, and count bytes below the highest
+    sequence number as retransmitted.
 
-    Sequence numbers are modulo 2^32. Bytes in a gap below the highest one come for the first time,
-    too, but a gap is only known by what was lost: on the way to the client they were sent again.
+    For an upload, retransmitted bytes were counted before and are left out. For a download, all
+    bytes count, because the client had not received them before. A single byte below the highest
+    sequence number is a keep-alive probe and counts as neither.
+
+    Args:
+        flow: the flow, which is changed.
+        sequence: sequence number of the first byte, modulo 2^32.
+        payload: bytes of payload in the packet.
     """
     end = (sequence + payload) & 0xFFFFFFFF
     if flow.highest is None:
@@ -188,7 +217,9 @@ def _count_once(flow: CapturedFlow, sequence: int, payload: int) -> int:
 
 
 def _loads(flows: list[CapturedFlow]) -> list[CapturedFlow]:
-    """Return the flows that are loads."""
+    """Return the flows with at least LEAST_BYTES of payload, and at least LEAST_SHARE of the
+    payload of the opposite direction: at most MOST_FLOWS, those with most payload, in the order of
+    their first packets."""
     payload = {(one.protocol, one.server, one.server_port, one.client_port, one.direction):
                one.payload_bytes for one in flows}
 

@@ -46,7 +46,9 @@ def parse_lines(text: str) -> CrossTraffic:
         events = [{key: float(value) for key, value in one.items()}
                   for one in lines[1:] if "step" not in one]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as fault:
-        raise ParseError(f"the output of cross traffic's client can't be read "
+        if not text.strip():
+            raise ParseError("the cross-traffic client printed nothing") from None
+        raise ParseError("the output of the cross-traffic client can't be read "
                          f"({cause_of(fault)}); it starts with {text[:60]!r}") from None
     return CrossTraffic(_rates(counted, start_s, step_s), events)
 
@@ -101,8 +103,9 @@ def _parse_direction(trips: Iterable[Mapping[str, Any]], irtt_direction: str,
 
 
 def _packet_time_s(trip: Mapping[str, Any], irtt_direction: str) -> float | None:
-    """Return when the client sent a packet or received its answer, in epoch seconds. The client's
-    times are used because the server's clock may differ. None if no answer arrived.
+    """Return the time at which the client sent a packet ("send") or received the answer to it
+    ("receive"), in epoch seconds. The client's times are used because the server's clock may
+    differ. None if irtt has no such time, as for an answer that did not arrive.
 
     Args:
         trip: irtt's round trip of the packet.
@@ -114,8 +117,8 @@ def _packet_time_s(trip: Mapping[str, Any], irtt_direction: str) -> float | None
 
 def _frame_event(at_s: float, packets: Iterable[Mapping[str, Any]], irtt_direction: str,
                  lost_words: tuple[str, ...], fastest_ns: float) -> Sample:
-    """Return the event of one frame: t and frame_lost, and if the frame is complete and its delay
-    is known, frame_ms.
+    """Return the event of one frame: t and frame_lost, and frame_ms if no packet of the frame was
+    lost and the delay of at least one of them is known.
 
     Args:
         at_s: time at which the frame was sent, in epoch seconds.
@@ -133,7 +136,8 @@ def _frame_event(at_s: float, packets: Iterable[Mapping[str, Any]], irtt_directi
 
 
 def _rates(counted: Mapping[int, int], start_s: float, step_s: float) -> list[Sample]:
-    """Return a sample with the rate in Mbit/s for each interval up to the last one with data.
+    """Return a sample with the rate in Mbit/s for each interval up to the last one with data. Empty
+    if there was no data.
 
     Args:
         counted: number of bytes by number of the interval.

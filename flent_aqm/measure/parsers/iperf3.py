@@ -146,9 +146,13 @@ def _first_document(text: str) -> tuple[object, tuple[str, ...]]:
         try:
             document, end = json.JSONDecoder().raw_decode(whole)
         except ValueError:
-            raise ParseError(f"iperf3 printed no JSON ({fault}); "
-                             f"its output starts with {text[:60]!r}") from None
-        notes.append("numbers that are none (nan or inf)")
+            if not begin:
+                raise ParseError("iperf3 printed no JSON; its output "
+                                 + (f"starts with {text.strip()[:60]!r}" if text.strip()
+                                    else "is empty")) from None
+            raise ParseError(f"iperf3's JSON is cut off or damaged ({fault}); it starts with "
+                             f"{json_text[:60]!r}") from None
+        notes.append("values that are not numbers (nan or inf)")
     if rest := whole[end:].strip():
         notes.append("a second JSON document, which is not used" if rest.startswith("{") else
                      f"text behind the JSON: {rest[:80]!r}")

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flent_aqm.base.errors import ParseError
+from flent_aqm.base.errors import ParseError, cause_of
 
 
 @dataclass(frozen=True)
 class CardSample:
-    """Counters of one device's card at one moment. All except `ring` and `sending` count from the
-    start.
+    """Counters of one network card of the modelled router at one moment. `dropped`, `busy_ns`,
+    `other_ns` and `limits` count from the start of the router.
 
     Attributes:
         ring: number of packets in the receive ring.
@@ -68,18 +68,20 @@ def parse_cards(text: str) -> tuple[int, dict[str, CardSample]]:
         clock, *lines = text.splitlines()
         return int(clock), dict(_parse_card(line) for line in lines)
     except (ValueError, KeyError) as fault:
-        raise ParseError(f"the kernel's list of cards is damaged: {fault}") from None
+        raise ParseError("the kernel's list of network cards is damaged "
+                         f"({cause_of(fault)}): {text[:60]!r}") from None
 
 
 def parse_probes(text: str) -> Iterator[ProbeTimes]:
     """Parse the kernel's text on probes. Yield the times of the probes that have left the router.
     Raises ParseError if a line is damaged."""
     for line in text.splitlines():
-        device, *words = line.split()
         try:
+            device, *words = line.split()
             yield ProbeTimes(device, *map(int, words))
         except (TypeError, ValueError):
-            raise ParseError(f"the kernel's list of probes is damaged: {line[:60]!r}") from None
+            raise ParseError("the kernel's list of probes has the line "
+                             f"{line[:60]!r}; expected a device and 7 whole numbers") from None
 
 
 def _parse_card(line: str) -> tuple[str, CardSample]:

@@ -157,8 +157,8 @@ def parse_ndt7(text: str) -> Report:
 
 def _parse_event(line: dict[str, Any]) -> tuple[str, str, str, Mapping[str, Any]]:
     """Return the client (CRATE or MLAB), the kind of event, the direction and the content of one
-    line. The direction of a summary is "". Raises ValueError or KeyError for a line of another
-    form."""
+    line. The direction of a summary is "". Raises ValueError, KeyError, TypeError or AttributeError
+    for a line of another form."""
     if "Type" in line:
         kind = line["Type"].lower()
         if kind == "summary":
@@ -233,9 +233,10 @@ def rates_mbps(progress: list[AppSample]) -> Iterator[tuple[float, float, float]
     Mbit/s). Times are seconds since the test's start.
 
     Messages less than 10 ms apart are combined into one interval, because clients print in bursts.
+    Messages at the end that are less than 10 ms after the last interval are left out.
 
     Args:
-        progress: byte counts over time.
+        progress: total bytes over time, as Subtest.progress() returns them.
     """
     last = AppSample(0.0, 0)
     for one in progress:

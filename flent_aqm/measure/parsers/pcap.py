@@ -91,15 +91,16 @@ Step = Mapping[tuple[str, str], Amount]
 
 @dataclass(frozen=True)
 class Capture:
-    """The sums of a capture. steps[i] begins at start_s + i * step_s, in epoch seconds.
+    """Traffic by time step, and connections, of a capture. steps[i] begins at start_s + i * step_s,
+    in epoch seconds.
 
     Attributes:
-        start_s: start of the first step.
-        step_s: length of a step.
+        start_s: start of the first step in epoch seconds.
+        step_s: length of a step in s.
         steps: traffic of each step. Empty if no packet is readable.
         transfers: data of each connection and direction.
         packets: number of records in the file.
-        external: number of records without a known port, or that are too short.
+        external: number of records without a known port, with IP options, or that are too short.
         cut: True if the file ends within a record.
     """
 
@@ -129,13 +130,13 @@ def read_capture(
     """Parse a capture, in steps of step_s seconds that begin at a multiple of step_s.
 
     Args:
-        file: the pcap file.
+        file: the pcap file, at its start. It has to be seekable.
         ip_version: IP version of all packets, 4 or 6.
         classes: classes of flows.
-        step_s: length of a step.
+        step_s: length of a step in s.
 
     Returns:
-        The sums. There are no steps if the capture has no packets.
+        Traffic and connections. There are no steps if no packet is readable.
 
     Raises:
         ParseError: if the file isn't a pcap file of a known link type.
@@ -168,11 +169,13 @@ def read_file_header(header: bytes) -> tuple[int, int, int]:
     in bytes, and the number of bytes kept of each packet. Raises ParseError if it isn't the header
     of a pcap file of a known link type."""
     if len(header) < FILE_HEADER_BYTES:
-        raise ParseError(f"the capture is only {len(header)} bytes long, which is less than "
-                         "the header of a pcap file: tcpdump did not start to capture")
+        raise ParseError(f"the capture is only {len(header)} bytes long; expected at least the "
+                         f"{FILE_HEADER_BYTES} bytes of a pcap file's header: tcpdump did not "
+                         "start to capture, or the file is cut off")
     magic, snap_bytes, link_type = struct.unpack("=I12xII", header)
     if magic not in _TICKS_PER_S:
-        raise ParseError(f"the capture starts with {magic:#010x}, which no pcap file does")
+        raise ParseError(f"the capture starts with {magic:#010x}; expected a pcap file (not "
+                         "pcapng) that was written on a machine with this byte order")
     if link_type not in _LINK_HEADER_BYTES:
         raise ParseError(f"the capture has link type {link_type}; "
                          f"known: {', '.join(map(str, _LINK_HEADER_BYTES))}")
@@ -217,8 +220,8 @@ class _Records:
         self._piece_at = 0
 
     def of_steps(self, steps: Iterable[int]) -> Iterator[tuple[float, _Key]]:
-        """Yield the time in epoch seconds and the key of each record in these steps. Call it after
-        per_step().
+        """Yield the time in epoch seconds and the key of each record in these steps, in the order
+        of the file. Call it after per_step().
 
         Args:
             steps: indexes of steps.
@@ -235,8 +238,8 @@ class _Records:
                 at += RECORD_HEADER_BYTES + captured
 
     def per_step(self) -> Iterator[tuple[int, Mapping[_Key, int]]]:
-        """Read all records. Yield pairs of the index of a step and the number of records by key. An
-        index may occur repeatedly."""
+        """Read all records. Yield pairs of the index of a step, and a mapping from each key to its
+        number of records. An index may occur repeatedly, with further records."""
         rest = b""
         self._piece_at = self.file.tell()
         while piece := self.file.read(PIECE_BYTES):
@@ -324,7 +327,7 @@ class _Tally:
     """Converts counted keys to amounts per class and direction, and to transfers.
 
     Attributes:
-        external: number of packets that belong to no known port.
+        external: number of packets that belong to no known port, or that have IP options.
         transfers: the connections' data.
     """
 

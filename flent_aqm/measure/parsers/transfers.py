@@ -88,7 +88,8 @@ class Transfers:
         partial.byte_count += byte_count
 
     def edges(self) -> set[int]:
-        """Return the indexes of the steps in which the data of a connection begins or ends."""
+        """Return the indexes of the steps in which the data of a connection with at least
+        LEAST_BYTES begins or ends."""
         return {step for partial in self._partial.values() if partial.byte_count >= LEAST_BYTES
                 for step in (partial.first_step, partial.last_step)}
 
@@ -103,10 +104,10 @@ class Transfers:
         partial.first_s, partial.last_s = min(partial.first_s, at_s), max(partial.last_s, at_s)
 
     def by_connection(self, trips: Trips) -> Iterator[Transfer]:
-        """Yield the data of each connection, after both passes.
+        """Yield the data of each connection with at least LEAST_BYTES, after both passes.
 
         Args:
-            trips: round trips of each connection in ms.
+            trips: (server's port, client's port) -> round trips in ms.
         """
         for connection, partial in self._partial.items():
             if partial.byte_count >= LEAST_BYTES:

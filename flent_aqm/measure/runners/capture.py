@@ -87,7 +87,8 @@ class AqmCaptureRunner(SupervisedRunner):
 
     def check(self) -> None:
         """Determine device and addresses, and build tcpdump's command line. Raises RunnerCheckError
-        if tcpdump isn't installed or no device leads to a host."""
+        if tcpdump isn't installed, a host can't be resolved, or the device towards the first host
+        can't be determined."""
         program = find_program("tcpdump")
         if program is None:
             raise RunnerCheckError("tcpdump is not installed; see flent-aqm doctor")
@@ -128,8 +129,11 @@ class AqmCaptureRunner(SupervisedRunner):
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of pcap)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse the capture. Raises BadResult if no packet was captured, ParseError if the file or
-        tcpdump's last lines are damaged."""
+        """Parse the capture. With every_port, its flows are in the metadata under MORE. With keep,
+        copy it beside the data file.
+
+        Raises BadResult if no packet was captured, or with every_port no flow, ParseError if the
+        file or tcpdump's last lines are damaged, OSError if the copy can't be written."""
         counts = parse_tcpdump_counts(text_of(error))
         capture = read_capture(
             cast(BinaryIO, cast(Any, output).buffer), self.ip_version,
@@ -164,7 +168,7 @@ class AqmCaptureRunner(SupervisedRunner):
         flows = read_flows(binary, self.addresses, self.ports, STEP_S)
         if not flows:
             raise BadResult(f"no flow between {' or '.join(self.hosts)} and the client carried "
-                            f"{LEAST_BYTES} bytes or more, so the command was no load")
+                            f"{LEAST_BYTES} bytes or more: the command put no load on the network")
         named: dict[str, Parsed] = {}
         for flow in flows:
             place = str(flow.server_port)
@@ -179,7 +183,7 @@ class AqmCaptureRunner(SupervisedRunner):
 
     @property
     def stopped_early(self) -> bool:
-        """True if tcpdump ended by itself, because it reached its limit."""
+        """True if tcpdump ended by itself, because it reached its limit of `max_packets`."""
         return not self.stopped_by
 
     def _keep_capture(self, output: IO[str]) -> str:
@@ -198,12 +202,13 @@ class AqmCaptureRunner(SupervisedRunner):
 
 
 def _egress_device(address: str) -> str:
-    """Return the network device through which packets to this address leave. Raises
-    RunnerCheckError if there is none."""
+    """Return the name of the network device through which packets to this address leave. Raises
+    RunnerCheckError if there is none, or if `ip` can't be run."""
     try:
         device = json.loads(run(["ip", "-j", "route", "get", address]))[0]["dev"]
     except (AqmError, ValueError, LookupError) as fault:
-        raise RunnerCheckError(f"no network device leads to {address}: {cause_of(fault)}") from None
+        raise RunnerCheckError("cannot determine the network device through which packets to "
+                               f"{address} leave: {cause_of(fault)}") from None
     return str(device)
 
 
@@ -216,7 +221,8 @@ def _mtu(device: str) -> int:
 
 
 def _as_series(flow: CapturedFlow) -> Parsed:
-    """Return series, raw samples and metadata of a captured flow."""
+    """Return series, raw samples and metadata of a captured flow: its throughput in Mbit/s in each
+    step from its first to its last data."""
     samples: list[dict[str, Any]] = [
         {"t": round((step + 1) * STEP_S, 6), "dur": STEP_S,
          "val": flow.steps.get(step, 0) * 8e-6 / STEP_S}
@@ -236,8 +242,8 @@ def _as_series(flow: CapturedFlow) -> Parsed:
 
 
 def _raw_values(capture: Capture) -> list[dict[str, Any]]:
-    """Return one raw sample per step: throughputs in Mbit/s by class, direction and kind of bytes.
-    Its time is the step's end, as in Flent's rates."""
+    """Return one raw sample per step, in order of time: throughputs in Mbit/s under the names of
+    the runner's series. Its time is the step's end, as in Flent's rates."""
     kinds = sorted({kind for step in capture.steps for kind, _ in step} | {""})
     factor = 8e-6 / capture.step_s
     samples = []

@@ -33,6 +33,8 @@ class AqmCpuRunner(SupervisedRunner):
     all processors.
     """
 
+    title = "the sampling of the processors' load"
+
     def __init__(self, *, length: float, interval: float = INTERVAL_S, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.run_for_s = length
@@ -75,7 +77,11 @@ class AqmCpuRunner(SupervisedRunner):
 
 
 def _frequency_mhz(path: Path) -> float | None:
-    """Return the frequency of a processor in MHz, None if it was switched off meanwhile."""
+    """Return the frequency of a processor in MHz. None if it can't be read, as of a processor that
+    was switched off meanwhile.
+
+    path: the processor's file scaling_cur_freq.
+    """
     try:
         return int(path.read_text()) / 1000
     except (OSError, ValueError):
@@ -84,8 +90,9 @@ def _frequency_mhz(path: Path) -> float | None:
 
 def read_samples(text: str) -> list[dict[str, Any]]:
     """Parse the lines that the runner stored, and return raw samples: from the second line on, the
-    load in percent since the line before. Raises BadResult if there are fewer than two lines,
-    ParseError if a text of /proc/stat is damaged."""
+    load in percent since the line before. Raises BadResult if no line has grown counts compared
+    with the line before, as with fewer than two lines, ParseError if a text of /proc/stat is
+    damaged."""
     taken = [json.loads(line) for line in text.splitlines()]
     samples: list[dict[str, Any]] = []
     for before, after in pairwise(taken):
@@ -99,6 +106,6 @@ def read_samples(text: str) -> list[dict[str, Any]]:
                 "val": sum(busy_pct.values()) / len(busy_pct), **busy_pct,
                 **{f"{name}_mhz": mhz for name, mhz in after["mhz"].items() if mhz}})
     if not samples:
-        raise BadResult("/proc/stat was read fewer than twice, so the processors' load is unknown: "
-                        "did the test end early?")
+        raise BadResult("the processors' load is unknown, because /proc/stat was read fewer than "
+                        "twice, or its counts did not grow: did the test end early?")
     return samples

@@ -55,14 +55,14 @@ class _CrossRunner(SupervisedRunner):
 
     def series_of(self, traffic: CrossTraffic, direction: str = "download") -> Parsed:
         """Return one direction as series, raw samples and metadata for Flent. Raises BadResult if
-        no data was transferred.
+        no data arrived in it.
 
         Args:
             traffic: the parsed output of the client.
             direction: "upload" or "download".
         """
         if not traffic.rates:
-            raise BadResult("cross traffic: its client transferred no data")
+            raise BadResult(f"no data of the cross traffic's {direction} arrived")
         return (
             [[one["t"], one["val"]] for one in traffic.rates],
             sorted([*traffic.rates, *traffic.events], key=lambda one: one["t"]),

@@ -51,8 +51,8 @@ class AqmIperf3Runner(SupervisedRunner):
     the metadata is "sender".
 
     Raw samples have `val` and `dur` (s). Others have the sender's state: retransmits, tcp_rtt,
-    tcp_rtt_var (ms), tcp_cwnd (packets, as `ss` counts them). With several streams, these are
-    means, and `streams` has each stream.
+    tcp_rtt_var (ms), tcp_cwnd (packets, as `ss` counts them). With several streams, retransmits
+    is the sum, the others are means, and `streams` has each stream.
     """
 
     def __init__(self, *, host: str, length: float, direction: str,
@@ -106,8 +106,9 @@ class AqmIperf3Runner(SupervisedRunner):
         super().check()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse iperf3's JSON. Raises BadResult if iperf3 failed or a direction has no intervals,
-        ParseError if the output isn't iperf3's JSON."""
+        """Parse iperf3's JSON. If both directions ran, the download is in the metadata as a part.
+        Raises BadResult if iperf3 failed or a direction has no intervals, ParseError if the output
+        isn't iperf3's JSON."""
         report = parse_iperf3(text_of(output))
         if report.error and not self.stopped_by:
             raise BadResult(f"iperf3: {report.error}")
@@ -115,9 +116,9 @@ class AqmIperf3Runner(SupervisedRunner):
             logger.warning("%s: iperf3's output has %s", self.runner_name, note)
         shown = "upload" if self.direction == "both" else self.direction
         if self.udp_mbps and not report.server_intervals:
-            raise BadResult("iperf3's server reported no intervals, and over UDP only the "
-                            "receiver knows the throughput; start the server with: iperf3 -s -J "
-                            "-i 0.2")
+            raise BadResult("iperf3's client got no intervals of its server, without which a UDP "
+                            "flow has no throughput: the client was stopped early, or the server "
+                            "does not report in JSON; start it with: iperf3 -s -J -i 0.2")
         parsed = self._series_of(report, shown)
         if self.direction == "both":
             parsed[2][PARTS] = {"download": self._series_of(report, "download")}
@@ -163,7 +164,8 @@ def one_direction(report: Report, direction: str, start_s: float) -> Parsed:
     receiver, sender = (client, server) if direction == "download" else (server, client)
     rates_of = receiver or sender
     if not rates_of:
-        raise BadResult(f"iperf3 reported no interval of the {direction}")
+        raise BadResult(f"iperf3 reported no interval of the {direction}: it transferred no data, "
+                        "or was stopped at once")
     rates = [_raw_value(one, start_s, None) for one in rates_of]
     state = [_raw_value(one, start_s, report.mss_bytes, rate=False) for one in sender
              if one.streams[0].rtt_ms is not None]
@@ -203,7 +205,7 @@ def _raw_value(interval: Interval, start_s: float, mss_bytes: int | None,
                rate: bool = True) -> dict[str, Any]:
     """Return the raw sample of one interval: the sender's state of its streams, as far as it is
     known, and with `rate` also the throughput in Mbit/s. With several streams, retransmits are
-    summed and other values are means.
+    summed, other values are means, and `streams` has the values of each stream by its number.
 
     Args:
         interval: the interval.

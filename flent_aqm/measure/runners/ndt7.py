@@ -62,7 +62,7 @@ class AqmNdt7Runner(SupervisedRunner):
 
     def check(self) -> None:
         """Build the client's command line. Raises RunnerCheckError if the client isn't installed,
-        or isn't the requested one."""
+        isn't the requested one, or can't use the server's address."""
         if self.client == BROWSER:
             self.title = "ndt7.js in Chromium"
             self.command = shlex.join(self._browser_words())
@@ -75,7 +75,10 @@ class AqmNdt7Runner(SupervisedRunner):
         ndt7.js is missing."""
         library, chromium = find(SCRIPT), find_program("chromium")
         if library is None or chromium is None:
-            raise RunnerCheckError("NDT7 in a browser needs chromium and M-Lab's ndt7.js; run: "
+            missing = [name for name, found in (("chromium", chromium), ("ndt7.js", library))
+                       if found is None]
+            raise RunnerCheckError("NDT7 in a browser needs chromium and M-Lab's ndt7.js; not "
+                                   f"found: {' and '.join(missing)}; run: "
                                    "flent-aqm setup --speedtests browser ndt7-js")
         return [sys.executable, "-P", "-m", "flent_aqm.measure.ndt7_browser", str(library),
                 str(chromium), "wss" if self.tls else "ws", f"{self._address()}:{self.port}",
@@ -128,9 +131,9 @@ class AqmNdt7Runner(SupervisedRunner):
             addresses = set()
         if str(ipaddress.IPv6Address(host)) not in addresses:
             raise RunnerCheckError(
-                f"ndt7-client can't take the IPv6 address {host}, for which the system has no "
-                "name; give the server's name, or one for it in /etc/hosts, or use M-Lab's client "
-                "(ndt7_client=mlab)")
+                f"ndt7-client of the Rust crate can't take the IPv6 address {host} itself, and the "
+                "system has no name that resolves to it; give the server's name, add a name for "
+                "the address to /etc/hosts, or use M-Lab's client (ndt7_client=mlab)")
         return name
 
     def _mlab_words(self) -> list[str]:
@@ -166,7 +169,8 @@ class AqmNdt7Runner(SupervisedRunner):
                             f"on standard error: {last_line(error)}")
         throughput = subtest.throughput_mbps
         if throughput is None:
-            raise BadResult(f"NDT7 {self.direction}: the client reported no throughput")
+            raise BadResult(f"NDT7 {self.direction}: the client's output has no byte count of the "
+                            "receiver, so the throughput is unknown")
         start_s = self._start_of(subtest)
         raw = _raw_values(subtest, start_s)
         series = [[one["t"], one["val"]] for one in raw if "val" in one]
@@ -188,8 +192,9 @@ class AqmNdt7Runner(SupervisedRunner):
         }
 
     def _start_of(self, subtest: Subtest) -> float:
-        """Return the start of the test in epoch seconds: by the server if it has the same clock,
-        else the client's start."""
+        """Return the start of the test in epoch seconds: the server's if it lies less than
+        _SAME_CLOCK_S after the client's start, so that both clocks are considered the same,
+        otherwise the client's start."""
         theirs = subtest.started_s
         if theirs is not None and 0 <= theirs - self.started_s < _SAME_CLOCK_S:
             return theirs

@@ -10,7 +10,7 @@ from flent_aqm.base import environment
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import NetperfDemoRunner
 from flent_aqm.measure.load_window import START, received
-from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, last_line
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, end_of, last_line
 
 # Seconds after the test's length at which netperf is considered hung. Connecting and exchanging
 # results over a full queue takes seconds.
@@ -51,7 +51,7 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
 
     def _refuse_bad_end(self, error: IO[str]) -> None:
         if not self.stopped_by and self.returncode not in self.success_return:
-            raise BadResult(f"netperf ended with status {self.returncode}: "
+            raise BadResult(f"netperf ended with {end_of(self.returncode)}: "
                             f"{_error_message(self.stdout, error)}")
         super()._refuse_bad_end(error)
 

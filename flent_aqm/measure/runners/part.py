@@ -14,7 +14,8 @@ from flent_aqm.base.flent_api import NullRunner
 
 # Key of a runner's metadata until take_parts(): name of the part -> series, raw samples, metadata.
 PARTS = "PARTS"
-# The same with names of series that the test's definition doesn't have.
+# Key of a runner's metadata until take_parts(): name of a series that the test's definition doesn't
+# have -> series, raw samples, metadata.
 MORE = "MORE"
 _REQUESTED_PART = "PART"
 
@@ -34,8 +35,8 @@ class AqmPartRunner(NullRunner):
 
 def take_parts(measurements: dict[str, Any], series: dict[str, dict[str, Any]],
                raw_values: dict[str, Any]) -> int:
-    """Put the parts of all tools into Flent's collected results. Return the number of parts without
-    data. All three arguments are changed.
+    """Put the parts of all tools, and the series under MORE, into Flent's collected results. Return
+    the number of parts without data. All three arguments are changed.
 
     Args:
         measurements: pairs of time and value, by series.
@@ -49,7 +50,7 @@ def take_parts(measurements: dict[str, Any], series: dict[str, dict[str, Any]],
             continue
         of, part = about.pop(_REQUESTED_PART)
         values, samples, metadata = parts[of].get(
-            part, ([], [], {"ERROR": [f"{of} gave no {part}"]}))
+            part, ([], [], {"ERROR": [f"the tool of the series '{of}' gave no {part}"]}))
         measurements[name], raw_values[name] = values, samples
         about |= {"RUNNER": series[of]["RUNNER"], **metadata}
         empty += not values

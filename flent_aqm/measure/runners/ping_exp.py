@@ -51,7 +51,7 @@ class PingExp:
 
 def settings_from(parameter: Callable[..., Any], refuse: Refuse) -> PingExp:
     """Return the test's parameters after checking them. A wrong value is reported and replaced by
-    its default, a wrong load by none.
+    its default. With a wrong value of `load`, no direction is loaded.
 
     Args:
         parameter: Flent's get_test_parameter().
@@ -73,8 +73,8 @@ def settings_from(parameter: Callable[..., Any], refuse: Refuse) -> PingExp:
 
 def _checked_number(refuse: Refuse, parameter: Callable[..., Any], name: str, default: float,
                     lowest: float, highest: float) -> float:
-    """Return a numeric parameter, or its default after reporting a value that is out of range. The
-    value has to be an integer if the default is one.
+    """Return a numeric parameter, or its default after reporting a value that is no number or out
+    of range. The value has to be a whole number if the default is an int.
 
     Args:
         refuse: reports a text and may return.
@@ -91,7 +91,8 @@ def _checked_number(refuse: Refuse, parameter: Callable[..., Any], name: str, de
             return value
     except ValueError:
         pass
-    refuse(f"{name}: {text!r} is out of range; expected {lowest:g} to {highest:g}")
+    kind = "whole number" if isinstance(default, int) else "number"
+    refuse(f"{name}: {text!r}; expected a {kind} from {lowest:g} to {highest:.7g}")
     return default
 
 

@@ -21,7 +21,7 @@ import threading
 import time
 from typing import IO, Any, cast
 
-from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.base.errors import AqmError, BadResult, a_defect
 from flent_aqm.base.flent_api import ProcessRunner, get_logger
 from flent_aqm.measure.load_window import Load
 
@@ -62,7 +62,7 @@ class SupervisedRunner(ProcessRunner):
         ended_s: end of the tool in epoch seconds.
         stopped_by: KILLED, DUE, or the fault for which the tool was stopped. "" if it ended by
             itself.
-        cpu_s: processor time of the tool in s, if it ended by itself.
+        cpu_s: processor time of the tool in s. 0 if it was stopped.
     """
 
     supports_remote = False
@@ -109,8 +109,7 @@ class SupervisedRunner(ProcessRunner):
             printed = text_of(output).strip()
             if not printed:
                 raise BadResult(f"{self.tool} gave no measurement; its last line on standard "
-                                "error: "
-                                f"{last_line(error)}")
+                                f"error: {last_line(error)}")
             raise BadResult(f"{self.tool} gave no measurement; its output starts with "
                             f"{printed[:60]!r}")
         return parsed
@@ -155,8 +154,8 @@ class SupervisedRunner(ProcessRunner):
         return 1
 
     def run(self) -> None:
-        """Wait until the tool is due, and run it. A failure to start it is stored in `stopped_by`.
-        Runs in a thread of its own."""
+        """Wait until the tool is due, and run it. An OSError, such as a failure to start it, is
+        stored in `stopped_by` as a message. Runs in a thread of its own."""
         try:
             if self.start_event is not None:
                 self.start_event.wait()
@@ -166,7 +165,7 @@ class SupervisedRunner(ProcessRunner):
                 self._run_tool()
                 self.ended_s = time.time()
         except OSError as fault:
-            self.stopped_by = f"{self.tool} could not be started: {fault.strerror}"
+            self.stopped_by = f"{self.tool} could not be run: {_os_error_text(fault)}"
         finally:
             # Set it in any case, because other runners wait for it.
             self.finish_event.set()
@@ -174,19 +173,23 @@ class SupervisedRunner(ProcessRunner):
 
     def parse_output(self) -> Parsed:
         """Return the series, raw samples and metadata of a tool that has ended. If it failed,
-        series and samples are empty, and the reason is in the metadata under ERROR."""
+        series and samples are empty, and the reason is in the metadata under ERROR. No exception
+        leaves this method."""
         try:
             self._refuse_bad_end(self.stderr)
             self.stdout.seek(0)
             self.stderr.seek(0)
             return self.read(self.stdout, self.stderr)
-        except (AqmError, OSError) as fault:
+        except AqmError as fault:
             return [], [], {"ERROR": [str(fault)]}
+        except OSError as fault:
+            text = f"the tool's output could not be read or stored: {_os_error_text(fault)}"
+            return [], [], {"ERROR": [text]}
         except Exception as fault:
             # A defect in this package. Without this, Flent would go on as if there were no such
             # series.
             logger.exception("%s: defect in %s", self.runner_name, type(self).__name__)
-            return [], [], {"ERROR": [f"defect in {type(self).__name__}: {fault!r}"]}
+            return [], [], {"ERROR": [a_defect(fault)]}
 
     def recv_result(self, res: Parsed) -> None:
         """Store the result of parse_output() where Flent expects it, and log its errors."""
@@ -273,8 +276,19 @@ class SupervisedRunner(ProcessRunner):
         if self.stopped_by:
             raise BadResult(self.stopped_by)
         if self.returncode not in self.success_return:
-            raise BadResult(f"{self.tool} ended with status {self.returncode}: "
+            raise BadResult(f"{self.tool} ended with {end_of(self.returncode)}: "
                             f"{last_line(error)}")
+
+
+def end_of(returncode: int) -> str:
+    """Return how a program ended, such as "status 1", or "signal 9" for the return code -9."""
+    return f"signal {-returncode}" if returncode < 0 else f"status {returncode}"
+
+
+def _os_error_text(fault: OSError) -> str:
+    """Return the reason of an OSError, after the name of the file if it names one."""
+    reason = fault.strerror or str(fault)
+    return f"{fault.filename}: {reason}" if fault.filename else reason
 
 
 def _busy_note(pid: int, ran_s: float) -> str:

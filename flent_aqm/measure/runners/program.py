@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.runners.process import KILLED, Parsed, SupervisedRunner, last_line
+from flent_aqm.measure.runners.process import KILLED, Parsed, SupervisedRunner, end_of, last_line
 
 
 class AqmProgramRunner(SupervisedRunner):
@@ -57,17 +57,19 @@ class AqmProgramRunner(SupervisedRunner):
     err = out  # of standard error
 
     def _refuse_bad_end(self, error: IO[str]) -> None:
-        """Raise BadResult unless the command ended with status 0."""
+        """Raise BadResult unless the command ended by itself with status 0."""
         if self.stopped_by and self.stopped_by != KILLED:
-            raise BadResult(f"the command {self.stopped_by.partition(' ')[2]}; have it end, or "
+            how = self.stopped_by.removeprefix(f"{self.tool} ")
+            raise BadResult(f"the command {how}; have it end, or "
                             "allow more time: --time-limit SECONDS, or length in a batch"
-                            if "still ran" in self.stopped_by else self.stopped_by)
+                            if how.startswith("still ran") else self.stopped_by)
         if self.returncode:
-            raise BadResult(f"the command ended with status {self.returncode}: {last_line(error)}")
+            raise BadResult(f"the command ended with {end_of(self.returncode)}: {last_line(error)}")
         super()._refuse_bad_end(error)
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Return the time that the command took."""
+        """Return a series of two points, 0 at the command's start and its duration in s at its end,
+        and the command's exit status and times as metadata."""
         samples = [{"t": self.started_s, "val": 0.0},
                    {"t": self.ended_s, "val": round(self.ended_s - self.started_s, 6)}]
         return [[one["t"], one["val"]] for one in samples], samples, {
@@ -76,5 +78,6 @@ class AqmProgramRunner(SupervisedRunner):
 
 
 def _open(folder: str, name: str) -> IO[str]:
-    """Open a file for the command's output, which Flent closes after the test."""
+    """Return a new file for the command's output, which Flent closes after the test. An existing
+    file is replaced. Raises OSError if it can't be written."""
     return Path(folder, name).open("w+", encoding="utf-8")

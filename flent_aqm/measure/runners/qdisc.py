@@ -16,7 +16,7 @@ import struct
 import time
 from typing import IO, Any, BinaryIO, cast
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, ParseError, cause_of
 from flent_aqm.measure.parsers.lab_cards import CardSample, ProbeTimes, parse_cards, parse_probes
 from flent_aqm.measure.runners.part import PARTS
 from flent_aqm.measure.runners.process import DUE, Parsed, SupervisedRunner
@@ -25,9 +25,9 @@ from flent_aqm.router.tc.dump import QueueSample, is_complete, parse_dump, reque
 INTERVAL_S = 0.1
 ROUTER_NAMESPACE = "/run/netns/router"
 DEVICES = ("down", "up")
+_NOT_SAMPLED = "the router's queues were not sampled: did the test end early?"
 # Header of each sample in the file: epoch seconds, and the lengths of the netlink answer, of the
 # cards' counters and of the probes' times, in bytes.
-_NOT_SAMPLED = "the router's queues were not sampled: did the test end early?"
 _RECORD = struct.Struct("=dIII")
 _CARDS = "/sys/module/lab_router/parameters"
 # A read of the probes returns at most a page. _LINE_BYTES: the longest line.
@@ -91,12 +91,13 @@ class AqmQdiscRunner(SupervisedRunner):
                 store = cast(Any, self.stdout).buffer
                 self._write_samples(netlink, store)
                 store.flush()  # another process reads it
-        except OSError as fault:
-            self.stopped_by = f"the router's queues could not be read: {fault.strerror or fault}"
+        except (OSError, ParseError) as fault:
+            self.stopped_by = f"the router's queues could not be sampled: {cause_of(fault)}"
 
     def _write_samples(self, netlink: socket.socket, store: BinaryIO) -> None:
         """Write samples to `store` until the time is over or the runner is stopped. Raises OSError
-        if the kernel can't be read.
+        if the kernel can't be read or `store` not written, ParseError if the kernel's answer is an
+        error.
 
         Args:
             netlink: netlink socket in the router's namespace.
@@ -208,7 +209,8 @@ def _card_values(now: tuple[int, dict[str, CardSample]], then: tuple[int, dict[s
 
 
 def _probe_sample(probe: ProbeTimes, began_s: float) -> dict[str, Any]:
-    """Return the raw sample of one probe: times in us of each stage, and their sum as `val`.
+    """Return the raw sample of one probe: time of sending (t), direction ("way"), irtt's sequence
+    number, times in us of each stage, and their sum as `val`.
 
     Args:
         probe: the probe's times.
@@ -242,8 +244,11 @@ def _queue_sample(now_s: float, queues: list[QueueSample], first: list[QueueSamp
 
 
 def _read_kernel_file(file: int) -> bytes:
-    """Return the whole text of a kernel file, by its descriptor. Of the probes, a read returns at
-    most a page, and each probe once."""
+    """Return the whole text of a kernel file, read page by page. The kernel's file of probes
+    returns each probe only once.
+
+    file: descriptor of the open file.
+    """
     pages = [os.pread(file, _PAGE_BYTES, 0)]
     while len(pages[-1]) >= _PAGE_BYTES - _LINE_BYTES:
         pages.append(os.pread(file, _PAGE_BYTES, 0))

@@ -30,7 +30,7 @@ class AqmRatesRunner(SupervisedRunner):
         usual_mbps: device -> rate before and after. None if the router isn't in a network
             namespace.
 
-    Series and raw samples: the rate of the downstream device in Mbit/s, at each change.
+    Series and raw samples: the rate in Mbit/s, which is the same for both devices, at each change.
     """
 
     def __init__(self, *, rates_mbps: list[float], step_s: float, length: float,
@@ -73,10 +73,10 @@ class AqmRatesRunner(SupervisedRunner):
                 tc.stdin.close()
                 printed = tc.stdout.read().strip()
             except BrokenPipeError:
-                printed = tc.stdout.read().strip() or "it ended"
+                printed = tc.stdout.read().strip() or "tc ended early"
         if printed or tc.returncode:
-            first = printed.splitlines()[0] if printed else "failed"
-            self.stopped_by = f"tc on the router: {first}"
+            first = printed.splitlines()[0] if printed else f"tc ended with status {tc.returncode}"
+            self.stopped_by = f"the router's rate could not be changed or restored: {first}"
         self.stdout.flush()
 
     def _write_changes(self, tc: IO[str]) -> None:

@@ -37,7 +37,7 @@ class Span:
 
 def span_of(parameter: Callable[..., Any], refuse: Refuse, length_s: int) -> Span:
     """Return the time span of the second RRUL by the test's parameters. A span that doesn't lie
-    within the first RRUL is reported.
+    within the first RRUL is reported, and returned nevertheless.
 
     Args:
         parameter: Flent's get_test_parameter().
@@ -67,14 +67,14 @@ def _seconds(refuse: Refuse, parameter: Callable[..., Any], name: str, default: 
     text = str(parameter(name, default=default))
     if re.fullmatch("[0-9]{1,5}", text) and int(text) >= lowest:
         return int(text)
-    refuse(f"{name}: {text!r} is not a whole number of seconds from {lowest} on")
+    refuse(f"{name}: {text!r}; expected a whole number of seconds from {lowest} to 99999")
     return default
 
 
 def second_data_sets(first: Mapping[str, Mapping[str, Any]], delay_s: int, span: Span,
                      glob: Callable[..., Any]) -> dict[str, dict[str, Any]]:
     """Return the data sets of the second RRUL by name: the TCP flows of the first, shifted to the
-    span, and their sums.
+    span, and a sum for each direction.
 
     Args:
         first: data sets of the first RRUL.

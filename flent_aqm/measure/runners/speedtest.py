@@ -82,7 +82,7 @@ class AqmSpeedtestRunner(SupervisedRunner):
         report can't be used."""
         parsed = read_report(text_of(output), self.client)
         if self.direction not in parsed:
-            raise BadResult(f"{self.client.name} reported no {self.direction}")
+            raise BadResult(f"{self.client.name} reported no result of the {self.direction}")
         for direction, (_, _, metadata) in parsed.items():
             metadata |= self.load(self.port + self.client.data_port, direction,
                                   zero_s=metadata["LOAD_START"], **metadata.pop(CLOCK))

@@ -21,8 +21,8 @@ _MOST_NAMES, _MOST_STREAMS = 8, 64
 
 def congestion_controls(parameter: Callable[..., Any], refuse: Refuse) -> list[str]:
     """Return the congestion control of each flow, by the parameters `ccs` and `streams`: each name
-    as often as `streams` requests. Wrong values are reported. A wrong number of streams counts as
-    1.
+    as often as `streams` requests. Wrong values are reported. Wrong names are returned
+    nevertheless, and a wrong number of streams counts as 1.
 
     Args:
         parameter: Flent's get_test_parameter().
@@ -35,7 +35,7 @@ def congestion_controls(parameter: Callable[..., Any], refuse: Refuse) -> list[s
                "such as cubic,bbr")
     streams = str(parameter("streams", default="2"))
     if not re.fullmatch("[0-9]{1,2}", streams) or not 1 <= int(streams) <= _MOST_STREAMS:
-        refuse(f"streams: {streams!r} is out of range; expected 1 to {_MOST_STREAMS}")
+        refuse(f"streams: {streams!r}; expected a whole number from 1 to {_MOST_STREAMS}")
         streams = "1"
     return [name for name in names for _ in range(int(streams))]
 

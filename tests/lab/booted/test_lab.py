@@ -170,7 +170,7 @@ def test_lab_command_without_command_or_terminal_says_what_to_type() -> None:
     """A shell wants a terminal."""
     done = lab_command()
     assert done.returncode == 1
-    assert b"a shell needs a terminal; give a command" in done.stderr
+    assert b"a shell needs a terminal on standard input and output; give a command" in done.stderr
 
 
 def test_lab_command_shell_hears_what_is_typed() -> None:

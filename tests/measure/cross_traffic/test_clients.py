@@ -87,7 +87,7 @@ def test_client_of_another_server_says_so_in_one_line() -> None:
         with connection, client:
             connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
             assert client.stderr is not None
-            assert re.fullmatch(r"127\.0\.0\.1 port \d+: unexpected answer b.HTTP/1.1 404 Not .*; "
+            assert re.fullmatch(r"127\.0\.0\.1 port \d+: unexpected answer 'HTTP/1.1 404 Not .*; "
                                 "expected a server started with `flent-aqm "
                                 "serve`\n", client.stderr.read())
         assert client.returncode == 1
@@ -114,8 +114,10 @@ def test_picture_stands_still_while_the_buffer_is_empty() -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "", "no JSON", "[]", '{"start": 1}', '{"start": 1, "step_s": 1}\n[]'])
+    "no JSON", "[]", '{"start": 1}', '{"start": 1, "step_s": 1}\n[]'])
 def test_other_output_is_refused(text: str) -> None:
     """By the error that runners tell."""
-    with pytest.raises(ParseError, match="output of cross traffic's client can't be read"):
+    with pytest.raises(ParseError, match="output of the cross-traffic client can't be read"):
         parse_lines(text)
+    with pytest.raises(ParseError, match="printed nothing"):
+        parse_lines("")

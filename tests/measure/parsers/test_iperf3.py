@@ -106,7 +106,7 @@ def test_iperf3_number_that_is_none_is_left_out(upload: str) -> None:
     """A round trip alone, or the total; not the words of a text."""
     one = re.sub(r'"rtt":\s*\d+', '"rtt": -nan', upload, count=1)
     report = parse_iperf3(one)
-    assert report.notes == ("numbers that are none (nan or inf)",)
+    assert report.notes == ("values that are not numbers (nan or inf)",)
     assert [stream.rtt_ms is None for part in report.intervals for stream in part.streams] == [
         True, *[False] * 9]
     document = json.loads(upload)
@@ -115,7 +115,7 @@ def test_iperf3_number_that_is_none_is_left_out(upload: str) -> None:
     text = json.dumps(document).replace('"REPLACED"', "inf")
     report = parse_iperf3(text)
     assert report.totals == {}
-    assert report.notes == ("numbers that are none (nan or inf)",)
+    assert report.notes == ("values that are not numbers (nan or inf)",)
     assert len(report.intervals) == 10
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.measure.runners import rrul_compete, tcp_compete
+from flent_aqm.measure.runners import ping_exp, rrul_compete, tcp_compete
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.throughput import fairness
 
@@ -21,6 +21,18 @@ FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
 def parameters(values: dict[str, str]) -> Callable[..., Any]:
     """As Flent hands them over."""
     return lambda name, default: values.get(name, default)
+
+
+@pytest.mark.parametrize(("values", "why"), [
+    ({"load": "upload", "uploads": "1.5"}, "uploads: '1.5'; expected a whole number from 1 to 128"),
+    ({"ping_count": "1e7"}, "ping_count: '1e7'; expected a whole number from 1 to 1000000"),
+    ({"ping_interval": "x"}, "ping_interval: 'x'; expected a number from 0.01 to 60"),
+])
+def test_ping_exp_says_which_numbers_it_takes(values: dict[str, str], why: str) -> None:
+    """A number with a fraction is not called out of range."""
+    output: list[str] = []
+    ping_exp.settings_from(parameters(values), output.append)
+    assert output == [why]
 
 
 @pytest.mark.parametrize(("values", "why"), [

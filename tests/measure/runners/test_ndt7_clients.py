@@ -72,7 +72,7 @@ def test_client_is_the_one_asked_for_and_gets_its_own_words(
 
 def test_ipv6_address_without_a_name_is_refused_before_the_run(mlab: Path) -> None:
     """With what to do; M-Lab's client takes it. One with a name: tests/lab/booted."""
-    with pytest.raises(RunnerCheckError, match=r"IPv6 address 2001:db8::77, .* /etc/hosts"):
+    with pytest.raises(RunnerCheckError, match=r"IPv6 address 2001:db8::77 itself, .* /etc/hosts"):
         words("download", "2001:db8::77")
     assert words("download", "2001:db8::77", client="mlab")[2] == "[2001:db8::77]:8080"
 

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import re
 import shlex
+import socket
+import struct
 import tempfile
 import threading
 from pathlib import Path
@@ -16,7 +19,7 @@ from typing import IO, Any
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.runners import process
+from flent_aqm.measure.runners import process, qdisc
 from flent_aqm.measure.runners.iperf3 import AqmIperf3Runner
 from flent_aqm.measure.runners.probes import AqmIrttRunner
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
@@ -43,7 +46,7 @@ def prepared(script: str, **keys: Any) -> LineRunner:
     return runner
 
 
-def result(runner: LineRunner) -> dict[str, Any]:
+def result(runner: SupervisedRunner) -> dict[str, Any]:
     """Run to the end and parse, as Flent does in a process of its own."""
     runner.start()
     runner.join(60)
@@ -101,7 +104,42 @@ def test_tool_that_is_not_there_is_a_failed_series() -> None:
     runner = prepared("true")
     runner.args = ["/nonexistent/tool"]
     assert result(runner)["ERROR"] == [
-        "/nonexistent/tool could not be started: No such file or directory"]
+        "/nonexistent/tool could not be run: /nonexistent/tool: No such file or directory"]
+
+
+def test_queues_that_the_kernel_refuses_to_list_are_a_failed_series(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its answer on the socket, as without the right to ask."""
+    ours, kernels = socket.socketpair()
+    error = struct.pack("=IHHIIi", 20, 2, 0, 1, 0, -errno.EPERM)
+    kernels.send(error)
+    monkeypatch.setattr(qdisc, "_router_socket", lambda: ours)
+    monkeypatch.setattr(socket, "if_nametoindex", lambda name: 1)
+    runner = qdisc.AqmQdiscRunner(name="Queues", settings=SETTINGS, length=1,
+                                  finish_event=threading.Event())
+    runner.check()
+    runner.fork()
+    assert result(runner)["ERROR"] == [
+        ("the router's queues could not be sampled: the kernel refuses to list qdiscs: "
+         "Operation not permitted")]
+    kernels.close()
+
+
+def test_tool_that_a_signal_ended_is_told_from_one_with_a_status() -> None:
+    assert result(prepared("echo one; kill -9 $$"))["ERROR"] == [
+        "sh ended with signal 9: it printed nothing"]
+
+
+def test_output_that_cannot_be_kept_is_not_blamed_on_the_tool(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = prepared("echo one")
+
+    def full(output: IO[str], error: IO[str]) -> Parsed:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data/one.pcap")
+
+    monkeypatch.setattr(runner, "read", full)
+    assert result(runner)["ERROR"] == [
+        "the tool's output could not be read or stored: /data/one.pcap: No space left on device"]
 
 
 def test_tool_that_prints_any_bytes_is_read() -> None:
@@ -114,7 +152,8 @@ def test_defect_in_a_reader_marks_the_series(monkeypatch: pytest.MonkeyPatch) ->
     """Flent would leave out the series and count no failure."""
     runner = prepared("echo one")
     monkeypatch.setattr(runner, "read", lambda output, error: dict[str, Parsed]()["missing"])
-    assert result(runner)["ERROR"] == ["defect in LineRunner: KeyError('missing')"]
+    assert result(runner)["ERROR"] == [
+        "a bug in flent-aqm: KeyError: 'missing'; please report it"]
 
 
 @pytest.mark.parametrize("endless", [True, False])
