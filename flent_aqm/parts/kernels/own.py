@@ -115,7 +115,8 @@ def kernel_folder(kernel: NamedKernel) -> Path:
 
 def origin_of(cache: Path, kernel: NamedKernel) -> Origin:
     """Return the source that a kernel was built from, a Debian package or a Git tree, as its
-    kernel.json records it. Raises ToolMissing if the kernel's program is gone."""
+    kernel.json records it. Raises ToolMissing if the kernel's program is gone, OSError or
+    ValueError if kernel.json can't be read, KeyError if it lacks the source."""
     facts = read_note(kernel_folder(kernel) / "kernel.json")
     source = Source(str(facts["package"]), str(facts["version"]))
     if source.package != "git":
@@ -144,9 +145,10 @@ def changes_of(cache: Path, base: Path, kernel: NamedKernel) -> list[coverage.Ch
     if (ours["package"], ours["version"]) != (theirs["package"], theirs["version"]):
         if ours["package"] != "git" or not isinstance(origin, GitTree):
             raise SetupError(
-                f"the sides are made of different sources, {ours['package']} {ours['version'][:12]}"
-                f" and {theirs['package']} {theirs['version'][:12]}; a change is known between "
-                "kernels of one source, or of one repository (--source)")
+                "the kernels of the two sides are built from different sources, "
+                f"{ours['package']} {ours['version'][:12]} and {theirs['package']} "
+                f"{theirs['version'][:12]}; changed lines can be found only between kernels of one "
+                "source, or of one Git repository (--source)")
         of_source = origin.changed_since(str(ours["version"]))
     return coverage.changes_between(base, test, of_source)
 
@@ -172,7 +174,8 @@ def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> N
     origin = origin_of(cache, kernel)
     instrumented = coverage.files_to_instrument(tree, paths)
     if not instrumented:
-        raise SetupError(f"the kernel {kernel.name} has no object of {', '.join(sorted(paths))}")
+        raise SetupError("none of the changed files is compiled into the kernel "
+                         f"{kernel.name}: {', '.join(sorted(paths))}")
     wanted = replace(
         recipe.current_recipe(origin.source, origin.series),
         own_options=str(facts["own_options"]),

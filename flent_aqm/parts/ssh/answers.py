@@ -32,7 +32,8 @@ class Answer:
     Attributes:
         server: name of the server.
         tests: names of the tests that need it, without the direction at their end.
-        why: the port and its fault, such as "5201 closed". "" if the server can be reached.
+        why: the first port that can't be reached and its fault, such as "5201 closed", or why the
+            check can't be made. "" if all ports of the server can be reached.
         start: command that starts it on its machine.
     """
 
@@ -59,7 +60,8 @@ def answers(address: str) -> list[Answer]:
 
 
 def _check_ports(server: Server, address: str) -> str:
-    """Return why a server doesn't answer, such as "5201 closed", "" if all its ports can be
+    """Return why a server can't be reached: its first port with a fault, such as "5201 closed" (it
+    refuses connections) or "5201 silent" (no answer within LIMIT_S). "" if all its ports can be
     reached."""
     if server is IRTT:
         return irtt_answer(address)
@@ -76,7 +78,8 @@ def _check_ports(server: Server, address: str) -> str:
 
 
 def irtt_answer(address: str) -> str:
-    """Return why irtt's server at this address doesn't answer a probe, "" if it does."""
+    """Probe irtt's server at this address. Return "" if it responds, otherwise the reason: irtt
+    isn't installed here, or its client got no valid response."""
     program = find_tool("irtt")  # the irtt that a sweep would use
     if program is None:
         return "irtt is not installed here; run: flent-aqm setup"
@@ -85,7 +88,7 @@ def irtt_answer(address: str) -> str:
         run([program, "client", "-n", f"--timeouts={LIMIT_S / 2:g}s,{LIMIT_S / 2:g}s",
              f"{host}:{IRTT.port}"])
     except CommandFailed:
-        return f"UDP {IRTT.port} silent"
+        return f"UDP {IRTT.port}: no valid response"
     return ""
 
 

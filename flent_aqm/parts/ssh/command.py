@@ -21,8 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Restore the router and print what was done. Return the exit status 0. Raises TestbedError if
-    the router's state isn't the original one, ConfigError if the testbed isn't reached by ssh."""
+    """Restore the router and print what was done. Return the exit status 0.
+
+    Raises TestbedError if the router can't be reached, a sweep is still running there, or its state
+    isn't the original one afterwards. Raises ToolMissing without an ssh client, ConfigError if the
+    testbed isn't reached by ssh.
+    """
     testbed = Scenario.from_settings({"testbed": args.testbed}).lab.testbed
     if not testbed.startswith("ssh://"):
         raise ConfigError(f"--testbed: {testbed} is not a router reached by ssh; expected "

@@ -21,7 +21,7 @@ from typing import Self
 from flent_aqm.base import environment, paths, shell
 from flent_aqm.base.errors import CommandFailed, TestbedError, ToolMissing
 from flent_aqm.base.waiting import told_if_slow
-from flent_aqm.base.words import last_line
+from flent_aqm.base.words import last_line, plain
 
 # Interval in s of the heartbeat for the host's watchdog, whose timeout is in
 # router_hooks/defaults.sh.
@@ -46,7 +46,8 @@ class Connection:
     Args:
         testbed: address of the form ssh://[user@]host[:port].
 
-    start() and run() raise TestbedError with the message of ssh or of the host.
+    start() and run() raise TestbedError. Its text is the message of ssh or of the host, or says how
+    the program ended.
     """
 
     def __init__(self, testbed: str) -> None:
@@ -91,10 +92,19 @@ class Connection:
             with told_if_slow(f"{self.testbed}: no answer yet; waiting up to {CONNECT_S:g} s for "
                               "the connection", SLOW_CONNECT_S):
                 readable, _, _ = select.select([self._process.stdout], [], [], CONNECT_S)
-            if not readable or self._process.stdout.readline(100).rstrip() != b"ready":
+            answer = self._process.stdout.readline(100).rstrip() if readable else b""
+            if answer != b"ready":
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self._process.wait(1)  # its error output is complete then
-                raise TestbedError(f"{self.testbed}: {_last_error(output)}")
+                if answer:
+                    printed = plain(answer.decode(errors="replace"))[:60]
+                    raise TestbedError(
+                        f"{self.testbed}: the host's shell printed {printed!r}; expected 'ready': "
+                        "let its start files print nothing")
+                silence = (f"no answer to the ssh connection within {CONNECT_S:g} s"
+                           if not readable else
+                           f"ssh ended with status {self._process.poll()} and without a message")
+                raise TestbedError(f"{self.testbed}: {_last_error(output, silence)}")
         except BaseException:
             self.close()
             raise
@@ -107,8 +117,8 @@ class Connection:
             settings: its arguments, such as token=T.
             timeout_s: timeout of the command.
 
-        Raises TestbedError with the last line of the error output if the command fails or times
-        out.
+        Raises TestbedError if the command fails or times out. Its text is the last line of the
+        error output, otherwise the exit status.
         """
         try:
             with told_if_slow(f"{self.testbed}: no answer to `{command}` yet; waiting up to "
@@ -187,14 +197,14 @@ def _private_folder() -> Path:
     return folder
 
 
-def _last_error(output: Path) -> str:
+def _last_error(output: Path, silence: str = "") -> str:
     """Return the last line of ssh's error output that has words, with a remedy for common errors.
 
     Args:
         output: file with the error output.
+        silence: text to return if the error output has no words.
     """
-    last = (last_line(output.read_text(errors="replace")[-4000:])
-            or "no answer to the ssh connection")
+    last = last_line(output.read_text(errors="replace")[-4000:]) or silence
     if "Permission denied" in last:
         return (f"{last} Nobody can type a password during a sweep; set up a key with "
                 "ssh-copy-id, and load one that has a passphrase before, with ssh-add")

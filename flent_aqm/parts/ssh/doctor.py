@@ -17,7 +17,7 @@ from flent_aqm.base.json_text import json_text
 from flent_aqm.parts.ssh.answers import Answer, answers
 from flent_aqm.parts.ssh.connection import Connection, hook_command
 from flent_aqm.parts.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
-from flent_aqm.parts.ssh.offer import batch_command
+from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
 from flent_aqm.parts.ssh.probe import RouterProperties, check_devices, check_host, probe
 from flent_aqm.parts.ssh.routes import address_of, own_address_towards
 from flent_aqm.spec.scenario import Scenario
@@ -35,8 +35,9 @@ _TEXTS = {
 
 
 def report(testbed: str, *, server: str | None = None, as_json: bool = False) -> int:
-    """Print a report about the testbed. Return the exit status, 1 if a sweep can't run there. A
-    problem is also printed to standard error.
+    """Print a report about the testbed. Return the exit status: 1 if the router's user, tc, memory
+    or devices rule out a sweep, which is also printed to standard error, otherwise 0. AQMs that the
+    router lacks, and servers that can't be reached, don't change the status.
 
     Args:
         testbed: `netns`, or ssh://[user@]host[:port].
@@ -49,8 +50,8 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
     Scenario.from_settings({"testbed": testbed})  # raises if the address is wrong
     addresses = {}
     if server:
-        addresses["server"] = address_of(server)
-        addresses["client"] = own_address_towards(addresses["server"])
+        addresses["server"] = address_of(server, "--server")
+        addresses["client"] = own_address_towards(addresses["server"], "--server")
     facts = _query_testbed(testbed, addresses)
     # A sweep in namespaces of this machine starts its own servers.
     server_answers = answers(addresses["server"]) if server and testbed != "netns" else []
@@ -75,13 +76,13 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
         _print_tables(testbed, facts, addresses)
         _print_servers(server, server_answers)
         if not problem:
-            print(_advice(testbed, server, command))
+            print(_advice(testbed, server, command, missing_on_router(facts)))
     if problem:
         print(f"{testbed}: {problem}", file=sys.stderr)
     return 1 if problem else 0
 
 
-def _advice(testbed: str, server: str | None, command: str) -> str:
+def _advice(testbed: str, server: str | None, command: str, missing: str) -> str:
     """Return the advice at the end of the report: the command that measures, or what is missing for
     it. "" for `netns`.
 
@@ -89,15 +90,18 @@ def _advice(testbed: str, server: str | None, command: str) -> str:
         testbed: `netns`, or ssh://[user@]host[:port].
         server: name or address of the server's machine, if the user gave it.
         command: the command that measures, "" if there is none.
+        missing: what the router lacks for any measurement, "" for nothing.
     """
     if command:
         return f"To measure it:\n{command}"
     if testbed == "netns":
         return ""
+    if missing:
+        return f"This router can't be measured: it has {missing}, see the table above."
     if not server:
-        return ("With --server HOST, what answers there is shown, and the command that measures "
-                "this router.")
-    return ("To measure it, start irtt's server and that of iperf3 or ndt7 on the other side: "
+        return ("With --server HOST, doctor also shows which speed test servers answer there, and "
+                "the command that measures this router.")
+    return (f"To measure it, start the server of irtt, and that of iperf3 or ndt7, on {server}: "
             "either by hand, as shown above, or by the sweep, with "
             f"--batch-override server_testbed=ssh://root@{server}")
 
@@ -128,8 +132,8 @@ def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperti
         testbed: `netns`, or ssh://[user@]host[:port].
         addresses: host ("client", "server") -> address whose route to look up.
 
-    Raises ConfigError for another testbed, TestbedError if it can't be reached, ParseError if its
-    answer has another form.
+    Raises ConfigError for another testbed, ToolMissing without an ssh client, TestbedError if the
+    router can't be reached, ParseError if its answer has another form.
     """
     if testbed == "netns":
         def here(*words: str) -> str:
@@ -142,15 +146,15 @@ def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperti
 
         return probe(here, kinds=_KINDS, addresses=addresses.values())
     if not testbed.startswith("ssh://"):
-        raise ConfigError(f"--testbed: {testbed} has no router to ask; "
-                          "give ssh://[user@]router[:port] or netns")
+        raise ConfigError(f"--testbed: {testbed} has no router that doctor could query; expected "
+                          "ssh://[user@]router[:port] or netns")
     with Connection(testbed) as connection:
         return probe(connection.run, kinds=_KINDS, addresses=addresses.values())
 
 
 def _missing_by_aqm(facts: RouterProperties) -> dict[str, str]:
     """Return the name of each AQM -> why the router can't use it, "" if it can."""
-    return {aqm: facts.kinds.get(kind, "not asked for") for aqm, kind in KIND_OF_AQM.items()}
+    return {aqm: facts.kinds.get(kind, "not tried") for aqm, kind in KIND_OF_AQM.items()}
 
 
 def _console() -> Console:

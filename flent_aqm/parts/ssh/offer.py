@@ -31,6 +31,23 @@ def queues(facts: RouterProperties, among: Collection[str] = _QUEUES) -> list[st
     return [aqm for aqm in among if facts.kinds.get(KIND_OF_AQM[aqm], "?") == ""]
 
 
+def _shapers(facts: RouterProperties) -> list[str]:
+    """Return the shapers that the router has, in order of preference."""
+    return [one for one in _SHAPERS if facts.kinds.get(one, "?") == ""]
+
+
+def missing_on_router(facts: RouterProperties) -> str:
+    """Return what the router lacks for any measurement, such as "none of the shapers htb, tbf,
+    hfsc". "" if it has a shaper and a queue.
+
+    Args:
+        facts: what the router told.
+    """
+    if not _shapers(facts):
+        return f"none of the shapers {', '.join(_SHAPERS)}"
+    return "" if queues(facts) else f"none of the queues {', '.join(_QUEUES)}"
+
+
 def override_aqms(names: Sequence[str]) -> str:
     """Return Flent's option --batch-override that measures the AQMs `names` in place of the batch's
     own."""
@@ -54,11 +71,10 @@ def batch_command(testbed: str, server: str, facts: RouterProperties,
     reachable = {one.server for one in answers if not one.why}
     tests = [test for test, name in _TESTS.items() if any(
         one == name or one.startswith(f"{name}-") for one in reachable)]
-    shapers = [one for one in _SHAPERS if facts.kinds.get(one, "?") == ""]
-    aqms = queues(facts)
-    if IRTT.name not in reachable or not tests or not shapers or not aqms:
+    if IRTT.name not in reachable or not tests or missing_on_router(facts):
         return ""
-    words = [f"testbed={testbed}", f"hosts={server}", f"aqm={','.join(aqms)}",
+    shapers = _shapers(facts)
+    words = [f"testbed={testbed}", f"hosts={server}", f"aqm={','.join(queues(facts))}",
              *([f"test_name={tests[0]}"] if len(tests) < len(_TESTS) else []),
              *([f"shaper={shapers[0]}"] if shapers[0] != _SHAPERS[0] else [])]
     here = Path("batches") / _BATCH

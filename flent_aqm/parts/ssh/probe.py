@@ -89,8 +89,8 @@ def probe(ask: Ask, *, kinds: Collection[str] = (),
 
 
 def parse_probe(text: str) -> RouterProperties:
-    """Parse the output of probe.sh. Raises ParseError that quotes the first line in another
-    form."""
+    """Parse the output of probe.sh. Raises ParseError if it doesn't begin with `format 1` and end
+    with `end`, or a line between them has another form."""
     lines = text.splitlines()
     if lines[:1] != ["format 1"]:
         raise ParseError(f"the router printed {''.join(lines[:1])[:60]!r} before its answer to the "
@@ -161,7 +161,7 @@ def check_devices(facts: RouterProperties, devices: Mapping[str, str]) -> None:
             detail = f" (the ssh connection comes through {through})" if through != name else ""
             raise TestbedError(
                 f"{key}: {name} carries the ssh connection to the router{detail}, and shaping it "
-                "would cut us off; reach the router by another of its devices")
+                "would cut off the sweep from it; reach the router by another of its devices")
     if len(set(devices.values())) < len(devices):
         raise TestbedError(f"{' and '.join(devices)} are both {next(iter(devices.values()))}; "
                            "the router has to be between client and server")
@@ -178,7 +178,7 @@ def check_kinds(facts: RouterProperties, kinds: Collection[str], instead: str = 
 
     Raises TestbedError that names the kinds which the router lacks, and why.
     """
-    lacking = [f"{kind} ({facts.kinds.get(kind, 'not asked for')})" for kind in sorted(kinds)
+    lacking = [f"{kind} ({facts.kinds.get(kind, 'not tried')})" for kind in sorted(kinds)
                if facts.kinds.get(kind, "?")]
     if lacking:
         without = f"; to leave it out: {instead}" if instead else ""

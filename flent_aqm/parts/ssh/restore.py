@@ -129,7 +129,8 @@ def parse_state(text: str) -> RouterState:
         else:
             raise ParseError(f"the router's state: unexpected line {line[:80]!r}")
     if not devices:
-        raise ParseError("the router's stored state has no device, so it is cut off")
+        raise ParseError("the router's answer on its state describes no device; expected one or "
+                         "more lines '@device NAME'")
     return RouterState(tuple(links), devices, facts["tc"], parse_psched(facts["psched"]))
 
 
@@ -316,8 +317,8 @@ def _tree_commands(device: Device, burst: Burst) -> list[Words]:
                  if parent not in waiting
                  and (not parent or _handle_of_queue(parent) not in waiting)]
         if not ready:
-            raise TestbedError(f"{device.name}: its queues are each other's parents, which is "
-                               "impossible; expected a tree")
+            raise TestbedError(f"{device.name}: by tc's output, queues or classes are each other's "
+                               "parents; expected a tree, so they could not be restored")
         ordered += [waiting.pop(own)[2] for own in ready]
     for where, lines in device.filters.items():
         ordered += filter_commands(device.name, where, lines)
@@ -422,7 +423,7 @@ def _split_words(device: str, line: str) -> Words:
 
 def _not_restorable(device: str, line: str) -> TestbedError:
     """Return the error for a queue or class that can't be restored. It quotes the line of tc."""
-    return TestbedError(f"{device}: its queue could not be restored exactly, as tc shows it as "
+    return TestbedError(f"{device} has a queue or class that could not be restored exactly: "
                         f"{line.strip()[:120]!r}; remove it first: tc qdisc del dev {device} root")
 
 
@@ -467,7 +468,8 @@ def _packets_for_tc(text: str) -> str:
 
 
 def _option_values(words: Words) -> dict[str, str]:
-    """Return shown options as name -> value. Each must have a value."""
+    """Return shown options as name -> value. Words are taken in pairs, so no option may lack its
+    value. A single last word is left out."""
     return dict(zip(words[::2], words[1::2], strict=False))
 
 
@@ -486,8 +488,9 @@ def _time_writer(kept: Callable[[int], Expected]) -> Callable[[str], str]:
         kept: function that returns the time in us that the kernel shows when a time in us was set.
     """
     def write(text: str) -> str:
-        """Convert a shown time, such as "4999us", to one that the kernel stores as the shown one. A
-        text of another form is returned as it is."""
+        """Convert a shown time, such as "4999us", to the same or a time 1 us longer, whichever the
+        kernel shows as the shown one. If neither does, or the text has another form, return it as
+        it is."""
         shown = text.removesuffix("us")
         if not text.endswith("us") or not shown.isdecimal():
             return text

@@ -8,20 +8,32 @@ import socket
 from flent_aqm.base.errors import ConfigError
 
 
-def address_of(host: str) -> str:
+def address_of(host: str, source: str) -> str:
     """Return the address of a host name that connections to it use, IPv4 or IPv6.
 
-    Raises ConfigError if the name can't be resolved.
+    Args:
+        host: name or address.
+        source: the batch key or option that names the host, for messages.
+
+    Raises ConfigError if the name is empty or can't be resolved.
     """
+    if not host:
+        raise ConfigError(f"{source}: no server is named; give the name or address by which this "
+                          "machine reaches it")
     try:
         return str(socket.getaddrinfo(host, None, type=socket.SOCK_DGRAM)[0][4][0])
-    except (OSError, UnicodeError):
-        raise ConfigError(f"hosts: no address is known for {host!r}; "
-                          "name the server as the client reaches it") from None
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"{source}: no address is known for {host!r} ("
+                          f"{getattr(error, 'strerror', None) or 'not a valid name'}); give the "
+                          "name or address by which this machine reaches the server") from None
 
 
-def own_address_towards(address: str) -> str:
+def own_address_towards(address: str, source: str) -> str:
     """Return this machine's source address for packets to this address. Nothing is sent.
+
+    Args:
+        address: IPv4 or IPv6 address.
+        source: the batch key or option that names the host, for messages.
 
     Raises ConfigError if there is no route.
     """
@@ -31,5 +43,5 @@ def own_address_towards(address: str) -> str:
             probe.connect((address, 9))
             return str(probe.getsockname()[0])
     except OSError as error:
-        raise ConfigError(f"hosts: this machine has no route to {address}: "
+        raise ConfigError(f"{source}: this machine has no route to {address}: "
                           f"{error.strerror}") from None

@@ -44,7 +44,9 @@ class Server:
                 raise TestbedError("server_testbed: the server has no route to the client, "
                                    f"{self._client}")
         except AqmError as error:
-            raise TestbedError(f"{self._address}: {error}") from None
+            text = str(error)
+            raise TestbedError(text if self._address in text else
+                               f"{self._address}: {text}") from None
 
     def begin(self) -> None:
         """Lock the machine and store its state. check() comes first. Raises TestbedError if another
@@ -59,7 +61,7 @@ class Server:
             servers: names of servers.
             delay_ms: extra round-trip time. Half of it is added on the server's device.
 
-        Raises TestbedError if a server doesn't start.
+        Raises TestbedError if a server doesn't start, or the delay can't be set.
         """
         assert self._session is not None, "begin() comes first"
         token = self._session.token

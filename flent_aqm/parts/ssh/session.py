@@ -22,8 +22,11 @@ class Session:
     """A session on one host. begin() locks the host, end() restores it. Both raise TestbedError.
 
     Args:
-        connection: an open connection to the host.
+        connection: a connection to the host, open before begin().
         devices: names of the devices that hooks will change.
+
+    Attributes:
+        token: random text that proves to the host that a command belongs to this session.
     """
 
     def __init__(self, connection: Connection, devices: Sequence[str]) -> None:
@@ -40,7 +43,8 @@ class Session:
         Args:
             clear: whether to call clear() then. Otherwise nothing else is changed.
 
-        Raises TestbedError, after which the host is restored and unlocked.
+        Raises TestbedError if the host is locked by another sweep, can't store its state, or has
+        something that couldn't be restored exactly. The host is then restored and unlocked.
         """
         connection, token = self._connection, f"token={self.token}"
         connection.run("begin", token, f"holder={_holder()}",
@@ -66,8 +70,8 @@ class Session:
         self._connection.run("clear", f"token={self.token}")
 
     def end(self) -> None:
-        """Restore the host and unlock it. Raises TestbedError if the state isn't the original
-        one."""
+        """Restore the host and unlock it. Do nothing if begin() hasn't locked it, or end() was
+        called before. Raises TestbedError if the state isn't the original one."""
         if self._held:
             self._held = False
             self._connection.run("end", f"token={self.token}")

@@ -68,8 +68,8 @@ class ThisHost(RunEnvironment):
         (self.folder / "cell.batch").write_text(run.batch)
 
     def _command_line(self) -> list[str]:
-        """Return the command that runs guest/host.sh, as root in PID and mount namespaces of its
-        own."""
+        """Return the command that runs guest/host.sh. For root, it runs in PID and mount namespaces
+        of its own. Other users may not create them."""
         apart = (["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
                  if os.geteuid() == 0 else [])
         return [*DIES_WITH_US, *apart, "sh", "guest/host.sh"]
@@ -95,11 +95,12 @@ class SshTestbed:
         self._router: Mapping[str, str] = {}
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
-        """Connect to the router (and server), and check that they can do all runs. Return warnings
-        for the user.
+        """Connect to the router (and server), and check that they can do all runs. Return a warning
+        for each of the two devices whose driver has no byte queue limits.
 
         Raises ConfigError for settings that a real testbed can't have or that differ between the
-        runs, TestbedError if a host can't be reached or lacks something.
+        runs, or a server's name without an address. Raises ToolMissing without an ssh client,
+        TestbedError if a host can't be reached or lacks something.
         """
         cells = list(cells)
         for cell in cells:
@@ -111,8 +112,8 @@ class SshTestbed:
         if not keys["server_testbed"] and any(cell.scenario.path.base_delay_ms for cell in cells):
             raise ConfigError("base_delay_ms: delay is added on the server; give its address "
                               "with server_testbed = ssh://root@SERVER, or leave it out")
-        server = address_of(host)
-        client = own_address_towards(server)
+        server = address_of(host, "hosts")
+        client = own_address_towards(server, "hosts")
         self._connection.start()
         try:
             kinds = {kind for cell in cells for kind in needs.kinds_of(cell.scenario)}
@@ -135,8 +136,9 @@ class SshTestbed:
                 if facts.links[name].driver and not facts.links[name].bql]
 
     def prepare(self) -> None:
-        """Lock router and server, store their states, and start the watchdogs there. Raises
-        TestbedError."""
+        """Lock router and server, store their states, start the watchdogs there, and remove the
+        qdiscs of the router's devices. check() comes first. Raises TestbedError if a host is locked
+        by another sweep, or its state can't be restored exactly."""
         self._session = Session(self._connection, list(self._devices.values()))
         self._session.begin(clear=True)
         if self._server:
@@ -194,8 +196,8 @@ class SshTestbed:
 
 
 def _override_without_missing(facts: probe.RouterProperties, cells: Iterable[Cell]) -> str:
-    """Return the option that leaves out the AQMs that need something the router lacks. "" if no AQM
-    is left."""
+    """Return the --batch-override option that measures only the AQMs for whose runs the router
+    lacks nothing. "" if there is no such AQM."""
     fits = {cell.scenario.router.aqm: True for cell in cells}
     for cell in cells:
         if any(facts.kinds.get(kind, "?") for kind in needs.kinds_of(cell.scenario)):
@@ -209,8 +211,9 @@ def _common_value(key: str, values: Iterable[str]) -> str:
     ConfigError if they differ."""
     different = sorted(set(values))
     if len(different) > 1:
-        raise ConfigError(f"{key}: {' and '.join(map(repr, different))} in one sweep; "
-                          "a router has the same throughout")
+        raise ConfigError(f"{key}: the runs of this sweep have different values, "
+                          f"{' and '.join(map(repr, different))}; through a router behind ssh, all "
+                          "runs of a sweep need the same value")
     return different[0]
 
 

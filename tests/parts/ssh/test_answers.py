@@ -67,7 +67,7 @@ def test_irtt_is_found_where_a_sweep_finds_it(
         "irtt is not installed here; run: flent-aqm setup")
     program = tmp_path / "bin" / "irtt"
     program.parent.mkdir()
-    for status, answer in ((0, ""), (1, "UDP 2112 silent")):
+    for status, answer in ((0, ""), (1, "UDP 2112: no valid response")):
         program.write_text(f"#!/bin/sh\nexit {status}\n")
         program.chmod(0o755)
         assert answers.irtt_answer("127.0.0.1") == answer

@@ -9,9 +9,12 @@ from collections.abc import Callable
 
 import pytest
 
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.ssh.answers import Answer, answers
-from flent_aqm.parts.ssh.offer import batch_command
+from flent_aqm.parts.ssh.doctor import _advice
+from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
 from flent_aqm.parts.ssh.probe import RouterProperties
+from flent_aqm.parts.ssh.routes import address_of
 
 InGuest = Callable[..., list[str]]
 
@@ -80,6 +83,20 @@ def test_command_has_what_is_there(names: tuple[str, ...], kinds: dict[str, str]
 @pytest.mark.parametrize("names", [("iperf3",), ("irtt",), ()])
 def test_no_command_where_no_test_could_run(names: tuple[str, ...]) -> None:
     assert batch_command("ssh://root@r", "h", facts(), answered(*names)) == ""
+
+
+def test_advice_names_what_the_router_lacks() -> None:
+    """Rather than servers, which wouldn't help."""
+    assert missing_on_router(facts()) == ""
+    lacking = missing_on_router(facts(htb="no", tbf="no", hfsc="no"))
+    assert "it has none of the shapers htb, tbf, hfsc" in _advice("ssh://root@r", "h", "", lacking)
+    assert "start the server of irtt" in _advice("ssh://root@r", "h", "", "")
+
+
+def test_server_without_an_address_is_told_with_the_option_that_names_it() -> None:
+    """The user of doctor has given no batch key."""
+    with pytest.raises(ConfigError, match=r"^--server: no address is known for 'nowhere\.invalid'"):
+        address_of("nowhere.invalid", "--server")
 
 
 def test_servers_that_do_not_answer_are_told_with_their_start() -> None:

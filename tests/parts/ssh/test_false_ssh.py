@@ -38,10 +38,10 @@ def write(program: Path, commands: str) -> None:
 
 
 @pytest.mark.parametrize(("commands", "why"), [
-    ("yes READY", "no answer to the ssh connection"),
+    ("yes READY", "the host's shell printed 'READY'; expected 'ready'"),
     ("echo ready; exit 0", "ssh ended without the whole answer"),
     ("echo ready; cat", "ssh ended without the whole answer"),
-    ("echo not ready; cat", "no answer to the ssh connection"),
+    ("echo not ready; cat", "the host's shell printed 'not ready'; expected 'ready'"),
     (CONNECT + "cat >/dev/null", "ssh ended without the whole answer"),
     (CONNECT + "cat", "ssh ended without the whole answer"),
     # The shell's answer, but for its last line; and without its last bytes.
@@ -49,11 +49,11 @@ def write(program: Path, commands: str) -> None:
     (CONNECT + "sh -s | head -c -2", "ssh ended without the whole answer"),
     pytest.param(CONNECT + "sh -s; exit 3", "restore ended with status 3", marks=AS_ROOT),
     (CONNECT + "exec yes x", "the router's answer is longer than"),
-    ("head -c 3000000 /dev/zero", "no answer to the ssh connection"),
+    ("head -c 3000000 /dev/zero", "the host's shell printed "),
     ("echo ready; yes \"$(printf '\\033[31mx')\"", "the router's answer is longer than"),
     ("printf 'Permission denied\\033[2J' >&2; exit 255", "Permission denied"),
-    ("exit 255", "no answer to the ssh connection"),
-    ("kill -9 $$", "no answer to the ssh connection"),
+    ("exit 255", "ssh ended with status 255 and without a message"),
+    ("kill -9 $$", "ssh ended with status -9 and without a message"),
 ])
 def test_restore_fails_without_the_whole_answer(
         ssh: Path, capsys: pytest.CaptureFixture[str], commands: str, why: str) -> None:

@@ -45,8 +45,7 @@ def test_state_is_read_by_its_sections() -> None:
 
 
 @pytest.mark.parametrize(("text", "output"), [
-    ("", "has no device, so it is cut off"), (f"@psched {PSCHED}\n", ("has no device, so it is cut "
-                                                                     "off")),
+    ("", "describes no device; expected"), (f"@psched {PSCHED}\n", "describes no device; expected"),
     ("@txqueuelen 5\n", "unexpected line '@txqueuelen 5'"),
     ("@\n", "unexpected line '@'"),
     ("@device a b\n", "unexpected line '@device a b'"),
@@ -147,17 +146,17 @@ def test_queue_is_made_again_in_the_words_that_tc_takes(shown: str, restored: st
     ({"qdiscs": "qdisc taprio 1: root"}, ("wan has a queue of kind taprio, which could not be "
                                          "restored exactly; remove it first: tc qdisc del")),
     ({"classes": "class qfq 1:1 root"}, "wan has classes of kind qfq"),
-    ({"qdiscs": "qdisc codel 1: root colour blue"}, "as tc shows it as 'qdisc codel 1: root col"),
-    ({"qdiscs": "qdisc codel 1: root limit"}, "as tc shows it as 'qdisc codel 1: root limit'"),
-    ({"qdiscs": "qdisc codel 1: below 2:"}, "as tc shows it as"),
-    ({"qdiscs": "qdisc codel 1: root limit 1;reboot"}, "as tc shows it as"),
-    ({"qdiscs": "qdisc tbf 1: root rate 10Mbit lat 50ms"}, "as tc shows it as"),
-    ({"qdiscs": "qdisc prio 1: root bands 3 priomap 1 2"}, "as tc shows it as"),
-    ({"classes": "class htb 1:1 root colour blue"}, "as tc shows it as 'class htb 1:1 root col"),
+    ({"qdiscs": "qdisc codel 1: root colour blue"}, "exactly: 'qdisc codel 1: root col"),
+    ({"qdiscs": "qdisc codel 1: root limit"}, "exactly: 'qdisc codel 1: root limit'"),
+    ({"qdiscs": "qdisc codel 1: below 2:"}, "be restored exactly: "),
+    ({"qdiscs": "qdisc codel 1: root limit 1;reboot"}, "be restored exactly: "),
+    ({"qdiscs": "qdisc tbf 1: root rate 10Mbit lat 50ms"}, "be restored exactly: "),
+    ({"qdiscs": "qdisc prio 1: root bands 3 priomap 1 2"}, "be restored exactly: "),
+    ({"classes": "class htb 1:1 root colour blue"}, "exactly: 'class htb 1:1 root col"),
     ({"classes": "class htb 1:1 below 1:"}, "classes of kind htb"),
-    ({"classes": "class"}, "as tc shows it as 'class'"),
+    ({"classes": "class"}, "exactly: 'class'"),
     ({"qdiscs": "qdisc codel 1: parent 2:1\nqdisc codel 2: parent 1:1"},
-     "wan: its queues are each other's parents, which is impossible"),
+     "wan: by tc's output, queues or classes are each other's parents"),
 ])
 def test_what_could_not_come_back_is_refused_with_what_to_do(
         parts: dict[str, str], output: str) -> None:

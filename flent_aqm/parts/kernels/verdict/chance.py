@@ -64,8 +64,10 @@ class Stray:
 
 
 def mean_of(base: Numbers, test: Numbers) -> Mean:
-    """Compare base and test, whose values are paired by index, by the mean of their differences
-    (t-test of pairs). Without pairs, return a difference of 0 with probability 1."""
+    """Compare base and test, whose values are paired by index, by the mean of the differences test
+    - base (t-test of pairs). If all differences are equal, the interval has no width, and the
+    probability is 1 if they are 0, otherwise 0. Without pairs, return a difference of 0 with
+    probability 1."""
     from scipy import stats
 
     if not base.size:
@@ -85,10 +87,13 @@ def mean_of(base: Numbers, test: Numbers) -> Mean:
 def stray_of(base: Numbers, test: Numbers, margin: float) -> Stray:
     """Find the values of one side that lie beyond all of the other side's by more than `margin`.
 
-    Of the four cases (of the test's or the base's values, above or below), return the one with the
-    most such values: whether the test's side is the larger one, their share, and the probability
-    that chance makes so many. Infinite values are lost probes. Both sides have the same number of
-    values, at least one. `margin` has the metric's unit.
+    There are four cases: values of the test or of the base side, above or below those of the other
+    side. Return the Stray of the case with the most such values, which may be 0 values.
+
+    Args:
+        base: the base side's values. Infinite values are lost probes.
+        test: the test side's values, as many as `base` has, at least one.
+        margin: largest difference that nobody cares about, in the metric's unit.
     """
     size = base.size
     ends = {True: ((test > base.max() + margin).sum(), (base < test.min() - margin).sum()),
@@ -119,9 +124,9 @@ def failed_more(base: int, test: int) -> bool:
 
 
 def seeds_for_mean(mean: Mean, margin: float) -> int | None:
-    """Return the number of seeds with which the interval would not contain a difference as large as
-    `margin` (it would lie wholly beyond or within), if mean and deviation stayed as they are. None
-    if MOST_SEEDS seeds would not be enough."""
+    """Return the smallest number of seeds with which the mean's interval would lie wholly beyond
+    `margin` or wholly within it, if mean and deviation stayed as they are. None if MOST_SEEDS seeds
+    would not be enough."""
     distance = abs(abs(mean.difference) - margin)
     enough = numpy.flatnonzero(_half_widths() * mean.deviation < distance)
     return int(enough[0]) + 2 if enough.size else None
@@ -139,7 +144,7 @@ def _half_widths() -> Numbers:
 
 
 def seeds_for_stray(stray: Stray, least: float) -> int | None:
-    """Return the number of seeds with which the same share of stray values would have a probability
-    by chance below `least`. None if MOST_SEEDS seeds would not be enough."""
+    """Return the smallest number of seeds with which the same share of stray values would have a
+    probability by chance below `least`. None if MOST_SEEDS seeds would not be enough."""
     return next((size for size in range(2, MOST_SEEDS + 1)
                  if _probability_by_chance(size, round(stray.share * size)) < least), None)

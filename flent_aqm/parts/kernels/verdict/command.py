@@ -93,7 +93,8 @@ def main(args: argparse.Namespace) -> int:
 def _run_verdict(args: argparse.Namespace) -> int:
     form = PAGES.get(args.output.suffix) if args.output else PAGES[".md"]
     if form is None:
-        raise ConfigError(f"--output: {args.output} ends with neither .md nor .html")
+        raise ConfigError(f"--output: {args.output} ends with neither .md nor .html; expected "
+                          "NAME.md for Markdown or NAME.html for a web page")
     names = tuple(args.metrics.replace(" ", "").split(",")) if args.metrics else USUAL
     folders = _folders_for_new_runs(args) if args.minutes else []
     failed = [*failed_runs("base", args.base), *failed_runs("test", args.test)]
@@ -130,8 +131,8 @@ def _run_verdict(args: argparse.Namespace) -> int:
                 print(f"flent-aqm: {line}", file=sys.stderr)
     text = page.markdown(comparison, judged, exercised)
     for (side, cell), count in sorted(comparison.alone.items()):
-        print(f"flent-aqm: {cell}: {counted(count, 'run')} of the {side} side without a partner of "
-              "the same seed: what they would say isn't known", file=sys.stderr)
+        print(f"flent-aqm: {cell}: {counted(count, 'run')} of the {side} side left out: the other "
+              "side has no run of the same seed", file=sys.stderr)
     if args.output:
         try:
             write_text(args.output, form(text))
@@ -261,8 +262,8 @@ def scored(files: Sequence[Path]) -> list[ScoredFile]:
 
 
 def _score_with_evidence(data: DataFile) -> ScoredFile:
-    """Compute the metrics of a data file, and add the hash of its samples, its counters and the
-    versions of its programs."""
+    """Return the metrics of a data file as a ScoredFile, with the hash of its samples, its counters
+    and the versions of its programs."""
     samples = json_text(data.raw_values, sort_keys=True).encode()
     aqm = data.metadata.get("AQM")
     aqm = aqm if isinstance(aqm, dict) else {}

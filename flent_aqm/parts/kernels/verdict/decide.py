@@ -78,9 +78,11 @@ class Effect:
         seeds: number of pairs.
         base: median of the base side over the seeds, in the metric's unit. NaN without values.
         test: median of the test side.
-        difference: mean of test - base.
-        low: lower end of the difference's interval.
-        high: upper end of the interval.
+        difference: mean of test - base. If the sides lost probes in different pairs, the difference
+            of the medians, which may be infinite. NaN without values.
+        low: lower end of the difference's interval. -infinity if it isn't known, NaN without
+            values.
+        high: upper end of the interval. Infinity if it isn't known, NaN without values.
         verdict: BETTER, WORSE, SAME or UNTOLD.
         why: reason of an UNTOLD verdict, or of a verdict by some seeds only. Otherwise "".
         seeds_needed: number of seeds that would probably decide, None if that isn't known.
@@ -149,7 +151,8 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMe
     Probabilities are corrected for the number of metrics and cells.
 
     Raises ConfigError for a name that isn't a metric, for a metric that has no better and worse, if
-    no cell has at least FEWEST_SEEDS pairs, or if no pair has any of the metrics on both sides.
+    no cell has at least FEWEST_SEEDS pairs, or if no run has a value of a metric that is judged in
+    its cell.
     """
     for name in names:
         if name not in METRICS:
@@ -164,7 +167,9 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMe
     measurements = [one for name in names for cell in comparison.cells
                     if (one := _measure_cell(METRICS[name], cell)) is not None]
     if not measurements:
-        raise ConfigError("no pair of runs has any of these metrics on both sides")
+        raise ConfigError(f"nothing to judge by {', '.join(names)}: the runs have no such values, "
+                          "or none that are judged in their cells (throughput_... only without "
+                          "cross traffic, total_... only with it)")
     measured = [one for one in measurements if isinstance(one, _Measured)]
     means = iter(_corrected_for_number([1.0 if one.mean is None else one.mean.probability
                                         for one in measured]))
@@ -228,7 +233,7 @@ def _measure_cell(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effec
     if base.size < FEWEST_SEEDS:
         return metric, _untold_effect(
             cell, float(numpy.median(base)), float(numpy.median(test)),
-            f"{base.size} of {FEWEST_SEEDS} pairs of runs that it takes at least")
+            f"{base.size} of the {FEWEST_SEEDS} pairs of runs that a verdict needs")
     middle = float(numpy.median(base))
     whole = abs(middle - _path_latency_ms(metric, cell)) if math.isfinite(middle) else 0.0
     margin = _margin(metric, whole)

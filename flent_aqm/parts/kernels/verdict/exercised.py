@@ -154,8 +154,9 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
         folder: folder of the test side, where the notes are. None: runs are not noted.
 
     Returns:
-        None if the data files name no kernel, or the same for both sides. An Exercised with
-            `why_unknown` if the lines can't be recorded.
+        None if the data files of the first pair name no kernel, or the same one. An Exercised with
+            `fault` if the kernel reported a call that may sleep, or with `why_unknown` if the lines
+            can't be recorded.
     """
     base_run, test_run = cells[0].pairs[0]
     base_file, test_file = (read_data_file(run.path) for run in (base_run, test_run))
@@ -182,8 +183,8 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
     except (AqmError, OSError, ValueError) as fault:
         return unknown(str(fault))
     except (LookupError, TypeError) as fault:
-        return unknown(f"a note beside the instrumented kernel is damaged ({cause_of(fault)}); "
-                       "remove that kernel and repeat the verdict")
+        return unknown("a note beside one of the kernels is damaged, or of another version of "
+                       f"flent-aqm ({cause_of(fault)}); build the kernels of both sides again")
     return replace(judge_lines(changes, code, blocks), recording=Recording(recording, code))
 
 

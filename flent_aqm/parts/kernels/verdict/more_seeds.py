@@ -26,8 +26,9 @@ FOLDER = "more-seeds"
 
 
 def add_seeds(cells: Sequence[Pairs], folders: Sequence[Path], most: int, until_s: float) -> bool:
-    """Run these cells on both sides with new seeds, until each cell has `most` seeds or the time is
-    over. The data files go into the folder `more-seeds` of each side.
+    """Run these cells on both sides with new seeds: as many as each cell lacks of `most`, or fewer
+    if only these fit into the time, by the wall times of the recorded runs. The data files go into
+    the folder `more-seeds` of each side.
 
     Args:
         cells: the cells.
@@ -36,7 +37,7 @@ def add_seeds(cells: Sequence[Pairs], folders: Sequence[Path], most: int, until_
         until_s: end of the time, on the clock of time.monotonic().
 
     Returns:
-        False if there was no time, or no need, for any run.
+        True if runs were made. False if there was no time, or no need, for any run.
 
     Raises ConfigError if a kernel was built again since the recorded runs, other AqmErrors if the
     runs can't be made.

@@ -45,7 +45,8 @@ _STYLE = ("<!doctype html><meta charset=utf-8><title>Verdict</title><style>body{
 
 def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     """Return the verdict in one sentence: the metrics that are worse, mixed, better and can't be
-    told, by name, and the number of metrics that are the same."""
+    told, by name, the number of metrics that are the same, and the number of runs of the test side
+    that failed, if any."""
     parts = [f"{word}: {', '.join(names)}" for word in (WORSE, MIXED, BETTER, UNTOLD)
              if (names := [one.metric.name for one in judged if one.verdict == word])]
     if comparison.fails_more:

@@ -2,7 +2,7 @@
 """Find cells of batches/gate.batch that would reach changed lines which no recorded run reached.
 
 Each cell that isn't among the runs is tried with the instrumented kernel, one seed each, until all
-lines have run or the table ends.
+lines have run or no cell is left.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def gate_cells() -> dict[str, dict[str, str]]:
 
 
 def suggest(cells: Sequence[Pairs], exercised: Exercised, recording: Recording) -> Iterator[str]:
-    """Yield a line of advice for each cell of gate.batch that reaches changed lines which didn't
-    run so far, and at last one on the lines that no cell reaches. A cell that can't be run yields a
-    line with the reason.
+    """Yield a line of advice for each cell of gate.batch that reaches changed lines which so far
+    ran fewer than RARELY times in each cell, and at last a line on those that no cell reaches. A
+    cell that can't be run yields a line with the reason.
 
     Makes a run of each cell that isn't among the recorded ones, until all lines are reached.
     """
@@ -56,7 +56,7 @@ def suggest(cells: Sequence[Pairs], exercised: Exercised, recording: Recording) 
             try:
                 blocks = _run_gate_cell(cells[0], keys, Path(place), recording)
             except AqmError as fault:
-                yield f"{name}: whether it reaches them is not known: {fault}"
+                yield f"{name}: whether it reaches these lines is not known: {fault}"
                 continue
         found = judge_lines(exercised.changes, recording.code, {name: blocks})
         reached = wanted & (found.ran.keys() - set(found.rarely))

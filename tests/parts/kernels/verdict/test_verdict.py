@@ -258,7 +258,7 @@ def test_a_cell_with_too_few_pairs_can_not_be_told_and_the_others_are_judged() -
         assert len(effects) == len(CELLS)
         few = next(effect for effect in one.effects if effect.seeds == 2)
         assert few.verdict == UNTOLD
-        assert few.why == "2 of 3 pairs of runs that it takes at least"
+        assert few.why == "2 of the 3 pairs of runs that a verdict needs"
         assert {effect.seeds for effect in one.effects} == {2, 5}
     assert not can_tell(judge(pair(side(1), test)))
 
@@ -280,7 +280,8 @@ def test_runs_without_a_partner_are_counted_by_cell_and_side() -> None:
     ([*side(1), *side(1)], side(2), USUAL, "the same settings and the same seed"),
     (side(1), side(2), ("latency",), "no metric 'latency'"),
     (side(1), side(2), ("queue_drops_upload",), "neither a higher nor a lower value is better"),
-    (side(1), side(2), ("qoo",), "no pair of runs has any"),
+    (side(1), side(2), ("qoo",), "nothing to judge by qoo: the runs have no such values"),
+    (side(1), side(2), ("total_download_mbps",), "total_... only with it"),
 ])
 def test_what_can_not_be_judged_is_refused(
     base: list[ScoredFile], test: list[ScoredFile], names: tuple[str, ...], cause: str
@@ -500,8 +501,8 @@ def test_nothing_missing_passes(tmp_path: Path, capsys: pytest.CaptureFixture[st
     capsys.readouterr()
     assert main(words) == 3
     assert capsys.readouterr().err == (
-        "flent-aqm: all runs: 1 run of the base side without a partner of the same seed: what they "
-        "would say isn't known\n")
+        "flent-aqm: all runs: 1 run of the base side left out: the other side has no run of the "
+        "same seed\n")
 
 
 def test_runs_that_fail_on_the_test_side_alone_are_worse_where_chance_does_not_explain_it(
