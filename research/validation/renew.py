@@ -90,6 +90,7 @@ RECIPES: Mapping[str, Recipe] = {
         f"{_STUDY} 1 {_NDT7}",
         f"{_STUDY} 10 {_NDT7} {_AT_900} {_override_options('burst_shaping=0', 'cross_traffic=0')}",
         f"{_STUDY} 10 {_NDT7} {_AT_900} {_override_options('burst_shaping=1', 'cross_traffic=1')}",
+        f"{_STUDY} 10 {_NDT7} {_override_options('rate_mbps=100', 'burst_shaping=1')}",
         f"{_STUDY} 1 {_NDT7} " + _override_options("rate_mbps=100", "base_delay_ms=20",
                                                    "burst_shaping=0",
                                                    "cross_traffic=0")), "study",
@@ -107,6 +108,8 @@ RECIPES: Mapping[str, Recipe] = {
         ("scorecard ndt7 nuttcp librespeed ookla_style iperf2_bounceback cloudflare responsiveness "
          "bbperf --worst latency --runs 40"),
         "scorecard iperf3_bidirectional --worst throughput --runs 40"), "scorecard worst"),
+    "scorecard_browser": Recipe("scorecard.md", (
+        "scorecard cloudflare cloudflare_browser --cells small",), "scorecard browser"),
     # As root, on a machine that does nothing else.
     "scorecard_real": Recipe("scorecard.md", (
         "scorecard --all --cells ten", "scorecard --all --cells ten --testbed netns"),

@@ -5,11 +5,13 @@
     .venv/bin/python -m research.validation.scorecard real_time results/renew/scorecard_real
     .venv/bin/python -m research.validation.scorecard worst results/renew/scorecard_worst
     .venv/bin/python -m research.validation.scorecard others results/scorecard-others
+    .venv/bin/python -m research.validation.scorecard browser results/renew/scorecard_browser
 
 table: all tests, from a folder whose 1 has the core, and 2 other seeds;
 worst: what searches for worst lines found, of latency in 1, of throughput in 2;
 real_time: of namespaces, 2, and whether the order of tests is that in the lab, 1, if it is there;
-others: tests that were run on fewer lines, in a line each.
+others: tests that were run on fewer lines, in a line each;
+browser: Cloudflare's own client in Chromium beside this package's client.
 
 Prints the text and, with -o, writes it between its marks on the page in that folder, with the
 figure.
@@ -18,6 +20,7 @@ figure.
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import sys
 import tempfile
@@ -45,6 +48,7 @@ from flent_aqm.parts.scorecard.words import stalls, stalls_of_all, typical
 from flent_aqm.parts.scorecard.worst import AIMS
 from flent_aqm.parts.scorecard.worst_lines import LOADING, LineError, WorstLine
 from flent_aqm.results.data_file import SUFFIX, read_data_file
+from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import digits
 from research.validation import marked
@@ -53,6 +57,8 @@ from research.validation.stamp import made_of
 PAGE, PICTURE = "scorecard.md", Path("img") / "scorecard"
 # So many pairs of tests that change places are named.
 _MOST_NAMED = 6
+# Two clients agree if their numbers are at most this share apart.
+_AGREE = 0.1
 
 
 def main() -> int:
@@ -193,6 +199,42 @@ def others(results: Path, docs: Path | None) -> str:
         for card in ordered(shown))
 
 
+def browser(results: Path, docs: Path | None) -> str:
+    """Return a sentence on how far this package's client of Cloudflare's method is from
+    Cloudflare's own client in Chromium, over the same lines and seeds.
+
+    Args:
+        results: folder whose folder 1 has the cards of both.
+        docs: not used.
+
+    Raises AqmError if a card is missing or damaged, or the two have no line in common.
+    """
+    del docs
+    by_test = {card.test: {one.place: one for one in card.readings}
+               for card in _read_cards(results / "1")}
+    missing = [name for name in ("cloudflare", "cloudflare_browser") if name not in by_test]
+    ours, theirs = (by_test.get(name, {}) for name in ("cloudflare", "cloudflare_browser"))
+    common = sorted(ours.keys() & theirs.keys())
+    if missing or not common:
+        raise BadResult(f"{results}: no line with runs of both clients"
+                        f"{'; missing: ' * bool(missing)}{', '.join(missing)}; make them with "
+                        "flent-aqm scorecard cloudflare cloudflare_browser --cells small")
+    ratios: dict[str, list[float]] = {}
+    for place in common:
+        for way in DIRECTIONS:
+            one, other = ours[place].ways[way], theirs[place].ways[way]
+            for kind, shown, true in (("throughput", one.shown_mbps, other.shown_mbps),
+                                      ("latency", one.shown_ms, other.shown_ms)):
+                if shown is not None and true:
+                    ratios.setdefault(kind, []).append(shown / true)
+    texts = [f"{kind} {min(values):.2f} to {max(values):.2f}" for kind, values in ratios.items()]
+    off = max((abs(value - 1) for values in ratios.values() for value in values), default=math.inf)
+    agree = "agree within 10 %" if off <= _AGREE else "**differ by more than 10 %**"
+    return ("Cloudflare's own client in Chromium (`cloudflare_browser`, HTTP/1.1) and this "
+            f"package's {agree} on {counted(len(common), 'line')}, by direction; ours divided by "
+            f"Cloudflare's: {', '.join(texts)}.")
+
+
 def _stalled_latencies(card: Card) -> str:
     stalled = stalls(card)
     return " of ".join(typical(stalled)) if stalled else NONE
@@ -219,7 +261,7 @@ def _save_figure(shown: Sequence[Card], path: Path) -> None:
 
 _PARTS: dict[str, tuple[str, Callable[[Path, Path | None], str]]] = {
     "table": ("scorecard", table), "real_time": ("real time", real_time),
-    "worst": ("worst", worst), "others": ("others", others)}
+    "worst": ("worst", worst), "others": ("others", others), "browser": ("browser", browser)}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -31,7 +31,7 @@ OTHERS = {("results/validation.md", "checks"), ("results/performance.md", "figur
 # Names of recipes whose parts are called otherwise.
 PARTS = {"l4s": "scenario 6", "l4s_links": "links", "bbr": "cases", "cake_mq": "two shares",
          "quic": "three stacks", "wifi": "three stations", "study": "findings",
-         "scorecard_real": "real time", "scorecard_worst": "worst"}
+         "scorecard_real": "real time", "scorecard_browser": "browser", "scorecard_worst": "worst"}
 
 
 def test_each_part_of_each_page_has_one_command() -> None:

@@ -81,3 +81,20 @@ def test_folder_without_cards_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     assert scorecard.main() == 1
     assert capsys.readouterr().err == (
         f"scorecard: {tmp_path}/2: no scorecard files; make them with flent-aqm scorecard\n")
+
+
+@pytest.mark.parametrize(("shown_ms", "words"), [
+    (230.0, "agree within 10 % on 8 lines, by direction; ours divided by Cloudflare's: "
+            "throughput 1.00 to 1.00, latency 1.09 to 1.09."),
+    (240.0, "**differ by more than 10 %** on 8 lines")])
+def test_two_clients_of_a_method_agree_or_differ(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+        shown_ms: float, words: str) -> None:
+    """By their greatest distance in any direction."""
+    cards.write(card("cloudflare", shown_ms, 1), tmp_path / "1" / "cloudflare")
+    monkeypatch.setattr(sys, "argv", ["scorecard", "browser", str(tmp_path)])
+    assert scorecard.main() == 1
+    assert "missing: cloudflare_browser" in capsys.readouterr().err
+    cards.write(card("cloudflare_browser", 211.0, 1), tmp_path / "1" / "cloudflare_browser")
+    assert scorecard.main() == 0
+    assert words in capsys.readouterr().out
