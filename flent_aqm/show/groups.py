@@ -54,7 +54,8 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
     """Return a group for each combination of the settings' values that has runs, in the order of
     the values.
 
-    Queues have different colours if they differ. Other settings are shown by the style of the line.
+    If runs are grouped by queue, queues have different colours, and other settings are shown by the
+    style of the line. Otherwise each group has a look of its own.
 
     Args:
         runs: the runs.
@@ -145,7 +146,7 @@ def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], s
     Args:
         runs: the runs.
         requested: names of the settings that the user requested: the first is along the axis, the
-            second side by side. Empty for the default.
+            second side by side, if runs differ in it. Empty for the default.
     """
     differing = factors(settings_of(runs))
     if requested:
@@ -191,7 +192,8 @@ def word(name: str, value: Setting | None) -> str:
 
 def _looks_of_groups(names: Sequence[str], keys: Sequence[Sequence[Setting | None]],
            labels: Sequence[str]) -> list[Look]:
-    """Return a look for each group. Colours show queues, and line styles other settings.
+    """Return a look for each group. Colours show queues, and line styles other settings. If runs
+    are not grouped by queue, each label has a look of its own.
 
     Args:
         names: names of the settings by which runs are grouped.

@@ -55,7 +55,8 @@ def shades(look: Look, count: int) -> list[Look]:
     """Return looks for parts of one queue's run: its own colour first, then darker and lighter
     shades of it, each with a marker, line and hatch of its own.
 
-    More than four parts get colours that no queue has, because so many shades can't be told apart.
+    Of more than four parts, all but the first get looks that no queue has, because so many shades
+    can't be told apart. These repeat if there are more parts than OTHER_LOOKS.
     """
     if count > len(_SHADES):
         return [look.lined("-"), *islice(cycle(OTHER_LOOKS), count - 1)]
@@ -69,8 +70,8 @@ _SHADES = (("#000000", 0.0), ("#000000", 0.5), ("#ffffff", 0.5), ("#777777", 0.7
 
 
 def mixed(colour: str, other: str, share: float) -> str:
-    """Return a colour mixed with a share of another one, all as #rrggbb. A colour that is mixed
-    with itself gets lighter, as black with black."""
+    """Return a colour mixed with a share (0 to 1) of another one, all as #rrggbb. If both are
+    equal, as black with black, grey takes the place of the other one."""
     if colour == other:
         other = "#999999"
     parts = [(int(colour[at:at + 2], 16), int(other[at:at + 2], 16)) for at in (1, 3, 5)]

@@ -28,7 +28,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A run.
+    """One run, with the values of it that every picture and page needs.
 
     Attributes:
         path: its data file.
@@ -87,8 +87,8 @@ def loaded_ms(by_way: Mapping[str, Samples]) -> dict[str, Floats]:
 
 
 def captured_curve(run: Run, way: str, seen: Captured | None) -> Curve | None:
-    """Return the throughput of captured packets' payload while a direction's flows ran, None if the
-    direction was not captured.
+    """Return the throughput of captured packets' payload in the steps that end between the start of
+    a direction's first flow and the end of its last. None if the direction was not captured.
 
     Args:
         run: the run, whose test loads the direction.

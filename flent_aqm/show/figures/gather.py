@@ -66,12 +66,12 @@ def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], li
 
 
 def row_of(data: DataFile) -> FigureRow:
-    """Return the row of a data file. Raises BadResult if the file is damaged, its test doesn't load
-    the link, or its base delay is not a number."""
+    """Return the row of a data file. Raises BadResult if the file is damaged, has no flow of the
+    test in a known direction, or if its base delay is not a number."""
     run = as_run(data)
     ways = directions(run)
     if not ways:
-        raise BadResult(f"{data.path}: the test doesn't load the link")
+        raise BadResult(f"{data.path}: {run.why_no_flow()}")
     delay = run.settings.get(BASE_DELAY, 0)
     if isinstance(delay, str):
         raise BadResult(f"{data.path}: its {BASE_DELAY} is {delay[:40]!r}, not a number of ms")

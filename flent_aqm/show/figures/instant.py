@@ -59,8 +59,9 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
 
 
 def _draw_panel(panel: Any, curves: Sequence[Curve], look: Any) -> None:
-    """Draw the curves of one queue at one rate, with their median, mean and standard deviation.
-    Without curves, "no run" is written.
+    """Draw the curves of one queue at one rate, the median of several, and as text the mean and the
+    standard deviation of all steps but the first five of each curve. Without curves, "no run" is
+    written.
 
     Args:
         panel: matplotlib axes.

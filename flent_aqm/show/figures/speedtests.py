@@ -240,7 +240,7 @@ def in_order(page: tuple[Setting, ...]) -> tuple[list[float], str]:
 def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]]:
     """Draw one page, and return its values and the parts of its caption.
 
-    Of runs that repeat each other, the first is shown. Tests without a run are left out.
+    Of several runs of one test and queue, the first is shown. Tests without a run are left out.
 
     Args:
         rows: runs of the page.
@@ -377,7 +377,8 @@ def _draw_legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
 
 
 def _page_table(cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> Table:
-    """Return the values of the page, with a row for each test and queue."""
+    """Return the values of the page, with a row for each test and queue that has a run. The others
+    are listed as missing."""
     table = Table(["test", AQM, *(f"share_{way}_pct" for way in DIRECTIONS), "shown_ms",
                    *(f"truth_{name}_ms" for name in ("mean", *TRUTH)), "queue_p95_ms", "judged",
                    "verdict"], runs=len(cells))

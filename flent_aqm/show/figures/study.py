@@ -83,12 +83,12 @@ def grid(rows: Sequence[FigureRow]) -> Grid:
     usable = [row for row in rows if AQM in row.settings
               and isinstance(row.settings.get(RATE), (int, float))]
     if not usable:
-        raise ConfigError("none of the runs records its queue, and one rate for both "
+        raise ConfigError("none of the runs records both its queue and one rate for both "
                           "directions; expected runs of flent-aqm's batches")
     models = collect(usable, lambda row: (str(row.settings.get("router_model", "")),
                                           str(row.settings.get("testbed", ""))))
     if len(models) > 1:
-        names = "; ".join(f"{len(members)} of router_model={model}, testbed={testbed}"
+        names = "; ".join(f"{len(members)} with router_model={model}, testbed={testbed}"
                           for (model, testbed), members in models.items())
         raise ConfigError(f"these runs can't be drawn in one figure: {names}. "
                           "Choose by --where router_model=NAME or --where testbed=NAME")
@@ -107,7 +107,8 @@ def rows_of(figure: Figure, rows: Sequence[FigureRow], test: str) -> list[Figure
 
 
 def of_least_delay(rows: Sequence[FigureRow]) -> list[FigureRow]:
-    """Return the runs with the smallest base delay of all. It is zero in the study."""
+    """Return the runs with the smallest base delay of all. It is zero in the study. A run that
+    doesn't record its base delay counts as 0 ms."""
     delays_ms = [float(row.settings.get(BASE_DELAY, 0.0)) for row in rows]
     return [row for row, delay_ms in zip(rows, delays_ms, strict=True)
             if delay_ms == min(delays_ms)]

@@ -110,8 +110,8 @@ def start_s(run: Run) -> float:
 
 
 def shade_load(axis: Any, runs: Sequence[Run], absolute: bool = False) -> None:
-    """Shade the time of the load, if it is the same, to 1 s, in all runs that have a load. Else do
-    nothing. With epoch seconds, it is that of the first such run.
+    """Shade the time of the load of the first run that has one, if all runs with a load have it at
+    the same time since their start, to 1 s. Otherwise do nothing.
 
     Args:
         axis: matplotlib axes over time.

@@ -27,7 +27,8 @@ class ComparePlotter(ChartPlotter):
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         ways = directions(runs)
         if not ways:
-            raise NotAvailable("none of the runs loads the link")
+            raise NotAvailable("no run has a download or an upload of the test: "
+                               f"{runs[0].why_no_flow()}")
         self.quantity = QUANTITIES[self.config.get("quantity", "latency")]
         self.counted = 0
         self._draw(runs, ways)

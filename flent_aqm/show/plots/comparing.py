@@ -133,8 +133,8 @@ def looks_of(results: Sequence[Any]) -> list[Look]:
 
 def label_by_settings(members: Sequence[Sequence[Any]], results: Sequence[Any]) -> None:
     """Label result sets with the settings in which they differ, and with the number of runs if it
-    is above one. Nothing is changed if a file is not a run of this package, or if the labels would
-    not be unique.
+    is above one. Nothing is changed if a file can't be read or doesn't record its queue, or if the
+    labels would not be unique.
 
     Args:
         members: for each result set, those from which it was made.

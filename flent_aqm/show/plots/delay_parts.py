@@ -35,16 +35,17 @@ class AqmDelayPartsPlotter(ChartPlotter):
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = []
+        why = ""
         for run, result in zip(runs, results, strict=True):
             try:
                 drawn.append((run, parts_in(result)))
             except NotAvailable as reason:
                 if len(runs) == 1:
                     raise
+                why = why or str(reason)
                 self.note(f"left out: {run.title}: {reason}")
         if not drawn:
-            raise NotAvailable("none of these runs has a model of the router with cards and a "
-                               "processor")
+            raise NotAvailable(f"none of these runs has the parts of its latency: {why}")
         if len(drawn) > MOST_LINES:
             self.note(f"{MOST_LINES} of {len(drawn)} runs shown")
             drawn = drawn[:MOST_LINES]
@@ -75,8 +76,8 @@ class AqmDelayPartsPlotter(ChartPlotter):
 
     def _draw_bars(self, axis: Any, drawn: Sequence[tuple[Run, DelayParts]]) -> None:
         """Draw two stacked horizontal bars for each run: the mean parts in ms of all probes under
-        load, and of the slowest 1 %. Runs without such probes are left out with a note. Raises
-        NotAvailable if none is left.
+        load (of a test without load, of all probes), and of the slowest 1 %. Runs without such
+        probes are left out with a note. Raises NotAvailable if none is left.
 
         Args:
             axis: matplotlib axes.

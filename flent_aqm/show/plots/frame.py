@@ -71,7 +71,7 @@ class Framed(Plotter):
 
     def save(self, results: Sequence[Any]) -> None:
         """Add title, legend and caption, and save or show the figure. Called by Flent. Raises
-        RuntimeError if the file can't be written."""
+        RuntimeError if the picture or its caption can't be written."""
         with self._fonts():  # labels of ticks get their font size when they are drawn
             self._save(results)
 
@@ -99,7 +99,8 @@ class Framed(Plotter):
                         warnings.filterwarnings("ignore", "constrained_layout not applied")
                         self.figure.savefig(self.output, dpi=self.fig_dpi)
             except OSError as fault:
-                raise RuntimeError(f"Unable to save output plot: {fault}") from None
+                raise RuntimeError(f"Unable to save output plot: {self.output}: "
+                                   f"{fault.strerror or fault}") from None
         elif not self.gui and not self.in_worker:
             pyplot.show()
 
@@ -123,10 +124,14 @@ class Framed(Plotter):
 
     def _place_caption(self) -> None:
         """Write the notes below the figure, or into a text file beside the picture if
-        --caption-apart is given."""
+        --caption-apart is given. Raises RuntimeError if that file can't be written."""
         if self.caption_apart and self.output != "-":
-            write_caption(self.output, [self.heading or self.config.get("description", ""),
-                                        *self.notes])
+            try:
+                write_caption(self.output, [self.heading or self.config.get("description", ""),
+                                            *self.notes])
+            except OSError as fault:
+                raise RuntimeError(f"Unable to save the caption of {self.output}: "
+                                   f"{fault.filename}: {fault.strerror or fault}") from None
         else:
             caption(self.figure, self.notes)
 

@@ -65,8 +65,8 @@ class AqmHeatPlotter(ChartPlotter):
         self._cells = table.shape
 
     def settle(self) -> str:
-        """Fit the values into the cells. Return a note if there is no room for them, which then are
-        removed, else ""."""
+        """Fit the values into the cells. If there is no room for them, remove them and return a
+        note that says so, otherwise return ""."""
         if not self._cells or fit_values(self.axes[0], self._cells):
             return ""
         return ("cells have no room for their numbers: the colours tell them, and flent-aqm "

@@ -185,17 +185,18 @@ class AqmLatencyCdfPlotter(ChartPlotter):
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         together = bool(self.config.get("together"))
-        drawn = []
+        drawn, reasons = [], []
         for line in latency_lines(self, runs, together=together):
             try:
                 latencies = pooled(line.under_load_if_any())
             except NotAvailable as reason:
+                reasons.append(f"{line.label}: {reason}")
                 self.note(f"left out: {line.label}: {reason}")
                 continue
             if latencies.size:
                 drawn.append((line, latencies))
         if not drawn:
-            raise NotAvailable("no probe was sent under load")
+            raise NotAvailable("\n".join(reasons) or "no probe was sent")
         axis, = self.grid()
         # Each line is thinner than the one below it, because equal lines coincide.
         widths = numpy.linspace(2.6, 1.4, len(drawn))
@@ -320,15 +321,16 @@ class AqmTailPlotter(ChartPlotter):
     at percentiles."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        drawn = []
+        drawn, reasons = [], []
         for line in latency_lines(self, runs):
             try:
                 drawn.append((line, pooled(line.under_load_if_any())))
             except NotAvailable as reason:
+                reasons.append(f"{line.label}: {reason}")
                 self.note(f"left out: {line.label}: {reason}")
         drawn = [(line, latencies) for line, latencies in drawn if latencies.size > 1]
         if not drawn:
-            raise NotAvailable("no probe was sent under load")
+            raise NotAvailable("\n".join(reasons) or "fewer than two probes were sent")
         axis, = self.grid()
         for line, latencies in drawn:
             percentiles = {percent: _percentile_or_none(latencies, percent)
@@ -442,7 +444,7 @@ def span_s(probe: Probe) -> float:
     spacing_s = probe.spacing_ms / 1000
     lasts_s = float(probe.sent_s[-1] - probe.sent_s[0])
     if not spacing_s > 0 or not math.isfinite(spacing_s) or not lasts_s > 0:
-        raise NotAvailable(f"{probe.name} has fewer than two probes")
+        raise NotAvailable(f"{probe.name} has fewer than two probes at different times")
     # A little longer, because probes are not sent at exact times.
     wanted_s = 1.02 * SPAN_PROBES * spacing_s
     length_s = SHORTEST_S if wanted_s <= SHORTEST_S else float(math.ceil(wanted_s / 1.1))

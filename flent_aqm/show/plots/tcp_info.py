@@ -37,7 +37,8 @@ class AqmTcpInfoPlotter(ChartPlotter):
         rows = [(label, find) for label, find in ROWS
                 if any(find(flow) is not None for _, _, _, flow in flows)]
         if not rows:
-            raise NotAvailable("the file has no TCP_INFO of the run's flows")
+            raise NotAvailable("the file has no TCP_INFO of the run's flows" if len(runs) == 1 else
+                               "no file has TCP_INFO of its test's flows")
         axes = self.grid(len(rows), 1, sharex=True)
         labelled = set()
         counted = 0

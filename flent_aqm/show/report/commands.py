@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Print the commands on the report's page, with which readers can repeat the sweep and the page.
+"""Prepare the commands on the report's page, by which readers can repeat the sweep and the page.
 
 People copy them into a shell, and result folders may come from anyone. The command in a
 `sweep.json` is offered only if it can do nothing but measure in a lab with a batch of this package.
@@ -61,8 +61,8 @@ def sweep_command(words: Sequence[str]) -> tuple[str, str]:
     """
     if _only_measures(words):
         return "the sweep, as it was typed", shlex.join(["flent", *words[1:]])
-    about = ("the sweep, as its folder tells it, with more than a batch of this package's: look "
-             "at it before you run it")
+    about = ("the sweep's command, as its folder records it; it may do more than run a batch of "
+             "this package, so look at it before you run it")
     return about, _as_comment(shlex.join(words))
 
 

@@ -83,7 +83,7 @@ def facts_of(data: DataFile, run: Run) -> RunFacts:
 
 def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
     """Return the requested and the reported settings of the router from a file's object AQM. None
-    if either is missing."""
+    if either is missing. Reported are the settings after the run."""
     requested = aqm.get("requested")
     moments = [_object_at(aqm, moment, "applied") for moment in ("before", "after")]
     if not isinstance(requested, dict) or not moments[1]:
@@ -132,8 +132,9 @@ def _queue_words(requested: Mapping[str, Any], prefix: str) -> list[str]:
 
 
 def combine_facts(runs: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
-    """Return the facts of many runs together: (heading, values) in the order of headings, without
-    the seed. If runs differ, each value has the number of its runs behind it.
+    """Return the facts of many runs together: (heading, values) in the order in which headings
+    first occur, without the seed. If runs differ, or some lack the heading, each value has the
+    number of its runs behind it.
 
     Args:
         runs: heading -> value, for each run.

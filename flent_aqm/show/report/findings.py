@@ -82,8 +82,8 @@ class QueueRuns:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the median over runs of the median latency is a lost probe: at least half of the
-        probes were lost."""
+        """Whether the median over runs of each run's median latency is infinite: in most runs, at
+        least half of the probes were lost."""
         return math.isinf(self.within_ms(MIDDLE_PCT))
 
     @property
@@ -106,7 +106,7 @@ class Condition:
         title: the settings that its runs share, as far as conditions differ in them.
         tail_pct: percentile of latency at which its queues are compared: the highest that every run
             has, and that is finite for each queue. Queues that lost at least half of the probes are
-            not considered.
+            not considered. The median if there is no such percentile.
         lines: the queues with their runs, in the order of legends.
         tried: the queues in the form that advice needs, without those whose runs don't allow
             advice.
@@ -192,8 +192,8 @@ def _queue_runs(queue: str, colour: str, rows: Sequence[ReportRow]) -> QueueRuns
 
 def _condition_title(key: Sequence[Setting], rate: Setting | None,
                      dimensions: Sequence[Dimension]) -> str:
-    """Return the title of a condition: the settings in which conditions differ. "all runs" if there
-    is nothing to name.
+    """Return the title of a condition: the settings in which conditions differ. If they differ in
+    none, return the value of the first dimension (the test), or "all runs" without dimensions.
 
     Args:
         key: values of the dimensions.
@@ -237,7 +237,8 @@ class Standing:
     Attributes:
         condition: the condition.
         outcome: whether queues differ.
-        best: queues than which no queue is faster. Empty unless the outcome is DIFFER.
+        best: the fastest queue, and those that are not slower than it. Empty unless the outcome is
+            DIFFER.
         worst: queues that are slower than each of the best, and than which no queue is slower.
             Empty unless the outcome is DIFFER, and possibly then.
     """
@@ -276,8 +277,8 @@ def is_more(less: Sequence[float], more: Sequence[float], room: float,
 
 
 def is_slower(fast: QueueRuns, slow: QueueRuns, percent: float) -> bool:
-    """Return whether a percentile of latency is higher with the queue `slow` than with `fast`, see
-    is_more().
+    """Return whether a percentile of latency is higher with the queue `slow` than with `fast`, as
+    is_more() decides it: by more than users notice, and not by chance.
 
     Args:
         fast: a queue and its runs.
@@ -319,8 +320,9 @@ def lose_alike(lines: Sequence[QueueRuns]) -> bool:
 
 
 def is_less_mbps(less: QueueRuns, more: QueueRuns, way: str) -> bool:
-    """Return whether the throughput of a queue is lower than that of another by more than
-    SAME_THROUGHPUT_SHARE, see is_more(). way: "download" or "upload"."""
+    """Return whether the throughput of the queue `less` is lower than that of `more`, as is_more()
+    decides it: the medians differ by more than SAME_THROUGHPUT_SHARE of the larger, and not by
+    chance. way: "download" or "upload"."""
     return is_more(less.mbps[way], more.mbps[way],
                    SAME_THROUGHPUT_SHARE * more.middle_mbps(way), less.p_limit)
 

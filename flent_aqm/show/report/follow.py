@@ -40,7 +40,7 @@ class Follower:
     """Makes the answers to a browser, each once for each state of the results.
 
     look() reads new files. page(), data() and state() return answers as bytes, and may be called by
-    any number of threads. Raises ConfigError if a folder doesn't exist.
+    any number of threads. Raises ConfigError if a folder doesn't exist or isn't a folder.
 
     Args:
         folders: folders of results.
@@ -51,8 +51,8 @@ class Follower:
     def __init__(self, folders: Sequence[Path], title: str, jobs: int | None = None) -> None:
         for folder in folders:
             if not os.path.isdir(folder):
-                raise ConfigError(f"{folder}: not a folder; expected a folder that a sweep writes "
-                                  "to")
+                raise ConfigError(f"{folder}: there is no such folder; expected one that a sweep "
+                                  "writes to")
         self._folders, self._title, self._jobs = folders, title, jobs
         self._results: dict[Path, tuple[tuple[int, int], ReportRow | BadResult]] = {}
         self._version = 0
@@ -69,7 +69,10 @@ class Follower:
         is shown on the page."""
         try:
             self._look()
-        except Exception as error:  # such as a folder that can't be read any more
+        except OSError as error:  # such as a folder that can't be read any more
+            where = f"{error.filename}: " if error.filename else ""
+            self._faults["look"] = f"no new runs are shown: {where}{error.strerror or error}"
+        except Exception as error:
             self._faults["look"] = f"no new runs are shown: {a_defect(error)}"
         else:
             self._faults["look"] = ""
@@ -129,7 +132,8 @@ class Follower:
             try:
                 return self._answer_for_version(name, make)
             except Exception as error:
-                self._faults["page"] = f"the page is an older one: {a_defect(error)}"
+                shown = "the page is an older one" if name in self._made else "no run can be shown"
+                self._faults["page"] = f"{shown}: {a_defect(error)}"
             return self._made[name][1] if name in self._made else make(
                 self._version, build([], [], [], self._title))
 

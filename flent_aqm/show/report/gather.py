@@ -154,8 +154,8 @@ def _cut(value: Any) -> Any:
 
 
 def _per_step(at_s: Any, values: Any, middle: Callable[[Any], Any] = numpy.median) -> Floats:
-    """Return one value for each step of STEP_S from 0, at most MOST_STEPS, NaN for a step without
-    values. Empty without values.
+    """Return one value for each step of STEP_S from 0 to the last value, at most MOST_STEPS, NaN
+    for a step without values. Values before 0 are left out. Empty if no value is left.
 
     Args:
         at_s: times of the values, in s since the start.

@@ -140,8 +140,9 @@ def _best_and_worst(standings: Sequence[Standing]) -> str:
 
 
 def _most_named(cases: Cases) -> tuple[list[str], Cases]:
-    """Return the names of the queues that are named in most cases, and the cases reduced to these
-    queues. Cases without them are left out."""
+    """Return the names of the queues that are named in the largest number of cases, and the cases
+    reduced to these queues. Cases without them are left out. Both are empty if no case names a
+    queue."""
     times = Counter(line.queue for _, lines in cases for line in lines)
     names = [name for name, count in times.items() if count == max(times.values())]
     named = [(one, [line for line in lines if line.queue in names]) for one, lines in cases]
@@ -211,8 +212,8 @@ def _times_as_long(worst: Cases, winners: Sequence[str]) -> str:
 def _throughput_sentences(standings: Sequence[Standing]) -> str:
     """Return the sentence on the price of low latency: the throughput that the fastest queues have
     less than the queue with most throughput. If queues don't differ in latency in any condition,
-    return the sentences on how throughput differs between queues. Return "" if there is nothing to
-    compare."""
+    return the sentences on how throughput differs between queues. Return a sentence that says so if
+    no run has a throughput, and "" if there is nothing to compare."""
     ways = [way for way in DIRECTIONS if any(way in line.mbps for one in standings
                                              for line in one.condition.lines)]
     if not ways:
@@ -380,7 +381,7 @@ def _two_groups_sentence(standings: Sequence[Standing]) -> str:
 
 def _loss_sentence(standings: Sequence[Standing]) -> str:
     """Return the sentence on the queue that lost most probes, and on the one that lost least in
-    that condition. Return "" if none lost LEAST_LOST_PCT."""
+    that condition, if the difference is not chance. Return "" if none lost LEAST_LOST_PCT."""
     told = [(lost_pct, line, one) for one in standings for line in one.condition.lines
             if (lost_pct := line.middle_lost_pct) is not None]
     most_pct, most, one = max(told, key=lambda case: case[0], default=(0.0, None, None))

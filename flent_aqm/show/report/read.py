@@ -77,5 +77,7 @@ def require_content(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str
         failed: number of failed runs.
     """
     if not rows and not failed:
-        why = f": {damaged[0][0]}: {damaged[0][1]}" if damaged else ""
-        raise ConfigError(f"none of {len(damaged)} files can be read{why}")
+        if not damaged:
+            raise ConfigError("nothing to report on: no run of the sweep has finished yet")
+        raise ConfigError(f"none of {len(damaged)} files can be read: {damaged[0][0]}: "
+                          f"{damaged[0][1]}")

@@ -107,7 +107,9 @@ class Server(ThreadingHTTPServer):
             self.address_family = family
             super().__init__((str(address[0]), port), _Handler)
         except (OSError, OverflowError) as error:
-            raise ConfigError(f"--host {host} --port {port}: can't listen there: {error}") from None
+            reason = error.strerror if isinstance(error, OSError) else None
+            raise ConfigError(f"--host {host} --port {port}: can't listen there: "
+                              f"{reason or error}") from None
 
     @property
     def address(self) -> str:

@@ -56,8 +56,9 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
     setting that was varied for each queue is not part of the configuration.
 
     Returns:
-        The rows, with `side` set to the configuration's name if configurations are compared, and
-        the names of the settings that belong to what is compared.
+        The rows, and the names of the settings that belong to what is compared. If configurations
+        are compared, `side` of each row is set to its configuration's name, unless each queue has a
+        single configuration, so that the queue's name tells it.
     """
     apart = [name for name in _ROUTER if len(_value_pairs(AQM, name, rows)) > 1
              and len(_value_pairs(AQM, name, rows)) < len(_value_pairs(AQM, AQM, rows))
@@ -145,7 +146,8 @@ def apart(rows: Sequence[ReportRow], dims: Sequence[Dimension], side: Sequence[s
 
 def also_differ(rows: Sequence[ReportRow], side: Sequence[str]) -> list[str]:
     """Return the names of the settings besides the queue in which the compared configurations
-    differ. Empty if queues alone are compared.
+    differ. Empty if queues alone are compared. An upload queue that is always the same as the
+    download's doesn't count.
 
     Args:
         rows: the runs.

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.grouping import AQM, RATE, collect
 from flent_aqm.results.metrics.compare import (
     cliffs_deltas,
@@ -24,6 +23,7 @@ from flent_aqm.show.report.slices import (
     queue_of,
     rate_of,
 )
+from flent_aqm.show.row import or_none
 
 # Metrics that are tested. With a hundred metrics, some differences would be significant by chance.
 METRICS = ("throughput_download_mbps", "throughput_upload_mbps", "total_download_mbps",
@@ -41,10 +41,11 @@ def between_queues(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
     rates would be compared instead of queues.
 
     Each entry has:
+    - slice, rate, metric: to which runs and metric it belongs. rate is ALL_RATES for all together.
     - queues: queue -> [number of runs, median, low and high end of its confidence interval, level
       of the interval in % or null].
-    - h, p: of Kruskal and Wallis' test.
-    - deltas: [queue, other queue, Cliff's delta].
+    - h, p: of Kruskal and Wallis' test. Missing if the test is not possible.
+    - deltas: [queue, other queue, Cliff's delta]. Missing if each queue has a single run.
     """
     entries = []
     for key, members in collect(rows, lambda row: key_of(row, dimensions)).items():
@@ -129,11 +130,3 @@ def _setting_getter(name: str) -> Callable[[ReportRow], object]:
     """Return a function from a row to its setting `name`, None if the run doesn't record it.
     Defaults are not filled in."""
     return lambda row: row.settings.get(name)
-
-
-def or_none(function: Callable[[], Any]) -> Any:
-    """Return the result of `function`, None if it raises NotAvailable."""
-    try:
-        return function()
-    except NotAvailable:
-        return None

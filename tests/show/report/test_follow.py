@@ -362,6 +362,18 @@ def test_follower_survives_whatever_happens_and_says_so(
         assert "&lt;b&gt;never" in output
     follower.look()
     assert "ZeroDivisionError" not in json.loads(follower.state())["progress"]
+
+    def unreadable(*words: object, **more: object) -> Any:
+        raise PermissionError(13, "Permission denied", "/data/run")
+
+    with monkeypatch.context() as broken:
+        write_run(tmp_path / "c.flent.gz")
+        broken.setattr(follow, "each_file", unreadable)
+        follower.look()
+        output = json.loads(follower.state())["progress"]
+        assert "no new runs are shown: /data/run: Permission denied" in output
+        assert "bug" not in output
+    follower.look()
     with monkeypatch.context() as broken:
         broken.setattr(follow, "render", fail)
         follower._rest_until_s = 0.0

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import plain
 from flent_aqm.cli import main
 from flent_aqm.results import status
+from flent_aqm.show.report.read import require_content
 from tests.files import load, save
 
 from .conftest import Browser, write_run
@@ -297,6 +299,8 @@ def test_nothing_to_report_is_said_in_one_line(
     errors = capsys.readouterr().err.strip().splitlines()
     assert len(errors) == 2
     assert "none of 1 files can be read" in errors[0]
+    with pytest.raises(ConfigError, match="no run of the sweep has finished yet"):
+        require_content([], [], 0)
 
 
 def test_status_that_makes_no_sense_is_no_status(tmp_path: Path) -> None:
