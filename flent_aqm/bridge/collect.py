@@ -21,7 +21,7 @@ def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a replacement for the method that runs a test's runners and collects their series.
 
     The replacement adds further series of this package's runners, reads the time of their load from
-    the capture, and logs tools that returned no data.
+    the capture, and logs series without data. It warns if netperf replaced irtt.
 
     stock: Flent's method.
     """
@@ -53,7 +53,7 @@ def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _log_missing(aggregator: Any, ours: bool) -> None:
-    """Log the names of tools without data that have not logged an error themselves. Nothing is
+    """Log the names of the series whose tools returned no data and logged no error. Nothing is
     logged if there are none.
 
     It is an error in a test of this package. In a test of Flent's it is a warning, so that Flent's
@@ -68,7 +68,8 @@ def _log_missing(aggregator: Any, ours: bool) -> None:
                and not runner.metadata.get("ERROR")]
     if missing:
         logging.getLogger(__name__).log(logging.ERROR if ours else logging.WARNING,
-                                        "no data of %s", ", ".join(missing))
+                                        "no data, and no error, from the tools of the series: %s",
+                                        ", ".join(missing))
 
 
 class _EndOfAll:

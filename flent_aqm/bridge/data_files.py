@@ -38,7 +38,7 @@ def dump_dir(stock: Callable[[Any, str], None]) -> Callable[[Any, str], None] | 
 
     The replacement writes JSON without indentation and compression, because the sweep compresses
     the file later. Both would take four times as long. It raises BadResult for a number that is not
-    finite.
+    finite, OSError if the file can't be written.
 
     stock: Flent's method.
     """
@@ -63,7 +63,7 @@ def load_file(stock: Callable[..., Any]) -> Any:
         # Imported late, because the lab's guest loads no files and has no numpy.
         from flent.settings import new as new_settings
 
-        from flent_aqm.base.errors import BadResult
+        from flent_aqm.base.errors import BadResult, cause_of
         from flent_aqm.bridge.exit_status import looking_at_files
         from flent_aqm.results.reading.for_flent import read_for_flent
         from flent_aqm.results.result_set import copy_before_flent, keep_old
@@ -76,8 +76,8 @@ def load_file(stock: Callable[..., Any]) -> Any:
         try:
             results = _make_result_set(cls, whole, absolute, suffix)
         except Exception as error:  # Flent may raise any error for a file from somebody else
-            raise BadResult(f"{filename}: Flent can't load it ({type(error).__name__}: "
-                            f"{str(error)[:80]})") from error
+            raise BadResult(f"{filename}: Flent can't load this file: "
+                            f"{cause_of(error)[:80]}") from error
         results._loaded_from = os.path.realpath(filename)
         keep_old(results, old)
         return results

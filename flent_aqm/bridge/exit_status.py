@@ -104,5 +104,5 @@ def _report_unshown_file(error: Exception) -> str:
     from flent_aqm.base.words import plain
 
     where = write_crash_log(sys.argv, error)
-    return (f"Flent can't show it ({type(error).__name__}: {plain(error)[:200]}); "
+    return (f"Flent can't show the data files ({type(error).__name__}: {plain(error)[:200]}); "
             f"{where} has the details")

@@ -170,10 +170,10 @@ def _patch(module: "ModuleType") -> None:
                 stock = getattr(owner if hasattr(owner, last) else builtins, last)
                 changes.append((owner, last, getattr(sys.modules[ours], function)(stock)))
     except Exception as error:  # Flent must work in spite of any error of this package
-        print(f"flent-aqm: {module.__name__} can't be extended, so Flent works without this: "
-              f"{type(error).__name__}: {error} "
-              "(to mend it, install flent-aqm again; to silence this, set "
-              "FLENT_AQM_DISABLE=1)", file=sys.stderr)
+        print(f"flent-aqm: can't extend {module.__name__}, so Flent works without this part of "
+              f"flent-aqm: {type(error).__name__}: {error} "
+              "(to mend it, install flent-aqm again, with a Flent that it supports; to silence "
+              "this, set FLENT_AQM_DISABLE=1)", file=sys.stderr)
         return
     for owner, last, new in changes:
         if new is not None:

@@ -22,8 +22,9 @@ class OneShell:
     """An object in place of Flent's CommandRunner. It runs commands for this machine in one shell,
     and leaves commands for other machines to the CommandRunner.
 
-    Called with a shell command, it returns the command's output and errors, without blanks at its
-    ends, or None if the command fails or takes longer than `timeout_s`.
+    Called with a shell command, it returns the text that the command wrote to standard output and
+    standard error, without blanks at its ends. It returns None if the command fails or takes longer
+    than `timeout_s`.
 
     Args:
         stock: Flent's CommandRunner.

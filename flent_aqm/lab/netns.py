@@ -81,9 +81,9 @@ class NetnsTestbed:
         Each kind of queue and network is set up once in temporary namespaces. The kernel module of
         IFB devices is loaded.
 
-        Raises ConfigError if this process isn't root, if a setting needs the virtual lab, or if the
-        kernel can't do what a cell needs. Raises LabTimeout if the machine is too busy.
-        """
+        Raises ConfigError if this process isn't root, if a setting needs the virtual lab, or if
+        this machine can't set up what a cell needs. Raises LabTimeout if the machine is too
+        busy."""
         if os.geteuid() != 0:
             raise ConfigError("testbed: netns needs root, to create network namespaces; run "
                               "flent as root, or use testbed virtual")

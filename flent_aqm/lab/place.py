@@ -303,7 +303,8 @@ class RunEnvironment:
         return replaced
 
     def own_output(self) -> str:
-        """Return what the user's programs printed, with headings. "" without any."""
+        """Return the output of the user's programs, with a heading for each. "" if there are no
+        such programs, or if they printed nothing."""
         return ""
 
     def run(self) -> CommandResult:

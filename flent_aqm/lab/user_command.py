@@ -78,15 +78,15 @@ def check_terminal(example: str) -> None:
 
 
 def servers_for(command: Sequence[str], mlab: bool = False) -> list[str]:
-    """Return the names of the servers to start in the lab: the servers of all tests whose programs
-    this machine has.
+    """Return the names of the servers to start in the lab: those of defaults.SERVERS first, then
+    the other servers of all tests, as far as this machine has their programs.
 
     A server that takes long to start is left out, unless the command, or a file that it names,
     contains a word that belongs to the server. For a shell, all servers are started.
 
     Args:
         command: words of the command, empty for a shell.
-        mlab: use M-Lab's ndt-server for NDT7.
+        mlab: M-Lab's ndt-server takes the place of this package's server for NDT7.
 
     Raises ConfigError if M-Lab's ndt-server is to be used, but is not on PATH.
     """

@@ -262,7 +262,7 @@ def fault_of(command: str, met: Met) -> str:
     """Return what is wrong with the way in which a command handled a file, "" if nothing is."""
     if met.status < 0:
         return f"killed by signal {-met.status}"
-    if met.status in (3, 99) or "Traceback" in met.err or "can't show it" in met.err:
+    if met.status in (3, 99) or "Traceback" in met.err or "can't show the data files" in met.err:
         return "traceback: " + " ".join(met.err.split())[-300:]
     if "\x1b" in met.out + met.err:
         return f"escape on the terminal: {(met.out + met.err)[:200]!r}"

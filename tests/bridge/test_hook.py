@@ -106,7 +106,7 @@ def test_patch_when_it_fails_gives_one_warning_and_flent_goes_on(own_installed: 
     assert ended.status == 0
     assert "Available plots for test 'rrul'" in ended.out
     assert len(ended.err.splitlines()) == 1
-    assert ("flent.plotters can't be extended, so Flent works without this: "
+    assert ("can't extend flent.plotters, so Flent works without this part of flent-aqm: "
             "ZeroDivisionError") in ended.err
 
 

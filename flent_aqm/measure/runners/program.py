@@ -51,7 +51,8 @@ class AqmProgramRunner(SupervisedRunner):
 
     @property
     def out(self) -> str:
-        """Text that Flent logs as standard output."""
+        """Text that Flent logs as standard output: a note on where the
+        output is."""
         return "(see the run's log)\n"
 
     err = out  # of standard error
