@@ -35,7 +35,7 @@ def parse_cross_traffic(key: str, value: object) -> bool | str:
         return on
     name = str(value).lower()
     if name not in KINDS:
-        raise ConfigError(f"{key}: {str(value)[:40]!r} is neither yes or no nor a kind of cross "
+        raise ConfigError(f"{key}: {str(value)[:40]!r} is not yes, no or a kind of cross "
                           f"traffic; known: {', '.join(KINDS)}{did_you_mean(name, KINDS)}")
     return True if name == BULK else name
 

@@ -195,7 +195,7 @@ def as_words(settings: Mapping[str, object]) -> list[str]:
 
 def check_from_data(settings: Mapping[str, object]) -> None:
     """Raise ConfigError if a setting from a data file is unknown, or if its value isn't accepted
-    from a data file. The message names the first such setting or test parameter.
+    from a data file. The message names the first such setting, or one of its test parameters.
 
     settings: values by their names in SETTINGS.
     """
@@ -204,9 +204,15 @@ def check_from_data(settings: Mapping[str, object]) -> None:
             raise ConfigError(f"unknown setting {key[:40]!r}; known: {', '.join(SETTINGS)}")
         if SETTINGS[key].may_come_from_data(value):
             continue
+        if SETTINGS[key].may_come_from_data is _never:
+            raise ConfigError(f"{key}: {str(value)[:60]!r}: this setting is never accepted from a "
+                              "data file, because it could do harm")
         if key == "TEST_PARAMETERS" and isinstance(value, dict):
+            if unknown := value.keys() - TEST_PARAMETERS.keys():
+                raise ConfigError(f"test parameter {min(unknown)[:40]!r}: it is unknown, or not "
+                                  "accepted from a data file, because it could do harm")
             key, value = next(
                 (f"test parameter {name[:40]!r}", parameter) for name, parameter in value.items()
-                if name not in TEST_PARAMETERS or not TEST_PARAMETERS[name](str(parameter)))
+                if not TEST_PARAMETERS[name](str(parameter)))
         raise ConfigError(f"{key}: {str(value)[:60]!r}: not of the form or range that is "
                           "accepted from a data file")

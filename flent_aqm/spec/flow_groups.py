@@ -16,6 +16,7 @@ Imported whenever that test is loaded, also in the guest, so it imports little.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from flent_aqm.spec.topology.topology import parse_topology
 
 MAX_FLOWS = 128
 SHORTEST_STEP_S = 0.01
+_MOST_MBPS = 10_000
 # iperf3 ignores fractions of a second, and runs for ever if nothing is left.
 SHORTEST_FLOW_S = 1
 SECOND_SERVER = "dest2"
@@ -43,8 +45,8 @@ _UNNAMED = re.sub(r"\?P<\w+>", "?:", _GROUP)
 FLOWS = rf"{_UNNAMED}(?:\+{_UNNAMED}){{0,{len(defaults.IPERF3_FLOW_PORTS) - 1}}}"
 RATES = rf"{_NUMBER}(?:,{_NUMBER}){{0,99}}"
 
-ONLY_IN_NAMESPACES = ("works where the router is a network namespace of this machine (testbed "
-                      "virtual or netns)")
+ONLY_IN_NAMESPACES = ("works only where the router is a network namespace of this machine; leave "
+                      "it out, or use testbed virtual or netns")
 
 # Function that reports an error to Flent.
 Refuse = Callable[[str], object]
@@ -198,7 +200,7 @@ def rates_from(text: str, step_s: str, scenario: Scenario | None,
     """Parse and check the test parameters `rates_mbps` and `rate_step_s`.
 
     Return the rates in Mbit/s that the router's shaper takes in turn, and the duration of each in
-    s. Without rates, or if `refuse` returns, the result is an empty list and 0.
+    s. Without rates, or if `refuse` was called and returned, the result is an empty list and 0.
 
     Args:
         text: the value of rates_mbps, numbers with commas between, "" for none.
@@ -225,8 +227,10 @@ def rates_from(text: str, step_s: str, scenario: Scenario | None,
         rates, step = [float(rate) for rate in text.split(",")], float(step_s)
     except ValueError:
         rates, step = [], 0.0
-    if not rates or min(rates) <= 0 or max(rates) > 10_000 or step < SHORTEST_STEP_S:
-        refuse(f"rates_mbps, rate_step_s: {text!r} every {step_s!r} s is not understood; expected "
-               f"Mbit/s with commas between, and {SHORTEST_STEP_S:g} s or more")
+    if not rates or not all(0 < rate <= _MOST_MBPS for rate in rates) \
+            or not SHORTEST_STEP_S <= step < math.inf:
+        refuse(f"rates_mbps, rate_step_s: {text!r} every {step_s!r} s is not possible; expected "
+               f"rates above 0 and up to {_MOST_MBPS} Mbit/s with commas between, and a step of "
+               f"{SHORTEST_STEP_S:g} s or more")
         return [], 0.0
     return rates, step

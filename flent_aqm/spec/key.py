@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Self
 
-from flent_aqm.base.errors import about
+from flent_aqm.base.errors import ConfigError, about
 from flent_aqm.base.switch import switch
 
 Settings = Mapping[str, object]
@@ -194,7 +194,7 @@ def _checked_values(cls: type[Record], settings: Settings) -> Iterator[tuple[str
 
 def _checked_value(row: Key, record_field: Field[Any], settings: Settings) -> object:
     """Return the checked and converted value of a key, the field's default if the key isn't given.
-    Raises ConfigError.
+    Raises ConfigError that names the key by which the value is given.
 
     Args:
         row: the properties of the key.
@@ -204,8 +204,17 @@ def _checked_value(row: Key, record_field: Field[Any], settings: Settings) -> ob
     if row.reader:
         return row.reader(record_field.name, settings)
     assert row.check, f"{record_field.name} has neither check nor reader"
-    _, value = named_value(record_field.name, row.both, settings)
-    return record_field.default if value is None else row.check(record_field.name, value)
+    given_name, value = named_value(record_field.name, row.both, settings)
+    if value is None:
+        return record_field.default
+    try:
+        return row.check(record_field.name, value)
+    except ConfigError as fault:
+        # The check gets the key of the direction. The user has to see the key that was given.
+        text = str(fault)
+        if given_name != record_field.name and text.startswith(f"{record_field.name}: "):
+            text = f"{given_name}{text.removeprefix(record_field.name)}"
+        raise ConfigError(text, fault.key) from None
 
 
 def named_value(name: str, both: str, settings: Settings) -> tuple[str, object]:

@@ -60,4 +60,4 @@ def refuse_unknown_parameters(where: str, names: Iterable[str]) -> None:
     for name in names:
         if name not in TEST_PARAMETERS:
             raise ConfigError(f"{where}: unknown test parameter {name!r}"
-                              f"{did_you_mean(name, TEST_PARAMETERS)}")
+                              f"{did_you_mean(name, TEST_PARAMETERS) or SEE}")

@@ -44,7 +44,7 @@ def parse_words(key: str, text: str, models: Mapping[str, Model],
         except ValueError:
             number = math.nan
         if not low <= number <= high:
-            raise ConfigError(f"{key}: {parameter}: {value[:40]!r} is out of range; expected a "
+            raise ConfigError(f"{key}: {parameter} has the value {value[:40]!r}; expected a "
                               f"number from {low:g} to {high:g}")
         parameters[parameter] = number
     return replace(models[name], **parameters)  # type: ignore[type-var]

@@ -109,8 +109,8 @@ def device(key: str, value: object) -> str:
     letters, digits and _ . @ -, or more than 15."""
     text = str(value)
     if not _DEVICE.fullmatch(text):
-        raise ConfigError(f"{key}: {text!r} is not a valid name of a network device, such as "
-                          "eth0")
+        raise ConfigError(f"{key}: {text!r} is not a valid name of a network device; expected up "
+                          "to 15 letters, digits and _ . @ -, such as eth0")
     return text
 
 

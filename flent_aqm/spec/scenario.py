@@ -64,7 +64,8 @@ class Scenario:
     def record(self, name: str) -> Any:
         """Return a record of the scenario. Raises AttributeError for an unknown name.
 
-        name: "lab", "router", "path", "hosts", or the name of a record that a part adds.
+        name: "lab", "router", "path", "hosts", "programs", or the name of a record that a part
+            adds.
         """
         if name in _OF_PARTS:
             return self.of_parts[list(_OF_PARTS).index(name)]

@@ -123,7 +123,8 @@ def test_words_that_are_told_of_are_no_parameters() -> None:
     ({"aqm": "cake", "aqm_bandwidth": "5mbit"}, "use rate_mbps, with shaper = cake instead"),
     ({"aqm": "cake", "aqm_options": "bandwidth 5mbit"}, ("use rate_mbps, with shaper = cake "
                                                         "instead")),
-    ({"aqm": "cake", "aqm_options": "amt"}, "tc's cake has no option 'amt'; did you mean"),
+    ({"aqm": "cake", "aqm_options": "amt"}, ("cake has no option 'amt' that flent-aqm knows; did "
+                                             "you mean")),
     ({"aqm": "cake", "aqm_options": "atm ptm"}, ("'ptm' sets linklayer, which an earlier word has "
                                                 "set")),
     ({"aqm": "cake", "aqm_options": "overhead"}, ("overhead lacks its value; expected overhead "

@@ -26,7 +26,7 @@ def test_old_words_mean_what_they_meant(value: object, parsed: bool | str) -> No
 
 def test_unknown_kind_is_refused_with_the_known_ones() -> None:
     """One line."""
-    with pytest.raises(ConfigError, match="'vidoe' is neither yes or no nor a kind of cross "
+    with pytest.raises(ConfigError, match="'vidoe' is not yes, no or a kind of cross "
                        "traffic; known: bulk, call, video, web, quic; did you mean 'video'"):
         parse_cross_traffic("cross_traffic", "vidoe")
 

@@ -44,7 +44,7 @@ def test_two_kernels_have_the_same_seed() -> None:
     ({"aqm": "foo", "kernel": "mine", "aqm_options": "limit 5\nqdisc del"}, "up to 500 characters"),
     ({"aqm": "foo", "kernel": "mine", "aqm_options": "limit $(id)"}, "up to 500 characters"),
     ({"aqm": "foo", "kernel": "mine", "aqm_options": "a " * 300 + "b"}, "up to 500 characters"),
-    ({"aqm": "codel", "kernel": "mine", "aqm_options": "rtt 5ms"}, ("tc's codel has no option "
+    ({"aqm": "codel", "kernel": "mine", "aqm_options": "rtt 5ms"}, ("codel has no option "
                                                                    "'rtt'")),
 ])
 def test_odd_values_are_refused_by_name(settings: dict[str, object], output: str) -> None:

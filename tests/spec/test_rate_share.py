@@ -30,8 +30,10 @@ def test_share_is_of_the_modem_in_that_direction(
     ({"rate_mbps": "101%", "modem_mbps": "5"}, "rate_mbps: 101% is out of range; expected 1 to"),
     ({"rate_down_mbps": "nan%", "modem_mbps": "5"}, "rate_down_mbps: 'nan' is not a finite number"),
     ({"rate_down_mbps": "%", "modem_mbps": "5"}, "rate_down_mbps: '' is not a number; give it in"),
-    ({"rate_mbps": "1%", "modem_mbps": "5"}, "rate_mbps: 0.05 Mbit/s is out of range"),
-    ({"modem_mbps": "85%"}, "modem_down_mbps: '85%' is not a number; give it in Mbit/s"),
+    ({"rate_mbps": "1%", "modem_mbps": "5"}, "rate_mbps: 1% of the modem's rate is 0.05 Mbit/s; "),
+    ({"rate_mbps": "85%", "modem_mbps": "x"}, "modem_mbps: 'x' is not a number; give it in"),
+    ({"modem_mbps": "85%"}, "modem_mbps: '85%' is not a number; give it in Mbit/s"),
+    ({"modem_down_mbps": "85%"}, "modem_down_mbps: '85%' is not a number; give it in Mbit/s"),
 ])
 def test_share_that_makes_no_rate_is_refused(settings: dict[str, object], output: str) -> None:
     """In a line that names the key and what was given."""

@@ -91,5 +91,5 @@ def test_wrong_parameter_is_refused_before_anything_runs(bench: Any) -> None:
     bench.batch("test_name = ping\naqm = drr\naqm_flows = 2000")
     done = bench.flent()
     assert done.returncode == 1
-    assert "aqm_flows: '2000' for drr: expected 1 to 1023" in done.stderr
+    assert "aqm_flows: '2000' for drr: expected a whole number from 1 to 1023" in done.stderr
     assert not (bench.folder / "results").exists()

@@ -63,8 +63,8 @@ class Hosts(Record):
                          "enter the router's queue whole", flag)
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError if ndt7_cc differs from its default and the NDT7 server is not started
-        by this package: M-Lab's, or a server of a testbed behind ssh.
+        """Raise ConfigError if ndt7_cc differs from its default and the NDT7 server is M-Lab's, or
+        the router is behind ssh.
 
         scenario: the Scenario of which this record is a part.
         """
@@ -75,7 +75,7 @@ class Hosts(Record):
                               f"{self.ndt7_server}, because M-Lab's server always uses BBR; give "
                               "ndt7_server = own, or leave ndt7_cc out", "ndt7_cc")
         if scenario.behind_ssh:
-            raise ConfigError(f"ndt7_cc: {self.ndt7_cc} can't be set behind ssh, because "
-                              "flent-aqm doesn't start that server; start it by hand with "
-                              f"--congestion-control {self.ndt7_cc}, and leave the key out",
+            raise ConfigError(f"ndt7_cc: {self.ndt7_cc} can't be set with a router behind ssh; "
+                              "leave the keys ndt7_cc and server_testbed out, and start the "
+                              f"server by hand with --congestion-control {self.ndt7_cc}",
                               "ndt7_cc")

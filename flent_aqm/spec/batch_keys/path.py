@@ -73,15 +73,17 @@ class Path(Record):
                         _read_topology)
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError if reorder_ms is given with a delay above MAX_DELAY_MS, which netem
-        doesn't make.
+        """Raise ConfigError if reorder_ms is given with a base delay or second server's delay above
+        MAX_DELAY_MS, which netem doesn't make.
 
         scenario: the Scenario of which this record is a part.
         """
         if self.reorder_ms and max(self.base_delay_ms,
                                    self.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
-            raise ConfigError(f"reorder_ms: {self.reorder_ms:g} needs a base delay of at most "
-                              f"{defaults.MAX_DELAY_MS:g} ms", "reorder_ms")
+            raise ConfigError(f"reorder_ms: {self.reorder_ms:g} can't be combined with a "
+                              "base_delay_ms or dest2_delay_ms above "
+                              f"{defaults.MAX_DELAY_MS:g} ms; give a shorter delay, or leave "
+                              "reorder_ms out", "reorder_ms")
 
     def modem_mbps(self, direction: str) -> float | None:
         """Return the modem's rate in Mbit/s, None if there is no modem.

@@ -18,7 +18,11 @@ MOST_READY_S = 3600.0
 
 
 def _commands(name: str, value: object) -> str:
-    """Return one or more command lines with ` ; ` between them. Raises ConfigError."""
+    """Return the value of server_program: one or more command lines with ` ; ` between them. Raises
+    ConfigError if one of them is empty, or if command() refuses the value.
+
+    name: name of the key, for the message.
+    """
     text = command(name, value)
     if not all(split_commands(text)):
         raise ConfigError(f"{name}: {text[:60]!r} has an empty command; expected commands with "
@@ -27,7 +31,10 @@ def _commands(name: str, value: object) -> str:
 
 
 def _ready(name: str, value: object) -> float:
-    """Return a time in s. Raises ConfigError."""
+    """Return a time in s, from 0 to MOST_READY_S. Raises ConfigError.
+
+    name: name of the key, for the message.
+    """
     seconds = number(name, value, "seconds")
     if not 0 <= seconds <= MOST_READY_S:
         raise ConfigError(f"{name}: {str(value)[:20]!r}; expected seconds, from 0 to "
@@ -37,7 +44,14 @@ def _ready(name: str, value: object) -> float:
 
 @dataclass(frozen=True)
 class Programs(Record):
-    """Programs of the user on client and server. That on the router is a key of the router."""
+    """Programs of the user on client and server. The program on the router is a key of the router.
+
+    Attributes:
+        client_program: command line on the client that the test `program` measures, "" for none.
+        server_program: command lines on the server with ` ; ` between them, "" for none.
+        server_ready_s: time to wait after the start of each server program, in s. None to wait
+            until the program has opened a port.
+    """
 
     heading = "Programs of your own"
 
@@ -68,14 +82,16 @@ class Programs(Record):
                 "key out, or use testbed virtual") if self.is_there else ""
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError for a time to wait without a server."""
+        """Raise ConfigError if server_ready_s is given without server_program."""
         if self.server_ready_s is not None and not self.server_program:
             raise ConfigError("server_ready_s: there is no server_program to wait for; leave the "
                               "key out", "server_ready_s")
 
 
 def split_commands(text: str) -> list[list[str]]:
-    """Split command lines with ` ; ` between them into words."""
+    """Return the words of each command line of a text in which command lines have ` ; ` between
+    them, in their order. The words of an empty command line are an empty list. Raises ValueError if
+    a quote isn't closed."""
     commands: list[list[str]] = [[]]
     for word in shlex.split(text):
         if word == BETWEEN:

@@ -73,10 +73,11 @@ def _read_up_aqm(key: str, settings: Settings) -> str | None:
 def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
     """Return the given parameters of a queue or shaper, name -> text. They come from keys
     PREFIX_NAME, and from a mapping under the key PREFIX_parameters, the form of Scenario.as_dict().
+    If both have a parameter, the key PREFIX_NAME counts. Keys with the value "" are left out.
 
     Args:
         key: PREFIX_parameters, such as "aqm_parameters".
-        settings: all given settings. Parameters with the value "" are left out.
+        settings: all given settings.
 
     Raises ConfigError if the value of `key` isn't a mapping.
     """
@@ -128,7 +129,7 @@ def _read_parameters(key: str, settings: Settings) -> Parameters:
                               "leave one of them out",
                               f"{prefix}{name}")
         requested |= from_options
-    return tuple(sorted((name, check_parameter(aqm, name, text))
+    return tuple(sorted((name, check_parameter(aqm, name, text, prefix))
                         for name, text in requested.items()))
 
 
@@ -153,11 +154,15 @@ def _read_rate(key: str, settings: Settings) -> float:
         raise ConfigError(f"{name}: {text} is out of range; expected 1 to 100 % of the modem's "
                           "rate", name)
     modem = key.replace("rate_", "modem_")
-    _, whole_mbps = named_value(modem, "modem_mbps", settings)
+    modem_key, whole_mbps = named_value(modem, "modem_mbps", settings)
     if whole_mbps is None:
         raise ConfigError(f"{name}: {text} is a share of the modem's rate, which is not given; set "
                           f"{modem} or modem_mbps, or give the rate in Mbit/s", name)
-    return rate(name, round(rate(modem, whole_mbps) * share_pct / 100, 6))
+    mbps = round(rate(modem_key, whole_mbps) * share_pct / 100, 6)
+    if mbps < defaults.MIN_RATE_MBPS:
+        raise ConfigError(f"{name}: {text} of the modem's rate is {mbps:g} Mbit/s; expected "
+                          f"{defaults.MIN_RATE_MBPS:g} Mbit/s or more", name)
+    return mbps
 
 
 def _read_tbf_burst_ms(key: str, value: object) -> float:

@@ -45,34 +45,34 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
             elsewhere = _hint_for_other_key(queue_of(aqm).kind, word)
             if elsewhere:
                 raise ConfigError(f"{key}: {word!r} is not accepted in this key{elsewhere}", key)
-            raise ConfigError(f"{key}: tc's {aqm} has no option {word!r}"
+            raise ConfigError(f"{key}: {aqm} has no option {word!r} that flent-aqm knows"
                               f"{did_you_mean(word, {*switches, *names})}"
                               f"; known: {', '.join(sorted({*switches, *names}))}", key)
         if not value:
             raise ConfigError(f"{key}: {word} lacks its value; expected {word} VALUE", key)
         if name in found and not isinstance(parameters[name].read, Overhead):
             raise ConfigError(f"{key}: {word!r} sets {name}, which an earlier word has set; give "
-                              "one "
-                              "of them", key)
+                              "one of them", key)
         found[name] = f"{found[name]} {value}" if name in found else value
     return found
 
 
-def _hint_for_tc_word(aqm: str, name: str, text: str) -> str:
-    """Return the end of a message about an unknown parameter whose name is one of tc's words: how
-    to give that word. "" for other names.
+def _hint_for_tc_word(aqm: str, name: str, text: str, prefix: str) -> str:
+    """Return the end of a message about an unknown parameter whose name may be one of tc's words:
+    how to give that word, or why it can't be set. "" if it isn't one of tc's words.
 
     Args:
         aqm: name of the queue.
         name: name of the unknown parameter.
         text: the parameter's value.
+        prefix: prefix of the parameters' keys, "aqm_" or "up_aqm_".
     """
     parameters = queue_of(aqm).parameters
     if OPTIONS in parameters:
-        return f"; give it as aqm_{OPTIONS} = {name} {text[:40]}"
+        return f"; give it as {prefix}{OPTIONS} = {name} {text[:40]}"
     for key, parameter in parameters.items():
         if value := parameter.tc_switches().get(name):
-            return f"; give it as aqm_{key} = {value}"
+            return f"; give it as {prefix}{key} = {value}"
     return _hint_for_other_key(queue_of(aqm).kind, name)
 
 
@@ -118,7 +118,7 @@ def check_shaper_parameter(shaper: str, name: str, text: str) -> str:
     return text
 
 
-def check_parameter(aqm: str, name: str, text: str) -> str:
+def check_parameter(aqm: str, name: str, text: str, prefix: str = "aqm_") -> str:
     """Return the text of an AQM's parameter if it is valid. The text of a switch becomes "yes" or
     "no", other texts are unchanged.
 
@@ -126,20 +126,21 @@ def check_parameter(aqm: str, name: str, text: str) -> str:
         aqm: name of the queue.
         name: name of the parameter.
         text: its value as the user wrote it.
+        prefix: prefix of the key, "aqm_" or "up_aqm_", for messages.
 
     Raises ConfigError if the queue has no such parameter, or if the value isn't valid.
     """
-    parameters = queue_of(aqm).parameters
+    parameters, key = queue_of(aqm).parameters, f"{prefix}{name}"
     if name not in parameters:
-        raise ConfigError(f"aqm_{name}: {aqm} has no such parameter; known: {', '.join(parameters)}"
-                          + _hint_for_tc_word(aqm, name, text), f"aqm_{name}")
+        raise ConfigError(f"{key}: {aqm} has no such parameter; known: {', '.join(parameters)}"
+                          + _hint_for_tc_word(aqm, name, text, prefix), key)
     try:
         value = parameters[name].read(text)
     except ConfigError as fault:
-        raise ConfigError(f"aqm_{name}: {text!r} for {aqm}: {fault}", f"aqm_{name}") from None
+        raise ConfigError(f"{key}: {text!r} for {aqm}: {fault}", key) from None
     if not value and not isinstance(value, bool) and not parameters[name].zero:
-        raise ConfigError(f"aqm_{name}: {text!r} for {aqm}: 0 is not allowed; omit the key "
-                          "to use the default", f"aqm_{name}")
+        raise ConfigError(f"{key}: {text!r} for {aqm}: 0 is not allowed; omit the key "
+                          "to use the default", key)
     # Unified here, so that hooks needn't interpret other words for switches.
     if isinstance(value, bool):
         return "yes" if value else "no"

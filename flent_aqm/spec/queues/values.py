@@ -48,7 +48,7 @@ def count_to(most: int) -> Reader:
     def read(text: str) -> int:
         """Return a whole number from 1 to `most`. Raises ConfigError."""
         if not re.fullmatch(r"\d{1,10}", text) or not 1 <= int(text) <= most:
-            raise ConfigError(f"expected 1 to {most}")
+            raise ConfigError(f"expected a whole number from 1 to {most}")
         return int(text)
     return read
 
@@ -59,7 +59,7 @@ def power_of_two(most: int) -> Reader:
     def read(text: str) -> int:
         """Return a power of two from 1 to `most`. Raises ConfigError."""
         if not re.fullmatch(r"\d{1,10}", text) or int(text) > most or int(text).bit_count() != 1:
-            raise ConfigError(f"expected a power of two, up to {most}")
+            raise ConfigError(f"expected a power of two from 1 to {most}")
         return int(text)
     return read
 
@@ -101,7 +101,7 @@ def below_1(text: str) -> float:
     """Return a number from 0 to below 1. Raises ConfigError for other texts. tc stores such
     probabilities in 32 bits, in which 1 becomes 0."""
     if fraction(text) == 1:
-        raise ConfigError("expected a number below 1")
+        raise ConfigError("expected a number from 0 to below 1")
     return fraction(text)
 
 
@@ -113,9 +113,11 @@ def percent(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """Return a number of at least 0, which may have up to nine decimals. Raises ConfigError."""
+    """Return a number from 0 to below 10^9, which may have up to nine decimals. Raises
+    ConfigError."""
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
-        raise ConfigError("expected a number")
+        raise ConfigError("expected a number of at least 0 with up to 9 digits on each side of the "
+                          "decimal point, such as 2 or 0.5")
     return float(text)
 
 

@@ -84,8 +84,8 @@ def is_router(name: str) -> bool:
 
 
 class Fault(Exception):
-    """A fault in a text of links. The message begins with the fault's place, but doesn't name the
-    key."""
+    """A fault in a text of links. The message begins with the position, PATH:LINE:COLUMN or "column
+    COLUMN", but doesn't name the key."""
 
 
 def parse_links(text: str, path: str = "") -> Graph:

@@ -12,10 +12,11 @@ from flent_aqm.spec.topology.topology import Topology, parse_topology
 
 def refuse_odd_pairs(scenario: Scenario) -> None:
     """Raise ConfigError if a setting can't be combined with the scenario's topology, which isn't
-    the dumbbell. The message says which to leave out."""
+    the dumbbell. The message names the setting."""
     topology = parse_topology("topology", scenario.path.topology)
     for key, is_set in {
-        "modem_…, link_…": scenario.path.modem_down_mbps is not None or scenario.replaces_modem,
+        "a modem (keys modem_…)": scenario.path.modem_down_mbps is not None,
+        "a model of the access link (keys link_…)": scenario.replaces_modem,
         "dest2_delay_ms": scenario.path.dest2_delay_ms is not None,
         "tx_queues": scenario.router.tx_queues is not None,
         **{key: is_set for record in scenario.of_parts

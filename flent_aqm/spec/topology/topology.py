@@ -110,8 +110,9 @@ class _NamedTopology:
     words: Mapping[str, tuple[float, float] | None] = field(default_factory=dict)
 
 
-def _parking_lot(bottlenecks: int, _parse_words: Collection[str]) -> Graph:
-    """Return the graph of routers in series, with hosts middle, middle2, … between them.
+def _parking_lot(bottlenecks: int, _words: Collection[str]) -> Graph:
+    """Return the graph client, router, middle, router2, middle2, … server: routers in series, with
+    a host between each two.
 
     bottlenecks: number of routers.
     """
@@ -124,7 +125,8 @@ def _parking_lot(bottlenecks: int, _parse_words: Collection[str]) -> Graph:
 
 
 def _home(count: int, words: Collection[str]) -> Graph:
-    """Return the graph of clients behind a router.
+    """Return the graph of a home: hosts client, client2, … linked to the host lan, behind it the
+    router and the server.
 
     Args:
         count: number of clients.
@@ -138,7 +140,7 @@ def _home(count: int, words: Collection[str]) -> Graph:
                                   *(f"client{number} - lan" for number in others)]))
 
 
-def _one_router(_count: int, _parse_words: Collection[str]) -> Graph:
+def _one_router(_count: int, _words: Collection[str]) -> Graph:
     """Return the graph client - router - server."""
     return parse_links("client - router, router - server")
 
@@ -246,7 +248,7 @@ def _parse_words(key: str, text: str, kind: _NamedTopology,
         except ValueError:
             number = -1.0
         if not bounds[0] <= number <= bounds[1]:
-            raise ConfigError(f"{key}: {name}: {value[:40]!r} is out of range; expected a number "
-                              f"from {bounds[0]:g} to {bounds[1]:g}")
+            raise ConfigError(f"{key}: {word[:40]!r} in {text[:40]!r}: expected {name}=NUMBER, "
+                              f"with a number from {bounds[0]:g} to {bounds[1]:g}")
         words[name] = number
     return words

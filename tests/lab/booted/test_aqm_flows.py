@@ -128,6 +128,8 @@ def test_groups_that_mean_nothing_are_refused(text: str) -> None:
     (Scenario().but(shaper="tbf"), "1,2", "1", "shaper=htb"),
     (Scenario(), "1,x", "1", "'1,x'"),
     (Scenario(), "0", "1", "'0'"),
+    (Scenario(), "1,nan", "1", "'1,nan'"),
+    (Scenario(), "1,2", "inf", "'inf'"),
     (Scenario(), "1,2", "0.001", "'0.001'")])
 def test_rates_that_cannot_be_are_refused(scenario: Scenario, rates: str, step: str,
                                           message: str) -> None:

@@ -105,7 +105,7 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("settings", "output"), [
-    ({"topology": "clients:2", "modem_mbps": "5"}, "can't be combined with modem"),
+    ({"topology": "clients:2", "modem_mbps": "5"}, "can't be combined with a modem"),
     ({"topology": "clients:2", "dest2_delay_ms": "5"}, "can't be combined with dest2_delay_ms"),
     ({"topology": "clients:2", "router_model": "omnia"}, "can't be combined with router_model"),
     ({"topology": "clients:2", "tx_queues": "4"}, "can't be combined with tx_queues"),
@@ -172,7 +172,7 @@ def test_hosts_that_a_topology_lacks_are_refused_by_the_batch(tmp_path: Path) ->
     """One line and no run: of the test's own host, and of a flow's."""
     shutil.copy(resource_dir("batches") / "base.batch", tmp_path)
     for keys, output in (("hosts = lan", "'lan' is on the client's side"),
-                       ("hosts = elsewhere", "'elsewhere' is not reached"),
+                       ("hosts = elsewhere", "'elsewhere' is not in the topology"),
                        ("test_parameters = flows=client7:1xcubic",
                         "flows: column 1: 'client7:1xcubic'")):
         (tmp_path / "try.batch").write_text(

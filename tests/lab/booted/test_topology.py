@@ -39,7 +39,7 @@ def test_topology_defaults_leave_seeds_as_they_were() -> None:
 
 @pytest.mark.parametrize(("settings", "output"), [
     ({"modem_up_mbps": "5"}, "modem_down_mbps"),
-    ({"modem_mbps": "0"}, "modem_down_mbps"),
+    ({"modem_mbps": "0"}, "modem_mbps: 0"),
     ({"up_aqm": "red5"}, "up_aqm"),
     ({"up_aqm": "sfq", "up_aqm_target": "5ms"}, "target"),
     ({"aqm": "cake", "shaper": "cake", "up_aqm": "sfq"}, "up_aqm"),
@@ -75,7 +75,7 @@ def test_topology_real_routers_refuse_what_they_cannot_have(settings: dict[str, 
 
 @pytest.mark.parametrize(("keys", "output"), [
     ("hosts = dest1, dest9\ndest2_delay_ms = 0", "no host 'dest9'"),
-    ("hosts = dest1, dest2", "give dest2_delay_ms")])
+    ("hosts = dest1, dest2", "by the key dest2_delay_ms")])
 def test_topology_hosts_that_nobody_is_are_refused(
     tmp_path: Path, keys: str, output: str
 ) -> None:
@@ -159,7 +159,7 @@ def test_topology_packets_overtake_each_other_by_the_key_alone(reorder_ms: str) 
 
 
 def test_topology_reordering_is_refused_where_netem_makes_no_delay() -> None:
-    with pytest.raises(ConfigError, match="reorder_ms: 2 needs a base delay of at most 10000 ms"):
+    with pytest.raises(ConfigError, match=r"reorder_ms: 2 can't be combined .* above 10000 ms; "):
         Scenario.from_settings({"reorder_ms": "2", "base_delay_ms": "3600000"})
 
 

@@ -127,5 +127,5 @@ def test_seeded_trace_follows_its_seed_and_has_the_mean_that_was_asked_for() -> 
     assert schedule.mean_mbps == pytest.approx(20, rel=0.02)
     assert schedule.period_ns == 60 * 10**9
     assert parse_seeded("link_up_trace", "some/file") is None
-    with pytest.raises(ConfigError, match="mean_mbps: '0'"):
+    with pytest.raises(ConfigError, match="mean_mbps has the value '0'"):
         parse_seeded("link_up_trace", "seeded+mean_mbps=0")

@@ -156,7 +156,7 @@ def test_value_that_a_test_refuses_ends_the_planning(
 
 @pytest.mark.parametrize(("keys", "line"), [
     ("shaper = tbf", "works with shaper=htb"),
-    ("testbed = ssh://router", "works where the router is a network")])
+    ("testbed = ssh://router", "works only where the router is a network")])
 def test_rates_that_change_need_a_router_that_can(tmp_path: Path, keys: str, line: str) -> None:
     """The batch tells which one it has."""
     ended = plan(tmp_path, f"{keys}\ntest_name = aqm_flows\ntest_parameters = rates_mbps=10,5")

@@ -104,12 +104,12 @@ def test_changed_file_is_different_and_versions_come_first(made: Path, tmp_path:
     (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(DATA_DIR="/etc"),
      "unknown setting 'DATA_DIR'"),
     (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(TEST_PAYLOAD="/etc/shadow"),
-     "TEST_PAYLOAD: '/etc/shadow': not of the form or range"),
+     "TEST_PAYLOAD: '/etc/shadow': this setting is never accepted from a data file"),
     (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(LENGTH="1; reboot"),
      "LENGTH: '1; reboot': not of the form or range"),
     (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(
         TEST_PARAMETERS={"command": "reboot"}),
-     "test parameter 'command': 'reboot': not of the form or range"),
+     "test parameter 'command': it is unknown, or not accepted from a data file"),
     (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(
         TEST_PARAMETERS={"streams": "2 --logfile x"}), "test parameter 'streams'"),
     (lambda data: data.update(x_values=None), "x_values or results are missing"),
