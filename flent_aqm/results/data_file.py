@@ -54,7 +54,8 @@ class DataFile:
         metadata: its metadata.
         series_meta: name of a series -> its entry in SERIES_META.
         raw_values: name of a series -> its raw samples.
-        whole: all of the file's content, as it was read.
+        whole: all of the file's content. In a file of `flent-aqm share`, the test has its own name
+            and series again.
     """
 
     path: Path
@@ -66,8 +67,9 @@ class DataFile:
 
 
 def read_data_file(path: Path, within: Limits | None = None) -> DataFile:
-    """Read a file *.flent.gz, *.flent.bz2 or plain *.flent. Raises BadResult if it can't be read,
-    exceeds the limits or is damaged. The message is one line that begins with the path.
+    """Read a data file, compressed by gzip (*.gz) or bzip2 (*.bz2, *.flnt), or not compressed (any
+    other suffix). Raises BadResult if it can't be read, exceeds the limits or is damaged. The
+    message is one line that begins with the path.
 
     Args:
         path: the file.
@@ -89,8 +91,8 @@ def parse_data_file(text: bytes, path: Path) -> DataFile:
 
 
 def _unpack_and_check(unpack: Callable[[], bytearray], path: Path, within: Limits) -> DataFile:
-    """Unpack, parse and check a data file. Raises BadResult, in one line that begins with the path,
-    for every error.
+    """Unpack, parse and check a data file, and return it. Raises BadResult, in one line that begins
+    with the path, for every error.
 
     Args:
         unpack: returns the JSON text.
@@ -127,8 +129,8 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
     _refuse_output_of_tool(top)
     version = top.get("version", 1)
     if type(version) is not int or not 1 <= version <= NEWEST_VERSION:
-        raise BadResult(f"its format version is {str(version)[:40]!r}; "
-                        f"known: 1 to {NEWEST_VERSION}")
+        raise BadResult(f"its format version is {str(version)[:40]!r}; known: 1 to "
+                        f"{NEWEST_VERSION}, as Flent writes them")
     metadata = a_dict(top.get("metadata"), "metadata")
     _refuse_too_much(metadata)
     stock_test.restore(top, metadata)
@@ -144,7 +146,7 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
         refuse_odd_names(what, series, allowed.series, allowed.hint)
     for name, samples in raw.items():
         if not isinstance(samples, list) or set(map(type, samples)) - {dict}:
-            raise BadResult(f"raw values of {name[:60]!r} are not a list of JSON objects")
+            raise BadResult(f"its raw_values of {name[:60]!r} are not a list of JSON objects")
     refuse_odd_times(top, series_meta, raw, within or limits())
     return DataFile(path, version, metadata, series_meta, raw, top)
 
@@ -179,10 +181,11 @@ _OF_TOOLS = (
     ({"start", "intervals", "end"}, _IPERF3S),
     ({"round_trips", "stats"}, _IRTTS),
     ({"Download", "ServerIP"}, f"{_MLABS}which flent-aqm infer reads"),
-    ({"Upload", "ServerIP"}, f"{_MLABS}of an upload, which tells nothing of the queue"),
+    ({"Upload", "ServerIP"}, (f"{_MLABS}of an upload, which tells nothing of the queue; flent-aqm "
+                              "infer reads downloads")),
     ({"raw", "date"}, f"{_MLABS}which flent-aqm infer reads"),
 )
-_LINES = ("it has a JSON object on each line, as ndt7-client prints, or an archive of such tests; "
+_LINES = ("it has more than one JSON value, as the output of ndt7-client and M-Lab's archive have; "
           "run the client by Flent, flent ndt7 -H SERVER; flent-aqm infer reads M-Lab's archive")
 
 
@@ -207,10 +210,10 @@ def _refuse_too_much(metadata: dict[str, Any]) -> None:
         values += len(inner)
         characters += sum(len(value) for value in inner if isinstance(value, str))
         if values > MOST_METADATA_VALUES:
-            raise BadResult(f"metadata has more than {MOST_METADATA_VALUES:,} values")
+            raise BadResult(f"its metadata has more than {MOST_METADATA_VALUES:,} values")
         if characters > MOST_METADATA_CHARACTERS:
-            raise BadResult(f"metadata has more than {MOST_METADATA_CHARACTERS:,} characters of "
-                            "text")
+            raise BadResult(f"its metadata has more than {MOST_METADATA_CHARACTERS:,} characters "
+                            "of text")
         pending += [value for value in inner if isinstance(value, (dict, list))]
 
 
@@ -218,7 +221,8 @@ def a_dict(value: Any, what: str) -> dict[str, Any]:
     """Return the value if it is a JSON object. Raises BadResult if it is not, with `what` as its
     name."""
     if not isinstance(value, dict):
-        raise BadResult(f"{what} is {_type_text(value)}; expected a JSON object")
+        seen = "missing or null" if value is None else _type_text(type(value))
+        raise BadResult(f"{what} is {seen}; expected a JSON object")
     return cast(dict[str, Any], value)
 
 
@@ -240,7 +244,7 @@ def numbers(values: Sequence[Any], what: str) -> Numbers:
     strange = set(map(type, values)) - {float, int}
     if strange:
         raise BadResult(f"{what} has a value that is not a number "
-                        f"({', '.join(sorted(kind.__name__ for kind in strange))})")
+                        f"({', '.join(sorted(map(_type_text, strange)))})")
     try:
         array = numpy.array(values, dtype=float)
     except OverflowError:
@@ -250,9 +254,15 @@ def numbers(values: Sequence[Any], what: str) -> Numbers:
     return array
 
 
-def _type_text(value: Any) -> str:
-    """Return the type of a value as text for a message."""
-    return "missing" if value is None else f"of type {type(value).__name__}"
+# Type of a parsed value -> its name in JSON, with an article.
+_JSON_TYPES: Mapping[type, str] = {
+    str: "a text", bool: "true or false", type(None): "null", list: "a list", dict: "an object",
+    int: "a number", float: "a number"}
+
+
+def _type_text(kind: type) -> str:
+    """Return the name of a type of parsed values as text for a message."""
+    return _JSON_TYPES.get(kind, kind.__name__)
 
 
 def write_data_file(path: Path, data: Mapping[str, Any]) -> None:

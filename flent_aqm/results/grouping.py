@@ -72,11 +72,11 @@ def parse_keys(text: str) -> tuple[str, ...]:
 
 
 def factors(runs: Sequence[Settings], beyond: Sequence[str] = ()) -> list[str]:
-    """Return the names of the settings that distinguish all runs which are different, in the order
-    of KNOWN.
+    """Return the names of the settings that distinguish all runs which are different: those of
+    KNOWN, in its order, then others.
 
-    A setting that distinguishes no more runs than those before it is left out. Files without
-    settings are distinguished by their titles.
+    A setting that distinguishes no more runs than those before it is left out. Runs that no setting
+    distinguishes are distinguished by TITLE, if their titles differ and `beyond` is empty.
 
     Args:
         runs: settings of each run.
@@ -105,7 +105,8 @@ def _setting_names(runs: Sequence[Settings]) -> Iterable[str]:
 
 def pooled_over(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
     """Return the names of the settings in which runs of one group differ, if runs are grouped by
-    the settings in `used`. Empty if runs of a group are alike."""
+    the settings in `used`. Settings that distinguish no more runs than those returned before them
+    are left out. Empty if runs of a group are alike."""
     return [name for name in factors(runs, used) if name != TITLE]
 
 
@@ -166,7 +167,8 @@ def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[
 
 
 def check_keys(runs: Sequence[Settings], names: Sequence[str]) -> None:
-    """Raise ConfigError, with the known settings, if no run has one of the settings in `names`."""
+    """Raise ConfigError, with the names of the runs' settings, if `names` has a setting that no run
+    has."""
     present = sorted({name for settings in runs for name in settings})
     for name in names:
         if name not in present:
@@ -176,8 +178,10 @@ def check_keys(runs: Sequence[Settings], names: Sequence[str]) -> None:
 
 def grouped(items: Iterable[tuple[Settings, Item]], keys: Sequence[str]
             ) -> dict[tuple[Setting, ...], list[Item]]:
-    """Group items by the values of settings. Keys are sorted, numbers first and by size. A run
-    without a setting has the value "". Raises ConfigError if no run has one of the settings.
+    """Return items grouped by the values of settings: values in the order of `keys` -> items in
+    their order. Groups are sorted by their values, numbers first and by size. A run that doesn't
+    record a setting has its default (UNRECORDED_DEFAULTS), else "". Raises ConfigError if `keys`
+    has a setting that no run has.
 
     Args:
         items: (settings of a run, item).
@@ -206,7 +210,8 @@ def collect(members: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, li
 
 
 def shown(value: Setting) -> str:
-    """Return the value of a setting as text: "on" or "off" for a switch."""
+    """Return the value of a setting as text: "on" or "off" for a switch, a number with up to six
+    digits, text without control characters and cut to LONGEST_SHOWN characters."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, (int, float)) else harmless(value)
@@ -227,8 +232,9 @@ def setting_text(name: str, value: Setting | None) -> str:
 
 
 def sorted_values(name: str, values: Iterable[Setting | None]) -> list[Setting | None]:
-    """Return the different values of a setting in the order of an axis: numbers by size, queues as
-    in the table of queues, None last."""
+    """Return the different values of a setting in the order of an axis: queues as in the table of
+    queues, other values with numbers first and by size, then texts by the number at their
+    beginning. None is last."""
     return sorted(set(values), key=lambda value: sort_key(name, value))
 
 
@@ -257,7 +263,8 @@ def setting(settings: Settings, name: str) -> Setting | None:
 
 
 def _values(settings: Settings, keys: Sequence[str]) -> tuple[Setting, ...]:
-    """Return a run's values of the settings in `keys`, "" for a missing one."""
+    """Return a run's values of the settings in `keys`. For a missing one, it is the default of
+    UNRECORDED_DEFAULTS, else ""."""
     return tuple("" if (value := setting(settings, key)) is None else value for key in keys)
 
 

@@ -24,5 +24,5 @@ def _parse_jobs(word: str) -> int:
     """Return the number of the option's value. Raises ConfigError if it is not a whole number above
     0."""
     if not word.isdecimal() or int(word) < 1:
-        raise ConfigError(f"--jobs {word}: expected 1 or more")
+        raise ConfigError(f"--jobs {word}: expected a whole number, 1 or more")
     return int(word)

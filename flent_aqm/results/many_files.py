@@ -39,12 +39,13 @@ FEWEST_FOR_PROCESSES = 16
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
-    """Return the paths, with folders replaced by the data files in and below them, sorted by name.
-    Each file is returned once. A file that is named itself may have any suffix.
+    """Return the paths in their order, with each folder replaced by the data files in and below it,
+    which are sorted by path. Each file is returned once. A file that is named itself may have any
+    suffix.
 
     Logs and other files that a sweep writes beside data files are left out, because `*` of a shell
-    matches them. Raises ConfigError if a path does not exist, if a folder has no data files, or if
-    only such logs were named.
+    matches them. Raises ConfigError if a path does not exist or can't be looked up, if a folder has
+    no data files or can't be read, or if only such logs were named.
     """
     files: dict[Path, None] = {}
     for path in paths:
@@ -52,16 +53,15 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
         if os.path.isdir(path):
             below = sorted(_files_below(path))
             if not below:
-                names = ", ".join(f"*{one}" for one in SUFFIXES)
-                raise ConfigError(f"{path}: no data files ({names}) in this folder")
+                raise ConfigError(f"{path}: {_why_no_files(path)}")
             files.update(dict.fromkeys(below))
         elif why := _why_unusable(path):
             raise ConfigError(f"{path}: {why}; expected a data file or a folder of data files")
         elif not _is_of_sweep(path):
             files[path] = None
     if paths and not files:
-        raise ConfigError(f"{paths[0]}: a log or record of a sweep, not a data file; expected "
-                          f"*{SUFFIX}")
+        raise ConfigError(f"{paths[0]}: a log, capture or status of a sweep, not a data file; "
+                          f"expected *{SUFFIX}")
     return list(files)
 
 
@@ -70,6 +70,17 @@ def _is_of_sweep(path: Path) -> bool:
     beside its data file."""
     return path.name == STATUS or path.name.endswith(TOOLS_LOG_SUFFIX) or (
         path.suffix in (".log", ".pcap") and path.with_suffix(SUFFIX).exists())
+
+
+def _why_no_files(folder: Path) -> str:
+    """Return the reason why no data file was found in and below a folder: it can't be read, or it
+    has none."""
+    try:
+        os.scandir(folder).close()
+    except OSError as error:
+        return f"this folder can't be read: {error.strerror}"
+    names = ", ".join(f"*{suffix}" for suffix in SUFFIXES)
+    return f"no data files ({names}) in this folder or below it"
 
 
 def _why_unusable(path: Path) -> str:
@@ -171,13 +182,13 @@ def each_file(
     files: Sequence[Path], work: Callable[[DataFile], Result], jobs: int | None = None
 ) -> Iterator[tuple[Path, Result | BadResult]]:
     """Yield each file's path with the result of `work` for its content, in the order of the files.
-    The result is BadResult if the file is damaged, or if `work` raised an error. Many files are
-    read by other processes. Progress is shown on a terminal.
+    The result is a BadResult if the file can't be read or is damaged, or if `work` raised an error.
+    FEWEST_FOR_PROCESSES or more files are read by other processes. Progress is shown on a terminal.
 
     Args:
         files: data files.
         work: a function of a module, or partial() of one, because it is sent to other processes.
-        jobs: number of processes, None for one per core.
+        jobs: largest number of processes, None for one per core. A process has at least 4 files.
     """
     doing = partial(_result_or_error, work)
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(files) // 4)

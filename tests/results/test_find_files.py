@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -32,4 +35,14 @@ def test_symbolic_link_in_a_folder_is_left_out_and_named(
 def test_folder_of_links_alone_has_no_data_files(tmp_path: Path) -> None:
     (tmp_path / "link.flent.gz").symlink_to("/etc/passwd")
     with pytest.raises(ConfigError, match="no data files"):
+        find_files([tmp_path])
+
+
+def test_folder_that_cannot_be_read_is_not_said_to_be_empty(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: object) -> NoReturn:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(ConfigError, match="this folder can't be read: Permission denied"):
         find_files([tmp_path])

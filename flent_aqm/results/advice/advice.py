@@ -37,7 +37,8 @@ Conditions = Mapping[str, Sequence[Configuration]]
 
 
 def advise(conditions: Conditions) -> list[str]:
-    """Return sentences on what is wrong and what to do. Empty if no run allows advice.
+    """Return sentences on what is wrong with the line and what to do: one if nothing is wrong or if
+    runs disagree, else two. Empty if no configuration was measured under load.
 
     Args:
         conditions: title of a condition -> the configurations that were compared in it.
@@ -64,7 +65,8 @@ def _is_good(configuration: Configuration, busy: str) -> bool:
 
 
 def _is_fast(configuration: Configuration, busy: str) -> bool:
-    """Return whether all runs of a configuration add less latency than MOST_ADDED_MS."""
+    """Return whether all runs of a configuration add less latency than MOST_ADDED_MS while the line
+    is busy with `busy`."""
     return all(run.added_ms(busy) < MOST_ADDED_MS for run in configuration.runs)
 
 
@@ -76,13 +78,14 @@ def _is_lossy(configuration: Configuration, busy: str) -> bool:
 
 def _runs_disagree(configuration: Configuration, busy: str) -> bool:
     """Return whether some runs of a configuration add less latency than MOST_ADDED_MS and others
-    don't."""
+    don't, while the line is busy with `busy`."""
     return not _is_fast(configuration, busy) and any(
         run.added_ms(busy) < MOST_ADDED_MS for run in configuration.runs)
 
 
 def _disagreement_sentence(configuration: Configuration, busy: str) -> str:
-    """Return the sentence for a configuration whose runs disagree."""
+    """Return the sentence for a configuration whose runs disagree: the least and the most latency
+    that they add."""
     added = [run.added_ms(busy) for run in configuration.runs]
     return (f"The runs with {configuration.name} disagree: busy {busy} added {_ms(min(added))} to "
             f"{_ms(max(added))}. Repeat them before you change anything.")
@@ -222,7 +225,8 @@ def _added_ms(configuration: Configuration) -> float:
 
 def _throughput_loss(configuration: Configuration, worst: Configuration) -> float:
     """Return the largest share of throughput, 0 to 1, that a configuration loses in a direction,
-    compared with the worst one. 0 if no direction was measured with both."""
+    compared with the worst one. 0 if it is faster in all, or if no direction was measured with
+    both."""
     shares = [1 - own / its for way in DIRECTIONS
               if (own := configuration.mbps(way)) is not None and (its := worst.mbps(way))]
     return max(0.0, *shares) if shares else 0.0
@@ -247,9 +251,9 @@ def _sqm_text(sqm: Sqm) -> str:
 
 
 def _steady_rates_mbps(configuration: Configuration) -> list[float]:
-    """Return the measured throughput down and up in Mbit/s. Empty if a direction is missing, if
-    both directions were measured at the same time and so slowed each other, or if the runs differ
-    too much."""
+    """Return the medians over runs of the throughput in Mbit/s, download first. Empty if a
+    direction is missing, if both directions were measured at the same time and so slowed each
+    other, or if runs differ by more than _STEADY_SHARE."""
     medians_mbps: list[float] = []
     if BOTH in configuration.busy:
         return medians_mbps

@@ -103,8 +103,8 @@ class Configuration:
 
     @property
     def busy(self) -> list[str]:
-        """What kept the line busy in all runs: "downloads", "uploads", or BOTH. Empty if runs have
-        none in common."""
+        """Loads that kept the line busy in all runs: "downloads", "uploads", or BOTH. Empty if runs
+        have none in common."""
         return [one for one in (*_BUSY.values(), BOTH)
                 if all(one in run.loaded_ms for run in self.runs)]
 
@@ -126,8 +126,8 @@ class Configuration:
 
 
 def measured(run: Run) -> Measured | None:
-    """Return a run's measurements. None if it has no load, too few probes, idle or under load, or
-    if its probe was stopped for a large share of either."""
+    """Return a run's measurements. None if it has no load, if it has no or too few probes idle or
+    under one of its loads, and otherwise as measured_of_samples()."""
     try:
         idle = run.idle()
     except NotAvailable:
@@ -143,8 +143,9 @@ def measured(run: Run) -> Measured | None:
 
 def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, float]
                ) -> Measured | None:
-    """Return measurements from chosen probes. None as in measured(), or if at least half of the
-    idle line's probes were lost.
+    """Return measurements from chosen probes. None if `loaded` is empty, if a phase has fewer than
+    FEWEST_PROBES probes or its probe was stopped for more than MOST_STILL of it, or if at least
+    half of the idle line's probes were lost.
 
     Args:
         idle: probes of the idle line.

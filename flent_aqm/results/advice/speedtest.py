@@ -34,10 +34,10 @@ from flent_aqm.results.reading.series import Tool
 # With fewer pings, percentiles would be single pings.
 MIN_PINGS = 10
 IN_LAB = "not measured: in the virtual lab computing takes no time"
-NO_SAMPLE = "not measured: the test was shorter than a sample"
+NO_SAMPLE = "not measured: no sample of the processors lies within the test"
 NO_IDLE = ("To be told what to do, measure the idle line, too: flent-aqm speedtest -i -s")
-TOO_SHORT = (f"No advice: it takes {FEWEST_PROBES} pings of the idle line and of each direction; "
-             "measure for longer.")
+TOO_SHORT = (f"No advice: it takes {FEWEST_PROBES} pings of the idle line and of each direction, "
+             "and most of those of the idle line must be answered; measure again, or for longer.")
 
 
 @dataclass(frozen=True)

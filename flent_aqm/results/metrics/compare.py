@@ -93,9 +93,9 @@ def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
     """
     filled = [group for group in groups if group]
     if len(filled) < 2:
-        raise NotAvailable("there is only one group")
+        raise NotAvailable("fewer than two groups have a value")
     if len({value for group in filled for value in group}) < 2:
-        raise NotAvailable("all runs have the same number")
+        raise NotAvailable("all runs have the same value")
     from scipy import stats
 
     test = stats.kruskal(*filled)
@@ -155,7 +155,8 @@ def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float
     total.
 
     In a balanced batch the shares of several factors add up to at most 1. Source: R. Fisher's
-    analysis of variance. Raises NotAvailable if all values are the same, or if one is a lost probe.
+    analysis of variance. Raises NotAvailable if there are no values, if all are the same, or if one
+    is a lost probe.
 
     Args:
         values: value of each run.
@@ -163,11 +164,11 @@ def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float
     """
     array = numpy.asarray(values, dtype=float)
     if not numpy.isfinite(array).all():
-        raise NotAvailable("for some runs the number is a lost probe, so it has no variance")
+        raise NotAvailable("for some runs the value is a lost probe, so there is no variance")
     centre = array.mean() if array.size else 0.0
     whole = float(((array - centre) ** 2).sum())
     if not whole > 0:
-        raise NotAvailable("all runs have the same number")
+        raise NotAvailable("all runs have the same value")
     groups: dict[Hashable, list[float]] = {}
     for value, label in zip(values, labels, strict=True):
         groups.setdefault(label, []).append(value)

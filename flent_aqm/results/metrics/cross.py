@@ -17,6 +17,10 @@ from flent_aqm.results.metrics.window import Window
 # A frame that is not later than this can be shown. With 50 ms for camera, coder and screen, this
 # gives the 150 ms from mouth to ear that ITU-T G.114 allows for most conversations.
 PLAYOUT_MS = 100.0
+# Field of cross traffic's samples -> the events that it describes, in messages.
+_EVENTS = {"frame_lost": "frames of a call", "frame_ms": "complete frames of a call",
+           "segment_mbps": "segments of a video", "stalled_ms": "stalls of a video",
+           "page_ms": "web pages"}
 
 
 def lost_frames_pct(run: Run, direction: str) -> float:
@@ -41,9 +45,11 @@ def video_bitrate_mbps(run: Run) -> float:
 
 def video_stall_pct(run: Run) -> float:
     """Return the share in % of the load's time in which the video was stalled, or of the video's
-    time in a test without load. Raises NotAvailable without a video."""
+    time in a test without load. Raises NotAvailable without a video, or if that time is 0 s."""
     flow = _flow_with_field(run, "stalled_ms")
     window = run.load_window or Window(flow.start_s, flow.end_s)
+    if not window.length_s > 0:
+        raise NotAvailable(f"the {'load' if run.load_window else 'video'} lasted 0 s")
     points = flow.noticed["stalled_ms"]
     # A stall is recorded at its end, which may be after the load.
     start_s = numpy.maximum(points.at_s - points.values / 1000, window.start_s)
@@ -72,8 +78,8 @@ def _values_under_load(run: Run, field: str, direction: str | None = None) -> Nu
     window = run.load_window
     values = points.values if window is None else points.values[window.holds(points.at_s)]
     if not values.size:
-        raise NotAvailable("none of the cross traffic's pages, segments or frames began under "
-                           "load and came to its end")
+        raise NotAvailable(f"none of the cross traffic's {_EVENTS[field]} began under load and "
+                           "came to its end")
     return values
 
 
@@ -91,6 +97,5 @@ def _flow_with_field(run: Run, field: str, direction: str | None = None) -> Flow
             return flow
     if not any(flow.is_cross for flow in run.flows):
         raise NotAvailable("the run has no cross traffic")
-    if any(field in flow.noticed for flow in run.flows):
-        raise NotAvailable(f"the cross traffic has no {direction} of this kind")
-    raise NotAvailable("the cross traffic is of another kind")
+    where = f" in the {direction}" if any(field in flow.noticed for flow in run.flows) else ""
+    raise NotAvailable(f"the cross traffic has no {_EVENTS[field]}{where}")

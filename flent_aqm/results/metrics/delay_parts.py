@@ -68,8 +68,8 @@ def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
     left. Raises BadResult if an RTT or time is not a number.
     """
     if not raw.get(PARTS):
-        raise NotAvailable("the file does not record where its probes spent their time, because "
-                           "the router had no model with cards and a processor; see "
+        raise NotAvailable("the file does not record where its probes spent their time, which "
+                           "takes the lab and a router model with cards and a processor; see "
                            "docs/router-models.md")
     spent: dict[int, dict[str, float]] = {}
     for one in raw[PARTS]:

@@ -127,8 +127,8 @@ class Flow:
 
 
 def is_flow(series: Series) -> bool:
-    """Return whether a series is the throughput of a flow, even if the tool gave no data. Series of
-    a captured or preset rate are none."""
+    """Return whether a series is the throughput of a flow, even if the tool gave no data. False for
+    series of a captured or preset rate."""
     return (series.meta.get("RUNNER") in SPEED_TESTS
             or (series.kind is Kind.THROUGHPUT and series.meta.get("RUNNER") not in OBSERVERS))
 
@@ -235,8 +235,8 @@ def _rtt_percentiles(name: str, value: Any) -> RttPercentiles | None:
     counts = [a_number(about.get(one)) or 0 for one in ("connections", "samples")]
     percentiles_ms = about.get("percentiles_ms")
     if min(counts) < 1 or not isinstance(percentiles_ms, list) or len(percentiles_ms) != PERCENTS:
-        raise BadResult(f"the round trips of {name!r} have no {PERCENTS} percentiles, or none were "
-                        "counted")
+        raise BadResult(f"ROUND_TRIPS of {name!r} is damaged; expected counts of connections and "
+                        f"samples of 1 or more, and {PERCENTS} percentiles_ms")
     return RttPercentiles(int(counts[0]), int(counts[1]),
                  numbers(percentiles_ms, f"percentiles_ms of {name!r}"))
 

@@ -186,8 +186,9 @@ def libreqos_phase_rise_ms(run: Run, phase: str) -> float:
     answered probe, or no answered probe before the load."""
     rises_ms = _libreqos_rises_ms(run)
     if phase not in rises_ms:
-        load = "both directions at once" if phase == _BOTH else f"{phase} alone"
-        raise NotAvailable(f"the test never loads {load} for a second, with an answered probe")
+        load = "both directions at once" if phase == _BOTH else f"the {phase} alone"
+        raise NotAvailable(f"the test doesn't load {load} for {SHORTEST_S:g} s, or no probe was "
+                           "answered in that time")
     return rises_ms[phase]
 
 
@@ -239,7 +240,8 @@ def _libreqos_rises_ms(run: Run) -> Mapping[str, float]:
         if answered_ms.size and inside.sum() * probes.spacing_ms >= SHORTEST_S * 1000:
             rises_ms[phase] = float(answered_ms.mean()) - idle_ms
     if not rises_ms:
-        raise NotAvailable("no phase of the load has probes that came back")
+        raise NotAvailable(f"no phase of the load lasts {SHORTEST_S:g} s and has an answered "
+                           "probe")
     return rises_ms
 
 
@@ -266,7 +268,8 @@ QOO_EXAMPLE_P99 = QooRequirements({99: (200, 500)}, (1, 5), 4)
 
 def qoo(run: Run, requirements: QooRequirements = QOO_EXAMPLE,
         direction: str | None = None) -> float:
-    """Return the QoO score of a run, 0 to 100. A test without flows scores 0.
+    """Return the QoO score of a run, 0 to 100, by the throughput of the slower direction that the
+    test loads. It is 0 if no flow's name tells its direction.
 
     Args:
         run: the run.
@@ -274,8 +277,8 @@ def qoo(run: Run, requirements: QooRequirements = QOO_EXAMPLE,
         direction: "download" or "upload", for the time and the throughput of that load alone. None
             for both.
 
-    Raises NotAvailable if probes under load are missing, too few for a percentile, or can't tell
-    losses, or if a direction's throughput is not known.
+    Raises NotAvailable if the test loads nothing, if probes under load are missing, too few for a
+    percentile, or can't tell losses, or if a direction's throughput is not known.
     """
     samples = run.loaded(direction)
     latency_ms = {percent: percentile_or_lost(samples.rtt_ms, percent)

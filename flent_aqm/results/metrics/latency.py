@@ -149,12 +149,12 @@ def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
     trips = [flow.trips for flow in run.way(direction) if flow.trips is not None]
     if not trips:
         raise NotAvailable(f"the file has no round trips of the {direction} flows' packets; give "
-                           "the test "
-                           "parameter round_trips=yes")
+                           "the test parameter round_trips=yes")
     percent = FLOW_RTT_PERCENTILES[statistic]
     samples = sum(one.samples for one in trips)
     if 0 < percent < 100 and samples_beyond(samples, percent) < SAMPLES_BEYOND:
-        raise NotAvailable(f"{samples} round trips are too few for p{percent}")
+        raise NotAvailable(f"{samples} round trips are too few for p{percent}: {SAMPLES_BEYOND} "
+                           "have to lie beyond it")
     return float(numpy.average([one.percentiles_ms[percent] for one in trips],
                                weights=[one.connections for one in trips]))
 

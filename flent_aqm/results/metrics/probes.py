@@ -132,10 +132,10 @@ def read_probe(series: Series) -> Probe | None:
 
 
 def until(probe: Probe, end_s: float) -> Probe:
-    """Return the probe with the time between its last sample and the end of the run: for ping,
-    probes in it are lost. For netperf and probes without numbers, it is a time in which the tool
-    was stopped. irtt's probes are returned unchanged, and so are all that end less than a second,
-    or five probes, before the run.
+    """Return the series with the time between its last probe and the end of the run filled in. For
+    a ping that numbers its lines, lost probes are added. For other series, whose losses are not
+    known, that time becomes one in which the tool was stopped (`still`). irtt's series are returned
+    unchanged, and so are all whose last probe is at most a second, or five probes, before the end.
 
     Args:
         probe: the latency series.
@@ -230,9 +230,8 @@ def _split_lost(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Number
     number, first = numpy.unique(numpy.round(number), return_index=True)
     if number[-1] - number[0] > min(MAX_PROBES, number.size + MAX_LOST):
         raise BadResult(f"{name!r} has {number.size} answered probes with numbers from "
-                        f"{number[0]:.0f} to {number[-1]:.0f}; expected fewer than {MAX_LOST:,} "
-                        "lost "
-                        "probes between them")
+                        f"{number[0]:.0f} to {number[-1]:.0f}; expected at most {MAX_LOST:,} lost "
+                        f"probes between them, and {MAX_PROBES:,} probes")
     sent_s, rtt_ms = sent_s[first], rtt_ms[first]
     missing = numpy.setdiff1d(numpy.arange(number[0], number[-1]), number, assume_unique=True)
     return sent_s, rtt_ms, numpy.interp(missing, number, sent_s)
@@ -249,7 +248,8 @@ def _refuse_gap(gap_s: float, spacing_s: float) -> None:
     """Raise BadResult if a gap would have more than MAX_LOST probes, or if their spacing is not
     above 0."""
     if not spacing_s > 0:
-        raise BadResult("its probes have the same time; expected a distance between them")
+        raise BadResult("most of its probes were sent at the same time as the one before; "
+                        "expected a distance between them")
     if gap_s / spacing_s > MAX_LOST:
-        raise BadResult(f"a gap of {gap_s:.0f} s in probes {spacing_s * 1000:g} ms apart; expected "
-                        f"fewer than {MAX_LOST:,} lost probes")
+        raise BadResult(f"its probes, {spacing_s * 1000:g} ms apart, have a gap of {gap_s:.0f} s; "
+                        f"expected fewer than {MAX_LOST:,} lost probes in it")

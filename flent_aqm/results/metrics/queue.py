@@ -138,7 +138,8 @@ def _counter(run: Run, moment: str, direction: str, name: str) -> float:
     counters = run.counters(moment, direction).get("qdisc")
     value = a_number(counters.get(name)) if isinstance(counters, dict) else None
     if value is None:
-        raise NotAvailable("the file has no such counter of the router's queue")
+        raise NotAvailable(f"the file has no counter {name!r} of the router's {direction} queue "
+                           f"{moment} the run")
     return value
 
 
@@ -156,8 +157,9 @@ def _marks_counted(run: Run, moment: str, direction: str) -> float:
     counts = [value for place in places for name in _MARKS
               if (value := a_number(place.get(name))) is not None]
     if not counts:
-        raise NotAvailable("the queue doesn't count marks" if places
-                           else "the file has no such counter of the router's queue")
+        raise NotAvailable(f"the {direction} queue doesn't count marks" if places else
+                           f"the file has no counters of the router's {direction} queue {moment} "
+                           "the run")
     return sum(counts)
 
 

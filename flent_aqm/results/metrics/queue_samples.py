@@ -31,8 +31,9 @@ class Queue:
         at_s: time of each sample in epoch seconds.
         backlog_bytes: bytes in the queues at each sample.
         backlog_packets: packets in the queues at each sample.
-        drops: packets dropped since the previous sample.
-        marks: packets marked since the previous sample.
+        drops: packets dropped since the previous sample. For the first sample, since the counter
+            was 0.
+        marks: packets marked, counted as `drops`.
         sent_bytes: bytes sent since the first sample, empty in early files.
     """
 

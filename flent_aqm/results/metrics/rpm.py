@@ -77,8 +77,8 @@ def p90_ms(samples_ms: Numbers) -> float:
 
 
 def foreign_ms(run: Run, interval_s: float) -> Numbers:
-    """Return the RTTs in ms of the answered probes in the last four intervals under load.
-    interval_s: duration of an interval. Raises NotAvailable with fewer than 10 of them, or without
+    """Return the RTTs in ms of the answered probes sent in the last four intervals under load.
+    interval_s: duration of an interval. Raises NotAvailable with fewer than 10 RTTs, or without
     load."""
     late = last_intervals(run, interval_s)
     probes = run.loaded()
@@ -87,9 +87,9 @@ def foreign_ms(run: Run, interval_s: float) -> Numbers:
 
 
 def self_ms(run: Run, interval_s: float) -> Numbers:
-    """Return TCP_INFO's RTTs in ms of all loading flows in the last four intervals under load.
-    interval_s: duration of an interval. Raises NotAvailable with fewer than 10 of them, or without
-    load."""
+    """Return TCP_INFO's RTTs in ms in the last four intervals under load, of all loading flows that
+    have them. interval_s: duration of an interval. Raises NotAvailable with fewer than 10 RTTs, or
+    without load."""
     late = last_intervals(run, interval_s)
     rtts_ms = [rtt.values[late.holds_behind_start(rtt.at_s)]
                for flow in run.speed_test if (rtt := flow.tcp.get("tcp_rtt")) is not None]
@@ -103,7 +103,7 @@ def last_intervals(run: Run, interval_s: float) -> Window:
     last started later, as NDT7's upload does. interval_s: duration of an interval. Raises
     NotAvailable without load."""
     if run.load_window is None:
-        raise NotAvailable("the test doesn't load the link")
+        raise NotAvailable(run.why_no_flow())
     end_s = run.load_window.end_s
     began_s = min(flow.start_s for flow in run.speed_test if flow.end_s > end_s - GO_INTERVAL_S)
     return Window(max(end_s - INTERVALS * interval_s, began_s), end_s)
@@ -159,5 +159,5 @@ def _require_enough(samples_ms: Numbers, samples_name: str, late: Window) -> Num
 def _require_positive(milliseconds: float) -> float:
     """Return the time unchanged. Raises NotAvailable if it is not above 0."""
     if not milliseconds > 0:
-        raise NotAvailable("the round trips lasted 0 ms")
+        raise NotAvailable("a mean of the round trips is 0 ms")
     return milliseconds

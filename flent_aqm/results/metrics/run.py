@@ -138,7 +138,7 @@ class Run:
             lines.append("the samples of " + _join_names(flow.name for flow in self.flows
                                                     if flow.is_expected)
                          + " are too few to tell when the load ran: it is taken to last as long as "
-                         "LENGTH and DELAY say")
+                         "the settings LENGTH and DELAY say")
         failed = {**self.failed_series, **(self.silent_probes if self.probes else {})}
         if len(failed) > MOST_NAMED:
             first = _first_reason(failed)
@@ -155,8 +155,9 @@ class Run:
         return flows
 
     def why_no_flow(self, direction: str | None = None) -> str:
-        """Return the reason why the test has no flow in a direction. direction: "download" or
-        "upload", None if the test has no flow at all."""
+        """Return the reason why the test has no flow in a direction, for a message: the failure of
+        a tool, or that the test doesn't load it. direction: "download" or "upload", None if the
+        test has no flow at all."""
         failed = {name: why for name, why in self.failed_series.items()
                   if direction is None or direction in name.lower()}
         if failed:
@@ -164,13 +165,13 @@ class Run:
         if direction is None:
             return "the test doesn't load the link"
         if unknown := [flow.name for flow in self.speed_test if not flow.direction]:
-            return (f"no name of a flow says {direction}, and those of {_join_names(unknown)} "
-                    "tell no direction")
+            return (f"no flow has {direction} in its name, and the names of "
+                    f"{_join_names(unknown)} tell no direction")
         return f"the test has no {direction}"
 
     def sharing(self, direction: str) -> Sequence[Flow]:
         """Return all flows in a direction, including cross traffic. direction: "download" or
-        "upload". Raises NotAvailable if the test has no flow in it."""
+        "upload". Raises NotAvailable if no flow in it is the test's own."""
         self.way(direction)
         return [flow for flow in self.flows if flow.direction == direction]
 
@@ -217,7 +218,7 @@ class Run:
         back_s = probe.sent_s + numpy.where(probe.lost, 0.0, probe.rtt_ms) / 1000
         inside = back_s < end_s if load else numpy.ones(probe.sent_s.size, dtype=bool)
         return _samples(probe, [Window(probe.start_s, max(end_s, probe.start_s))], inside,
-                        "before the load")
+                        "and answered before the load")
 
     @cached_property
     def _phases(self) -> Callable[[str | None], Samples]:
@@ -285,7 +286,8 @@ def _parse_run(data: DataFile) -> Run:
             flow = read_flow(series)
             flows += [flow] if flow else []
             if flow is None:
-                failures[name] = series.failure or f"nothing tells when {plain(name)!r} ran"
+                failures[name] = series.failure or (
+                    f"the file doesn't record when {plain(name)!r} ran")
     ends_s = [time_s for one in probes for time_s in one.sent_s[[0, -1]]]
     ends_s += [time_s for flow in flows for time_s in (flow.start_s, flow.end_s)]
     if ends_s:

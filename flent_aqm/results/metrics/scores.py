@@ -13,7 +13,7 @@ from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.throughput import shares_line
 
 Value = float | Unavailable
-NOT_TOLD = Unavailable("nothing tells of the flows' own packets")
+NOT_TOLD = Unavailable("the file has no round trips of the flows' own packets")
 NOT_SHARED = Unavailable("the run has no cross traffic")
 # Field of Scores -> metric.
 NAMES = {"download_mbps": "throughput_download_mbps", "upload_mbps": "throughput_upload_mbps",

@@ -29,7 +29,7 @@ def reported(run: Run, client: str, name: str) -> float:
     reports = [one.get("numbers") for one in (flow.speedtest for flow in run.speed_test)
                if one.get("client") == client]
     if not reports:
-        raise NotAvailable(f"the test did not run {client}")
+        raise NotAvailable(f"the test did not run {client}, or its client gave no results")
     for numbers in reports:
         value = a_number(numbers.get(name)) if isinstance(numbers, dict) else None
         if value is not None:
@@ -96,7 +96,7 @@ def ndt7(run: Run, direction: str, field: str) -> float:
     """
     reports = [flow.ndt7 for flow in run.way(direction) if flow.ndt7]
     if not reports:
-        raise NotAvailable("the test is not an NDT7 test")
+        raise NotAvailable(f"the {direction} is not NDT7's, or its client gave no results")
     value = a_number(reports[0].get(field))
     if value is None:
         raise NotAvailable(f"the NDT7 client reported no {field} for the {direction}")

@@ -86,8 +86,8 @@ class Metric:
             return Unavailable(str(error), isinstance(error, LostProbe))
 
     def is_of_probe(self, run: Run) -> bool:
-        """Whether the run has a value that is from its latency probe: without the probe, there
-        would be no value."""
+        """Return whether the run has a value that is from its latency probe: without the probe,
+        there would be no value."""
         return (ranked(self.of(run)) is not None
                 and ranked(self.of(replace(run, probes=()))) is None)
 

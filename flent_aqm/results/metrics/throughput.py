@@ -49,8 +49,9 @@ def throughput_mbps(run: Run, direction: str) -> float:
     """
     flows = run.way(direction)
     means = [flow.mean_mbps for flow in flows if flow.mean_mbps is not None]
-    if len(means) < len(flows):
-        raise NotAvailable("a flow's throughput is not known")
+    if unknown := [flow.name for flow in flows if flow.mean_mbps is None]:
+        raise NotAvailable(f"the throughput of {unknown[0]!r} is not known: its tool reports no "
+                           "mean, and its samples have no duration")
     if any(not flow.at_s.size for flow in flows):
         return sum(means)
     window = _window_of_any(flows)
@@ -108,12 +109,12 @@ def link_rate_mbps(run: Run, direction: str) -> float:
         # Nothing is shaped to rate_mbps. A modem, if any, has the rate of the link.
         rate = rate.replace("rate_", "modem_")
         if not a_number(run.settings.get(rate)):
-            raise NotAvailable("shaper=none: nothing limits the link to rate_mbps")
+            raise NotAvailable("the run had shaper=none, so nothing limited the link to rate_mbps")
     before = run.aqm.get("before")
     if isinstance(before, dict) and before.get("routers"):
         raise NotAvailable("the run has several bottlenecks, and not all flows go through the same")
     if run.settings.get("rates_mbps"):
-        raise NotAvailable("the rate of the link changed in the run")
+        raise NotAvailable("the rate of the link changed during the run")
     rate_mbps = a_number(run.settings.get(rate))
     if not rate_mbps or rate_mbps < 0:
         raise NotAvailable("the file does not record the rate of the link")
@@ -206,7 +207,7 @@ def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
     or if the flows ran together for less than 1 s."""
     flows = run.way(direction)
     if len({flow.host for flow in flows if flow.host}) < 2:
-        raise NotAvailable(f"the {direction} flows name fewer than two hosts")
+        raise NotAvailable(f"the file doesn't record {direction} flows of two or more hosts")
     window = shared_window(flows)
     mbps: dict[str, float] = {}
     for flow in flows:
@@ -263,13 +264,16 @@ def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
     for flow in flows:
         if flow.at_s.size < _SYNC_FEWEST_STEPS:
             raise NotAvailable(f"the flow {flow.name!r} has {flow.at_s.size} intervals of "
-                               f"throughput; expected {_SYNC_FEWEST_STEPS} or more: a longer test")
+                               f"throughput; expected {_SYNC_FEWEST_STEPS} or more, as a longer "
+                               "test has")
     spans = [flow_window(flow) for flow in flows]
     start_s = max(one.start_s for one in spans) + _SYNC_START_UP_S
     steps = int((min(one.end_s for one in spans) - start_s + ROUNDING_S) / _SYNC_STEP_S)
     if steps < _SYNC_FEWEST_STEPS:
         least_s = _SYNC_FEWEST_STEPS * _SYNC_STEP_S
-        raise NotAvailable(f"all flows run together for less than {least_s:g} s")
+        raise NotAvailable("all flows run together for less than "
+                           f"{least_s + _SYNC_START_UP_S:g} s, of which the first "
+                           f"{_SYNC_START_UP_S:g} s are left out as start-up")
     edges = start_s + numpy.arange(steps + 1) * _SYNC_STEP_S
     return numpy.stack([numpy.diff(carried_mbit(flow, edges)) / _SYNC_STEP_S for flow in flows])
 
@@ -290,7 +294,7 @@ def drop_correlation(rates: NDArray[Any]) -> float:
     above = numpy.triu_indices(len(drops), 1)
     mean = float(numpy.corrcoef(drops)[above].mean())
     if not numpy.isfinite(mean):
-        raise NotAvailable("the flows' throughput has impossible values")
+        raise NotAvailable("the correlation of the flows' throughput is not a finite number")
     return min(max(mean, -1.0), 1.0)
 
 

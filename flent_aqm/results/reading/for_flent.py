@@ -36,6 +36,7 @@ MOST_VALUES = 400_000
 _MEAN = "MEAN_VALUE"
 # Larger values, in any unit, can't have been measured. No axis could be drawn for them.
 BEYOND_ALL_MEASURE = 1e18
+_A_NUMBER = f"a number between -{BEYOND_ALL_MEASURE:g} and {BEYOND_ALL_MEASURE:g}"
 _NUMBER_OR_GAP = {int, float, type(None)}
 # A name that has no other meaning in a format string, path, spreadsheet or log.
 _NAME = re.compile(r"\w[\w+=,@~. -]*")
@@ -109,8 +110,9 @@ def _refuse_harmful(data: DataFile) -> None:
     metadata = data.metadata
     name = metadata.get("NAME")
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
-        raise BadResult(f"its NAME is {str(name)[:60]!r}, not the plain name of a test: letters, "
-                        "digits and ._+=,@~-")
+        seen = "missing" if name is None else repr(str(name)[:60])
+        raise BadResult(f"its NAME is {seen}, not the plain name of a test: up to {LONGEST_NAME} "
+                        "letters, digits, blanks and ._+=,@~-, the first a letter or digit")
     for key in LENGTHS:
         if metadata.get(key) is not None and a_number(metadata[key]) is None:
             raise BadResult(f"its {key} is {str(metadata[key])[:40]!r}; expected a number of "
@@ -130,11 +132,12 @@ def _refuse_harmful(data: DataFile) -> None:
                             "not text")
         if not _all_numbers_or_none([meta.get(_MEAN)]):
             raise BadResult(f"the {_MEAN} of its {series[:40]!r} is {str(meta[_MEAN])[:40]!r}; "
-                            "expected a finite number")
+                            f"expected {_A_NUMBER}")
     _refuse_results(data.whole)
     _refuse_too_large(data)
     if data.version == 1 and sum(map(len, data.whole["results"].values())) > MOST_OLD_RESULTS:
-        raise BadResult(f"it is of version 1 and has more than {MOST_OLD_RESULTS:,} results")
+        raise BadResult(f"its results have more than {MOST_OLD_RESULTS:,} values; in its format, "
+                        "version 1, Flent can't show more in reasonable time")
     for series, samples in data.raw_values.items():
         _refuse_samples(series, samples)
 
@@ -155,8 +158,8 @@ def _refuse_too_large(data: DataFile) -> None:
 
 
 def _refuse_parameter(key: str, value: Any) -> None:
-    """Raise BadResult if a test parameter is not text or a number, is too long, or would start more
-    than MOST_STREAMS streams."""
+    """Raise BadResult if a test parameter is a list or an object, is too long, has more than
+    MOST_STREAMS values separated by commas or semicolons, or would start more streams than that."""
     if isinstance(value, (dict, list)):
         raise BadResult(f"its test parameter {key[:40]!r} is {str(value)[:40]!r}; expected text "
                         "or a number")
@@ -166,7 +169,8 @@ def _refuse_parameter(key: str, value: Any) -> None:
             _COUNTS.search(key) and any(_stream_count(part) > MOST_STREAMS
                                         for part in (value, *parts))):
         raise BadResult(f"its test parameter {key[:40]!r} is too large: {text[:40]!r}; expected "
-                        f"at most {MOST_STREAMS:,} streams, and {LONGEST_PARAMETER:,} characters")
+                        f"at most {MOST_STREAMS:,} streams or values in a list, and "
+                        f"{LONGEST_PARAMETER:,} characters")
 
 
 def _stream_count(value: Any) -> float:
@@ -187,7 +191,7 @@ def _refuse_results(whole: dict[str, Any]) -> None:
     """
     x_values, results = whole.get("x_values"), whole.get("results")
     if not isinstance(x_values, list) or not _all_numbers_or_none(x_values):
-        raise BadResult("its x_values are not a list of numbers")
+        raise BadResult(f"its x_values are not a list in which each value is {_A_NUMBER}, or null")
     if not isinstance(results, dict):
         raise BadResult("its results are not a JSON object")
     if len(x_values) > MOST_STEPS:
@@ -199,11 +203,11 @@ def _refuse_results(whole: dict[str, Any]) -> None:
     for series, values in results.items():
         if not isinstance(values, list) or len(values) != len(x_values) \
                 or not _all_numbers_or_none(values):
-            raise BadResult(f"its results of {series[:40]!r} are not one number, or null, for "
-                            "each of its x_values")
-    if any(for_spreadsheet(series) != series for series in results):
-        raise BadResult("the name of a series begins with =, +, - or @, which spreadsheets take "
-                        "for a formula")
+            raise BadResult(f"its results of {series[:40]!r} are not a list that has, for each of "
+                            f"its x_values, {_A_NUMBER}, or null")
+        if for_spreadsheet(series) != series:
+            raise BadResult(f"the name of its series {series[:40]!r} begins with =, +, - or @, "
+                            "which spreadsheets take for a formula")
 
 
 def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
@@ -214,7 +218,7 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
         if not _all_numbers_or_none(values):
             wrong = next(value for value in values if not _all_numbers_or_none([value]))
             raise BadResult(f"a sample of {series[:40]!r} has {str(wrong)[:40]!r} for its {key}; "
-                            "expected a finite number")
+                            f"expected {_A_NUMBER}")
     # Values are only checked by key if there are several types.
     if not _mixed(set(map(type, chain.from_iterable(map(dict.values, samples))))):
         return
@@ -231,8 +235,8 @@ def _mixed(types: set[type]) -> bool:
 
 
 def _all_numbers_or_none(values: list[Any]) -> bool:
-    """Return whether all values are None or numbers of a possible size. True and False are no
-    numbers."""
+    """Return whether all values are None or numbers of a possible size: closer to 0 than
+    BEYOND_ALL_MEASURE. True and False are no numbers."""
     # No function is called for each value, because flent-gui opens files with millions of them.
     if not set(map(type, values)) <= _NUMBER_OR_GAP:
         return False

@@ -35,7 +35,7 @@ def parse(text: bytes | bytearray) -> Any:
     except UnicodeDecodeError:
         raise BadResult("damaged (not UTF-8 text)") from None
     except ValueError as error:
-        raise BadResult(f"damaged ({error})") from None
+        raise BadResult(f"damaged, or not JSON ({error})") from None
     finally:
         if collecting:
             gc.enable()
@@ -49,7 +49,7 @@ def _parse(text: bytes | bytearray) -> Any:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
         if len(text) > _SLOW_BYTES:
-            raise BadResult(f"damaged ({error})") from None
+            raise BadResult(f"damaged, or not JSON ({error})") from None
         # orjson refuses a BOM, and lone surrogates, which Flent writes if a title was not UTF-8.
         return _without_surrogates(json.loads(
             bytes(text), parse_constant=_refuse_constant, parse_int=_parse_int,

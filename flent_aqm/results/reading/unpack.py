@@ -123,7 +123,8 @@ def _unpack(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits)
     while packed:
         members += 1
         if members > limits.members:
-            raise BadResult(f"it consists of more than {limits.members:,} compressed members")
+            raise BadResult(f"it consists of more than {limits.members:,} parts that were "
+                            "compressed separately")
         packed = _unpack_member(kind(), packed, file, text)
     return text.content
 
@@ -144,7 +145,8 @@ def _unpack_member(member: _Member, packed: bytes, file: IO[bytes], text: _Text)
         try:
             part = member.unpack(packed)
         except (zlib.error, OSError, ValueError) as error:
-            raise BadResult(f"damaged ({error})") from None
+            or_other = "" if text.content else ", or not compressed as the end of its name says"
+            raise BadResult(f"damaged{or_other} ({error})") from None
         text.add(part)
         ended = member.ended
         packed = b""

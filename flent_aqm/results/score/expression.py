@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The language of `flent-aqm assert`: comparisons of a run's numbers. Nothing is executed.
+"""Parse the conditions of `flent-aqm assert`, which compare a run's numbers.
 
     condition  := conjunction ('or' conjunction)*
     conjunction := negation ('and' negation)*
@@ -9,8 +9,8 @@
     product    := factor (('*' | '/') factor)*
     factor     := '-' factor | number [unit] | name | name '(' argument ')' | '(' condition ')'
 
-Each number has a kind: a time, a rate, a share, or a mere number. Kinds are checked before
-any file is read, so that 20 and 20ms can't be mixed up.
+Nothing in a condition is executed. Each number has a kind: a time, a rate, a share, or a mere
+number. Kinds are checked before any file is read, so that 20 and 20ms can't be mixed up.
 """
 
 from __future__ import annotations
@@ -278,8 +278,8 @@ class _Parser:
         """
         for part in parts:
             if part.kind is not Truth.TRUTH:
-                raise ConfigError(f"{self.text!r}: {word!r} needs conditions, and one side is "
-                                  f"{part.kind.value}")
+                raise ConfigError(f"{self.text!r}: {word!r} needs conditions, but beside it is "
+                                  f"{part.kind.value}; compare it with something")
         return Logic(word, tuple(parts))
 
     def comparison(self) -> Node:
@@ -365,8 +365,8 @@ class _Parser:
         raise self.mistake("expected a number or a name")
 
     def called(self, token: _Token) -> Leaf:
-        """Parse the argument of a function and the closing bracket. Raises ConfigError if they are
-        missing, or as leaves.call() does.
+        """Parse the argument of a function and the closing bracket, and return the function's leaf.
+        Raises ConfigError if they are missing, or as function_leaf() does.
 
         Args:
             token: the function's name, which was read already, as was the opening bracket.

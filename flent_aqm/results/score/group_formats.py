@@ -75,7 +75,7 @@ def _finite(value: float) -> Number:
 def write_groups_json(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                 pool: Sequence[str], names: Sequence[str]) -> None:
     """Write a JSON list of objects to the console, with null for a missing value. Arguments: as for
-    write_groups_csv(). Raises ConfigError if no run has a setting."""
+    write_groups_csv(). Raises ConfigError if a setting is one that no run has."""
     console.file.write(json_text(
         [{"settings": settings, "metric": name, "unit": METRICS[name].unit, **numbers}
          for settings, name, numbers in _rows(scored, requested, pool, names)], indent=1) + "\n")
@@ -84,7 +84,7 @@ def write_groups_json(console: Console, scored: Sequence[ScoredFile], requested:
 def write_groups_csv(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                pool: Sequence[str], names: Sequence[str]) -> None:
     """Write CSV to the console, with a line for each group and metric, empty for a missing value.
-    Raises ConfigError if no run has a setting.
+    Raises ConfigError if a setting is one that no run has.
 
     Args:
         console: receives the text.

@@ -70,8 +70,7 @@ def _rates_mbps(run: Run, direction: str) -> Numbers:
     flows = run.way(direction)
     if len(flows) > 1:
         raise NotAvailable(f"the run has {len(flows)} {direction} flows, and samples of "
-                           "throughput are "
-                           "compared for a single flow only")
+                           "throughput are compared for a single flow only")
     return flows[0].mbps
 
 
@@ -128,7 +127,7 @@ def metric_leaf(name: str) -> Leaf:
     if name in GLITCHES:
         raise ConfigError(f"{name} needs a threshold, as in {name}(100ms)")
     raise ConfigError(f"unknown name {name!r}{did_you_mean(name, (*METRICS, *TRACES, *GLITCHES))}; "
-                      "'flent-aqm score --list' has all")
+                      "'flent-aqm score --list' has all metrics")
 
 
 def function_leaf(function: str, argument: str, number: float | None, kind: Kind) -> Leaf:
@@ -174,7 +173,7 @@ def _trace_value(leaf: Leaf, run: Run) -> float:
     if leaf.function in STATISTICS:
         return STATISTICS[leaf.function](values)
     match = _PERCENTILE.match(leaf.function)
-    assert match is not None  # call() has looked
+    assert match is not None  # function_leaf() has looked
     return percentile(values, float(match[1].replace("_", ".")))
 
 
@@ -182,5 +181,5 @@ def _answered(values: Numbers) -> Numbers:
     """Return the finite values. Raises NotAvailable if there are none."""
     finite = values[numpy.isfinite(values)]
     if not finite.size:
-        raise NotAvailable("the trace has no sample")
+        raise NotAvailable("the trace has no samples, or all of its probes were lost")
     return finite

@@ -147,7 +147,8 @@ def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[s
         labels = _differing_settings(scored) or labels
 
     def table_of(shown: Sequence[str]) -> Table:
-        """Return the table of all files with the metrics `shown`."""
+        """Return the table of `scored`, with a line for each file and a column for each of the
+        metrics whose names are in `shown`."""
         made = _table("run", *(_column_heading(METRICS[name]) for name in shown),
                       narrow=console.width < NARROW)
         for label, one in zip(labels, scored, strict=True):
@@ -337,7 +338,7 @@ def groups_of(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequ
         requested: names of settings to group by. Others in which runs differ are added.
         pool: names of settings that are not added, or "all" to add none.
 
-    Raises ConfigError if no run has one of the settings.
+    Raises ConfigError if a setting is one that no run has.
     """
     settings = [one.settings for one in scored]
     check_keys(settings, [*requested, *(one for one in pool if one != "all")])
@@ -357,7 +358,7 @@ _GROUP_COLUMNS = ("median", "quartiles", "interval of\nthe median")
 def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                 pool: Sequence[str], names: Sequence[str]) -> None:
     """Print for each metric the groups' median, quartiles and interval, and how groups differ.
-    Raises ConfigError if no run has a setting.
+    Raises ConfigError if a setting is one that no run has.
 
     Args:
         console: receives the text.
@@ -405,9 +406,9 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
             console.print(Text(f"  {line}"))
     few = [len(members) for members in groups.values() if level_for(len(members)) is None]
     if any(count > 1 for count in few):
-        console.print(Text(f"\nNo interval of {counted(max(few), 'run')}: even from the least to "
-                           "the most they hold the median less often than in 95 % of cases; six "
-                           "runs do."))
+        console.print(Text(f"\nNo interval with {counted(max(few), 'run')}: even the range from "
+                           "the smallest to the largest value holds the median in less than 95 % "
+                           "of cases; six runs are enough."))
     if (tells := interval_caveat(one.settings.get("testbed") for one in scored)) and any(
             level_for(len(members)) for members in groups.values()):
         console.print(Text(f"\nIntervals: {tells}."))
@@ -454,8 +455,8 @@ def _why_no_comparison(numbers: Mapping[tuple[Setting, ...], Sequence[float]], r
     if not any(numbers.values()):
         return f"no comparison, because no run has a value: {reason}"
     if repeated:
-        return ("no comparison, because no two runs that repeat each other have a value, "
-                f"but one at most: {reason}")
+        return ("no comparison, because of the runs that repeat each other one at most has a "
+                f"value: {reason}")
     return "no comparison, because no two runs repeat each other"
 
 
@@ -522,7 +523,8 @@ def _column_heading(metric: Metric) -> str:
 
 
 def _distinct_names(paths: Sequence[Path]) -> list[str]:
-    """Return file names without the words, separated by "-", with which all of them begin."""
+    """Return the paths as text, without SUFFIX and without the words, separated by "-", with which
+    all of them begin. Files of one folder that begin with no common word have their names alone."""
     words = [plain(path).removesuffix(SUFFIX).split("-") for path in paths]
     same = 0
     while all(len(one) > same + 1 and one[:same + 1] == words[0][:same + 1] for one in words):

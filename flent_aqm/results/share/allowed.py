@@ -292,8 +292,8 @@ class _Reader:
         return [ERROR_LEFT_OUT]
 
     def series_meta(self, value: Any, place: str) -> Any:
-        """Copy the metadata of series. Hosts in the names of series are replaced. An empty object
-        if the value is none."""
+        """Copy the metadata of series. Hosts in the names of series are replaced. A value that is
+        not an object becomes an empty one."""
         if not isinstance(value, dict):
             return {}
         kept: dict[str, Any] = {}

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm import __version__
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.base.waiting import with_progress
@@ -140,13 +140,16 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
             if it has not changed since.
         target: folder of the archive.
 
-    Raises ConfigError if `batch_file` does not exist or is not the runs' batch, and if the runs
-    came from several batches. Raises BadResult if a line would still reveal a machine or a person
-    after cleaning.
+    Raises ConfigError if `batch_file` can't be read or is not the runs' batch, and if the runs came
+    from several batches. Raises BadResult if a line would still reveal a machine or a person after
+    cleaning.
     """
-    if batch_file is not None and not batch_file.is_file():
-        raise ConfigError(f"--batch: {batch_file}: not found; expected the batch file of these "
-                          "runs")
+    if batch_file is not None:
+        try:
+            batch_file.read_bytes()
+        except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
+            raise ConfigError(f"--batch: {batch_file}: {cause_of(error)}; expected the batch file "
+                              "of these runs") from None
     recorded: list[Mapping[str, str]] = []
     for folder in dict.fromkeys(sources):
         folder_status = status.read(folder)
@@ -160,10 +163,10 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
                           f"in between: {named}; publish each sweep by itself, or name one with "
                           "--batch FILE")
     if not recorded:
-        return "", "there is no sweep.json beside the data files, which names their batch"
+        return "", "no sweep.json beside the data files names their batch"
     path = Path(_batch_path(recorded[0]))
     if _digest(path) != recorded[0][str(path)]:
-        return "", (f"{plain(path)} is not there any more, or has changed since the runs were "
+        return "", (f"{plain(path)} can't be read any more, or has changed since the runs were "
                     "made")
     return _copy_batch(path, recorded[0], target), ""
 
@@ -260,16 +263,18 @@ def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
     `target`/kernel: options, patches, versions. Nothing is copied if no run was made with a lab's
     kernel.
 
-    Raises BadResult if the runs were made with a kernel of which this version has no recipe.
+    Raises BadResult if the runs were made with a kernel of which this version has no recipe, and
+    ToolMissing if no kernel is built.
     """
     wanted = {one.kernel for one in packed if one.kernel}
     if not wanted:
         return
     kernel = locate.find_kernel()
     if wanted != {kernel.hash}:
-        raise BadResult(f"made with the lab kernel {', '.join(sorted(map(plain, wanted)))[:200]}; "
-                        f"this version only has the recipe of {kernel.hash}: publish with the "
-                        "version of flent-aqm that made the data, or repeat the runs")
+        raise BadResult("the runs were made with the lab kernel "
+                        f"{', '.join(sorted(map(plain, wanted)))[:200]}; this version only has the "
+                        f"recipe of {kernel.hash}: publish with the version of flent-aqm that made "
+                        "the data, or repeat the runs")
     folder = target / KERNEL
     (folder / "patches").mkdir(parents=True)
     for patch in sorted(recipe.PATCHES.glob("*.patch")):

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from flent_aqm.base import environment
+from flent_aqm.base.words import last_line
 from flent_aqm.spec.definitions import SUFFIX
 
 # Time limits on a slow machine: for starting Flent, and for plotting a large file.
@@ -31,8 +32,8 @@ def is_of_flent(test: object) -> bool:
 
 
 def open_all(files: Sequence[Path]) -> Mapping[Path, str]:
-    """Return the files that Flent can't open, each with the reason. Empty if all can be opened.
-    Starts Flent in another process, for at most START_S and FILE_S for each file."""
+    """Return the files that Flent can't open or plot, each with the reason. Empty if all can be.
+    Starts Flent in another process, which is ended after START_S, and FILE_S for each file."""
     if not files:
         return {}
     argv = [sys.executable, "-P", "-m", "flent_aqm.results.share.open_in_flent",
@@ -43,10 +44,13 @@ def open_all(files: Sequence[Path]) -> Mapping[Path, str]:
             timeout=START_S + FILE_S * len(files),
             env={**os.environ, environment.DISABLE: "1", "MPLBACKEND": "agg"})
         lines = ended.stdout.decode(errors="replace").splitlines()
+        told = last_line(ended.stderr.decode(errors="replace"))
+        unopened = f"Flent ended before it came to this file{f': {told}' if told else ''}"
     except subprocess.TimeoutExpired as late:
         lines = (late.stdout or b"").decode(errors="replace").splitlines()
+        unopened = "it took too long"
     faults: list[str | None] = [json.loads(line.removeprefix("opened ")) for line in lines
                                 if line.startswith("opened ")]
-    faults += ["it took too long"] * (len(files) - len(faults))
+    faults += [unopened] * (len(files) - len(faults))
     return {file: "Flent can't open it: " + " ".join(why.split())
             for file, why in zip(files, faults, strict=True) if why is not None}

@@ -79,7 +79,7 @@ def _revealing_parts(text: str, users: Collection[str]) -> Iterator[str]:
 
 
 def _parts_of(text: str, characters: Collection[str]) -> Iterator[str]:
-    """Yield the longest parts of a text that consist of the characters in `of`."""
+    """Yield the longest parts of a text that consist only of the given characters."""
     start = None
     for place, character in enumerate(text):
         if character in characters:

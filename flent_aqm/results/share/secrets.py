@@ -80,7 +80,7 @@ class Secrets:
             self._taken |= set(patterns.IPV4.findall(text))
         names = {**dict.fromkeys(host_names(metadata)), **names}
         if len(names) > MOST_HOSTS:
-            raise BadResult(f"it names more than {MOST_HOSTS} hosts")
+            raise BadResult(f"it names more than {MOST_HOSTS} hosts, and no more can be replaced")
         self._names = [one for name in names if (one := _Name.of(name))]
         self.users = users(metadata)
         # Folders that have the name of a user.
@@ -94,8 +94,8 @@ class Secrets:
 
         Args:
             text: the text.
-            apart: any other character may replace a dot of an address that was replaced before, as
-                in file names.
+            apart: True to find addresses that were replaced before also with one of . _ : - in
+                place of each of their separators, as file names have them.
         """
         if text in self._harmless and not apart:
             return text, ""
@@ -196,7 +196,8 @@ class Secrets:
         return f"{before if match[1] else ''}{REPLACED}"
 
     def _encoded_at(self, match: re.Match[str]) -> str:
-        """Return "user%40host" for user%40host, or the match if both are usual words."""
+        """Return "user%40host" for a user and host with the URL's code for @ between them, or the
+        match if both reveal nobody."""
         if match[1] in NOBODY and is_common(match[2]):
             return match[0]
         self.removed.add(match[0])

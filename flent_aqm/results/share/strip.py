@@ -86,7 +86,8 @@ def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
                                       if key not in _VERSIONS}
     left = left_over(secrets.gone, secrets.users, [checked, name])
     if left:
-        raise BadResult(f"not shared: {left!r} would remain in it; remove it by hand")
+        raise BadResult(f"not shared: its copy would contain {left!r}, which may reveal a machine "
+                        "or a person; remove it from the file by hand")
 
 
 def _with_clean_names(series: Any, where: str, secrets: Secrets, changed: dict[str, str]

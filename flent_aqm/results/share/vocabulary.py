@@ -51,7 +51,8 @@ _HEXADECIMAL = re.compile(r"0x(?:[0-9a-f]{1,4}|0+)")
 @cache
 def vocabulary() -> frozenset[str]:
     """Return the words of all string literals, classes and fields in the sources of Flent and this
-    package, in lower case. The sources are read once."""
+    package, and those of _OF_TOOLS and of queues' names, in lower case. The sources are read
+    once."""
     words = {*_OF_TOOLS, *(part for name in QUEUES for part in _WORD.findall(name))}
     for path in _sources():
         source = _COMMENT.sub("", _DOCSTRING.sub("", path.read_text("utf-8", errors="replace")))
@@ -90,8 +91,8 @@ def is_common(text: str) -> bool:
 
 @cache
 def _is_common_word(word: str) -> bool:
-    """Return whether a word in lower case is a number, or one that Flent and this package write. A
-    single character is always one."""
+    """Return whether a word in lower case is a single character, a number, also with a unit, or a
+    word that Flent and this package write, also with a number as in eth0."""
     if len(word) == 1 or word in vocabulary():
         return True
     if word.isdigit():

@@ -82,7 +82,7 @@ def test_synchronisation_when_flows_hardly_overlap_has_a_reason() -> None:
     """A few steps tell nothing, nor does a flow that never loses."""
     early = [one for one in sawtooth(0, 0.2) if one["t"] < START_S + 6]
     run = run_of({"TCP upload 1": early, "TCP upload 2": sawtooth(0, 0.2)})
-    with pytest.raises(NotAvailable, match="less than 5 s"):
+    with pytest.raises(NotAvailable, match="less than 7 s, of which the first 2 s are left out"):
         synchronisation(run, "upload")
     with pytest.raises(NotAvailable, match="fewer than two flows"):
         drop_correlation(numpy.array([[1.0, 2, 3], [3, 2, 1]]))

@@ -111,7 +111,7 @@ def test_libreqos_grades_phases_apart_and_the_total_is_their_mean(make_run: Make
     """A test of both directions at once has the one phase; a slow idle link bounds the total."""
     run = make_run([121.0] * 1000, [21.0] * 300)
     assert value(run, "libreqos_rise_bidirectional_ms") == pytest.approx(100)
-    assert "never loads download alone" in reason(run, "libreqos_rise_download_ms")
+    assert "doesn't load the download alone for 1 s" in reason(run, "libreqos_rise_download_ms")
     assert value(run, "libreqos_total") == 3  # C
     assert METRICS["libreqos_total"].text(3.0).startswith("C")
     assert value(make_run([181.0] * 1000, [180.0] * 300), "libreqos_total") == 1  # F, by idle
@@ -124,7 +124,8 @@ def test_libreqos_of_ndt7_has_a_phase_for_each_direction() -> None:
         assert value(run, f"libreqos_rise_{way}_ms") == pytest.approx(
             float(run.loaded(way).answered_ms.mean())
             - float(numpy.percentile(run.idle().answered_ms, 25)), rel=1e-3)
-    assert "never loads both" in reason(run, "libreqos_rise_bidirectional_ms")
+    assert "doesn't load both directions at once for 1 s" in reason(
+        run, "libreqos_rise_bidirectional_ms")
     assert value(run, "libreqos_total") == 6
 
 
@@ -299,15 +300,15 @@ def test_glitches_less_than_100_ms_apart_are_one(make_run: MakeRun) -> None:
 @pytest.mark.parametrize(("name", "options", "why"), [
     ("latency_loaded_p99_9_ms", {}, "only 1 of 1000 samples lie above p99.9"),
     ("glitches_per_minute_100ms", {"spacing_s": 0.05}, "probes are 50 ms apart"),
-    ("latency_idle_median_ms", {"idle_ms": ()}, "no probe was sent before the load"),
+    ("latency_idle_median_ms", {"idle_ms": ()}, "no probe was sent and answered before the load"),
     ("dslreports_rise_ms", {"directions": ("upload",)}, "the test has no download"),
     ("aim_gaming", {"directions": ("download",)}, "the test has no upload"),
     ("latency_loaded_mean_ms", {"directions": ()}, "the test doesn't load the link"),
     ("rpm_ietf_estimate", {}, "no TCP_INFO"),
-    ("ndt7_latency_upload_ms", {}, "not an NDT7 test"),
+    ("ndt7_latency_upload_ms", {}, "the upload is not NDT7's, or its client gave no results"),
     ("fairness_upload", {}, "only one upload flow"),
     ("synchronisation_upload", {}, "only one upload flow"),
-    ("queue_drops_upload", {}, "no such counter"),
+    ("queue_drops_upload", {}, "no counter 'drops' of the router's upload queue"),
 ])
 def test_missing_input_is_told_as_the_reason(
     make_run: MakeRun, name: str, options: dict[str, object], why: str

@@ -254,7 +254,7 @@ def test_many_failed_tools_are_one_note() -> None:
 def test_flows_whose_names_tell_no_direction_are_told_of() -> None:
     run = run_of(whole({ICMP: ping(), "TCP cubic": tcp(20.0)}, {ICMP: MS, "TCP cubic": MBPS}))
     assert reason(run, "throughput_upload_mbps") == (
-        "no name of a flow says upload, and those of 'TCP cubic' tell no direction")
+        "no flow has upload in its name, and the names of 'TCP cubic' tell no direction")
 
 
 @pytest.mark.parametrize("samples", [

@@ -77,7 +77,7 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
     ("(1 < 2", r"expected '\)', but it ends"),
     ("p99(<) < 1ms", r"expected the argument of p99, but found '<' \(character 5\)"),
     ("not not 1 < 2", "expected one 'not', as two have no effect, but found '1'"),
-    ("1 < 2 and 3", "'and' needs conditions, and one side is a number"),
+    ("1 < 2 and 3", "'and' needs conditions, but beside it is a number"),
     ("1ms < 20", "give the number a unit, as in 20ms"),
     ("1ms < 1%", "a time < a share can't be computed$"),
     ("1 / 1ms == 1", "a number without unit / a time can't be computed$"),

@@ -54,7 +54,7 @@ def test_two_runs_each_are_enough_to_compare() -> None:
     (([], []), True, "no run has a value: too few probes"),
     (([], []), False, "no run has a value: too few probes"),
     (([5.0], []), True,
-     ("no two runs that repeat each other have a value, but one at most: too few probes")),
+     "of the runs that repeat each other one at most has a value: too few probes"),
 ])
 def test_why_nothing_is_compared_is_said_as_it_is(
     values: tuple[list[float], list[float]], repeated: bool, because: str

@@ -98,10 +98,17 @@ def test_runs_without_a_queue_are_named_and_words_of_files_name_no_folder(
     assert {path.parent for path in tmp_path.rglob("*.svg")} == {made}
 
 
-def test_files_of_no_speed_test_are_refused(tmp_path: Path) -> None:
-    """In one line that says how to get some."""
-    assert main(["figures", str(GOLDEN / "ping_exp.flent.gz"), "--set", "speedtests",
-                 "-o", str(tmp_path / "none")]) == 1
+@pytest.mark.parametrize(("words", "message"), [
+    ([str(GOLDEN / "ping_exp.flent.gz")], "make some: flent -B batches/speedtests.batch"),
+    ([str(GOLDEN / "ndt7.flent.gz"), "--where", "rate=17"],
+     "--where excludes all runs of speed tests (1) in 1 files"),
+])
+def test_files_of_no_speed_test_are_refused(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line that says how to get some, or that the user excludes them."""
+    assert main(["figures", *words, "--set", "speedtests", "-o", str(tmp_path / "none")]) == 1
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 
 

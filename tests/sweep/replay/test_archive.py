@@ -119,7 +119,7 @@ def test_archive_of_runs_on_a_real_router_says_that_they_cannot_be_made_again(
     assert "not repeated: measured on 'ssh://root@router'" in output.err
     # Files name the section of their batch alone, which another file may have, too.
     assert not (target / "batch").exists()
-    assert "the folder has no batch file: there is no sweep.json beside the data" in output.err
+    assert "the folder has no batch file: no sweep.json beside the data files names" in output.err
     assert "pip install" not in readme
     assert subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=target,
                           check=False).returncode == 0
@@ -170,7 +170,7 @@ def test_archive_has_the_batch_that_the_runs_came_from_by_its_hash(
 
 @pytest.mark.parametrize(("words", "message"), [
     (["-o", "{there}"], "exists already; name a new folder with -o"),
-    (["--batch", "no.batch"], "--batch: no.batch: not found; expected the batch file"),
+    (["--batch", "no.batch"], "--batch: no.batch: No such file or directory; expected the"),
     ([], "made with the lab kernel 0123456789abcdef; this version only has the recipe of"),
 ])
 def test_archive_that_would_promise_too_much_is_refused(

@@ -113,7 +113,7 @@ def test_changed_file_is_different_and_versions_come_first(made: Path, tmp_path:
     (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(
         TEST_PARAMETERS={"streams": "2 --logfile x"}), "test parameter 'streams'"),
     (lambda data: data.update(x_values=None), "x_values or results are missing"),
-    (lambda data: data.update(raw_values={"a": 1}), "raw values of 'a' are not a list"),
+    (lambda data: data.update(raw_values={"a": 1}), "raw_values of 'a' are not a list"),
 ])
 def test_file_not_to_be_replayed_is_refused_in_one_line(
     made: Path, tmp_path: Path, change: Callable[[Any], object], message: str
