@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All defaults and limits, with their units and the reason for each."""
+"""Defines defaults and limits of settings, with their units and the reason for each."""
 
 from __future__ import annotations
 

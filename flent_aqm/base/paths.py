@@ -81,8 +81,8 @@ def program_dirs(cache: Path) -> list[Path]:
 
 
 def find_cached(*parts: str) -> Path | None:
-    """Return the path CACHE/PARTS in the first cache that has it, None if no cache has it. A cache
-    that this user may not read counts as absent.
+    """Return the path CACHE/PARTS in the first of caches() that has it, None if none has it. A
+    cache that this user may not read counts as absent.
 
     parts: names of folders, and of the file or folder to find.
     """

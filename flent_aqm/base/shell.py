@@ -83,8 +83,12 @@ def run(
         if shutil.which(words[0]):
             raise ToolMissing(f"{words[0]} can't be started: the interpreter or loader that it "
                               "needs is missing; install the program again") from None
-        raise ToolMissing(f"{words[0]} is not installed; see flent-aqm doctor") from None
+        raise ToolMissing(f"{words[0]} is not installed, or not on PATH; see flent-aqm doctor"
+                          ) from None
     except PermissionError as error:
+        if cwd is not None and str(error.filename) == str(cwd):
+            raise ToolMissing(f"{words[0]} can't be started in {cwd}: {error.strerror}; choose a "
+                              "folder that you may enter") from None
         # such as a program with capabilities that a container doesn't grant
         raise ToolMissing(f"{words[0]} can't be started: {error.strerror}; give it the "
                           "right to be executed, or install it again") from None
@@ -92,8 +96,7 @@ def run(
         if error.errno != errno.ENOEXEC:
             raise
         raise ToolMissing(f"{words[0]} is damaged, or built for another machine: "
-                          f"{error.strerror}; see "
-                          "flent-aqm doctor") from None
+                          f"{error.strerror}; install it again, see flent-aqm doctor") from None
     with process:
         try:
             out, err = _exchange(process, stdin.encode(), timeout_s, until_s)

@@ -194,8 +194,8 @@ def _leaf_text(leaf: Leaf, value: float | Unavailable) -> str:
 
 
 def _print_failures(expression: str, failures: Sequence[Case], total: int, noun: str) -> None:
-    """Print the failures as a table, and the number of files or groups that fail. If there are
-    none, print that the condition holds.
+    """Print the failures as a table, and how many files or groups fail or can't be decided. If
+    there are none, print that the condition holds.
 
     Args:
         expression: the condition as the user typed it.
@@ -214,5 +214,7 @@ def _print_failures(expression: str, failures: Sequence[Case], total: int, noun:
     for case in failures:
         table.add_row(escape(case.subject), escape(case.failure or case.error))
     console.print(table)
-    console.print(f"fails for {len(failures)} of {total} {plural}: {expression}", markup=False,
-                  highlight=False)
+    undecided = sum(bool(case.error) for case in failures)
+    also = f" ({undecided} of them can't be decided)" if undecided else ""
+    console.print(f"fails for {len(failures)} of {total} {plural}{also}: {expression}",
+                  markup=False, highlight=False)

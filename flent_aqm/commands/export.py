@@ -30,8 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Write the table. Damaged files are skipped with a message. Return 1 if there was any, else 0.
-    Raises ConfigError if no file is found or the table can't be written."""
+    """Write the table. Files that can't be read or are damaged are skipped with a message. Return 1
+    if there was any, else 0. Raises ConfigError if no file is found or the table can't be
+    written."""
     # Imported late, because --help needs none of these modules.
     from flent_aqm.results.export import runs, samples
     from flent_aqm.results.export.arrow import batches, write_table
@@ -41,8 +42,8 @@ def main(args: argparse.Namespace) -> int:
     damaged = 0
 
     def readable(work: Callable[[DataFile], Result]) -> Iterator[Result]:
-        """Yield the result of `work` for each file that is not damaged. Print and count the damaged
-        files."""
+        """Yield the result of `work` for each file that can be used. Print the reason for others,
+        and count them in `damaged`."""
         nonlocal damaged
         for _, result in each_file(files, work, args.jobs):
             if isinstance(result, BadResult):
@@ -56,5 +57,5 @@ def main(args: argparse.Namespace) -> int:
     else:
         count = write_table(args.output, runs.SCHEMA, batches(runs.SCHEMA, readable(runs.run_row)))
     print(f"{count} {'samples' if args.samples else 'runs'} of {len(files) - damaged} files "
-          f"in {args.output}" + (f"; damaged and left out: {damaged}" if damaged else ""))
+          f"in {args.output}" + (f"; left out: {damaged}" if damaged else ""))
     return 1 if damaged else 0

@@ -86,15 +86,17 @@ def main(args: argparse.Namespace) -> int:
     filters = [(ALIASES.get(key, key), value) for key, value in filters]
     if rows:
         check_keys([row.settings for row in rows], [key for key, _ in filters])
+    usable = len(rows)
     rows = [row for row in rows if all(_matches(row.settings.get(key), value)
                                        for key, value in filters)]
     if not rows:
-        raise ConfigError(f"none of {len(paths)} files has a run to draw; {len(faults)} "
-                          "could not be "
-                          f"used{', and --where excludes the others' * bool(args.where)}")
+        others = f", and --where excludes the other {usable}" if usable else ""
+        raise ConfigError(f"none of {len(paths)} files has a run to draw: {len(faults)} can't be "
+                          f"used{others}")
     if not any(row.has(test=args.test) for row in rows):
         tests = ", ".join(sorted({str(row.settings["test"]) for row in rows}))
-        raise ConfigError(f"no run of test {args.test!r}; these files have: {tests}")
+        raise ConfigError(f"no run of test {args.test!r}; these files have: {tests}; choose one "
+                          "with --test")
     if not any(key == BASE_DELAY for key, _ in filters):
         rows = of_least_delay(rows)
     common = grid(rows)
@@ -114,8 +116,8 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
     """Draw a page of the speed tests' figure for each rate, delay and cross traffic, and write it
     to --output. Files that can't be used are left out with a message. Return 0.
 
-    Raises ConfigError if no file is of a speed test that the figure shows, or a file can't be
-    written.
+    Raises ConfigError if no file is of a speed test that the figure shows, if --where excludes all,
+    or if a file can't be written.
     """
     import matplotlib
 
@@ -126,17 +128,23 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
     paths = find_files(args.results)
     filters = [(ALIASES.get(key, key), value) for key, value in map(_split_filter, args.where)]
     pages: dict[tuple[Any, ...], list[Row]] = {}
+    excluded = 0
     for path, row in each_file(paths, row_of, args.jobs):
         if isinstance(row, Row):
             if all(_matches(row.settings.get(key), value) for key, value in filters):
                 pages.setdefault(page_of(row), []).append(row)
+            else:
+                excluded += 1
         elif row is not None:
             text = str(row)
             print(f"left out: {text if plain(path) in text else f'{plain(path)}: {text}'}",
                   file=sys.stderr)
+    if excluded and not pages:
+        raise ConfigError(f"--where excludes all runs of speed tests ({excluded}) in {len(paths)} "
+                          "files; name a setting that some of them have")
     if not pages:
-        raise ConfigError(f"none of {len(paths)} files is of a speed test that this figure shows; "
-                          "make some: flent -B batches/speedtests.batch")
+        raise ConfigError(f"none of {len(paths)} files has a run of a speed test that this figure "
+                          "shows; make some: flent -B batches/speedtests.batch")
     try:
         args.output.mkdir(parents=True, exist_ok=True)
         for page in sorted(pages, key=in_order):

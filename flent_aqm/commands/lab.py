@@ -117,9 +117,16 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _servers(commands: list[str], ready: str | None) -> dict[str, object]:
-    """Return the batch keys for --server and --ready. Raises ConfigError."""
+    """Return the batch keys for --server and --ready, None for an option that is not given. Raises
+    ConfigError if --ready stands alone or a command is empty.
+
+    Args:
+        commands: values of --server.
+        ready: value of --ready, None without it.
+    """
     if ready is not None and not commands:
-        raise ConfigError("--ready: there is no --server to wait for")
+        raise ConfigError("--ready: there is no --server to wait for; add --server CMD, or leave "
+                          "--ready out")
     if not all(command.strip() for command in commands):
         raise ConfigError("--server: the command is empty; expected a command such as "
                           "'./server 0.0.0.0:4433'")

@@ -54,7 +54,7 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
         copy: writes cleaned copies of `files` to a folder, and returns how many files it could not
             copy.
 
-    Returns 1 if a run of the virtual lab could not be repeated, else 0. Runs on real routers can
+    Return 1 if a run of the virtual lab could not be repeated, else 0. Runs on real routers can
     never be repeated, and are only reported. Raises BadResult if a file can't be shared or a
     repeated run gives another result, because a folder to be published is complete or not made.
     Raises ConfigError if the folder exists.
@@ -73,8 +73,7 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
         copies.mkdir()
         if copy(copies):
             raise BadResult("the folder was not made, because the files named above can't be "
-                            "shared: leave "
-                            "them out")
+                            "shared: leave them out")
         packed = archive.pack_data(sorted(copies.iterdir()), target)
         batch, why_none = archive.pack_batch([file.parent for file in files], args.batch, target)
         archive.pack_kernel(packed, target)
@@ -91,8 +90,7 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
     if batch:
         names = ", ".join(sorted(path.name for path in (args.output / archive.BATCH).iterdir()))
         print(f"flent-aqm: {plain(names)}: cleaned; read them before you publish: names in a "
-              "command "
-              "or title that look like other words are not recognised", file=sys.stderr)
+              "command or title that look like other words are not recognised", file=sys.stderr)
     else:
         print(f"flent-aqm: the folder has no batch file: {why_none}; --batch FILE adds it",
               file=sys.stderr)
@@ -105,5 +103,5 @@ def _run_count(text: str) -> int:
     """Parse the number of --replay. Raises ArgumentTypeError if it is not a whole number of up to 6
     digits."""
     if not text.isdecimal() or len(text) > 6:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs, such as 3")
+        raise argparse.ArgumentTypeError(f"{text!r}; expected a whole number of runs, 0 to 999999")
     return int(text)

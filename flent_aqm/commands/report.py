@@ -61,7 +61,7 @@ def main(args: argparse.Namespace) -> int:
         return _serve_following(args, results)
     output = args.output or (newest_folder() / "report.html" if not args.results else None)
     if output is None:
-        raise ConfigError("name the page to write with -o, such as -o report.html")
+        raise ConfigError("no page to write is named; add -o FILE, such as -o report.html")
     if output.suffix not in (".html", ".htm"):
         raise ConfigError(f"{output}: the report is an HTML page; expected a name that ends in "
                           ".html")
@@ -86,7 +86,7 @@ def main(args: argparse.Namespace) -> int:
     except OSError as error:
         raise ConfigError(f"{output}: can't be written: {error.strerror or error}") from None
     print(f"{counted(len(rows), 'run')} in {output} ({len(page.encode()) / 1e6:.1f} MB)"
-          + (f"; damaged and left out: {len(damaged)}" if damaged else ""))
+          + (f"; left out: {len(damaged)}" if damaged else ""))
     return 0
 
 
@@ -111,17 +111,18 @@ def _serve_following(args: argparse.Namespace, results: list[Path]) -> int:
 
 
 def newest_folder() -> Path:
-    """Return the folder of a sweep in results/ that was changed last. Raises ConfigError if there
-    is none."""
+    """Return the subfolder of ./results that was changed last, of those with a "-" in their name,
+    as sweeps have. Raises ConfigError if there is none."""
     folders = [path for path in Path("results").glob("*-*") if path.is_dir()]
     if not folders:
-        raise ConfigError("results/ has no folder of a sweep; name data files or folders")
+        raise ConfigError("the folder results/ here has no folder of a sweep; name data files or "
+                          "folders")
     return max(folders, key=lambda path: path.stat().st_mtime)
 
 
 def purpose_of(folders: Sequence[Folder]) -> str:
-    """Return the purpose of the folders' batches, if it is the same for all and known, as it is for
-    batches of this package. Otherwise return ""."""
+    """Return the purpose of the folders' batches if it is the same for all folders. Return "" if
+    folders differ, or if it is not known, as it is for batches of this package only."""
     from flent_aqm.show.report.commands import purpose
 
     purposes = {purpose(folder.status.command) if folder.status else "" for folder in folders}

@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print metrics of files or groups. Damaged files are skipped with a message. Return 1 if there
-    was any, else 0. Raises ConfigError if an option is wrong."""
+    """Print metrics of files or groups. Files that can't be read or are damaged are skipped with a
+    message. Return 1 if there was any, else 0. Raises ConfigError if an option is wrong."""
     console = wide_console()
     if args.list:
         show_list(console)
@@ -67,6 +67,7 @@ def main(args: argparse.Namespace) -> int:
             print(f"flent-aqm: skipped: {result}", file=sys.stderr)
         else:
             scored.append(result)
+    files = damaged + len(scored)  # also those that count once
     if scored and args.by:
         scored, copies = counted_once(scored)
         if copies:
@@ -76,8 +77,8 @@ def main(args: argparse.Namespace) -> int:
     elif scored:
         FORMATS[args.format](console, scored, names or _default_metrics(args.format, len(scored)))
     if damaged:
-        print(f"flent-aqm: {damaged} of {damaged + len(scored)} files are damaged and "
-              "were skipped", file=sys.stderr)
+        print(f"flent-aqm: {damaged} of {files} files can't be used and were skipped",
+              file=sys.stderr)
     return 1 if damaged else 0
 
 
@@ -102,5 +103,6 @@ def _parse_metrics(text: str | None) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
         if name not in METRICS:
-            raise ConfigError(f"unknown metric {name!r}; 'flent-aqm score --list' has all")
+            raise ConfigError(f"--metrics: unknown metric {name!r}; 'flent-aqm score --list' has "
+                              "all")
     return names

@@ -29,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Write the copies, or the folder with --publish. Return 1 if a file could not be shared, or a
-    run not be repeated, else 0. Raises ConfigError if files can't be written."""
+    run of the lab not be repeated, else 0. Raises ConfigError if no data file is found, an option
+    is wrong, or files can't be written. Raises BadResult if --publish meets a file that can't be
+    shared or a run that gives another result."""
     from flent_aqm.results.many_files import find_files
 
     files = find_files(args.files)

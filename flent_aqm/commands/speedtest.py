@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`flent-aqm speedtest`: measures with Flent, and reports as speedtest-netperf.sh does."""
+"""`flent-aqm speedtest`: measures a line with Flent, and reports as speedtest-netperf.sh does."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ def _parse_count(text: str, most: int, what: str) -> int:
     Args:
         text: the text.
         most: largest allowed number.
-        what: names the counted things in the message.
+        what: plural noun of the counted things, for the message.
     """
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of {what}; "
-                                         f"expected 1 to {most}")
+        raise argparse.ArgumentTypeError(f"{text!r}; expected a whole number of {what}, 1 to "
+                                         f"{most}")
     return int(text)
 
 

@@ -106,7 +106,7 @@ def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator
         folder: its working folder (default: the current one).
 
     Raises BadResult with the last line that isn't blank if the program ends with a status other
-    than 0, and OSError if it can't be started.
+    than 0 or by a signal, and OSError if it can't be started.
     """
     last = ""
     process: subprocess.Popen[str] | None = None
@@ -127,8 +127,9 @@ def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator
                 if process.poll() is None:
                     process.kill()
     if process.returncode:
-        raise BadResult(f"{name} ended with status {process.returncode}: "
-                        f"{last[:300] or 'it printed nothing'}")
+        status = process.returncode
+        how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+        raise BadResult(f"{name} {how}: {last[:300] or 'it printed nothing'}")
 
 
 def _environment() -> dict[str, str]:
@@ -177,7 +178,8 @@ def main(name: str, measure: Callable[[Call, Report], None]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"error: {name}: {error.strerror or error}", file=sys.stderr)
+        of = f"{error.filename}: " if error.filename else ""
+        print(f"error: {name}: {of}{error.strerror or error}", file=sys.stderr)
         return 1
     print(report.text())
     return 0

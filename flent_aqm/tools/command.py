@@ -33,7 +33,7 @@ from flent_aqm.tools.own import PORT
 from flent_aqm.tools.report import Report
 from flent_aqm.tools.tool import WAYS, Number, Server, Tool
 
-# What can be read, and what it is.
+# Numbers that the option --reads can name.
 NUMBERS: Mapping[str, Number] = {number.name: number for number in (
     Number("download_mbps", "Mbit/s", "its download"),
     Number("upload_mbps", "Mbit/s", "its upload"),
@@ -87,14 +87,15 @@ def parse_number_sources(text: str) -> list[NumberSource]:
 
 
 def _parse_json_path(word: str) -> NumberSource:
-    """Parse a word of the form PLACE=NUMBER or PLACE*FACTOR=NUMBER. Raises ConfigError."""
+    """Parse a word of the form PLACE=NUMBER or PLACE*FACTOR=NUMBER. Raises ConfigError if it has
+    another form, or if the number is none of NUMBERS."""
     first, _, second = word.partition("=")
     if first in NUMBERS and second not in NUMBERS:
-        place = (f"{second[:40]!r} is not a number{did_you_mean(second, NUMBERS)}; if it is the "
-                 f"place, write {second[:40]}={first}" if second else
-                 "no number stands after the =")
-        raise ConfigError(f"--reads: {word[:60]!r}: expected PLACE=NUMBER; {place}; numbers: "
-                          f"{', '.join(NUMBERS)}")
+        why = (f"{second[:40]!r} is not the name of a number{did_you_mean(second, NUMBERS)}; if it "
+               f"is the place of {first}, write {second[:40]}={first}" if second else
+               "no name of a number stands after the =")
+        raise ConfigError(f"--reads: {word[:60]!r}: expected PLACE=NUMBER; {why}; names of "
+                          f"numbers: {', '.join(NUMBERS)}")
     pair = _PAIR.fullmatch(word)
     try:
         if pair is None:
@@ -122,7 +123,9 @@ def _refuse_unknown(word: str, name: str) -> None:
 
 
 def _parse_pattern(word: str) -> NumberSource:
-    """Parse a word of the form PATTERN=NUMBER or PATTERN=NUMBER*FACTOR. Raises ConfigError."""
+    """Parse a word of the form PATTERN=NUMBER or PATTERN=NUMBER*FACTOR. Raises ConfigError if it
+    has another form, if the number is none of NUMBERS, or if the pattern is too long, is not a
+    regular expression, or hasn't exactly one group."""
     pattern, mark, name = word.rpartition("=")
     if len(pattern) > _LONGEST_PATTERN:
         raise ConfigError(f"--reads: the pattern {pattern[:60]!r}… has {len(pattern)} characters; "
@@ -211,6 +214,8 @@ def find_command(option: str, name: str) -> str:
     if program is None and os.path.isfile(name):
         raise ConfigError(f"{option}: {name[:200]} is not executable; run: chmod +x "
                           f"{shlex.quote(name)[:200]}")
+    if program is None and os.sep in name:
+        raise ConfigError(f"{option}: there is no program {name[:200]!r}; give the path of one")
     if program is None:
         raise ConfigError(f"{option}: no program {name[:200]!r} on PATH; give its path")
     with suppress(OSError), open(program, "rb") as file:  # a program may be executable only
@@ -281,7 +286,8 @@ def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str,
         if isinstance(value, bool):
             value = int(value)
         if not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise BadResult(f"{name}: {path_text} is {json.dumps(value)[:40]}; expected a number")
+            seen = "missing or null" if value is None else json.dumps(value)[:40]
+            raise BadResult(f"{name}: {path_text} in its output is {seen}; expected a number")
         if value < 0:
             raise BadResult(f"{name}: {path_text} is {value:g}; expected 0 or more")
         numbers[source.name] = value * source.factor

@@ -24,12 +24,13 @@ from flent_aqm.tools.tool import WAYS, Server, Shown, Tool
 
 NAME = "own_test"
 PORT = 9300
-_EXPECTED = (f"a file of Python with a TOOL, as flent_aqm/parts/speedtests/msak.py; see "
-             f"{environment.OWN_TOOL}")
+_EXPECTED = ("a Python file *.py that sets TOOL, as flent_aqm/parts/speedtests/msak.py does; see "
+             "docs/extend.md")
 # Without a file: the test's definition refuses it.
 UNSET = Tool(NAME, Server(NAME, {"OWN_PORT": (PORT,)}, "false", program=NAME, behind_ssh=False,
                           in_lab=False))
-REFUSAL = f"{NAME}: no file is named; set {environment.OWN_TOOL} to one with a TOOL"
+REFUSAL = (f"{NAME}: no file is named; set {environment.OWN_TOOL} to the path of a Python file "
+           "that sets TOOL")
 
 
 @cache
@@ -88,8 +89,8 @@ def tool() -> Tool:
 
 
 def directions() -> list[str]:
-    """Return the directions of which the user's tool tells a rate, "download" and "upload". Both
-    without a file. Raises ConfigError as tool() does."""
+    """Return the directions of which the user's tool reports a rate, "download", "upload" or both.
+    Return both if no file is named. Raises ConfigError as tool() does."""
     names = {number.name for number in tool().numbers}
     return [direction for direction in WAYS if f"{direction}_mbps" in names] or list(WAYS)
 
@@ -104,5 +105,8 @@ def files() -> list[str]:
 
 
 if __name__ == "__main__":
-    measure = getattr(load_user_file(), "measure", None)
-    sys.exit(main(NAME, measure) if measure else f"error: {NAME}: the file has no measure()")
+    user_file = load_user_file()
+    measure = getattr(user_file, "measure", None)
+    sys.exit(main(NAME, measure) if measure else
+             f"error: {REFUSAL}" if user_file is None else
+             f"error: {NAME}: {user_file.__file__} has no function measure(call, report)")

@@ -112,7 +112,7 @@ class Report:
         return self.ways.setdefault(direction, DirectionLoad())
 
     def at(self, at_s: float) -> DirectionLoad:
-        """Return the load that ran at a time, or `idle` if none did.
+        """Return the load that ran at a time, the first one if both did, or `idle` if none did.
 
         at_s: the time in monotonic seconds.
         """
@@ -157,7 +157,8 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
         text: the report as JSON.
         tool: the tool, for messages and the names of its numbers.
 
-    Raises ParseError if the report is not of this form, or has a throughput below 0.
+    Raises ParseError if the report is not of the form that Report.text() returns, or has a
+    throughput below 0 or not finite.
     """
     try:
         report = json.loads(text)
@@ -170,7 +171,7 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
         for direction, load in report["ways"].items():
             if not 0 <= float(load["mbps"]) < math.inf:
                 raise ParseError(f"{tool.name} reports {load['mbps']} Mbit/s of {direction}; "
-                                 "expected 0 or more")
+                                 "expected a finite number, 0 or more")
             samples = [{name: float(value) for name, value in sample.items()}
                        for sample in (*load["rates"], *load["probes"])]
             # Latencies of the idle line are stored with the first direction.
@@ -183,7 +184,6 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
                     CLOCK: {name: bool(load.get(name)) for name in ("own_clock", "warms_up")},
                     "SPEEDTEST": {"client": tool.name, "numbers": numbers}})
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
-        raise ParseError(f"{tool.name}: its report can't be read ({cause_of(fault)}); it starts "
-                         "with "
-                         f"{text[:60]!r}") from None
+        raise ParseError(f"{tool.name}: its client printed no report in the form of this package's "
+                         f"clients ({cause_of(fault)}); it starts with {text[:60]!r}") from None
     return by_direction

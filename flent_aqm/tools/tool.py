@@ -39,7 +39,7 @@ class Number:
 
     @property
     def better(self) -> str:
-        """Which values of this number are better: LOWER, HIGHER or NEITHER."""
+        """Whether lower or higher values of this number are better: LOWER, HIGHER or NEITHER."""
         return self.wanted or _BETTER[self.unit]
 
 
@@ -311,7 +311,7 @@ class Tool:
         for name, form in self.parameters.items():
             value = str(parameters.get(name, ""))
             if name in parameters and not re.fullmatch(form.pattern, value):
-                refuse(f"{name}: {value!r} is not known; expected {form.expected}")
+                refuse(f"{name}: {value!r} is not accepted; expected {form.expected}")
             elif name in parameters and form.for_client:
                 options[name] = value
         if self.together and (fault := self.together(parameters)):

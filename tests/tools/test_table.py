@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 from importlib.util import find_spec
 
 import pytest
 
+from flent_aqm.base.environment import OWN_TOOL
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.spec.definitions import our_tests
 from flent_aqm.spec.flent_settings import TEST_PARAMETERS
 from flent_aqm.spec.needs import needs_of_run
 from flent_aqm.spec.scenario import Scenario
+from flent_aqm.tools.own import REFUSAL
 from flent_aqm.tools.table import SERVERS, SPEED_TESTS, TOOLS, start_script, tool_of
 from flent_aqm.tools.tool import Tool
 
@@ -32,6 +37,14 @@ def test_record_of_a_speed_test_is_all_that_it_takes(tool: Tool) -> None:
     assert {tool.metric(number.name) for number in tool.numbers} <= set(METRICS)
     for name, _ in tool.shown.verdict if tool.shown else ():
         assert tool.metric(name) in METRICS
+
+
+def test_client_of_no_file_says_that_none_is_named() -> None:
+    environ = {name: value for name, value in os.environ.items() if name != OWN_TOOL}
+    ended = subprocess.run([sys.executable, "-P", "-m", "flent_aqm.tools.own", "host=x", "port=1"],
+                           env=environ, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines() == [f"error: {REFUSAL}"]
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
@@ -67,7 +80,7 @@ def test_value_of_another_form_is_refused_and_none_of_the_servers_reaches_the_cl
     parameters = {"streams": "5", "speedtest_tls": "yes"}
     assert TOOLS["librespeed_cli"].options(parameters, refused.append) == {"streams": "5"}
     assert TOOLS["msak"].options(parameters, refused.append) == {}
-    assert refused == ["streams: '5' is not known; expected 1 to 4"]
+    assert refused == ["streams: '5' is not accepted; expected 1 to 4"]
 
 
 def test_value_that_any_tool_takes_may_come_from_a_data_file() -> None:

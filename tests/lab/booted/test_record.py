@@ -282,7 +282,7 @@ def test_gitlab_job_runs_reports_and_checks(tmp_path: Path) -> None:
      "the command on the client printed more than 64 MiB"),
     (["--record", "x.txt", "--", "true"], 1, "expected a file whose name ends in .flent.gz"),
     (["--record", "no/where.flent.gz/x.flent.gz", "--", "./nothing"], 1,
-     "client_program: no program './nothing' on PATH; give its path"),
+     "client_program: there is no program './nothing'; give the path of one"),
     (["--record", "x.flent.gz", "--time-limit", "soon", "--", "true"], 1,
      "--time-limit: 'soon'; expected whole seconds, from 1 to 86400"),
     (["--record", "x.flent.gz"], 1, "--record: there is no command to measure"),

@@ -153,7 +153,7 @@ def test_other_cells_go_on(scorecard: Scorecard, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "cause"), [
     (None, "there is no such file; expected a Python file with a TOOL"),
-    ("TOOL = 1", "its TOOL is of type int; expected a file of Python with a TOOL"),
+    ("TOOL = 1", "its TOOL is of type int; expected a Python file *.py that sets TOOL"),
     ("", "the file sets no TOOL; expected"),
     ("def", "SyntaxError: "),
     ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
@@ -218,9 +218,9 @@ def test_commands_that_cannot_be_run_are_refused(client: str, server: str, cause
 
 
 @pytest.mark.parametrize(("text", "cause"), [
-    ('{"down": null}', "down is null; expected a number"),
-    ('{"down": 1e999}', "down is Infinity; expected a number"),
-    ("[]", "down is null"),
+    ('{"down": null}', "down in its output is missing or null; expected a number"),
+    ('{"down": 1e999}', "down in its output is Infinity; expected a number"),
+    ("[]", "down in its output is missing or null"),
     ('"words"', "printed no JSON")])
 def test_numbers_that_are_none_are_refused(text: str, cause: str) -> None:
     """With what was printed."""
@@ -251,7 +251,7 @@ def test_text_is_read_by_patterns() -> None:
     ("text: Down", "expected PATTERN=NUMBER"),
     ("text: 'Down: (.*)=download_mbps*fast'", "the factor 'fast' is not a number"),
     (f"text: '{'D' * 300}(.*)=download_mbps'", "has 304 characters; expected"),
-    ("json: download_mbps=down.mbps", "expected PLACE=NUMBER; 'down.mbps' is not a number"),
+    ("json: download_mbps=down.mbps", "expected PLACE=NUMBER; 'down.mbps' is not the name of"),
     ("yaml: a=download_mbps", "expected 'json: PLACE=NUMBER"),
 ])
 def test_reads_that_say_nothing_are_refused(reads: str, message: str) -> None:

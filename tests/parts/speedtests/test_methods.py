@@ -71,7 +71,7 @@ def test_statistics_of_few_values() -> None:
     '{"numbers": {"ping_ms": "x"}, "idle": [], "ways": {}}', "Traceback"])
 def test_a_report_that_is_none_is_refused_in_one_line(text: str) -> None:
     """The line names the client and what its output starts with."""
-    with pytest.raises(ParseError, match="librespeed: its report can't be read") as refused:
+    with pytest.raises(ParseError, match="librespeed: its client printed no report") as refused:
         read_report(text, TOOL)
     assert "\n" not in str(refused.value)
 

@@ -198,6 +198,8 @@ def test_end_of_a_program_is_told_with_its_last_line(tmp_path: Path) -> None:
     program = stand_in(tmp_path, "echo one; echo Error: no such server >&2; exit 3")
     with pytest.raises(BadResult, match=r"^ethr ended with status 3: Error: no such server$"):
         list(lines_of("ethr", [program]))
+    with pytest.raises(BadResult, match=r"^ethr was ended by signal 9: it printed nothing$"):
+        list(lines_of("ethr", [stand_in(tmp_path, "kill -9 $$")]))
 
 
 def test_command_prints_a_report(tmp_path: Path) -> None:
