@@ -106,9 +106,10 @@ def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
 def _raw_samples(data: DataFile) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """Return name of a series -> its raw samples, in the units of the newest format. Series of
     interpolated steps are left out."""
-    read = {name: series.samples for name, series in series_of(data).items()
-            if not series.of_steps}
-    return {**data.raw_values, **read}
+    read = series_of(data)
+    return {**{name: samples for name, samples in data.raw_values.items()
+               if name not in read or not read[name].of_steps},
+            **{name: series.samples for name, series in read.items() if not series.of_steps}}
 
 
 def _phases(data: DataFile, sample_times_s: pyarrow.Array) -> pyarrow.Array:

@@ -85,7 +85,7 @@ def _values_under_load(run: Run, field: str, direction: str | None = None) -> Nu
 
 def _flow_with_field(run: Run, field: str, direction: str | None = None) -> Flow:
     """Return the first flow with a field. Raises NotAvailable if there is none: the run has no
-    cross traffic, or another kind of it.
+    cross traffic, another kind of it, or none of this kind in `direction`.
 
     Args:
         run: the run.

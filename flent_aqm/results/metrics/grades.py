@@ -247,13 +247,13 @@ def _libreqos_rises_ms(run: Run) -> Mapping[str, float]:
 
 @dataclass(frozen=True)
 class QooRequirements:
-    """Requirements of an application, each as (value for optimal performance, value at which it is
-    unusable).
+    """Requirements of an application.
 
     Attributes:
-        latency_ms: percentile -> latency in ms, optimal and unusable.
-        loss_pct: loss in percent, optimal and unusable.
-        throughput_mbps: throughput needed in each direction that the test loads.
+        latency_ms: percentile -> (latency in ms for optimal performance, latency at which the
+            application is unusable).
+        loss_pct: loss in percent, as such a pair.
+        throughput_mbps: throughput in Mbit/s needed in each direction that the test loads.
     """
 
     latency_ms: Mapping[float, tuple[float, float]]

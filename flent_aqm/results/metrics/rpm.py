@@ -52,7 +52,8 @@ def rpm_class(rpm: float) -> str:
 
 
 def ietf_mean_ms(samples_ms: Numbers) -> float:
-    """Return the draft's one-sided trimmed mean in ms: without the slowest 5 % of the samples."""
+    """Return the draft's one-sided trimmed mean in ms of at least one sample: without the slowest
+    5 %, rounded down to whole samples."""
     return trimmed_mean(samples_ms, highest=IETF_LEFT_OUT)
 
 
@@ -71,8 +72,8 @@ def go_mean_ms(samples_ms: Numbers) -> float:
 
 
 def p90_ms(samples_ms: Numbers) -> float:
-    """Return the 90th percentile in ms as goresponsiveness computes it: the sorted sample with
-    index 0.9 n, rounded down, without interpolation."""
+    """Return the 90th percentile in ms of at least one sample, as goresponsiveness computes it: the
+    sorted sample with index 0.9 n, from 0 and rounded down, without interpolation."""
     return float(numpy.sort(samples_ms)[int(0.9 * samples_ms.size)])
 
 

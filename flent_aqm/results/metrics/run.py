@@ -443,7 +443,7 @@ def _samples(probe: Probe, windows: Sequence[Window], inside: NDArray[numpy.bool
         probe: the latency series.
         windows: intervals of the phase.
         inside: mask of the probes in the phase.
-        when: name of the phase for the message, such as "under load".
+        when: phase, as the end of the message "no probe was sent …", such as "under load".
     """
     if not inside.any():
         raise NotAvailable(f"no probe was sent {when}")

@@ -164,7 +164,8 @@ class Secrets:
                 ("address", patterns.DECIMAL_IPV4, self._decimal)]
 
     def _credential(self, match: re.Match[str]) -> str:
-        """Return the match with its group `secret` replaced by REPLACED."""
+        """Return the match with its group `secret` replaced by REPLACED, or the match if that group
+        is empty or was replaced before."""
         secret = match["secret"].strip("'\"")
         if not secret or secret == REPLACED or is_stand_in_of_router(secret):
             return match[0]
@@ -173,8 +174,8 @@ class Secrets:
         return whole[:start - begin] + REPLACED + whole[end - begin:]
 
     def _second_group(self, match: re.Match[str]) -> str:
-        """Return the match with its second group replaced by REPLACED. A number of up to three
-        digits is kept."""
+        """Return the match with its second group replaced by REPLACED, or the match if that group
+        is empty, was replaced before, or is a number of up to three digits."""
         value = match[2].strip("'\"")
         if not value or value == REPLACED or re.fullmatch(r"\d{1,3}", value):
             return match[0]
@@ -182,7 +183,8 @@ class Secrets:
         return match[1] + REPLACED
 
     def _account(self, match: re.Match[str]) -> str:
-        """Return the match with the name of an account, its second group, replaced by "user"."""
+        """Return the match with the name of an account, its second group, replaced by "user", or
+        the match if the name is in NOBODY, was replaced before, or is a word such as "the"."""
         name = match[2].strip("'\"")
         if name in NOBODY or name in (REPLACED, "s", "the", "a"):
             return match[0]
@@ -204,7 +206,8 @@ class Secrets:
         return "user%40host"
 
     def _user_at_name(self, match: re.Match[str]) -> str:
-        """Return "user@" and the replacement for the host, for user@host without a domain."""
+        """Return "user@" and the replacement for the host, for user@host without a domain. Return
+        the match if the user is in NOBODY, or if both names are usual words."""
         if match[1] in NOBODY or (is_common(match[1]) and is_common(match[2])):
             return match[0]
         self.removed.add(match[0])
@@ -234,7 +237,8 @@ class Secrets:
         return self._stand_in_for_address(word)
 
     def _reverse_ipv4(self, match: re.Match[str]) -> str:
-        """Return zeros in place of the reversed IPv4 address before in-addr.arpa."""
+        """Return zeros in place of each number of the reversed IPv4 address before in-addr.arpa,
+        or the match if all are 0."""
         parts = [part for part in match[1].split(".") if part]
         if all(part == "0" for part in parts):
             return match[0]
@@ -242,7 +246,7 @@ class Secrets:
         return "0." * len(parts)
 
     def _zeros(self, match: re.Match[str]) -> str:
-        """Return as many zeros in place of digits."""
+        """Return as many zeros as the match has characters, for a match of digits alone."""
         if not match[0].strip("0"):
             return match[0]
         return self._record_removed(match, "0" * len(match[0]))
@@ -339,28 +343,31 @@ class Secrets:
         return match[1] + "0" * 12
 
     def _in_url(self, match: re.Match[str]) -> str:
-        """Return the URL's start with "user" in place of user and password."""
+        """Return the URL's start with "user" in place of user and password, or the match if the
+        user, without a password, is in NOBODY."""
         if match[2] in NOBODY:
             return match[0]
         self.removed.add(f"{match[2]}@")
         return f"{match[1]}user@"
 
     def _user_at(self, match: re.Match[str]) -> str:
-        """Return "user@" for a user before an address."""
+        """Return "user@" for a user before an address, or the match if the user is in NOBODY."""
         if match[1] in NOBODY:
             return match[0]
         self.removed.add(match[0])
         return "user@"
 
     def _user(self, match: re.Match[str]) -> str:
-        """Return the match with the name of a user, its second group, replaced by "user"."""
+        """Return the match with the name of a user, its second group, replaced by "user", or the
+        match if the user is in NOBODY."""
         if match[2] in NOBODY:
             return match[0]
         self.removed.add(match[0])
         return f"{match[1]}user"
 
     def _address(self, match: re.Match[str]) -> str:
-        """Return the replacement for an IP address, with punctuation that follows it."""
+        """Return the replacement for an IP address, with punctuation that follows it, or the match
+        if it is no address or reveals nobody."""
         text = match[0]
         # A colon after it may be punctuation.
         word = next((one for one in (text, text[:-1], text.rstrip(":")) if is_address(one)), "")
@@ -370,8 +377,8 @@ class Secrets:
         return self._stand_in_for_address(word) + text[len(word):]
 
     def _dashed(self, match: re.Match[str]) -> str:
-        """Return the replacement for an IPv4 address with dashes or underscores, if it is part of a
-        name."""
+        """Return the replacement for an IPv4 address with dashes or underscores that is part of a
+        name. Return the match if it is not part of a name, is no address, or reveals nobody."""
         whole, (start, end) = match.string, match.span()
         named = (patterns.NAME_BEFORE.search(whole[max(start - 2, 0):start])
                  or patterns.NAME_BEHIND.match(whole[end:end + 2]))
@@ -382,7 +389,8 @@ class Secrets:
         return self._stand_in_for_address(word).replace(".", match[2])
 
     def _literal(self, match: re.Match[str]) -> str:
-        """Return the replacement for an IPv6 address before .ipv6-literal.net."""
+        """Return the replacement for an IPv6 address before .ipv6-literal.net, or the match if it
+        is no address or reveals nobody."""
         word = match[1].replace("-", ":")
         if not is_address(word) or tells_of_nobody(word):
             return match[0]
@@ -390,7 +398,8 @@ class Secrets:
         return self._stand_in_for_address(word).replace(":", "-")
 
     def _reverse(self, match: re.Match[str]) -> str:
-        """Return the replacement for a reversed IPv6 address before ip6.arpa."""
+        """Return the replacement for a reversed IPv6 address before ip6.arpa, in reverse order,
+        or the match if it reveals nobody."""
         digits = match[1].replace(".", "")[::-1].ljust(32, "0")
         word = ":".join(digits[place:place + 4] for place in range(0, 32, 4))
         if tells_of_nobody(word):

@@ -113,6 +113,16 @@ def test_phase_of_samples_is_that_of_the_metrics(tmp_path: Path) -> None:
         assert phases.index("loaded") > phases.index("idle")
 
 
+def test_steps_that_flent_made_samples_of_are_no_samples(tmp_path: Path) -> None:
+    """As they are in a file without raw samples that Flent has written again."""
+    data = load(GOLDEN / "stock_ping.flent.gz")
+    data["metadata"]["FAKE_RAW_VALUES"] = True
+    save(tmp_path / "again.flent.gz", data)
+    table = tmp_path / "samples.parquet"
+    assert main(["export", "--samples", str(tmp_path / "again.flent.gz"), "-o", str(table)]) == 0
+    assert READERS["polars"][".parquet"](table) == []
+
+
 def test_fields_of_samples_that_are_documented_have_a_column() -> None:
     """In golden runs of our own tests, nothing but `streams` goes into `more`."""
     more: set[str] = set()

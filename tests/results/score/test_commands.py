@@ -93,7 +93,7 @@ def test_score_skips_and_counts_damaged_files(tmp_path: Path, capsys: Capture) -
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 2
     assert str(tmp_path / "a.flent.gz") in err
-    assert "2 of 3 files are damaged" in err
+    assert "2 of 3 files can't be used" in err
 
 
 def test_score_of_many_files_on_all_cores(tmp_path: Path, capsys: Capture) -> None:

@@ -193,10 +193,10 @@ def test_two_groups_of_runs_and_the_lack_of_an_interval_have_words() -> None:
     name = "throughput_upload_mbps"
     text = groups_text(repeated(name, 172, 129, 129, 172, 129), name)
     assert "cake: its runs fall into two groups, 129.0 in 3 and 172.0 in 2 runs" in text
-    assert "No interval of 5 runs:" in text
+    assert "No interval with 5 runs:" in text
     assert "5/5" not in text
     text = groups_text(repeated(name, 129, 135, 141, 150, 155, 160), name)
-    assert "two groups" not in text
+    assert "fall into two groups" not in text
     assert "No interval" not in text
 
 
