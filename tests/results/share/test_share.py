@@ -283,7 +283,7 @@ def test_flent_that_does_not_return_from_drawing_is_ended(
 
 def test_flent_that_does_not_start_is_not_said_to_take_too_long(
         monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check.sys, "executable", "/bin/ls")  # refuses its options
+    monkeypatch.setattr(sys, "executable", "/bin/ls")  # refuses its options
     (why,) = check.open_all([GOLDEN / "stock_ping.flent.gz"]).values()
     assert why.startswith("Flent can't open it: Flent ended before it came to this file: ")
     assert "too long" not in why
