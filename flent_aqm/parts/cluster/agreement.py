@@ -56,9 +56,8 @@ def refusal(wanted: RequiredVersions, worker: WorkerFacts) -> str:
                 f"{wanted.package_hash}); "
                 "install the same version on both")
     if worker.forced_kernel_hash and worker.forced_kernel_hash != wanted.kernel_hash:
-        return (f"it was told to use another kernel (hash {worker.forced_kernel_hash}, here "
-                f"{wanted.kernel_hash}); "
-                "unset FLENT_AQM_KERNEL there")
+        return ("its variable FLENT_AQM_KERNEL names another kernel (hash "
+                f"{worker.forced_kernel_hash}, here {wanted.kernel_hash}); unset it there")
     # The lab's kernel isn't compared here: it is sent to the worker if it is missing.
     for name in sorted((worker.tool_versions.keys() | wanted.tool_versions.keys())
                        - {"lab kernel"}):

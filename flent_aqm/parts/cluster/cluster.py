@@ -80,19 +80,22 @@ class Cluster:
         self._watcher = threading.Thread(target=self._watch_workers, name="flent-aqm cluster",
                                          daemon=True)
         self._absent_since: float | None = None
+        self._why_ended = "the sweep ended"
 
     def start(self) -> None:
-        """Connect, check the workers, and watch them in a thread from then on.
+        """Connect, check the workers, and watch them in a thread from then on. Without any worker,
+        tell the user how to start one.
 
-        Raises TestbedError if the scheduler doesn't answer, or if all workers are refused.
+        Raises TestbedError if the scheduler can't be used, or if all workers are refused.
         """
         try:
             self._connect()
             self._update_workers()
         except (OSError, self._distributed.TimeoutError, RuntimeError) as error:
             self.close()
-            raise TestbedError(f"scheduler {self._address}: {error or 'no answer'}; start one "
-                               "with: dask scheduler") from None
+            raise TestbedError(f"scheduler {self._address}: no connection "
+                               f"({str(error) or type(error).__name__}); if none is running there, "
+                               "start one with: dask scheduler") from None
         if self._refused and not self._workers:
             self.close()
             name, why = next(iter(self._refused.items()))
@@ -110,8 +113,9 @@ class Cluster:
     def make(self, cell: Cell) -> RunOutput:
         """Make a run on a worker and return its output. Wait for a free worker.
 
-        Raises TestbedError if MOST_LOSSES workers disappear with the run, LabError if the cluster
-        is stopped, or the error of the run itself.
+        Raises TestbedError if the run is lost MOST_LOSSES times, because its worker or the
+        scheduler disappears. Raises LabError if the cluster is stopped, or the error of the run
+        itself.
         """
         for _ in range(MOST_LOSSES):
             address = self._reserve_worker()
@@ -121,7 +125,8 @@ class Cluster:
                 self._release_worker(address)
             if made is not None:
                 return made
-        raise TestbedError(f"{MOST_LOSSES} workers ended or lost their connection during this run")
+        raise TestbedError(f"this run was lost {MOST_LOSSES} times, because its worker or the "
+                           "scheduler ended or lost its connection")
 
     def stop(self) -> None:
         """End all runs at once, also those that are under way on workers. Further runs fail."""
@@ -164,7 +169,7 @@ class Cluster:
             while not future.done() or future.status == "lost":
                 time.sleep(0.05)
                 if self._ended.is_set():
-                    raise LabError("stopped, because the sweep ended")
+                    raise LabError(f"stopped, because {self._why_ended}")
                 with self._changed:
                     if address not in self._workers:
                         future.cancel()
@@ -191,7 +196,7 @@ class Cluster:
                     self._workers[address].taken += 1
                     return address
                 self._changed.wait(_LOOK_S)
-        raise LabError("stopped, because the sweep ended")
+        raise LabError(f"stopped, because {self._why_ended}")
 
     def _release_worker(self, address: str) -> None:
         """Release the room that _reserve_worker() reserved. Do nothing if the worker is gone."""
@@ -215,6 +220,9 @@ class Cluster:
         """Forget the workers, so that their runs wait for others, and try to reconnect once.
 
         After PATIENCE_S without a scheduler, the cluster is stopped.
+
+        Args:
+            error: the error of the last update of the list of workers.
         """
         with self._changed:
             self._workers.clear()
@@ -222,9 +230,12 @@ class Cluster:
         now = time.monotonic()
         if self._absent_since is None:
             self._absent_since = now
-            self._say(f"scheduler {self._address} is gone ({error or type(error).__name__}); "
-                      "waiting for it")
+            self._say(f"scheduler {self._address}: its workers can't be listed or checked "
+                      f"({str(error) or type(error).__name__}); trying again for up to "
+                      f"{PATIENCE_S:g} s")
         if now - self._absent_since > PATIENCE_S:
+            self._why_ended = (f"the scheduler {self._address} could not be used for "
+                               f"{PATIENCE_S:g} s")
             self._ended.set()
         old = self._client
         try:
@@ -273,5 +284,6 @@ class Cluster:
 
     def _call_on_worker(self, address: str, function: Callable[..., Any],
                         *arguments: object) -> Any:
-        """Call a function on the worker at this address and return its result."""
+        """Call a function on the worker at this address and return its result. Raises OSError if
+        the worker is gone, and the function's own errors."""
         return self._client.run(function, *arguments, workers=[address])[address]

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# SPDX-License-Identifier: GPL-3.0-or-later
 """`flent-aqm worker`: make runs of sweeps that it gets from a Dask scheduler."""
 
 from __future__ import annotations
@@ -111,7 +110,8 @@ def _check_options(args: argparse.Namespace) -> _WorkerOptions:
 
 
 class _NotJoinedError(Exception):
-    """The scheduler answers, but doesn't take this worker. The text is the reason."""
+    """The scheduler answers, but this worker can't join it. The text is the reason, see
+    why_not()."""
 
 
 async def _keep_serving(requested: _WorkerOptions) -> None:
@@ -137,11 +137,11 @@ async def _keep_serving(requested: _WorkerOptions) -> None:
                 raise
             except _NotJoinedError as error:
                 why, pause_s = str(error), _NOT_JOINED_S
-                words = f"not joined {requested.scheduler}: {error}; trying again"
+                words = f"can't join {requested.scheduler}: {error}; trying again"
             except Exception as error:  # Dask's errors when no scheduler answers
                 why = "nobody"
-                words = (f"no scheduler at {requested.scheduler} ({_first_error(error)}); "
-                         "waiting for it")
+                words = (f"no connection to a scheduler at {requested.scheduler} "
+                         f"({_first_error(error)}); waiting for it")
         if why and why != last:
             print(f"flent-aqm: {words}", file=sys.stderr, flush=True)
         last = why
@@ -151,8 +151,8 @@ async def _keep_serving(requested: _WorkerOptions) -> None:
 
 
 async def _run_worker(requested: _WorkerOptions) -> None:
-    """Run a Dask worker until the scheduler is gone. Raises _NotJoinedError if the scheduler
-    refuses it, OSError if nobody listens at its address."""
+    """Run a Dask worker until the scheduler is gone. Raises _NotJoinedError if TLS or certificates
+    don't fit, OSError or an error of Dask if there is no connection."""
     from flent_aqm.parts.cluster.worker import worker_class
 
     context = requested.security.get_connection_args("worker").get("ssl_context")

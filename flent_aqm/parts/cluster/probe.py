@@ -33,23 +33,36 @@ def why_not(address: str, context: ssl.SSLContext | None) -> str:
     with _connect(endpoint) as plain:
         if context is None:
             return "" if _speaks(plain, ANSWERS_S) or not _takes_tls(endpoint) else (
-                f"it speaks TLS: give it as tls://{endpoint}, with certificates; {WHERE_TO_READ}")
+                f"the scheduler uses TLS: give its address as tls://{endpoint}, with certificates; "
+                f"{WHERE_TO_READ}")
         if _speaks(plain, FIRST_WORD_S):
-            return f"it speaks without TLS: give it as tcp://{endpoint}"
+            return f"the scheduler doesn't use TLS: give its address as tcp://{endpoint}"
         plain.settimeout(ANSWERS_S)
         try:
             with context.wrap_socket(plain) as encrypted:
                 # The refusal of a certificate comes with the first thing read.
                 encrypted.recv(1)
         except ssl.SSLCertVerificationError as error:
-            return (f"its certificate isn't one of the authority in --tls-ca-file "
+            return ("the scheduler's certificate isn't valid by the authority in --tls-ca-file "
                     f"({error.verify_message}); {WHERE_TO_READ}")
         except ssl.SSLError as error:
-            return (f"it refuses this worker's certificate ({_reason(error)}): expected one of the "
-                    f"scheduler's own authority; {WHERE_TO_READ}")
+            return _why_tls_failed(_reason(error))
         except TimeoutError:
             return ""
     return ""
+
+
+def _why_tls_failed(reason: str) -> str:
+    """Return the message on a TLS connection that the scheduler ended. Alerts about certificates
+    are told apart from other causes.
+
+    Args:
+        reason: reason of the SSLError, such as "tlsv1 alert unknown ca".
+    """
+    if "certificate" in reason or "unknown ca" in reason:
+        return (f"the scheduler refuses this worker's certificate ({reason}): expected one of the "
+                f"scheduler's own authority; {WHERE_TO_READ}")
+    return f"the TLS connection to the scheduler fails ({reason}); {WHERE_TO_READ}"
 
 
 def _connect(endpoint: str) -> socket.socket:

@@ -52,8 +52,8 @@ def security_for(address: str, role: str, paths: Mapping[str, str | None]) -> An
     try:
         context.load_verify_locations(files["ca_file"])
     except OSError as error:
-        raise ConfigError(f"certificate authority {files['ca_file']}: {error}; expected a "
-                          "readable PEM file") from None
+        raise ConfigError(f"certificate authority {files['ca_file']}: "
+                          f"{error.strerror or error}; expected a readable PEM file") from None
     return security
 
 

@@ -25,7 +25,8 @@ NS = 10**9  # ns per second
 OPPORTUNITY_BYTES = 1500  # size of one delivery opportunity in mahimahi's traces
 _LOSS_PERCENT = r"(\d{1,3}(?:\.\d{1,9})?)%"
 _LOSS_FORM = re.compile(rf"{_LOSS_PERCENT}|gemodel((?: {_LOSS_PERCENT}){{1,4}})")
-EXPECTED_LOSS = "expected a share such as 1%, or gemodel P [R [1-H [1-K]]] such as gemodel 1% 10%"
+EXPECTED_LOSS = ("expected a share such as 1%, or gemodel P [R [1-H [1-K]]] such as gemodel 1% "
+                 "10%, each share 100% at most")
 _OUTAGE = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)-(\d{1,6}(?:\.\d{1,9})?)")
 Outage = tuple[int, int]  # begin and end, in ns
 _MOST_PATH = 4096
@@ -108,7 +109,7 @@ def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
         outage = (round(float(parts[1]) * NS), round(float(parts[2]) * NS)) if parts else (0, 0)
         if outage[1] <= outage[0]:
             raise ConfigError(f"{key}: {word[:40]!r} is not an outage; expected FROM-TO in "
-                              "seconds, such as 10-12, with commas between several")
+                              "seconds, TO after FROM, such as 10-12, with commas between several")
         outages.append(outage)
     for (_, end), (begin, _) in pairwise(outages):
         if begin < end:
@@ -257,7 +258,7 @@ def _read_jitter_ms(key: str, value: object) -> float:
     if isinstance(value, bool):  # Flent turns 0 and 1 into bool
         number = int(value)
     if not 0 <= number <= defaults.MAX_JITTER_MS:
-        raise ConfigError(f"{key}: {value!r} is out of range; expected ms from 0 to "
+        raise ConfigError(f"{key}: {str(value)[:40]!r}; expected a number of ms from 0 to "
                           f"{defaults.MAX_JITTER_MS:g}")
     return number
 
@@ -315,7 +316,7 @@ class Link(Record):
     @property
     def only_in_lab(self) -> str:
         """Error message for a testbed in real time if any key is given, otherwise "": only the
-        lab's kernel plays schedules."""
+        lab's kernel plays schedules. The caller puts the testbed in place of "{testbed}"."""
         return ("link_…, modem_…_buffer_packets: a link that plays a schedule needs the virtual "
                 "lab's kernel; on testbed {testbed} leave these keys out" if self.is_there else "")
 

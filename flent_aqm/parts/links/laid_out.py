@@ -68,7 +68,7 @@ def lay_out(scenario: Scenario, way: str) -> LinkPlan:
         # refuse_link_that_ends().
         fault = "" if schedule.dead_from_ns() is not None else unplayable(schedule)
         if fault:
-            key = _key_to_blame(way, outages, schedule)
+            key = _key_to_blame(way, outages, schedule, has_access=bool(access_text))
             raise ConfigError(f"{key}: {fault}", key)
         about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.table),
                   "period_s": schedule.period_ns / NS or None}
@@ -87,18 +87,22 @@ def lay_out(scenario: Scenario, way: str) -> LinkPlan:
         {**about, "buffer_bytes": limit_bytes or None, "buffer_packets": packets})
 
 
-def _key_to_blame(way: str, outages: tuple[Outage, ...], schedule: Schedule) -> str:
+def _key_to_blame(way: str, outages: tuple[Outage, ...], schedule: Schedule, *,
+                  has_access: bool) -> str:
     """Return the key to blame in the message about an unplayable schedule: the outages' if one is
-    too long, the access's if the schedule repeats, otherwise the trace's.
+    too long, or if there are outages and no access model. Otherwise the access's if it is given and
+    the schedule repeats, else the trace's.
 
     Args:
         way: "down" or "up".
         outages: the outages.
         schedule: the schedule.
+        has_access: whether the key of the access model is given.
     """
-    gap = any(end - begin > TCP_GIVES_UP_S * NS for begin, end in outages)
-    return "link_outages_s" if gap else f"link_{way}_access" if schedule.period_ns else (
-        f"link_{way}_trace")
+    if any(end - begin > TCP_GIVES_UP_S * NS for begin, end in outages) or (
+            outages and not has_access):
+        return "link_outages_s"
+    return f"link_{way}_access" if has_access and schedule.period_ns else f"link_{way}_trace"
 
 
 def _schedule_before_access(scenario: Scenario, way: str, seed: int,

@@ -276,15 +276,16 @@ def unplayable(schedule: Schedule, *, prefix: str = "") -> str:
 
     Args:
         schedule: the schedule.
-        place: path of the trace file and a colon, put before the message.
+        prefix: path of the trace file and a colon, put before the message. "" for none.
     """
+    blank = " " if prefix else ""
     if not len(schedule.passing):
-        return (f"{prefix}nothing ever passes this link; give it a rate above 0 and a loss below "
-                "100 %")
+        return (f"{prefix}{blank}nothing ever passes this link; give it a rate above 0 and a loss "
+                "below 100 %")
     gap_s, step = schedule.longest_gap_s()
     if gap_s <= TCP_GIVES_UP_S:
         return ""
-    where = f"{prefix}{step.line}:1: " if step.line else prefix
+    where = f"{prefix}{step.line}:1: " if step.line else f"{prefix}{blank}"
     return (f"{where}nothing passes for {gap_s:g} s from {step.at_ns / NS:g} s on, and TCP gives "
             f"up after {TCP_GIVES_UP_S} s; expected less")
 
@@ -293,7 +294,8 @@ def _refuse_too_many(steps: int) -> None:
     """Raise ConfigError if `steps` exceeds MOST_STEPS."""
     if steps > MOST_STEPS:
         raise ConfigError(f"link: its schedule would have {steps} steps; expected at most "
-                          f"{MOST_STEPS}: give a shorter trace or a longer cycle_ms")
+                          f"{MOST_STEPS}: give a shorter trace, earlier outages, or a longer "
+                          "cycle_ms")
 
 
 def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: int,

@@ -92,8 +92,8 @@ def read_trace(key: str, path: str, end: str) -> Trace:
         path: path of the file.
         end: "repeat" or "hold", what follows the trace's end.
 
-    Raises ConfigError with file, line and column if the file can't be read, is too large, is in
-    another format, or lets TCP starve.
+    Raises ConfigError if the file can't be read or is too large. Raises ConfigError with file, line
+    and column if it is in another format. Raises ConfigError if it lets TCP starve.
     """
     try:
         return _parse_trace(path, end, _read_content(key, path))
@@ -206,7 +206,7 @@ def _first_odd_line(file: _File, data: bytes) -> _Fault:
         good = match.end() if match else 0
         if good != len(line) or not line:
             return file.fault(number, good + 1, "not a time; expected a whole number of "
-                              "ms below 1000000000, one a line")
+                              "ms below 1000000000, one a line, or a CSV with commas in its header")
     raise AssertionError  # the caller has checked that there is such a line
 
 
@@ -250,9 +250,11 @@ def _parse_csv(file: _File, data: bytes, end: str) -> Schedule:
         steps.append(Step(at_ns, round(row["rate_mbps"] * 1e6),
                           round(row.get("delay_ms", 0) * 1e6), 0, row.get("loss_pct", 0) / 100,
                           line))
-    if not steps or (end == "repeat" and len(steps) < 2):
+    if end == "repeat" and len(steps) < 2:
         raise file.fault(len(rows) + 1, 1, "too few rows; expected at least two, the last of "
                          "which ends the trace")
+    if not steps:
+        raise file.fault(len(rows) + 1, 1, "no row follows the header; expected at least one")
     if end == "repeat":
         return schedule_of(steps[:-1], steps[-1].at_ns)
     if not steps[-1].rate_bit_s or steps[-1].loss >= 1:

@@ -125,27 +125,28 @@ def parse_measurements(texts: Sequence[str]) -> Measurements:
 
 def parse_point(text: str) -> Point:
     """Parse a measurement of the form [Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms. Raises
-    ConfigError if it has another form, or a goodput that is 0 or above the rate."""
+    ConfigError if it has another form, a rate out of range, or a goodput that is 0 or above the
+    rate."""
     match = _POINT.fullmatch(text)
     if not match:
         raise ConfigError(f"{text!r} is not a measurement; give {FORM}")
-    rate = read_rate("rate_mbps", match.group(2))
+    rate = read_rate(repr(text), match.group(2))
     goodput_mbps = _to_float(text, match.group(4))
     if not 0 < goodput_mbps <= rate:
-        raise ConfigError(f"{text!r}: a goodput of {goodput_mbps:g} Mbit/s can't come through a "
-                          f"shaper of {rate:g} Mbit/s; give {FORM}")
+        raise ConfigError(f"{text!r}: the goodput is {goodput_mbps:g} Mbit/s; expected more than "
+                          f"0, and at most the shaper's rate, {rate:g} Mbit/s")
     rise_ms = None if match.group(5) is None else _to_float(text, match.group(5))
     return Point(BenchSetting(rate, bool(match.group(3)), int(match.group(1) or 1)),
                  MeasuredResult(goodput_mbps, rise_ms))
 
 
 def parse_packets_per_s(text: str) -> float:
-    """Parse `pps=NUMBER` and return the number. Raises ConfigError if it is no whole number or
-    below 1000."""
+    """Parse `pps=NUMBER` and return the number. Raises ConfigError if it is no whole number from
+    1000 to 99999999."""
     match = _PPS.fullmatch(text)
     if not match or int(match.group(1)) < 1000:
-        raise ConfigError(f"{text!r}: expected pps= and a whole number of packets a second from "
-                          "1000 on, of 64 bytes, that the router forwards at most")
+        raise ConfigError(f"{text!r}: expected pps=NUMBER, the most packets of 64 bytes that the "
+                          "router forwards per second, a whole number from 1000 to 99999999")
     return float(match.group(1))
 
 
@@ -436,7 +437,8 @@ def measure(model: str, settings: Sequence[BenchSetting], *, latency: bool = Tru
         settings: the settings.
         latency: measure the rise of latency, too. Otherwise it is None.
 
-    Raises LabError if a setting could not be measured, BadResult if no probe came back.
+    Raises LabError if a setting could not be measured, BadResult if no probe came back, ParseError
+    if iperf3's output can't be read.
     """
     scenarios = [Scenario.from_settings({
         "aqm": _AQM if latency else "no_aqm", "rate_mbps": one.rate_mbps,
@@ -454,15 +456,16 @@ def measure(model: str, settings: Sequence[BenchSetting], *, latency: bool = Tru
     with Lab(scenarios[0], ["sh", "-c", "\n".join(lines)], servers=["iperf3", "irtt"]) as lab:
         result = lab.run()
         if result.status:
-            raise LabError(f"a router {model} could not be measured: "
-                           f"{lab.stderr.read_text(errors='replace').strip()[-300:]}")
+            errors = lab.stderr.read_text(errors="replace").strip()[-300:]
+            raise LabError(f"a router {model} could not be measured: the lab's commands ended with "
+                           f"status {result.status}: {errors or 'they printed no error'}")
         return [MeasuredResult(_received_mbps((lab.results / f"{number}.json").read_text()),
                          _rise_ms(lab.results, number) if latency else None)
                 for number in range(len(settings))]
 
 
 def _received_mbps(text: str) -> float:
-    """Return the goodput in iperf3's JSON output, in Mbit/s."""
+    """Return the goodput in iperf3's JSON output, in Mbit/s. Raises ParseError if it has none."""
     return parse_iperf3(text).totals["upload"].received_mbps
 
 
@@ -530,7 +533,7 @@ def main(args: argparse.Namespace) -> int:
     measurements = parse_measurements(args.points)
     if not 1 <= args.step <= args.highest <= defaults.MAX_WATCHDOG_LATENCY_NS // 1000:
         raise ConfigError(f"--highest {args.highest} and --step {args.step}: expected 1 <= step "
-                          f"<= highest <= {defaults.MAX_WATCHDOG_LATENCY_NS // 1000}")
+                          f"<= highest <= {defaults.MAX_WATCHDOG_LATENCY_NS // 1000}, in us")
     by_name = _fittable_parameters(args.highest, args.step)
     parameters = [by_name[name] for name in _names_to_fit(args.fit, measurements, by_name)]
     if measurements.values < max(2, len(parameters)):
@@ -663,7 +666,7 @@ def _print_fit(fitted: Fit, base: str, lab: _ModelsInLab) -> int:
     for one, value in zip(fitted.parameters, fitted.best, strict=True):
         low, high = ranges[one.name]
         console.print(f"{one.name}: {value:g}; from {low:g} to {high:g} explains them as well"
-                      + (", which is all that was tried: they don't tell it"
+                      + (", which is all that was tried: the measurements don't determine it"
                          if (low, high) == (one.low, one.high) else ""),
                       highlight=False, soft_wrap=True)
     _advise(fitted, lab, console)
@@ -684,12 +687,12 @@ def _advise(fitted: Fit, lab: _ModelsInLab, console: Console) -> None:
     telling = telling_setting(menu, lab.simulator(menu)(sorted(ends)))
     if telling:
         setting, what, apart = telling
-        console.print(f"The {what} at {setting} would narrow that: there these models are "
-                      f"{apart:.0f} times apart as far as it can be measured.",
+        console.print(f"Measuring the {what} at {setting} would narrow that: there these models "
+                      f"are {apart:.0f} standard deviations of a measurement apart.",
                       highlight=False, soft_wrap=True)
     elif fitted.measurements.packets_per_s is None and "rx_packet_ns" in [
             one.name for one in fitted.parameters]:
-        console.print("Packets per second (pps=) would narrow that.", highlight=False)
+        console.print("Measuring packets per second (pps=) would narrow that.", highlight=False)
 
 
 def _result_rows(fitted: Fit) -> Iterator[tuple[str, str, str, str]]:

@@ -250,7 +250,9 @@ def _parse_change(key: str, change: str) -> tuple[str, float | int | str | bool]
         number = math.nan
     if not low <= number <= high or (whole and number != int(number)):
         kind = "a whole number" if whole else "a number"
-        raise ConfigError(f"{key}: {name}: {text!r} is out of range; "
+        wrong = "is not a number" if math.isnan(number) else "is out of range" if not (
+            low <= number <= high) else "is not whole"
+        raise ConfigError(f"{key}: {name}: {text!r} {wrong}; "
                           f"expected {kind} from {low:g} to {high:g}")
     return name, int(number) if whole else number
 

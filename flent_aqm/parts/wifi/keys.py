@@ -125,7 +125,7 @@ class Wifi(Record):
     @property
     def only_in_lab(self) -> str:
         """Error message for a testbed in real time if there is a channel, otherwise "": only the
-        lab's kernel has the model."""
+        lab's kernel has the model. The caller puts the testbed in place of "{testbed}"."""
         return ("wifi_rates_mbps: the Wi-Fi channel is a model in the virtual lab's kernel; on "
                 "testbed {testbed} leave wifi_… out" if self.wifi_rates_mbps else "")
 

@@ -108,7 +108,7 @@ def parse_phy(key: str, text: str) -> Phy:
     for name in _WHOLE:
         value = getattr(phy, name)
         if value != int(value):
-            raise ConfigError(f"{key}: {name}: {value:g} is not a whole number")
+            raise ConfigError(f"{key}: {name}: {value:g} is not a whole number; give one")
     if phy.cw_max < phy.cw_min:
         raise ConfigError(f"{key}: cw_max: {phy.cw_max:g} is below cw_min, {phy.cw_min:g}; give "
                           "no less than that")

@@ -91,8 +91,9 @@ def wifi_plan(scenario: Scenario) -> WifiPlan | None:
     hosts = stations(parse_topology("topology", scenario.path.topology))
     rates = parse_rates("wifi_rates_mbps", wifi.wifi_rates_mbps)
     if not hosts:
-        raise ConfigError(f"wifi_rates_mbps: {wifi.wifi_rates_mbps}: topology "
-                          f"{scenario.path.topology} has no clients that could be stations; give "
+        there = (f"topology {scenario.path.topology} has no clients that could be stations"
+                 if scenario.path.topology else "without a topology there are no stations")
+        raise ConfigError(f"wifi_rates_mbps: {wifi.wifi_rates_mbps}: {there}; give "
                           f"topology = clients:{max(2, len(rates))}", "wifi_rates_mbps")
     if len(rates) == 1:
         rates *= len(hosts)

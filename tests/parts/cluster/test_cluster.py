@@ -13,11 +13,28 @@ from typing import Any
 import pytest
 
 from flent_aqm.base import paths
+from flent_aqm.base.errors import LabError
+from flent_aqm.parts.cluster import cluster as sweep_side
 from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
 from research.bench.kills import SweepFolder, children, compare, wait_for_orphans
 
 from .conftest import Cluster, wait_for
+
+
+def test_runs_that_waited_too_long_for_a_scheduler_say_so(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sweep itself hasn't ended."""
+    told: list[str] = []
+    side = sweep_side.Cluster("tcp://127.0.0.1:1", RequiredVersions("", "", "", {}), Path("linux"),
+                              told.append)
+    monkeypatch.setattr(side, "_connect", lambda: side.stop())
+    monkeypatch.setattr(sweep_side, "PATIENCE_S", -1.0)
+    side._client = type("Client", (), {"close": lambda self, timeout: None})()
+    side._handle_lost_scheduler(OSError())
+    assert "can't be listed or checked (OSError)" in told[0]
+    with pytest.raises(LabError, match=r"stopped, because the scheduler .* could not be used"):
+        side._reserve_worker()
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +80,7 @@ def test_runs_by_workers_are_those_made_here_and_the_kernel_is_sent(
     assert sweep.wait(300) == 0, here.output()
     assert compare(undisturbed, here.take()) == []
     assert "was sent the lab kernel" in here.output()
-    assert "is refused: it was told to use another kernel (hash " in here.output()
+    assert "is refused: its variable FLENT_AQM_KERNEL names another kernel (hash " in here.output()
     assert here.left() == []
 
 

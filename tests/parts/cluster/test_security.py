@@ -16,6 +16,7 @@ from typing import Any
 import distributed.core
 import pytest
 
+from flent_aqm.parts.cluster.probe import _why_tls_failed
 from flent_aqm.parts.cluster.security import own_address
 from research.bench.kills import SweepFolder, compare
 from tests.files import ROOT
@@ -162,6 +163,13 @@ def test_worker_with_tls_answers_nobody_without_a_certificate_of_the_authority(
     assert (len(tls_cluster.output().split("warning"))) == 1
 
 
+def test_failure_of_tls_is_blamed_on_a_certificate_only_if_it_is_about_one() -> None:
+    """A scheduler that ends the handshake for another reason hasn't looked at it."""
+    assert "refuses this worker's certificate" in _why_tls_failed("tlsv1 alert unknown ca")
+    assert "refuses this worker's certificate" in _why_tls_failed("tlsv13 alert certificate requ")
+    assert "TLS connection to the scheduler fails" in _why_tls_failed("unexpected eof")
+
+
 def test_worker_says_why_it_does_not_join(tls_cluster: Cluster, tmp_path: Path) -> None:
     """Without TLS at a scheduler with it; with certificates of another authority, whichever side
     sees it first. Each once, while it goes on trying."""
@@ -174,12 +182,12 @@ def test_worker_says_why_it_does_not_join(tls_cluster: Cluster, tmp_path: Path) 
     tls_cluster.worker()
     tls_cluster.options = [*own[:2], *theirs[2:]]
     last = tls_cluster.worker()
-    for why in (f"it speaks TLS: give it as {secure}, with certificates",
-                "its certificate isn't one of the authority in --tls-ca-file",
-                "it refuses this worker's certificate (tlsv1 alert"):
+    for why in (f"the scheduler uses TLS: give its address as {secure}, with certificates",
+                "the scheduler's certificate isn't valid by the authority in --tls-ca-file",
+                "the scheduler refuses this worker's certificate (tlsv1 alert"):
         wait_for(lambda why=why: why in tls_cluster.output(),  # type: ignore[misc]
                  lambda: tls_cluster.output())
-    assert tls_cluster.output().count("not joined") == 3
+    assert tls_cluster.output().count("can't join") == 3
     assert last.poll() is None
 
 
@@ -192,7 +200,7 @@ def test_worker_with_tls_at_a_scheduler_without_it_says_so(
     cluster.address = plain.replace("tcp:", "tls:")
     cluster.options = certificates(tmp_path / "own")
     cluster.worker()
-    wait_for(lambda: f"it speaks without TLS: give it as {plain}" in cluster.output(),
+    wait_for(lambda: f"scheduler doesn't use TLS: give its address as {plain}" in cluster.output(),
              lambda: cluster.output())
     cluster.address, cluster.options = plain, []
     cluster.worker()
@@ -211,7 +219,7 @@ def test_worker_that_came_before_the_scheduler_says_why_it_does_not_join(
     wait_for(lambda: "waiting for it" in cluster.output(), lambda: cluster.output())
     cluster.address, cluster.options = plain, []
     cluster.scheduler()
-    wait_for(lambda: f"it speaks without TLS: give it as {plain}" in cluster.output(),
+    wait_for(lambda: f"scheduler doesn't use TLS: give its address as {plain}" in cluster.output(),
              lambda: cluster.output())
     assert cluster.output().count("waiting for it") == 1
 

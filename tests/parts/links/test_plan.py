@@ -129,7 +129,7 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
     ({"link_access": "cable"}, "link_down_access: unknown value 'cable'; known: docsis"),
     ({"link_access": "lte+cycle=1"}, "'cycle=1' is not a parameter of lte"),
     ({"link_access": "lte+cycle_ms=x"}, "link_access: cycle_ms has the value 'x'; expected a n"),
-    ({"link_outages_s": "5"}, "link_outages_s: '5' is not an outage"),
+    ({"link_outages_s": "5"}, "'5' is not an outage; expected FROM-TO in seconds, TO after FROM"),
     ({"link_outages_s": "5-4"}, "link_outages_s: '5-4' is not an outage"),
     ({"link_outages_s": "5-7, 6-8"}, "goes back in time from 7 to 6 s"),
     ({"link_trace_end": "stop"}, "link_trace_end: unknown value 'stop'; known: repeat, hold"),
@@ -152,6 +152,8 @@ def test_link_keys_that_are_wrong_are_refused_by_name(
     ({"link_outages_s": "1-2"}, "link_outages_s: the link has no rate in the direction down"),
     ({"modem_mbps": "1", "link_outages_s": "0-2000"}, "link_outages_s: nothing"),
     ({"modem_mbps": "1", "link_outages_s": "1-1000"}, "link_outages_s: nothing passes for 999 s"),
+    ({"modem_mbps": "1", "link_outages_s": "1-600, 600-1200"},
+     "link_outages_s: nothing passes for 1199 s"),
 ])
 def test_link_that_starves_or_has_no_rate_is_refused(
     settings: dict[str, object], output: str
