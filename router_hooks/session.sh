@@ -60,7 +60,7 @@ sqm_is_active() {
 # take_lock: lets one process at a time take or give back the router; until it ends. A hard link
 # is there at once, with the name of its process in it; that of a dead process is removed.
 take_lock() {
-    [ -w "${state_folder%/*}" ] || die "this user can't write to ${state_folder%/*}; log in as root, or is it read-only?"
+    [ -w "${state_folder%/*}" ] || die "this user can't write to ${state_folder%/*}; log in as root, or mount it writable"
     identify self
     trap 'rm -f "${state_folder}.lock" "${state_folder}.$$"' EXIT
     printf '%s\n' "${identity}" 2> /dev/null > "${state_folder}.$$"

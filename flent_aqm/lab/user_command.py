@@ -125,7 +125,7 @@ def make_results_folder(folder: Path | None) -> Path | None:
     except OSError as error:
         raise ConfigError(f"--results: can't create {folder}: {error.strerror}") from None
     if not os.access(folder, os.W_OK):
-        raise ConfigError(f"--results: {folder} is not writable")
+        raise ConfigError(f"--results: {folder} is not writable; give another folder")
     return folder.resolve()
 
 

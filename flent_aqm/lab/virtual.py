@@ -310,11 +310,12 @@ def _check_kernel_features(scenario: Scenario) -> None:
         return
     kinds, absent = kernel.kinds, kernel.absent_kinds
     for name in scenario.router.queues:
+        key = "aqm" if name == scenario.router.queue("down")[0] else "up_aqm"
         if queue_of(name).external and name not in kinds:
-            raise ConfigError(f"aqm: the kernel {scenario.lab.kernel} has no queue {name!r}"
+            raise ConfigError(f"{key}: the kernel {scenario.lab.kernel} has no queue {name!r}"
                               f"{did_you_mean(name, {*QUEUES, *kinds})}")
         if queue_of(name).kind in absent:
-            raise ConfigError(f"aqm: {name}: the kernel {scenario.lab.kernel}, Linux "
+            raise ConfigError(f"{key}: {name}: the kernel {scenario.lab.kernel}, Linux "
                               f"{kernel.version}, has no {queue_of(name).kind}; choose another "
                               "queue or kernel")
 

@@ -272,7 +272,8 @@ class SupervisedRunner(ProcessRunner):
         if self.stopped_by == DUE or (self.stopped_by == KILLED and self.endless):
             return
         if self.stopped_by == KILLED:
-            raise BadResult(f"{self.tool} was stopped before it had finished")
+            raise BadResult(f"{self.tool} was stopped before it had finished: the test, or the "
+                            "load that it accompanies, ended first")
         if self.stopped_by:
             raise BadResult(self.stopped_by)
         if self.returncode not in self.success_return:

@@ -95,7 +95,10 @@ def parse_dump(answer: bytes) -> dict[int, QueueSample]:
             if parent == TC_H_ROOT and _STATS_QUEUE in stats:
                 roots[device] = (*_QUEUE.unpack_from(stats[_STATS_QUEUE]),
                                  *_BASIC.unpack_from(stats[_STATS_BASIC]))
-    except (struct.error, KeyError) as fault:
+    except KeyError:
+        raise ParseError("the kernel's list of qdiscs is cut off or damaged: the name or the "
+                         "counters of a qdisc are missing") from None
+    except struct.error as fault:
         raise ParseError("the kernel's list of qdiscs is cut off or damaged: "
                          f"{cause_of(fault)}") from None
     return {device: QueueSample(packets, size, drops, overlimits, marks[device], sent)
