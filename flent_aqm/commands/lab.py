@@ -77,7 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _help_text(key: str) -> str:
-    """Return the help text of a batch key: its effect, its values and its default."""
+    """Return the help text of a batch key for argparse: its effect, its values and its default,
+    without Markdown and with % doubled."""
     row = next(row for name, row in KEYS.items() if key in (name, row.both))
     values = f"one of {', '.join(QUEUES)}" if key == "aqm" else row.values
     default = f" (default: {row.default_words})" if row.default_words else ""
@@ -135,8 +136,8 @@ def _servers(commands: list[str], ready: str | None) -> dict[str, object]:
 
 
 def _aqm_parameter_keys(words: list[str]) -> dict[str, str]:
-    """Return the batch keys for the values of --aqm-parameter: "target=10ms" -> aqm_target. Raises
-    ConfigError if a value is not NAME=VALUE."""
+    """Return the batch keys for the values of --aqm-parameter, key -> value: aqm_target -> "10ms"
+    for "target=10ms". Raises ConfigError if a value is not NAME=VALUE."""
     for word in words:
         if "=" not in word.strip("="):
             raise ConfigError(f"--aqm-parameter: {word!r}; expected NAME=VALUE, "
@@ -145,8 +146,8 @@ def _aqm_parameter_keys(words: list[str]) -> dict[str, str]:
 
 
 def _set_keys(words: list[str]) -> dict[str, str]:
-    """Return the batch keys given with --set, with their values. Raises ConfigError if a key is
-    unknown."""
+    """Return the batch keys given with --set, with their values, "" without a "=". The last value
+    of a key counts. Raises ConfigError if a key is unknown."""
     settings = dict(word.partition("=")[::2] for word in words)
     refuse_unknown_scenario_keys("--set", settings)
     return settings

@@ -186,8 +186,8 @@ def words_of(option: str, text: str) -> list[str]:
         option: the option with the command line, for messages.
         text: the command line.
 
-    Raises ConfigError if the text is empty or has unbalanced quotes, or if the program isn't there
-    or not executable.
+    Raises ConfigError if the text is empty or has unbalanced quotes, or if the program can't be
+    started, see find_command().
     """
     try:
         words = shlex.split(text)

@@ -178,7 +178,7 @@ class Shown:
         latency: metrics of the latency that the tool shows while it loads the line. The figure
             takes the largest, or the smallest of metrics in RPM.
         verdict: pairs of a metric and a format string for it, in which {} becomes the metric's
-            word.
+            word, or its value if it has no words. {:.0f} and the like become its value.
         rates: metrics of download and upload rate. Empty for a test that doesn't fill the line.
         between: text between the verdicts.
         test: name of the test, "" if it is the tool's.

@@ -37,8 +37,9 @@ Conditions = Mapping[str, Sequence[Configuration]]
 
 
 def advise(conditions: Conditions) -> list[str]:
-    """Return sentences on what is wrong with the line and what to do: one if nothing is wrong or if
-    runs disagree, else two. Empty if no configuration was measured under load.
+    """Return sentences on what is wrong with the line and what to do: two if a configuration is
+    bad, else one, that runs disagree or that all is well. Empty if no configuration was measured
+    under load.
 
     Args:
         conditions: title of a condition -> the configurations that were compared in it.
