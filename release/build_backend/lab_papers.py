@@ -14,6 +14,7 @@ from pathlib import Path
 from flent_aqm.base.errors import SetupError
 from flent_aqm.base.paths import caches
 from flent_aqm.base.shell import run
+from flent_aqm.base.words import last_line
 from flent_aqm.setup import debs, ndt7_client
 from flent_aqm.setup.debs import Deb
 from flent_aqm.setup.kernel.recipe import Source
@@ -54,8 +55,8 @@ def licences(parts: Path, kernel: Source) -> dict[str, bytes]:
         parts: folder with the programs and their licences.
         kernel: source of the lab's kernel.
 
-    Raises SetupError if the kernel's package is missing, other AqmErrors if the crates can't be
-    fetched.
+    Raises SetupError if the kernel's package is missing or damaged, other AqmErrors if the crates
+    can't be fetched, OSError if this system lacks a text in COMMON or libc6-dev.
     """
     found = {f"{name}.txt": (COMMON / name).read_bytes() for name in COMMON_NAMES}
     for text in sorted(parts.glob(f"tools/*/{debs.LICENCES}/*")):
@@ -96,7 +97,9 @@ def _copyright_of_kernel(kernel: Source) -> bytes:
                               stdin=unpacked.stdout, capture_output=True, check=False)
         unpacked.kill()
     if done.returncode:
-        raise SetupError(f"{deb}: the package has no copyright file")
+        raise SetupError(f"{deb}: can't extract the package's copyright file: "
+                         f"{last_line(done.stderr.decode(errors='replace')) or 'no reason given'}; "
+                         "run flent-aqm setup --update")
     return done.stdout
 
 

@@ -79,8 +79,8 @@ def _build_kernel(cache: Path) -> Path:
     left_out = json.loads((built / "kernel.json").read_text())["left_out"]
     if left_out:
         raise SetupError(f"{origin.source.package} {origin.source.version} doesn't take "
-                         f"{', '.join(left_out)}{patching.cost_of(left_out)}: not a kernel to "
-                         "pass on")
+                         f"{', '.join(left_out)}{patching.cost_of(left_out)}; a package needs a "
+                         "kernel with all patches: install another linux-source-X.Y")
     (cache / recipe.CHOICE).parent.mkdir(parents=True, exist_ok=True)
     (cache / recipe.CHOICE).write_text(json.dumps(asdict(origin.source)) + "\n")
     return built

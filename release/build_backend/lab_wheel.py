@@ -116,7 +116,7 @@ def parts(fetched: Path) -> Iterator[tuple[str, Path]]:
     yield f"tools/{irtt.parent.name}/irtt", irtt
     client = find_tool_link("ndt7-client")
     if client is None or not ndt7_client.ndt7_client_is_there():
-        raise SetupError("ndt7-client is not built; run: flent-aqm setup")
+        raise SetupError(f"ndt7-client {ndt7_client.VERSION} is not built; run: flent-aqm setup")
     yield f"tools/{ndt7_client.FOLDER}/ndt7-client", client
     wrapper = (fetched / "new-tc" / "tc").resolve()
     yield "new-tc/tc", wrapper

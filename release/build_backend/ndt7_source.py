@@ -29,7 +29,8 @@ LEFT_OUT = ("*.lib", "*.dll", "*.a", "*.o", "*.obj", "*.exe")
 
 
 def write(archive: Path) -> None:
-    """Write the archive. Raises AqmError if cargo or the registry is out of reach."""
+    """Write the archive to the file `archive`. Raises AqmError if cargo is missing or fails, such
+    as without the registry."""
     with tempfile.TemporaryDirectory() as scratch:
         top = Path(scratch, "ndt7-client")
         fetch(top)
@@ -41,7 +42,7 @@ def write(archive: Path) -> None:
 
 def fetch(top: Path) -> None:
     """Fetch the sources into the folder `top`: the client into client/, all crates into vendor/.
-    Raises AqmError if cargo or the registry is out of reach."""
+    Raises AqmError if cargo is missing or fails, such as without the registry."""
     cargo = ndt7_client.find_cargo()
     ndt7_client.fetch_source(cargo, top / "client")
     run([cargo, "vendor", "--quiet", "--locked", "--manifest-path", top / "client" / "Cargo.toml",

@@ -54,7 +54,8 @@ def main() -> int:
     ).returncode
     if calls := [f"{path}: {call}" for path in sorted(SITE.rglob("*.html"))
                  for call in requests_of(path.read_text(encoding="utf-8"))]:
-        print("the site would ask other hosts:", *calls, sep="\n  ", file=sys.stderr)
+        print("the site would load files from other hosts; copy them into the site:", *calls,
+              sep="\n  ", file=sys.stderr)
         return 1
     if not status:
         print(f"the site: {SITE / 'index.html'}")

@@ -36,8 +36,9 @@ class Planted:
         saved = tree / ".flent-aqm" / "before" / self.file
         before = (saved if saved.is_file() else tree / self.file).read_text()
         if before.count(self.old) != 1:
-            raise SystemExit(f"bench.defects: {self.file}: expected {self.old!r} once, found it "
-                             f"{before.count(self.old)} times; mend it")
+            raise SystemExit(f"bench.defects: {self.name}: {self.file} has the text to replace "
+                             f"{before.count(self.old)} times, expected once: {self.old!r}; adapt "
+                             "the change to this kernel's source")
         after = before.replace(self.old, self.new)
         return "".join(difflib.unified_diff(before.splitlines(True), after.splitlines(True),
                                             f"a/{self.file}", f"b/{self.file}"))

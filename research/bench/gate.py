@@ -235,7 +235,7 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
     """
     source = stock_source()
     if source is None:
-        raise SystemExit("bench.gate: no kernel is set up: make setup")
+        raise SystemExit("bench.gate: no kernel is set up; run: make setup")
     tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
     batch = resource_dir("batches") / "gate.batch"
     compared = []
@@ -295,7 +295,7 @@ def others(output: Path, defects: Sequence[Planted], only: str, whole_gate: bool
     """
     source = stock_source()
     if source is None:
-        raise SystemExit("bench.gate: no kernel is set up: make setup")
+        raise SystemExit("bench.gate: no kernel is set up; run: make setup")
     tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
     output.mkdir(parents=True, exist_ok=True)
     judged = []
@@ -398,7 +398,8 @@ def sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
                           check=False, stdout=subprocess.DEVNULL)
     if not is_there(folder):
         # Runs that failed are a result.
-        raise SystemExit(f"bench.gate: flent ended with {done.returncode} before it made all runs")
+        raise SystemExit(f"bench.gate: flent ended with status {done.returncode} before all "
+                         "runs were made")
     return time.monotonic() - begun_s
 
 

@@ -103,7 +103,7 @@ def _instrumented_kernel(output: Path) -> tuple[NamedKernel, Path]:
     necessary. Raises SystemExit if no kernel is set up."""
     source = stock_source()
     if source is None:
-        raise SystemExit("bench.gate_coverage: no kernel is set up: make setup")
+        raise SystemExit("bench.gate_coverage: no kernel is set up; run: make setup")
     cache = cache_to_write()
     tree = cache / "trees" / f"{source.package}_{source.version}"
     patch = output / "comment.patch"

@@ -199,7 +199,8 @@ def read_earlier_verdicts(path: Path, frame: dict[str, Any]) -> dict[str, Verdic
     kept = json.loads(path.read_text())
     verdicts = {verdict["name"]: Verdict(**verdict) for verdict in kept.pop("verdicts")}
     if other := [name for name, value in frame.items() if kept[name] != value]:
-        raise SystemExit(f"{path}: it has another {' and '.join(other)}; give another --output")
+        raise SystemExit(f"{path} was written with other values of {' and '.join(other)} than this "
+                         "call has; give another --output")
     return verdicts
 
 
@@ -228,7 +229,7 @@ def verdict_of(name: str, circumstances: list[str], router_model: str, before: V
 def replayed(name: str, circumstances: list[str], *, router_model: str
              ) -> Iterator[tuple[str, str]]:
     """Run a test once and replay it in each circumstance. Yield (circumstance, what differed, or ""
-    if nothing did). A failed first run is yielded, and ends it."""
+    if nothing did). If the first run fails, yield ("first run", its error output) and end."""
     test, _, kind = name.partition(", ")
     ours = test in our_tests()
     if kind in FLOWS:
@@ -273,7 +274,8 @@ def replayed(name: str, circumstances: list[str], *, router_model: str
 
 def repeated_in_lab(name: str, circumstances: list[str]) -> Iterator[tuple[str, str]]:
     """Run a command in `flent-aqm lab`, and again in each circumstance. Yield (circumstance, what
-    differed, or "" if nothing did). A failed first run is yielded, and ends it."""
+    differed, or "" if nothing did). If the first run fails, yield ("first run", its error output)
+    and end."""
     firsts: dict[Any, subprocess.CompletedProcess[bytes]] = {}
     for circumstance in circumstances:
         place = disturbances.COMPARED_WITH.get(circumstance, disturbances.nothing)

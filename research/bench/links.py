@@ -18,7 +18,8 @@ TARGET_S = 0.15
 
 def figures(repeat: int, only: str) -> list[Figure]:
     """Measure a download over a trace of 120 s at 300 Mbit/s, including boot and reading the trace,
-    per virtual second, and 200 pings one after the other at a round trip of 9 minutes.
+    per virtual second, and 200 pings one after the other at a round trip of 9 minutes. Return the
+    figures.
 
     Args:
         repeat: number of measurements.

@@ -230,12 +230,15 @@ Function = tuple[str, str]
 class Mutant:
     """A module with one defect.
 
-    module: path below the source tree.
-    number: of the defect's line.
-    change: module, line and change, in words.
-    function: qualified name of the outermost function whose body has the defect, or empty.
-    source: the module's text with the defect.
-    code: compiled from the defective module, with the line numbers of the right one.
+    Attributes:
+        module: path of the module below the source tree.
+        number: number of the line with the defect.
+        change: module, text of the line, and the expression before and after, as a key of
+            EQUIVALENT.
+        function: qualified name of the outermost function whose body has the defect, "" outside of
+            functions.
+        source: the module's text with the defect.
+        code: code compiled from the defective module, with the line numbers of the right one.
     """
 
     module: Path
@@ -248,15 +251,17 @@ class Mutant:
 
 @dataclass
 class Called:
-    """What the tests of a set did without a defect.
+    """What the tests of a set did without a defect. Tests are given by pytest's node ids.
 
-    times_s: processor time of each test that passed.
-    failed: tests that failed.
-    functions: the functions of the package that a test called.
-    programs: tests that started programs, or used programs that run.
-    at_import: functions called while tests were collected.
-    modules: files of the package that were imported then.
-    pass_again: the tests passed a second time without a defect, in a fork as each defect has.
+    Attributes:
+        times_s: test that passed -> its processor time.
+        failed: tests that failed.
+        functions: test -> the functions of the package that it called.
+        programs: tests that started programs, or used programs that other tests started.
+        at_import: functions of the package that were called while tests were collected.
+        modules: files of the package that were imported then.
+        pass_again: True if the tests also passed a second time without a defect, in a fork like
+            that in which each defect is tried.
     """
 
     times_s: dict[str, float] = field(default_factory=dict)
@@ -268,8 +273,13 @@ class Called:
     pass_again: bool = True
 
     def tests_for(self, mutant: Mutant, *, imported_again: bool) -> list[str]:
-        """Return the tests that could see the defect, those that call its function or module
-        first, then by time."""
+        """Return the tests that could see the defect: first those that call its function or module,
+        then the others, each group from the quickest to the slowest.
+
+        Args:
+            mutant: the defect.
+            imported_again: True if the package is imported anew, so that any test could see it.
+        """
         file = str(mutant.module)
         if not imported_again and mutant.function:
             calling = [test for test in self.times_s
@@ -290,8 +300,8 @@ class Called:
 
 
 def main() -> int:
-    """Try defects as the arguments say. Return 1 if too many survive in a folder of STRICT, or
-    tests fail without a defect, else 0."""
+    """Try the defects that the command line selects, and print the survivors. Return the exit
+    status: 1 if too many survive in a folder of STRICT, or tests fail without a defect, else 0."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("modules", nargs="*", metavar="PART",
                         help="only modules whose path has this part, such as metrics/rpm")
@@ -467,8 +477,14 @@ def copy_tree(folder: Path) -> Path:
 
 def try_all(tree: Path, tests: Sequence[str], chosen: Sequence[Mutant]
             ) -> tuple[Called, list[bool]]:
-    """Try defects with a set of tests. Return what the tests did without a defect, and for each
-    defect whether it survived."""
+    """Try defects with a set of tests, and print each survivor. Return what the tests did without a
+    defect, and for each defect whether it survived. If no test passes, all defects survive.
+
+    Args:
+        tree: copy of the source tree.
+        tests: files and folders of tests.
+        chosen: the defects.
+    """
     survived: dict[int, bool] = {}
     reading, writing = os.pipe()
     child = os.fork()
@@ -511,14 +527,15 @@ def try_all(tree: Path, tests: Sequence[str], chosen: Sequence[Mutant]
 
 
 def tell(mutant: Mutant, survived: bool) -> None:
-    """Print a defect that survived."""
+    """Print a line about a defect that survived. Print nothing for any other defect."""
     if survived:
         print(f"survived: {mutant.number} of {mutant.change}", flush=True)
 
 
 @contextmanager
 def defect_in(tree: Path, mutant: Mutant) -> Iterator[None]:
-    """Have the module's file in the copied tree contain the defect for a while."""
+    """Context manager: the module's file in the copied tree contains the defect during the
+    block."""
     file = tree / mutant.module
     before = file.read_text()
     file.write_text(mutant.source)
@@ -567,7 +584,7 @@ class Selected:
         self.place = {test: number for number, test in enumerate(tests)}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out and sort."""
+        """Keep only the given tests, in the order given. pytest calls this hook."""
         items[:] = sorted((item for item in items if item.nodeid in self.place),
                           key=lambda item: self.place[item.nodeid])
 
@@ -590,7 +607,7 @@ class Collected:
         sys.setprofile(self.record)
 
     def record(self, frame: FrameType, event: str, arg: object) -> None:
-        """Record a call, as sys.setprofile tells it."""
+        """Record a call of a function. sys.setprofile() calls this method."""
         if event == "call":
             # The code object itself would not do: those of two files may be equal.
             self.calls.add((frame.f_code.co_filename, frame.f_code.co_qualname))
@@ -600,8 +617,8 @@ class Collected:
             self.starts_program = True
 
     def package_functions(self, calls: Iterable[Function]) -> set[Function]:
-        """Return the functions of the package among those called. What is inside of a function
-        counts as that function."""
+        """Return the functions of the package among those called. A function inside of another one
+        counts as the outer one."""
         top = f"{self.tree}/"
         return {(file.removeprefix(top), name.partition(".<locals>")[0]) for file, name in calls
                 if file.startswith(top + PACKAGE.name)}
@@ -616,11 +633,12 @@ class Collected:
         self.calls |= before
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note that a test failed."""
+        """Set `failed` if a test failed. pytest calls this hook."""
         self.failed = self.failed or report.failed
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Record the tests, then try the defects. Each step has a process of its own."""
+        """Record the tests, then try the defects, each in a process of its own. Return True, which
+        keeps pytest from running the tests itself."""
         sys.setprofile(None)
         reading, writing = os.pipe()
         child = os.fork()
@@ -687,8 +705,8 @@ class Collected:
 
     def run_with(self, session: pytest.Session, mutant: Mutant | None,
                  items: Sequence[pytest.Item]) -> NoReturn:
-        """Run tests with the defect, if there is one, until one fails. End this process, with 1 if
-        one failed."""
+        """Run tests with the defect, if there is one, until a test fails. End this process, with
+        status 0 if all tests passed, 1 if a test failed."""
         status = 1
         try:
             if mutant is None:
@@ -730,7 +748,8 @@ def replace_function(mutant: Mutant) -> None:
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:
-    """Yield all code objects inside of one."""
+    """Yield all code objects inside of a code object, at any depth. The object itself is left
+    out."""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield constant

@@ -48,7 +48,8 @@ class Simulated:
 
 
 def simulate(program: Path, rate_mbps: int) -> Simulated:
-    """Run the program at a rate, a key of SIMULATED_S, and return the result."""
+    """Run the program at a rate, a key of SIMULATED_S, and return the result. Raises CommandFailed
+    if the program fails."""
     seconds = SIMULATED_S[rate_mbps]
     output = json.loads(run([program, str(rate_mbps), str(seconds)], timeout_s=600))
     return Simulated(output["goodput_mbps"], output["dropped"], output["wall_s"] / seconds,
@@ -59,8 +60,8 @@ def peer_program() -> Path:
     """Return the path of the compiled program. It is compiled if it isn't there, and ns-3
     installed.
 
-    Raises AqmError if g++ is missing, or if PyPI can't be reached or has no package for this
-    machine and Python.
+    Raises ToolMissing if g++ is missing, or if PyPI can't be reached or has no package for this
+    machine and Python. Raises CommandFailed if the program can't be compiled.
     """
     compiler = find_program("g++")
     if compiler is None:

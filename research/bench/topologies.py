@@ -40,7 +40,8 @@ assert sum(mbps) > 800 and mbps[0] > 0.5 * sum(mbps) / count
 
 def figures(repeat: int, only: str) -> list[Figure]:
     """Measure downloads of all subscribers at once, including boot, set-up and reading all queues
-    back before and after, per virtual second of the downloads.
+    back before and after, per virtual second of the downloads. Return a figure for 100 and one for
+    500 subscribers.
 
     Args:
         repeat: number of measurements.

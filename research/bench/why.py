@@ -31,7 +31,8 @@ length = 10
 
 def figures(repeat: int, only: str) -> list[Figure]:
     """Measure a replay at 100 Mbit/s without captures, the same with captures and explanation, and
-    the explanation of a run at 900 Mbit/s.
+    the explanation of a run at 900 Mbit/s. Return the figures: the ratio of the first two, the
+    time of the third, and the memory of the largest process.
 
     Args:
         repeat: number of measurements.
@@ -53,7 +54,14 @@ def figures(repeat: int, only: str) -> list[Figure]:
 
 
 def _captures(name: str, file: Path, repeat: int) -> list[Figure]:
-    """Measure the processor time of `why` divided by that of `replay`, which makes the same run."""
+    """Measure the processor time of `why` divided by that of `replay`, which makes the same run.
+    Return one figure, whose value is the median of the ratios.
+
+    Args:
+        name: name of the figure.
+        file: data file of the run.
+        repeat: number of measurements.
+    """
     plain = median_cost([_cost("replay", file) for _ in range(repeat)])
     with_captures = [_cost("why", file) for _ in range(repeat)]
     ratios = [one.cpu_s / plain.cpu_s for one in with_captures]

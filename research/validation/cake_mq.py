@@ -36,7 +36,8 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
     for aqm, reported in REPORTED.items():
         measured = [rates(run) for run in runs if run.settings.get("aqm") == aqm]
         if not measured:
-            raise BadResult(f"there is no run with aqm {aqm}")
+            raise BadResult(f"there is no run with aqm {aqm}; expected the runs of "
+                            "batches/cake_mq.batch")
         marked, others = (fmean(each) for each in zip(*measured, strict=True))
         cells = [f"{got:.0f} ({got / wanted - 1:+.1%})".replace("%", " %")
                  for got, wanted in zip((marked, others), reported, strict=True)]

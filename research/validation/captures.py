@@ -57,8 +57,9 @@ class Passage:
         return result
 
     def drop_times_s(self) -> Seconds:
-        """Return the time in s at which a FIFO queue with head drop dropped each packet: when the
-        next remaining packet left. Packets dropped after the last one left are omitted."""
+        """Return the time in s since the first packet arrived at which a FIFO queue with head drop
+        dropped each packet: when the next remaining packet left. Packets dropped after the last one
+        left are omitted."""
         next_left = self.left_s.copy()
         for i in range(next_left.size - 2, -1, -1):
             if numpy.isnan(next_left[i]):
@@ -73,8 +74,8 @@ def read_packets(path: Path) -> Packets:
     data = path.read_bytes()
     body = memoryview(data)[_FILE_HEADER_BYTES:]
     if int.from_bytes(data[:4], "little") != 0xA1B23C4D or len(body) % _RECORD.itemsize:
-        raise ParseError(f"{path.name}: not a whole capture of {HEAD_BYTES}-byte heads "
-                         "with nanoseconds")
+        raise ParseError(f"{path.name} is cut off, or not a capture by guest.sh; expected pcap "
+                         f"with nanoseconds and {HEAD_BYTES} bytes of each packet")
     records = numpy.frombuffer(body, _RECORD)
     if records.size and (records["captured"] != HEAD_BYTES).any():
         raise ParseError(f"{path.name}: expected {HEAD_BYTES} bytes of each packet, found other "

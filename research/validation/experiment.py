@@ -37,17 +37,19 @@ def experiment(script: str, **settings: object) -> Iterator[Path]:
         status = lab.run().status
         if status:
             output = lab.stderr.read_text(errors="replace").strip()[-400:]
-            raise BadResult(f"a script in the lab ended with status {status}: {output}")
+            raise BadResult(f"a script in the lab ended with status {status}: "
+                            f"{output or 'it printed no error'}")
         for log in lab.results.glob("*.pcap.log"):
             dropped = _DROPPED.search(log.read_text())
             if not dropped or int(dropped[1]):
-                raise BadResult(f"{log.stem}: the capture is not whole: {log.read_text()!r}")
+                raise BadResult(f"{log.stem}: tcpdump lost packets, or ended without saying how "
+                                f"many; it printed: {log.read_text().strip()[-200:]}")
         yield lab.results
 
 
 def iperf3_intervals(path: Path) -> list[dict[str, Any]]:
-    """Return each interval at iperf3's receiver, with "start" and "end" in s and "bytes", from JSON
-    output with --get-server-output. Raises BadResult if iperf3 failed."""
+    """Return each interval at iperf3's receiver, with "start" and "end" in s and "bytes", the sum
+    of all streams, from JSON output with --get-server-output. Raises BadResult if iperf3 failed."""
     data = json.loads(path.read_text())
     if "error" in data:
         raise BadResult(f"iperf3: {data['error']}")
@@ -55,12 +57,14 @@ def iperf3_intervals(path: Path) -> list[dict[str, Any]]:
 
 
 def iperf3_goodput_mbps(path: Path, from_s: float) -> float:
-    """Return the receiver's mean payload rate over the intervals that begin at `from_s` or later,
-    without the last one. Raises BadResult if iperf3 failed or none is left."""
+    """Return the receiver's mean payload rate in Mbit/s over the intervals that begin at `from_s`
+    or later (in s since the test's begin), without the last one. Raises BadResult if iperf3 failed
+    or none is left."""
     counted = [one for one in iperf3_intervals(path) if one["start"] >= from_s - 1e-6]
     # The last interval is shorter, or has only what was left in the queue.
     counted = counted[:-1]
     if not counted:
-        raise BadResult(f"{path.name}: iperf3 reported no intervals after {from_s:g} s")
+        raise BadResult(f"{path.name}: iperf3 reported fewer than two intervals from {from_s:g} s "
+                        "on, and the last one doesn't count")
     return float(sum(one["bytes"] for one in counted) * 8e-6
                  / sum(one["end"] - one["start"] for one in counted))

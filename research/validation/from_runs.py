@@ -33,6 +33,8 @@ def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
         page: path of the page in docs/.
         part: name of the part.
         lines: function that yields the table's lines.
+
+    Raises ValueError if the page lacks the part's marks or its stamp.
     """
     try:
         runs = [as_run(read_data_file(path)) for path in find_files(args.results)]

@@ -25,7 +25,8 @@ def replace(page: Path, part: str, text: str, made: Made | None = None) -> None:
                   if line.startswith(f"<!-- {part}: ")), None)
     end = f"<!-- end of {part} -->"
     if first is None or end not in lines[first:]:
-        raise ValueError(f"{page}: no lines <!-- {part}: ... --> and {end}")
+        raise ValueError(f"{page} lacks the marks of the part {part!r}; expected the lines "
+                         f"<!-- {part}: ... --> and, below it, {end}")
     opening = made.comment(part) if made else lines[first]
     whole = "\n".join([*lines[:first], opening, text.rstrip("\n"),
                        *lines[lines.index(end, first):]]) + "\n"

@@ -156,7 +156,8 @@ def acknowledgement_statistics(capture: Path) -> tuple[float, float]:
     steps = (numpy.diff(numbers) + 2**31) % 2**32 - 2**31
     new = numpy.flatnonzero(steps > 0)
     if new.size < 100:
-        raise BadResult(f"{capture.name}: {new.size} acknowledgements, too few to count")
+        raise BadResult(f"{capture.name}: {new.size} acknowledgements of new data; expected 100 or "
+                        "more")
     return (float(steps[new].mean() / MSS_BYTES),
             float(numpy.median(numpy.diff(times[new + 1]))) / 1e3)
 

@@ -75,7 +75,8 @@ def _batch(name: str) -> tuple[str, ...]:
 
 
 def main() -> int:
-    """Make the runs and write the tables. Return the exit status, 1 if a run fails."""
+    """Make the runs and write the tables. Return the exit status, 1 if runs fail, are missing or
+    differ in their versions, or a page lacks the part's marks."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.numbers",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="PART", choices=sorted(PARTS))
@@ -111,7 +112,7 @@ def make(part: Part, folder: Path) -> None:
     program, *words = (word.format(folder=folder) for word in part.command)
     status = subprocess.run([BIN / program, *words], cwd=ROOT, check=False).returncode
     if status:
-        raise ConfigError(f"{' '.join(part.command)} ended with status {status}")
+        raise ConfigError(f"{' '.join([program, *words])} ended with status {status}")
 
 
 def load(folder: Path) -> list[Run]:
@@ -124,7 +125,8 @@ def load(folder: Path) -> list[Run]:
 
 
 def refuse_mixed(runs: Sequence[Run]) -> None:
-    """Raise ConfigError if the runs have different kernels or tools."""
+    """Raise ConfigError if the runs have different kernels, or different versions of a program in
+    TOOLS."""
     stories = {_versions_of(run.aqm) for run in runs}
     if len(stories) > 1:
         raise ConfigError(f"{runs[0].path.parent}: runs of different versions: "

@@ -51,12 +51,14 @@ def lines(runs: Mapping[tuple[str, str, bool], Run]) -> Iterator[str]:
 
 
 def of_client(run: Run) -> Mapping[str, float]:
-    """Return what the client of a run printed, from the run's log. Raises ValueError."""
+    """Return the results that the client of a run printed, by their names, from the run's log.
+    Raises ValueError if the log has no such line, OSError if it can't be read."""
     log = run.path.with_name(run.path.name.removesuffix(".flent.gz") + ".log").read_text()
     line = next((one for one in reversed(log.splitlines()) if one.startswith("{\"download_mbps")),
                 None)
     if line is None:
-        raise ValueError(f"{run.path}: its log has no line of the client")
+        raise ValueError(f"{run.path}: the log beside it has no results of the client, a line that "
+                         "begins with {\"download_mbps")
     parsed: Mapping[str, float] = json.loads(line)
     return parsed
 
@@ -70,7 +72,7 @@ def by_place(folder: Path) -> dict[tuple[str, str, bool], Run]:
         program = str(run.settings["client_program"])
         stack = next(one for one in STACKS if f"/{one}/" in program)
         found[stack, str(run.settings["aqm"]), bool(run.settings.get("cross_traffic"))] = run
-    missing = [f"{stack}-{queue}-{cross}" for stack in STACKS for queue in QUEUES
+    missing = [f"{stack} {queue}{' beside Cubic' * cross}" for stack in STACKS for queue in QUEUES
                for cross in (False, True) if (stack, queue, cross) not in found]
     if missing:
         raise ValueError(f"{folder}: no runs of {', '.join(missing)}")
@@ -120,7 +122,8 @@ def _shown(value: float | None, digits: int = 2) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Print the table, and write the page if requested."""
+    """Print the table, and write the page if requested. Return the exit status, 1 if runs or a log
+    are missing, or the page lacks the part's marks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="folder with the folders 1 and 2")
     parser.add_argument("-o", dest="docs", type=Path)
@@ -132,7 +135,7 @@ def main(words: Sequence[str] | None = None) -> int:
         if args.docs:
             draw(first, args.docs / PICTURE)
             replace(args.docs / PAGE, PART, text, made_of(list(first.values())))
-    except ValueError as fault:
+    except (ValueError, OSError) as fault:
         print(fault, file=sys.stderr)
         return 1
     return 0

@@ -140,7 +140,8 @@ def main() -> int:
         if statuses[-1]:
             failed.append(name)
     if failed:
-        print(f"renew: no table of {', '.join(failed)}", file=sys.stderr)
+        print(f"renew: the tables of {', '.join(failed)} could not be written; the reasons are "
+              "above", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -143,13 +143,14 @@ def _draft_rpm(file: DataFile, way: str, last_s: float, kept: float | None) -> f
         last_s: length of the period.
         kept: share of the fastest times to average, None for the 90th percentile.
 
-    Raises BadResult if there are no probes.
+    Raises BadResult if the file lacks foreign or self probes.
     """
     samples = file.raw_values.get(f"TCP {way}", [])
     times_of = {name: [(one["t"] + one[name] / 1000, one[name]) for one in samples if name in one]
                 for name in ("foreign_tcp_ms", "foreign_http_ms", "self_http_ms")}
     if not all(times_of.values()):
-        raise BadResult(f"{file.path}: it has no probes of responsiveness")
+        raise BadResult(f"{file.path}: its {way} lacks foreign or self probes; expected a run of "
+                        "the test responsiveness")
     end_s = max(at for times in times_of.values() for at, _ in times)
     means = {name: _reduced_ms([ms for at, ms in times if at > end_s - last_s], kept)
              for name, times in times_of.items()}

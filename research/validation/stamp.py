@@ -73,7 +73,7 @@ def parts_of(page: str) -> dict[str, Made]:
 
 def line(parts: Iterable[Made]) -> str:
     """Return the page's line: every version and kernel, the first and the last day, and the number
-    of all runs."""
+    of all runs. `parts`: the stamps of the page's parts, at least one."""
     parts = list(parts)
     versions, kernels = (", ".join(sorted({one for part in parts for one in getattr(part, name)}))
                          for name in ("versions", "kernels"))
@@ -91,5 +91,9 @@ def renewed(page: str) -> str:
     places = [place for place, text in enumerate(lines) if text.startswith(LINE)]
     if len(places) != 1:
         raise ValueError(f"{len(places)} lines begin with {LINE!r}, where one is expected")
-    lines[places[0]] = line(parts_of(page).values())
+    parts = parts_of(page)
+    if not parts:
+        raise ValueError("no part of the page has a stamp; expected a line <!-- PART: VERSIONS; "
+                         "KERNELS; DATE -->")
+    lines[places[0]] = line(parts.values())
     return "\n".join(lines)

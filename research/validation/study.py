@@ -79,7 +79,7 @@ class Finding:
 
 def main() -> int:
     """Read the runs, judge the findings, and write the table. Return the exit status, 1 if cells
-    are missing or a file can't be read."""
+    are missing or a file can't be read. Exit with status 2 if there are no data files."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
@@ -138,8 +138,8 @@ def cell(rows: Sequence[FigureRow], *, burst: bool, cross: bool, delay_ms: float
                           **settings)]
     if not members:
         words = ", ".join(f"{key} {value}" for key, value in settings.items())
-        raise MissingRuns(f"{words}, burst shaping {burst}, cross traffic {cross}, "
-                          f"delay {delay_ms:g} ms")
+        raise MissingRuns(f"{words}, burst shaping {'on' if burst else 'off'}, cross traffic "
+                          f"{'on' if cross else 'off'}, delay {delay_ms:g} ms")
     return members
 
 

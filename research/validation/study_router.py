@@ -124,8 +124,11 @@ def _read_runs(runs: Sequence[Run]) -> list[Seen]:
     for path, one in each_file([run.path for run in runs], _read_run, None):
         if not isinstance(one, Seen):
             raise ConfigError(f"{path}: {one}")
+        strange = (f"the router model {one.router[0]!r}" if one.router not in ROUTERS else
+                   f"the batch {one.setting('batch')!r}")
         if one.router not in ROUTERS or one.setting("batch") not in KNOWN:
-            raise ConfigError(f"{path}: no such run in the tables")
+            raise ConfigError(f"{path}: no table has {strange}; expected a run of "
+                              "batches/study_router.batch")
         seen.append(one)
     return seen
 

@@ -47,7 +47,8 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
         for name in ACCESS_POINTS:
             run = by_title.get(f"{name}, {load}")
             if run is None:
-                raise BadResult(f"there is no run with the title {name}, {load}")
+                raise BadResult(f"there is no run with the title {name}, {load}; expected the runs "
+                                "of batches/wifi.batch")
             yield f"| {load} | {name} | {' | '.join(_cells(run, load))} |"
 
 

@@ -54,7 +54,7 @@ def test_parameters_compare_the_worst_queue_with_the_full_one() -> None:
 
 def test_runs_without_probes_are_refused_with_the_file() -> None:
     """In one line."""
-    with pytest.raises(BadResult, match="nuttcp: it has no probes of responsiveness"):
+    with pytest.raises(BadResult, match="nuttcp: its download lacks foreign or self probes"):
         speedtests._draft_rpm(golden("nuttcp"), "download", 4.0, 0.95)
 
 

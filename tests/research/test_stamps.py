@@ -72,3 +72,5 @@ def test_page_without_its_line_is_refused(tmp_path: Path) -> None:
     page.write_text("<!-- part: x -->\n<!-- end of part -->\n")
     with pytest.raises(ValueError, match="0 lines begin with"):
         marked.replace(page, "part", "new", NOW)
+    with pytest.raises(ValueError, match="no part of the page has a stamp"):
+        stamp.renewed(f"# Page\n{stamp.LINE}\n")

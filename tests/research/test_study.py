@@ -119,7 +119,7 @@ def test_shift_by_delay_is_that_of_the_probes_too(
 
 
 def test_missing_cell_is_named() -> None:
-    with pytest.raises(MissingRuns, match=r"rate_mbps 100\.0, burst shaping True"):
+    with pytest.raises(MissingRuns, match=r"rate_mbps 100\.0, burst shaping on"):
         finding("distributions").judge([])
 
 

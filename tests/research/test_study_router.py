@@ -42,7 +42,7 @@ def test_deviation_has_the_interval_of_the_chi_square_distribution() -> None:
 
 def test_runs_of_another_batch_are_refused() -> None:
     """What no table has would be counted and not shown."""
-    with pytest.raises(ConfigError, match="no such run in the tables"):
+    with pytest.raises(ConfigError, match="no table has the batch 'scores'; expected a run of"):
         list(study_router.lines(numbers.load(KEPT)))
 
 

@@ -108,7 +108,7 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
                        f"run "
                        "flent-aqm setup there")
     if sweep in _stopped:
-        raise LabError("stopped, because the sweep ended")
+        raise LabError("stopped, because its sweep was stopped")
     try:
         return make_output(cell, _RecordingTestbed(lab_kernel, sweep))
     finally:

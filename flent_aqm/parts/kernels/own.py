@@ -201,8 +201,8 @@ def _find_origin(cache: Path, request: KernelRequest) -> Origin:
         return parse_origin(request.source, cache, DebianArchive(cache, "apt-more", MORE_SUITES))
     source = recipe.stock_source()
     if source is None:
-        raise ToolMissing("the lab kernel is not built, whose source this would take; run: "
-                          "flent-aqm setup")
+        raise ToolMissing("without --source, the source of the lab kernel is used, but that kernel "
+                          "is not built; run: flent-aqm setup")
     return DebianOrigin(cache, DebianArchive(cache), source)
 
 

@@ -113,7 +113,8 @@ def _parse_trace(path: str, end: str, data: bytes) -> Trace:
         end: "repeat" or "hold", what follows the trace's end.
         data: the content.
 
-    Raises _Fault with line and column if the content has another form, or lets TCP starve.
+    Raises _Fault if the content has another form, or lets TCP starve. Its text has line and column,
+    unless nothing ever passes the link.
     """
     file = _File(path)
     lines = data.replace(b"\r\n", b"\n")

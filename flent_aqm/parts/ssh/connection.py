@@ -78,7 +78,7 @@ class Connection:
         Raises ToolMissing without an ssh client, TestbedError if the connection fails.
         """
         if not shell.find_program("ssh"):
-            raise ToolMissing("ssh is not installed; run make packages")
+            raise ToolMissing("ssh is not installed; install the package openssh-client")
         self._folder = _private_folder()
         output = self._folder / "stderr"
         try:

@@ -33,14 +33,20 @@ ROUND_TRIP_STEP_S = 0.01
 
 
 class Server(QuicConnectionProtocol):
-    """Sends zeros on the stream that a client opens."""
+    """Server's end of a connection: sends zeros on the stream that a client opens."""
 
     def quic_event_received(self, event: QuicEvent) -> None:
         if isinstance(event, StreamDataReceived) and event.end_stream:
             self.sending = asyncio.ensure_future(self.send(event.stream_id, float(event.data)))
 
     async def send(self, stream: int, seconds: float) -> None:
-        """Send for some seconds, then the round trips in ms."""
+        """Send zeros for some seconds, then a line of JSON with percentiles() of the smoothed round
+        trips, and end the stream.
+
+        Args:
+            stream: number of the stream.
+            seconds: how long to send.
+        """
         trips_ms = []
         end_s = time.monotonic() + seconds
         sender = self._quic._streams[stream].sender
@@ -56,14 +62,21 @@ class Server(QuicConnectionProtocol):
 
 
 def percentiles(trips_ms: list[float]) -> dict[str, float]:
-    """Return median and 99th percentile."""
+    """Return median (`rtt_median_ms`) and 99th percentile (`rtt_p99_ms`) of round trips in ms, of
+    which there is at least one."""
     ordered = sorted(trips_ms)
     return {"rtt_median_ms": round(ordered[len(ordered) // 2], 3),
             "rtt_p99_ms": round(ordered[len(ordered) * 99 // 100], 3)}
 
 
 class Client(QuicConnectionProtocol):
-    """Counts what comes."""
+    """Client's end of a connection: counts the bytes that arrive.
+
+    Attributes:
+        count: number of bytes that arrived, with the last line.
+        tail: the last 300 bytes, which hold the server's line of JSON.
+        ended: event that is set when the server has ended the stream.
+    """
 
     count = 0
     tail = b""
@@ -78,7 +91,8 @@ class Client(QuicConnectionProtocol):
 
 
 async def run_client(host: str, port: int, seconds: str) -> None:
-    """Download, and print how much and how fast."""
+    """Download for `seconds`, and print a line of JSON: `download_mbps`, and the percentiles of the
+    server's round trips."""
     configuration = QuicConfiguration(alpn_protocols=[ALPN], verify_mode=ssl.CERT_NONE,
                                       max_data=1 << 26, max_stream_data=1 << 26)
     async with connect(host, port, configuration=configuration,
@@ -94,7 +108,7 @@ async def run_client(host: str, port: int, seconds: str) -> None:
 
 
 async def run_server(port: int) -> None:
-    """Serve until killed."""
+    """Serve clients at a UDP port of all IPv4 addresses, until killed."""
     configuration = QuicConfiguration(is_client=False, alpn_protocols=[ALPN])
     with tempfile.NamedTemporaryFile() as certificate, tempfile.NamedTemporaryFile() as key:
         write_certificate(certificate.name, key.name)
@@ -104,7 +118,12 @@ async def run_server(port: int) -> None:
 
 
 def write_certificate(certificate: str, key: str) -> None:
-    """Write a self-signed certificate and its key."""
+    """Write a self-signed certificate, which is valid for a day, and its key.
+
+    Args:
+        certificate: path of the certificate's file, PEM.
+        key: path of the key's file, PEM.
+    """
     private = ed25519.Ed25519PrivateKey.generate()
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "server")])
     now = datetime.datetime.now(datetime.UTC)

@@ -79,5 +79,5 @@ class Paper:
 
 
 def within(published: float, percent: float) -> tuple[float, float]:
-    """Return the bounds that are `percent` % below and above the number."""
+    """Return the bounds (lower, upper) that are `percent` % below and above the number."""
     return published * (1 - percent / 100), published * (1 + percent / 100)

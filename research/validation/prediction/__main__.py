@@ -124,11 +124,12 @@ def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[
 
 def calibrate(points: list[str]) -> str:
     """Return the output of `flent-aqm calibrate` for these measurements, also if no model explains
-    them. Raises ConfigError if it fails otherwise."""
+    them. Raises ConfigError if it printed nothing to standard output."""
     command = [str(FLENT.with_name("flent-aqm")), "calibrate", *points, "--base", BASE, *SEARCH]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if not done.stdout:
-        raise ConfigError(f"flent-aqm calibrate: {done.stderr.strip()[-500:]}")
+        raise ConfigError(f"flent-aqm calibrate ended with status {done.returncode}: "
+                          f"{done.stderr.strip()[-500:] or 'it printed nothing'}")
     return done.stdout
 
 
@@ -137,7 +138,8 @@ def model_of(printed: str) -> str:
     printed none."""
     match = re.search(r"^router_model = (\S+)$|The closest is (\S+)\.$", printed, re.MULTILINE)
     if not match:
-        raise ConfigError(f"flent-aqm calibrate named no model: {printed!r}")
+        raise ConfigError("the output of flent-aqm calibrate names no model; it ends with "
+                          f"{printed.strip()[-200:]!r}")
     return match[1] or match[2]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-from flent_aqm.base.errors import ConfigError, ToolMissing
+from flent_aqm.base.errors import ConfigError, ToolMissing, cause_of
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.base.shell import find_program, run
 from flent_aqm.setup.tools import find_tool
@@ -68,22 +68,28 @@ def measure(folder: Path, repetitions: int) -> None:
 
 
 def packets_per_s(folder: Path) -> list[float]:
-    """Return the packets per second of each flood. Raises ConfigError if there is no
-    measurement."""
+    """Return the packets per second of each flood. Raises ConfigError if the file with them is
+    missing or damaged."""
     try:
         return [float(line) for line in (folder / _FLOODS).read_text().split()]
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{folder}: no measurement there: {error}") from None
+        raise _unreadable(folder / _FLOODS, error) from None
 
 
 def about(folder: Path) -> Mapping[str, str]:
     """Return what was measured, and where, as measure() noted it: "kernel", "qemu", "cpu", "date"
-    and "load". Raises ConfigError if there is no measurement."""
+    and "load". Raises ConfigError if the file with it is missing or damaged."""
     try:
         read = json.loads((folder / "machine.json").read_text())
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{folder}: no measurement there: {error}") from None
+        raise _unreadable(folder / "machine.json", error) from None
     return {str(name): str(value) for name, value in read.items()}
+
+
+def _unreadable(path: Path, error: Exception) -> ConfigError:
+    """Return the error for a file of the measurement that can't be read."""
+    return ConfigError(f"{path}: can't read this file of the measurement ({cause_of(error)}); "
+                       "measure again with --only measure")
 
 
 def _describe_machine(machine: Path) -> dict[str, str]:

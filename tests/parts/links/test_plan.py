@@ -121,12 +121,12 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
 
 
 @pytest.mark.parametrize(("settings", "output"), [
-    ({"link_loss": "101%"}, "link_down_loss: '101%' is not a loss"),
-    ({"link_loss": "5"}, "link_down_loss: '5' is not a loss"),
+    ({"link_loss": "101%"}, "link_loss: '101%' is not a loss"),
+    ({"link_loss": "5"}, "link_loss: '5' is not a loss"),
     ({"link_up_loss": "100%"}, "link_up_loss: '100%' loses every packet"),
     ({"link_up_jitter_ms": "-1"}, "link_up_jitter_ms: '-1'"),
     ({"link_up_jitter_ms": "nan"}, "link_up_jitter_ms: 'nan'"),
-    ({"link_access": "cable"}, "link_down_access: unknown value 'cable'; known: docsis"),
+    ({"link_access": "cable"}, "link_access: unknown value 'cable'; known: docsis"),
     ({"link_access": "lte+cycle=1"}, "'cycle=1' is not a parameter of lte"),
     ({"link_access": "lte+cycle_ms=x"}, "link_access: cycle_ms has the value 'x'; expected a n"),
     ({"link_outages_s": "5"}, "'5' is not an outage; expected FROM-TO in seconds, TO after FROM"),
@@ -135,7 +135,7 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
     ({"link_trace_end": "stop"}, "link_trace_end: unknown value 'stop'; known: repeat, hold"),
     ({"link_trace": "a\nb"}, "contains control characters"),
     ({"link_trace": "a" * 5000}, "is longer than 4096 characters"),
-    ({"modem_buffer_packets": "0"}, "modem_down_buffer_packets: '0'"),
+    ({"modem_buffer_packets": "0"}, "modem_buffer_packets: '0'"),
     ({"link_up_trace": "x", "modem_mbps": "5"}, "link_up_trace: the trace gives the rate"),
 ])
 def test_link_keys_that_are_wrong_are_refused_by_name(

@@ -65,7 +65,7 @@ def test_wifi_one_rate_is_that_of_all_stations() -> None:
     ({**STATIONS, "wifi_rates_mbps": "99x54"}, "99 stations; expected 16 at most"),
     ({**STATIONS, "wifi_ap": "fq"}, "^wifi_ap: unknown value 'fq'.*fifo, fq_mac, airtime"),
     ({**STATIONS, "wifi_phy": "ax"}, "^wifi_phy: unknown value 'ax'; known: n, ac"),
-    ({**STATIONS, "wifi_phy": "n+frames=0"}, "frames: '0' is out of range; .* 1 to 1024"),
+    ({**STATIONS, "wifi_phy": "n+frames=0"}, "frames has the value '0'; expected .* 1 to 1024"),
     ({**STATIONS, "wifi_phy": "n+frames=1.5"}, "frames: 1.5 is not a whole number"),
     ({**STATIONS, "wifi_phy": "n+cw_max=7"}, "cw_max: 7 is below cw_min, 15"),
     ({**STATIONS, "wifi_phy": "n+colour=7"}, "'colour=7' is not a parameter of n"),

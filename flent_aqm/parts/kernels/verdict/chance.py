@@ -104,8 +104,8 @@ def stray_of(base: Numbers, test: Numbers, margin: float) -> Stray:
 
 
 def _probability_by_chance(size: int, count: int) -> float:
-    """Return the probability that chance alone makes `count` of `size` values on one side stray
-    (Rosenbaum's test, for both ends and both sides)."""
+    """Return the probability that by chance alone `count` of the `size` values of either side lie
+    beyond all values of the other side, at either end (Rosenbaum's test)."""
     return min(1.0, _TAILS * math.comb(size, count) / math.comb(2 * size, count))
 
 

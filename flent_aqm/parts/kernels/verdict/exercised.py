@@ -366,8 +366,8 @@ def _lines_of_statement(text: Sequence[str], line: int) -> range:
 
 
 def sentence(exercised: Exercised) -> str:
-    """Return the page's sentence on which lines of the change ran, which never, and which
-    rarely."""
+    """Return the page's sentence on which lines of the change ran, which never, and which rarely.
+    If there is a `fault`, return it as a sentence. If nothing is known, return the reason."""
     if exercised.fault:
         return f"Worse: {exercised.fault}."
     if exercised.why_unknown:
