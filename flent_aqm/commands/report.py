@@ -115,8 +115,7 @@ def newest_folder() -> Path:
     as sweeps have. Raises ConfigError if there is none."""
     folders = [path for path in Path("results").glob("*-*") if path.is_dir()]
     if not folders:
-        raise ConfigError("the folder results/ here has no folder of a sweep; name data files or "
-                          "folders")
+        raise ConfigError("there is no folder of a sweep in ./results; name data files or folders")
     return max(folders, key=lambda path: path.stat().st_mtime)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.errors import BadResult, NotAvailable, cause_of
 from flent_aqm.results.data_file import Numbers, numbers
 
 PROBES, PARTS = "Ping (ms) UDP irtt", "Probe parts"
@@ -64,26 +64,30 @@ def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
     Args:
         raw: name of a series -> its raw samples.
 
-    Raises NotAvailable if the router had no model with cards and a processor, or if no probe is
-    left. Raises BadResult if an RTT or time is not a number.
+    Raises NotAvailable if the file has no such records, as without a router model with cards and a
+    processor, or if no probe is left. Raises BadResult if a sample lacks a number.
     """
     if not raw.get(PARTS):
         raise NotAvailable("the file does not record where its probes spent their time, which "
                            "takes the lab and a router model with cards and a processor; see "
                            "docs/router-models.md")
     spent: dict[int, dict[str, float]] = {}
-    for one in raw[PARTS]:
-        probe = spent.setdefault(int(one["seq"]), dict.fromkeys(GROUPS, 0.0) | {"ways": 0})
-        probe["ways"] += 1
-        for name, parts in GROUPS.items():
-            probe[name] += sum(float(one[part]) for part in parts) / 1000
-    back = [one for one in raw.get(PROBES, ()) if one.get("val") is not None
-            and spent.get(int(one.get("seq", -1)), {}).get("ways") == 2]
+    try:
+        for one in raw[PARTS]:
+            probe = spent.setdefault(int(one["seq"]), dict.fromkeys(GROUPS, 0.0) | {"ways": 0})
+            probe["ways"] += 1
+            for name, parts in GROUPS.items():
+                probe[name] += sum(float(one[part]) for part in parts) / 1000
+        back = [one for one in raw.get(PROBES, ()) if one.get("val") is not None
+                and spent.get(int(one.get("seq", -1)), {}).get("ways") == 2]
+    except (KeyError, TypeError, ValueError) as fault:
+        raise BadResult(f"a sample of {PARTS!r} or {PROBES!r} is damaged: {cause_of(fault)}"
+                        ) from None
     if not back:
         raise NotAvailable("no probe came back whose path through the router was recorded")
     rtt_ms = numbers([one["val"] for one in back], f"latency in {PROBES!r}")
     # The time of irtt's samples is that of the reply.
-    sent_s = numbers([one["t"] for one in back], f"time in {PROBES!r}") - rtt_ms / 1000
+    sent_s = numbers([one.get("t") for one in back], f"time in {PROBES!r}") - rtt_ms / 1000
     ms = {name: numpy.array([spent[int(one["seq"])][name] for one in back]) for name in GROUPS}
     inside: Numbers = sum(ms.values(), numpy.zeros(rtt_ms.size))
     return DelayParts(sent_s, {**ms, ELSEWHERE: rtt_ms - inside})

@@ -111,7 +111,7 @@ def _sampled(run: Run, direction: str) -> tuple[Queue, NDArray[numpy.bool_]]:
     samples under load."""
     window, queue = span(run.way(direction)), run.queue_by_direction.get(direction)
     if queue is None:
-        raise NotAvailable("the router's queues were not sampled in this run")
+        raise NotAvailable(f"the router's {direction} queue was not sampled in this run")
     assert window is not None, "way() has a flow"
     loaded = window.holds(queue.at_s)
     if not loaded.any():

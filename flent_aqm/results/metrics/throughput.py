@@ -313,7 +313,7 @@ def flow_window(flow: Flow) -> Window:
     """Return the time from a flow's first interval to its last one, or the requested time if the
     intervals don't tell it. Raises NotAvailable without intervals."""
     if not flow.at_s.size:
-        raise NotAvailable(f"the throughput of {flow.name!r} over time is not known")
+        raise NotAvailable(f"the file has no throughput of {flow.name!r} over time")
     if flow.is_expected:
         return Window(flow.start_s, flow.end_s)
     return Window(float((flow.at_s - flow.length_s).min()), float(flow.at_s.max()))
@@ -345,7 +345,7 @@ def carried_mbit(flow: Flow, at_s: NDArray[Any]) -> Numbers:
         at_s: times in epoch seconds.
     """
     if not flow.at_s.size:
-        raise NotAvailable(f"the throughput of {flow.name!r} over time is not known")
+        raise NotAvailable(f"the file has no throughput of {flow.name!r} over time")
     order = numpy.argsort(flow.at_s, kind="stable")
     ends_s = flow.at_s[order]
     # If intervals overlap, the later one is taken to begin at the end of the earlier one.

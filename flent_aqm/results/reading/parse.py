@@ -33,7 +33,7 @@ def parse(text: bytes | bytearray) -> Any:
     except RecursionError:
         raise BadResult("damaged (nested too deeply)") from None
     except UnicodeDecodeError:
-        raise BadResult("damaged (not UTF-8 text)") from None
+        raise BadResult("damaged, or not JSON (not UTF-8 text)") from None
     except ValueError as error:
         raise BadResult(f"damaged, or not JSON ({error})") from None
     finally:

@@ -19,6 +19,8 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
+from flent_aqm.base.errors import BadResult
+
 PLOT = "plot.png"  # name of a file that is never written
 # Processor time that Flent may take for a file: twice its start-up time on this machine, of which
 # usual plots take half. Large files may take more, by the bytes that Flent reads per second.
@@ -63,8 +65,10 @@ def _open_and_print(path: str, file_s: float, grace_s: int) -> NoReturn:
         limit_s if hard_s == resource.RLIM_INFINITY else min(limit_s, hard_s), hard_s))
     try:
         _open_and_draw(path)
+    except (TimeoutError, BadResult) as error:  # of this module
+        fault: str | None = str(error)
     except Exception as error:  # Flent may raise any error
-        fault: str | None = f"{type(error).__name__}: {error}"
+        fault = f"{type(error).__name__}: {error}"
     else:
         fault = None
     signal.setitimer(signal.ITIMER_PROF, 0)
@@ -79,7 +83,7 @@ def _raise_timeout(*args: object) -> NoReturn:
 
 def _open_and_draw(path: str) -> None:
     """Open a file as Flent does, and draw its first plot. Raises whatever Flent raises, and
-    ValueError if the plot is empty."""
+    BadResult if the plot is empty."""
     from flent import formatters, plotters, resultset
     from flent.settings import new
 
@@ -100,7 +104,7 @@ def _open_and_draw(path: str) -> None:
     drawn = [line for axis in plotter.figure.axes for line in axis.get_lines()
              if len(line.get_xdata())]
     if not drawn:
-        raise ValueError(f"its plot {settings.PLOT} is empty")
+        raise BadResult(f"its plot {settings.PLOT} is empty")
 
 
 if __name__ == "__main__":

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
 
-from flent_aqm.base.errors import LostProbe, NotAvailable
+from flent_aqm.base.errors import BadResult, LostProbe, NotAvailable
 from flent_aqm.results.metrics import cross, grades, latency, percentiles, rpm
+from flent_aqm.results.metrics.delay_parts import delay_parts
 from flent_aqm.results.metrics.flows import Flow, Points
 from flent_aqm.results.metrics.queue import backlog_bytes, drop_pct, marks, requeues
 from flent_aqm.results.metrics.run import Run, Samples
@@ -323,3 +325,11 @@ def test_loss_of_udp_is_that_of_all_flows_whose_receiver_tells(make_run: MakeRun
             latency.udp_loss_pct(with_losses(counts, (None, None), (None, None)), "upload")
     with pytest.raises(NotAvailable, match="no UDP flow in download"):
         latency.udp_loss_pct(with_losses((900, 9), (100, 11), (1, 1)), "download")
+
+
+@pytest.mark.parametrize(("sample", "why"), [
+    ({"seq": 1, "queue": 1.0, "ring": 2.0}, "'processor' is missing"),
+    ({"seq": None}, "a value is of another kind than expected")])
+def test_damaged_part_of_a_delay_is_refused_in_one_line(sample: dict[str, Any], why: str) -> None:
+    with pytest.raises(BadResult, match=f"^a sample of 'Probe parts' or .* is damaged: {why}$"):
+        delay_parts({"Probe parts": [sample]})
