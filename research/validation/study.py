@@ -212,15 +212,18 @@ def deviation(burst: bool, cross: bool, study_mbps: float
 def differs_between_queues(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: without cross traffic, the distributions of NDT7's results differ between queues. It
     agrees if throughput or latency of some direction does, by the test of Kruskal and Wallis and
-    by the medians. Return the largest difference of medians and the verdict."""
+    by the medians. Return the differences of the medians, with their p-values, and the verdict, or
+    CANT_TELL if a queue has too few runs."""
     from scipy.stats import kruskal
 
     members = [cell(rows, aqm=aqm, rate_mbps=100.0, burst=True, cross=False) for aqm in AQMS]
     if min(map(len, members)) < FEWEST:
         return f"{min(map(len, members))} runs of a queue", CANT_TELL
     apart, texts = False, []
-    for kind, value in (("throughput", lambda row, way: row.mbps[way]),
-                        ("latency", lambda row, way: row.own_latency_ms[way])):
+    measures: tuple[tuple[str, Callable[[FigureRow, str], float]], ...] = (
+        ("throughput", lambda row, way: row.mbps[way]),
+        ("latency", lambda row, way: row.own_latency_ms[way]))
+    for kind, value in measures:
         for way in WAYS:
             samples = [[value(row, way) for row in runs] for runs in members]
             medians = [float(numpy.median(values)) for values in samples]
@@ -235,8 +238,8 @@ def differs_between_queues(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: throughput varies more over the repetitions of a cell with cross traffic. It agrees if
-    the relative deviation more than doubles with every queue. Return the measured deviations and
-    the verdict."""
+    the relative deviation more than doubles with every queue, in part if it does with some. Return
+    the measured deviations and the verdict, or CANT_TELL if a cell has too few runs."""
     texts, more = [], []
     for aqm in AQMS:
         shares = []

@@ -84,8 +84,8 @@ def test_folder_without_cards_is_named(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(("shown_ms", "words"), [
-    (230.0, "agree within 10 % on 8 lines, by direction; ours divided by Cloudflare's: "
-            "throughput 1.00 to 1.00, latency 1.09 to 1.09."),
+    (230.0, ("agree within 10 % on 8 lines, by direction; ours divided by Cloudflare's: "
+            "throughput 1.00 to 1.00, latency 1.09 to 1.09.")),
     (240.0, "**differ by more than 10 %** on 8 lines")])
 def test_two_clients_of_a_method_agree_or_differ(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
