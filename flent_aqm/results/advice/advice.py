@@ -138,9 +138,9 @@ def _noticed_effect(runs: Sequence[Measured], busy: str) -> str:
 
 
 def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Conditions) -> str:
-    """Return the sentence on what to do: the best configuration that was measured. If there is no
-    good one and the router has no SQM, it advises SQM. Otherwise it says that nothing better was
-    measured.
+    """Return the sentence on what to do: the best of the good configurations that were measured. If
+    there is none, but the line has a constant rate, nothing else was measured, and the router does
+    not limit latency, it advises SQM. Otherwise it says that nothing better was measured.
 
     Args:
         worst: the worst configuration.

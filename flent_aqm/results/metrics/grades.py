@@ -200,8 +200,8 @@ def libreqos_rise_ms(run: Run) -> float:
 
 def libreqos_points(run: Run) -> float:
     """Return LibreQoS' total, 1 to 6: the mean of the phases' grades as numbers, from 6 for A+ to 1
-    for F, but not more than the idle link's. Raises NotAvailable without a phase, or without an
-    answered probe before the load."""
+    for F, but not more than the number of the idle link's grade. Raises NotAvailable without a
+    phase, or without an answered probe before the load."""
     phases = fmean(_LIBREQOS_POINTS[bufferbloat_grade(rise)]
                    for rise in _libreqos_rises_ms(run).values())
     return min(phases, _LIBREQOS_POINTS[step(_libreqos_idle_ms(run), _LIBREQOS_IDLE_CUTS, _GRADES)])

@@ -111,7 +111,8 @@ class Metric:
 
 def digits(value: float) -> str:
     """Return a number as text for tables: 2811, 119.5, 95.60, 1.05, and below 1 with two
-    significant digits: 0.24, 0.0012. LOST for infinity, which is a lost probe."""
+    significant digits, but at most six decimals: 0.24, 0.0012. LOST for infinity, which is a lost
+    probe."""
     if math.isinf(value):
         return LOST
     size = abs(value)

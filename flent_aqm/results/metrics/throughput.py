@@ -157,8 +157,11 @@ def payload_share(run: Run, direction: str) -> float:
 
 
 def _framing(overhead: object) -> Framing | None:
-    """Return the framing for an overhead, which is a number of bytes or CAKE's keywords, or None
-    for no overhead. Return None for other text."""
+    """Return the framing for an overhead, None for text that is neither a number nor CAKE's
+    keywords.
+
+    overhead: a number of bytes, also as text, CAKE's keywords, or None, which counts as 0 bytes.
+    """
     number = a_number(_as_number(overhead)) if overhead is not None else 0.0
     if number is not None:
         return Framing(round(number))

@@ -33,10 +33,11 @@ def turns(steps: Sequence[Mapping[str, Any]], spans: Mapping[str, Window | None]
         spans: direction -> time from the first to the last packet of its load, None without load.
 
     Returns:
-        "download" and "upload" -> intervals. An interval lasts from the first step with data of one
-        direction to the last step before data of the other, and lies within the load's time. Empty
-        if there is no capture, or if the test doesn't alternate: it loads one direction after the
-        other, or both at once.
+        "download" and "upload" -> intervals. An interval lasts from the first step with data of
+        this direction alone to the last such step before data of the other (or of both), and lies
+        within the load's time. Steps without data may lie in between. The mapping is empty if there
+        is no capture, or if the test doesn't alternate: it loads one direction after the other, or
+        both at once.
     """
     loads = [load for name in DIRECTIONS if (load := spans[name])]
     if not steps or len(loads) < len(DIRECTIONS):

@@ -70,8 +70,9 @@ def _refuse_lengths(metadata: Mapping[str, Any]) -> None:
 
 
 def _lasts_s(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> float:
-    """Return the time from a series' first sample to its last, in s, 0 without times. A sample's
-    interval or RTT lies before its time. Raises BadResult as _checked_s() does.
+    """Return the time in s from a series' first sample or start of its load to the last one, plus
+    its longest interval and RTT, which lie before a sample's time. 0 without times. Raises
+    BadResult as _checked_s() does.
 
     Args:
         name: name of the series, for the message.

@@ -249,7 +249,8 @@ class _Parser:
         return self.logic("and", self.negation)
 
     def logic(self, word: str, part: Callable[[], Node]) -> Node:
-        """Parse parts that are joined by a word. Return a single part unchanged.
+        """Parse parts that are joined by a word, and return them as Logic. Return a single part
+        unchanged.
 
         Args:
             word: "or" or "and".

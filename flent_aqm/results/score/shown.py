@@ -462,13 +462,14 @@ def _why_no_comparison(numbers: Mapping[tuple[Setting, ...], Sequence[float]], r
 
 def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequence[float]],
                  nothing: str) -> Sequence[str]:
-    """Return lines that compare the groups of the first setting's values, for each combination of
-    the other settings, and a line with each setting's share of the variance.
+    """Return a line for each combination of the other settings' values, which compares the groups
+    of the first setting's values, then a note on p-values, and a line with each setting's share of
+    the variance. Without such a comparison, return only the line `nothing`.
 
     Args:
         keys: names of the settings of the groups.
         numbers: values of these settings -> values of the metric.
-        nothing: the line if no group has two values.
+        nothing: the line that says why, if no group has two values.
     """
     alike = collect(numbers, lambda key: key[1:])
     lines: list[str] = []

@@ -252,8 +252,9 @@ class Secrets:
         return self._record_removed(match, "0" * len(match[0]))
 
     def _hex(self, match: re.Match[str]) -> str:
-        """Return zeros in place of eight hexadecimal digits, if they follow 0x or are a private
-        address. Return the match otherwise."""
+        """Return zeros in place of eight hexadecimal digits that are a private address in either
+        byte order, or that follow 0x, have a letter, and don't begin with 00 or end with 0000.
+        Return the match otherwise."""
         value = int(match[0], 16)
         turned = int.from_bytes(value.to_bytes(4, "little"))
         of_c = match.string[max(match.start() - 2, 0):match.start()].lower() == "0x"
