@@ -106,8 +106,10 @@ class DebianArchive:
             if origin.endswith(" Packages"):
                 packages.append(Package(name, version))
         if not packages:
-            name = name_pattern.replace("\\", "")  # without what makes it a pattern
-            raise SetupError(f"no package {name} in Debian's {', '.join(self._suites)}")
+            # Without what makes it a pattern: N stands for a number.
+            name = re.sub(r"\\(\W)", r"\1", name_pattern.replace(r"\d+", "N"))
+            raise SetupError(f"no package {name} in Debian's suites {', '.join(self._suites)}; "
+                             f"if {URI_VARIABLE} or apt names an incomplete mirror, use another")
         return sorted(set(packages), key=cmp_to_key(_compare_versions), reverse=True)
 
     def download(self, package: Package, folder: Path) -> Path:
@@ -127,8 +129,8 @@ class DebianArchive:
                               stdout=sys.stderr.fileno(), check=False)
         files = list(folder.glob(f"{package.name}_*.deb"))
         if done.returncode or len(files) != 1:
-            raise SetupError(f"{package.name} {package.version} could not be downloaded; "
-                             "see the lines above, and run flent-aqm setup again")
+            raise SetupError(f"{package.name} {package.version} could not be downloaded; see "
+                             "apt's lines above, and run the same command again")
         return files[0]
 
     def download_source(self, name: str, version: str, folder: Path) -> Path:
@@ -152,8 +154,8 @@ class DebianArchive:
         try:
             run(argv, cwd=folder, timeout_s=600)
         except CommandFailed as error:
-            raise SetupError(f"the source of {name} {version} could not be downloaded: {error}"
-                             ) from None
+            raise SetupError(f"the source of {name} {version} could not be downloaded: {error}; "
+                             "run the same command again") from None
         return folder
 
     def _update(self) -> None:
@@ -176,7 +178,9 @@ class DebianArchive:
             run([*self._apt("apt-get"), "-q", "update"], timeout_s=600)
         except CommandFailed as error:
             text = "; ".join(line for line in error.stderr.splitlines() if line.startswith("E:"))
-            raise SetupError(f"Debian's archive could not be read: {text or error}") from None
+            raise SetupError(f"Debian's archive could not be read: {text or error}; check the "
+                             f"network, or set {URI_VARIABLE} to the address of another mirror"
+                             ) from None
         self._updated = True
 
     def _query(self, *words: str) -> str:
@@ -199,7 +203,7 @@ def archive_uri() -> str:
     """Return the URI of the Debian archive that this machine's apt uses.
 
     FLENT_AQM_DEBIAN_URI takes precedence. Raises SetupError if it isn't set, and apt has no Debian
-    source.
+    source. Raises ToolMissing without apt, CommandFailed if apt fails.
     """
     uri_setting = os.environ.get(URI_VARIABLE)
     if uri_setting:
@@ -210,8 +214,8 @@ def archive_uri() -> str:
     for uri in listed.split():
         if re.search(r"/debian/?$", uri):
             return uri
-    raise SetupError("this machine's apt has no Debian source to take the kernel source from; "
-                     f"set {URI_VARIABLE} to the address of a Debian mirror, "
+    raise SetupError("this machine's apt has no source of Debian's archive, from which packages "
+                     f"could be downloaded; set {URI_VARIABLE} to the address of a Debian mirror, "
                      "and install debian-archive-keyring")
 
 

@@ -37,7 +37,7 @@ def beside(do: Callable[[], None]) -> Iterator[None]:
         fault = receiver.recv()
     except EOFError:
         process.join()
-        raise SetupError("set-up's second process was ended from outside (exit status "
+        raise SetupError("set-up's second process was killed (exit status "
                          f"{process.exitcode}); run flent-aqm setup again") from None
     finally:
         process.terminate()

@@ -62,8 +62,9 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
         version = tc_version(wrapper)
         if version < OLDEST:
             fault = (f"is of iproute2 {version[0]}.{version[1]}, older than 6.18" if any(version)
-                     else "prints no version of iproute2 by tc -V; expected 6.18 or newer")
-            raise SetupError(f"tc of package version {packages[0].version} {fault}")
+                     else "does not run on this machine, or prints no version of iproute2 by "
+                          "tc -V; expected 6.18 or newer")
+            raise SetupError(f"tc of Debian's package iproute2 {packages[0].version} {fault}")
         target = cache / "tools" / f"iproute2-{packages[0].version}"
         install.publish(result, target, lambda folder: _is_whole_tc(folder / "tc"))
     install.link(target / "tc", cache / "new-tc" / "tc")

@@ -43,8 +43,9 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
         go = go_version(result / "irtt")
         if not is_fit(result / "irtt"):
             fault = (f"was built with Go {go[0]}.{go[1]}; expected 1.22 or newer" if any(go)
-                     else "prints no version of Go by irtt version; expected 1.22 or newer")
-            raise SetupError(f"irtt {package.version} {fault}")
+                     else "does not run on this machine, or prints no version of Go by "
+                          "irtt version; expected 1.22 or newer")
+            raise SetupError(f"Debian's irtt {package.version} {fault}")
         target = cache / "tools" / f"irtt-{package.version}"
         install.publish(result, target, lambda folder: is_fit(folder / "irtt"))
     install.link(target / "irtt", cache / "bin" / "irtt")

@@ -70,7 +70,7 @@ def set_up_ndt7_client(cache: Path) -> None:
                 count, env=environment(cargo), log=log)
         except CommandFailed as error:
             wrong = [line for line in error.stderr.splitlines() if line.startswith("error")]
-            raise SetupError(f"ndt7-client did not compile: {(wrong or ['see the log'])[0]}; "
+            raise SetupError(f"ndt7-client did not compile: {(wrong or ['no error message'])[0]}; "
                              f"the whole output is in {log}") from None
         target = cache / "tools" / FOLDER
         install.publish(work / "root" / "bin", target,
@@ -122,8 +122,8 @@ def _run_cargo(cargo: Path, folder: Path, *words: str) -> None:
         run([cargo, *words, "--quiet"], cwd=folder, env=environment(cargo), timeout_s=300)
     except CommandFailed as error:
         wrong = " ".join(error.stderr.split())[:300] or "it printed nothing"
-        raise SetupError(f"cargo could not fetch the source of ndt7-client {VERSION}: {wrong}"
-                         ) from None
+        raise SetupError(f"cargo could not fetch the source of ndt7-client {VERSION}: {wrong}; "
+                         "check the network and cargo's registry") from None
 
 
 def find_cargo() -> Path:
@@ -137,15 +137,16 @@ def find_cargo() -> Path:
         version = version_of([candidate, "--version"], r"^cargo (\d+)\.(\d+)")
         if version >= OLDEST_RUST:
             return Path(candidate)
-        rejected.append(f"{candidate} is {version[0]}.{version[1]}")
-    raise ToolMissing(f"building ndt7-client {VERSION} needs cargo >= 1.88 "
+        rejected.append(f"{candidate} is {version[0]}.{version[1]}" if any(version) else
+                        f"{candidate} does not run, or prints no version")
+    raise ToolMissing(f"building ndt7-client {VERSION} needs cargo 1.88 or newer "
                       f"({'; '.join(rejected) or 'none found'}); run: make packages")
 
 
 def environment(cargo: Path) -> dict[str, str]:
-    """Return the environment variables for this cargo: the caller's, without those by which an
-    outer make passes its jobs, because cargo would obey them. For Ubuntu's cargo-1.NN, RUSTC names
-    the matching compiler."""
+    """Return all environment variables for this cargo: those of this process, except those by which
+    an outer make passes its jobs, because cargo would obey them. For Ubuntu's cargo-1.NN, RUSTC is
+    added with the name of the matching compiler."""
     env = {key: value for key, value in os.environ.items()
            if key not in ("MAKEFLAGS", "MFLAGS", "CARGO_MAKEFLAGS", "MAKELEVEL")}
     if (numbered := re.fullmatch(r"cargo-(1\.\d+)", cargo.name)) is not None:

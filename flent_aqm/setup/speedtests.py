@@ -126,7 +126,8 @@ FETCHERS: dict[str, Callable[[Program, Path, Progress], None]] = {
 
 
 def _find_client(program: str, requirement: str) -> Path:
-    """Return the path of a registry's client. Raises SetupError if it isn't on PATH.
+    """Return the path of a registry's client, such as go or npm. Its version isn't checked. Raises
+    SetupError if it isn't on PATH.
 
     Args:
         program: name of the program.

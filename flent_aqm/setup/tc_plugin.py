@@ -47,8 +47,9 @@ def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
                               "name as NAME, as files in iproute2's folder tc are")
         content = read_bytes("--tc", path)
         if f"{named[1]}_qdisc_util" not in content.decode("utf-8", "replace"):
-            raise ConfigError(f"--tc: {path} has no {named[1]}_qdisc_util, by which tc finds the "
-                              f"options of {named[1]}")
+            raise ConfigError(f"--tc: {path} defines no {named[1]}_qdisc_util, by which tc finds "
+                              f"the options of {named[1]}; expected a variable struct qdisc_util "
+                              "of this name")
         queues.append((named[1], content))
     return queues
 
@@ -62,7 +63,7 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
         files: name of the queue and content of its C file.
 
     Raises SetupError with the compiler's first error, or if tc can't load a library or its headers
-    can't be downloaded. Raises ToolMissing if there is no suitable tc.
+    can't be downloaded. Raises ToolMissing if there is no suitable tc, or no gcc.
     """
     tc = find_new_tc()
     if tc is None:

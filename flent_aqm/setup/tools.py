@@ -62,5 +62,5 @@ def tool_path(name: str) -> Path:
     """
     path = find_tool(name)
     if path is None:
-        raise ToolMissing(f"{name} is not installed; run: flent-aqm setup")
+        raise ToolMissing(f"{name} is not installed; flent-aqm doctor says how to install it")
     return path

@@ -84,6 +84,6 @@ def test_block_that_fails_ends_the_other_part_with_its_programs(tmp_path: Path) 
 
 def test_other_part_that_is_killed_is_told_of() -> None:
     """Out of memory, for one."""
-    with pytest.raises(SetupError, match=r"from outside \(exit status -9\); run flent-aqm setup"), \
+    with pytest.raises(SetupError, match=r"was killed \(exit status -9\); run flent-aqm setup"), \
             beside(lambda: os.kill(os.getpid(), signal.SIGKILL)):
         pass

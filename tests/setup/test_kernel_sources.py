@@ -128,7 +128,7 @@ def test_a_folder_in_no_repository_is_taken_too(source: Path, tmp_path: Path) ->
     fill(origin, tmp_path / "tree")
     assert (tmp_path / "tree" / "sch.c").read_text() == "one\n"
     assert not (source / ".git").exists()
-    with pytest.raises(ConfigError, match="is not a git repository, so it has no commit 'v9'"):
+    with pytest.raises(ConfigError, match=r"is not the top folder of a git .* no commit 'v9'"):
         GitOrigin(tmp_path / "trees", source, "v9")
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import SetupError
-from flent_aqm.setup.ndt7_client import fetch_source
+from flent_aqm.base.errors import SetupError, ToolMissing
+from flent_aqm.setup import ndt7_client
+from flent_aqm.setup.ndt7_client import fetch_source, find_cargo
 
 
 @pytest.mark.parametrize(("script", "words"), [
     ("echo 'error: no route to registry' >&2; exit 101",
-     r"could not fetch the source of ndt7-client [0-9.]+: error: no route to registry$"),
+     r"could not fetch the source of ndt7-client [0-9.]+: error: no route to registry; check"),
     ("true", r"its source is not in /.*/registry/src; .* set CARGO_HOME$"),
 ])
 def test_source_that_cargo_does_not_give_is_told_of(
@@ -26,3 +27,14 @@ def test_source_that_cargo_does_not_give_is_told_of(
     with pytest.raises(SetupError, match=words):
         fetch_source(cargo, tmp_path / "work" / "source")
     assert not (tmp_path / "work" / "source").exists()
+
+
+def test_cargo_that_prints_no_version_is_not_called_an_old_one(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cargo = tmp_path / "cargo"
+    cargo.write_text("#!/bin/sh\nexit 1\n")
+    cargo.chmod(0o755)
+    monkeypatch.setattr(ndt7_client.shutil, "which", lambda _name: str(cargo))
+    monkeypatch.setattr(ndt7_client, "OLDEST_RUST", (99, 0))
+    with pytest.raises(ToolMissing, match=r"/cargo does not run, or prints no version"):
+        find_cargo()

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base import paths
-from flent_aqm.base.errors import SetupError, ToolMissing
+from flent_aqm.base.errors import ConfigError, SetupError, ToolMissing
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
+from flent_aqm.setup.kernel.named import find_named, remove
 from flent_aqm.setup.kernel.recipe import Backport, Recipe, Source
 
 SOURCE = Source("linux-source-7.3", "7.3.4-1")
@@ -228,3 +229,19 @@ def test_find_kernel_when_variable_names_a_program_takes_it(
     program.write_text("#!/bin/sh\n:\n")
     assert first.path == program
     assert find_kernel().hash != first.hash
+
+
+def test_kernel_whose_description_is_damaged_is_not_told_as_missing(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name is known; the user learns which file to remove, or to build it again."""
+    monkeypatch.setattr(paths, "user_cache", lambda: tmp_path)
+    file = tmp_path / "named" / "mine.json"
+    file.parent.mkdir()
+    file.write_text("{")
+    with pytest.raises(ToolMissing, match=r"description of 'mine', .*mine\.json, can't be read or"):
+        find_named("mine")
+    with pytest.raises(ConfigError, match=r"is damaged; remove the file .*mine\.json"):
+        remove(tmp_path, "mine")
+    file.unlink()
+    with pytest.raises(ToolMissing, match="no kernel is called 'mine'"):
+        find_named("mine")

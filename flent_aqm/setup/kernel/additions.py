@@ -97,8 +97,7 @@ def own_flags(stem: str) -> str:
 
 
 def read_additions(kind: FileKind, option: str, files: Iterable[Path]) -> list[Addition]:
-    """Read the files given with a command's option. If several have the same name, the last one
-    counts.
+    """Read the files given with a command's option. Return an Addition for each, in their order.
 
     Args:
         kind: the kind of files.
@@ -113,15 +112,16 @@ def read_additions(kind: FileKind, option: str, files: Iterable[Path]) -> list[A
         named = re.fullmatch(rf"{kind.prefix}({REGISTERED})\.c", path.name)
         if named is None:
             raise ConfigError(f"{option}: {path.name!r} is not called {kind.prefix}NAME.c; "
-                              "expected at most 15 small letters, digits and _ as NAME")
+                              "expected a NAME of at most 15 lower-case letters, digits and _, "
+                              "with a letter first")
         content = read_bytes(option, path)
         registered = re.findall(rf'{re.escape(kind.field)}\s*=\s*"([^"]*)"',
                                 content.decode("utf-8", "replace"))
         if named[1] not in registered:
-            raise ConfigError(f"{option}: {path} has {kind.field} = "
-                              f"{', '.join(map(repr, registered)) or 'nothing'}; expected a file "
-                              "of "
-                              f"this name to register {named[1]!r}")
+            others = f', but "{", ".join(registered)}"' if registered else ""
+            raise ConfigError(f'{option}: {path} has no line {kind.field} = "{named[1]}"{others}; '
+                              f"register {named[1]} there, or rename the file to "
+                              f"{kind.prefix}NAME.c with the name that it registers")
         if named[1] in additions:
             raise ConfigError(f"{option}: two files are called {path.name}; give one of them")
         additions[named[1]] = Addition(kind, named[1], content,
@@ -162,7 +162,8 @@ def read_bytes(option: str, path: Path) -> bytes:
         if not path.is_file():
             raise ConfigError(f"{option}: there is no file {path}")
         if path.stat().st_size > LONGEST_BYTES:
-            raise ConfigError(f"{option}: {path} is larger than {LONGEST_BYTES:,} bytes")
+            raise ConfigError(f"{option}: {path} is larger than {LONGEST_BYTES:,} bytes; expected "
+                              "a source file or patch")
         return path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{option}: can't read {path}: {error.strerror}") from None

@@ -114,7 +114,8 @@ def _build_newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
             Progress("lab kernel").step(f"{faults[-1]}; trying the version before it")
         else:
             return source
-    raise SetupError(f"the required patches fit none of the kernel sources: {'; '.join(faults)}")
+    raise SetupError("the required patches of this flent-aqm fit none of Debian's kernel sources; "
+                     f"update flent-aqm: {'; '.join(faults)}")
 
 
 def kernel_is_there() -> bool:
@@ -168,7 +169,7 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
                 raise
             # An optional patch may apply to a source for which it is wrong. Set-up must not fail
             # because of it.
-            progress.step(f"{fault}; compiling without the patches that only save time")
+            progress.step(f"{fault}; compiling without the optional patches")
             with install.staging(cache) as work:
                 applied, left_packed = _make_changes(cache, tree, origin, wanted, work, progress,
                                                      optional=False)

@@ -152,8 +152,8 @@ def expected_lines(tree: Path) -> int:
 
 
 def all_faults(output: str) -> str:
-    """Return the compiler's error messages, each once and at most five, with "; " between them. If
-    there are fewer than two, return the most informative line instead.
+    """Return the compiler's error messages, each once and at most MOST_FAULTS, with "; " between
+    them and the number of the others. If there are fewer than two, return first_fault() instead.
 
     output: make's whole output.
     """
@@ -191,15 +191,20 @@ def refuse_not_compiled(tree: Path, names: Sequence[str], left_packed: Sequence[
     """
     code = [name for name in names if name.endswith((".c", ".h"))]
     used = {os.path.normpath(file) for file in _files_in_objects(tree)}
-    unused = [*(name for name in code if name not in used), *left_packed]
+    not_compiled = [name for name in code if name not in used]
+    unused = [*not_compiled, *left_packed]
     # Whether a changed Makefile has an effect is unknown. Set-up itself adds lines to those of
     # changed C files.
     others = [name for name in names if name not in code
               and not name.endswith((".rst", ".txt", "Makefile", "MAINTAINERS"))]
     if unused and len(unused) == len(code) + len(left_packed) and not others:
-        raise SetupError(f"nothing of the change is in the kernel: {', '.join(unused)} "
-                         f"{'is' if len(unused) == 1 else 'are'} not compiled with the lab's "
-                         "options; switch the code on by --config")
+        causes = [f"{', '.join(files)} {'is' if len(files) == 1 else 'are'} {cause}"
+                  for files, cause in (
+                      (not_compiled, ("not compiled with the lab's options (switch the code on by "
+                                      "--config)")),
+                      (left_packed, "not for User-Mode Linux, so that set-up doesn't unpack them"))
+                  if files]
+        raise SetupError(f"nothing of the change is in the kernel: {'; '.join(causes)}")
     return unused
 
 
@@ -216,14 +221,14 @@ def _files_in_objects(tree: Path) -> Iterator[str]:
 
 
 def first_fault(output: str) -> str:
-    """Return the line of make's output that is most informative about the error, "see the log" if
-    no line has an error."""
+    """Return the line of a compiler's or make's output that is most informative about the error,
+    "no error message" if no line has an error."""
     lines = output.splitlines()
     for pattern in _FAULTS:
         for line in lines:
             if pattern.search(line):
                 return line.strip()
-    return "see the log"
+    return "no error message"
 
 
 def make(tree: Path, *words: str) -> str:

@@ -26,7 +26,8 @@ def parse_config(text: str) -> dict[str, str]:
             continue
         match = _SET.fullmatch(line)
         if match is None:
-            raise SetupError(f"kernel options, line {number}: {line!r} is not CONFIG_NAME=value")
+            raise SetupError(f"kernel options, line {number}: {line[:80]!r}; expected "
+                             "CONFIG_NAME=value, or a comment with # at its beginning")
         options[match[1]] = match[2]
     return options
 
@@ -43,5 +44,6 @@ def check_config(fragment: str, generated: str) -> None:
     differing = [f"{name}={got.get(name, 'n')} (wanted {value})"
                  for name, value in wanted.items() if got.get(name, "n") != value]
     if differing:
-        raise SetupError("kconfig changed options of lab.config, because this kernel version "
-                         f"doesn't meet their dependencies: {', '.join(differing)}")
+        raise SetupError("kconfig changed requested options (of the lab, or of --config), because "
+                         "this kernel's source lacks them or their dependencies are not met: "
+                         f"{', '.join(differing)}")

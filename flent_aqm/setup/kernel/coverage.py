@@ -284,14 +284,16 @@ def write_note(folder: Path, program: Path) -> None:
                                  timeout_s=300),
                              program.parent)
     if not rows:
-        raise SetupError("the instrumented kernel has no line numbers")
+        raise SetupError(f"{program}: the instrumented kernel has no line numbers, so executed "
+                         "lines can't be recorded")
     starts = sorted(int(start, 16) for start in _FUNCTION.findall(run(["nm", program])))
     graph = _Graph()
     for first, last in _function_ranges(sorted({address for _, _, address, _ in rows}), starts):
         graph.read(run(["objdump", "-d", "--no-show-raw-insn", f"--start-address={first:#x}",
                         f"--stop-address={last:#x}", program], timeout_s=300))
     if not any(block.call for block in graph.blocks):
-        raise SetupError("the instrumented kernel calls its recorder nowhere")
+        raise SetupError(f"{program}: gcc has instrumented none of the changed files, so executed "
+                         "lines can't be recorded")
     lines: dict[str, dict[int, set[int]]] = {}
     begins = [block.first for block in graph.blocks]
     for path, line, address, begins_statement in rows:

@@ -52,8 +52,8 @@ class Kernel:
 def find_kernel() -> Kernel:
     """Return the lab's kernel for the current options and patches.
 
-    FLENT_AQM_KERNEL takes precedence. Raises ToolMissing if there is no such kernel, or if
-    FLENT_AQM_KERNEL isn't a program.
+    If FLENT_AQM_KERNEL is set, return the kernel of that path instead. Raises ToolMissing if there
+    is no such kernel, or if FLENT_AQM_KERNEL isn't a program.
     """
     kernel_path = os.environ.get(VARIABLE)
     if kernel_path:

@@ -98,10 +98,15 @@ class NamedKernel:
 
 
 def find_named(name: str) -> NamedKernel:
-    """Return the kernel of this name. Raises ToolMissing if there is none, or if it was built with
-    other patches or options of the lab."""
+    """Return the kernel of this name. Raises ToolMissing if there is none, if its description can't
+    be read, or if it was built with other patches or options of the lab. Raises SetupError if its
+    version is too old for this lab."""
     path = find_cached(FOLDER, f"{name}.json")
-    if path is None or (kernel := _read_description(path)) is None:
+    kernel = None if path is None else _read_description(path)
+    if path is not None and kernel is None:
+        raise ToolMissing(f"kernel: the description of {name!r}, {path}, can't be read or is "
+                          f"damaged; build the kernel again: flent-aqm kernel build {name}")
+    if kernel is None:
         names = [kernel_of_user.name for kernel_of_user in all_named()]
         there = f"known: {', '.join(['stock', *names])}"
         raise ToolMissing(f"kernel: no kernel is called {name!r}"
@@ -136,9 +141,12 @@ def save(cache: Path, kernel: NamedKernel) -> None:
 def remove(cache: Path, name: str) -> None:
     """Remove a kernel's name from the cache. Its program and kept source are removed, too, if
     nothing else uses them, and so are instrumented kernels that record its changes. Raises
-    ConfigError if the cache has no such name."""
+    ConfigError if the cache has no such name, or if its description can't be read."""
     path = cache / FOLDER / f"{name}.json"
     kernel = _read_description(path)
+    if kernel is None and path.exists():
+        raise ConfigError(f"kernel remove: the description of {name!r} can't be read or is "
+                          f"damaged; remove the file {path}")
     if kernel is None:
         raise ConfigError(f"kernel remove: there is no kernel {name!r} in {cache}"
                           f"{did_you_mean(name, [other.name for other in all_named()])}")

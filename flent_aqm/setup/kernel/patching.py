@@ -64,7 +64,7 @@ Keep = Callable[[Iterable[str]], None]
 
 
 class PatchDoesntFit(SetupError):
-    """A patch can't be applied to a kernel's source."""
+    """A patch can't be applied to the source of a kernel or program."""
 
 
 def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
@@ -100,7 +100,7 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
     fit, or if the content isn't a patch.
 
     Args:
-        tree: folder of the kernel's source.
+        tree: folder of the source, of a kernel or another program.
         name: name of the patch, for messages.
         content: content of the patch.
         keep: called with the names of files before they are changed.
@@ -112,7 +112,7 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
     try:
         _run_patch(tree, content, "--dry-run")
     except CommandFailed as error:
-        raise PatchDoesntFit(f"{name} doesn't fit this kernel's source: "
+        raise PatchDoesntFit(f"{name} doesn't fit the source: "
                              f"{_failed_hunks(error.stdout or error.stderr)}") from None
     _run_patch(tree, content)
 
@@ -145,7 +145,8 @@ def left_out(patches: Sequence[Patch], applied: Sequence[Patch]) -> list[str]:
 
 
 def cost_of(names: Sequence[str]) -> str:
-    """Return a sentence on what a kernel without these patches lacks, "" if there are none.
+    """Return a clause on what a kernel without these patches lacks, "without PATCH: COST; …". ""
+    if there are none.
 
     names: file names of the patches.
     """

@@ -246,8 +246,8 @@ def read_choices() -> list[Source]:
 
 
 def stock_source() -> Source | None:
-    """Return the source version of the lab's kernel: the first in use whose kernel is built,
-    otherwise the first in use. None if set-up has never run."""
+    """Return the source version of the lab's kernel: the first of read_choices() whose kernel is
+    built, otherwise the first. None if there is no choice, as before the first set-up."""
     choices = read_choices()
     built = (source for source in choices
              if find_cached("kernels", current_recipe(source).hash, "linux"))
@@ -255,7 +255,7 @@ def stock_source() -> Source | None:
 
 
 def read_choice(cache: Path) -> Source:
-    """Return the source version in use by one cache. Raises OSError, ValueError, KeyError or
-    TypeError if the choice is missing or damaged."""
+    """Return the source version that a cache's file CHOICE names. Raises OSError, ValueError,
+    KeyError or TypeError if the file is missing or damaged."""
     fields = read_note(cache / CHOICE)
     return Source(str(fields["package"]), str(fields["version"]))

@@ -98,8 +98,8 @@ class DebianOrigin:
                         ["tar", "-xO", f".{INSTALLED}/{source.package}.tar.xz"],
                         ["xz", "-dc", "-T0"]], tree):
             deb.unlink(missing_ok=True)
-            raise SetupError(f"{deb.name} could not be unpacked and was removed; "
-                             "run flent-aqm setup again")
+            raise SetupError(f"{deb.name} could not be unpacked: it is damaged, or the disk is "
+                             "full. It was removed; run the same command again")
         (tree / NOTES).mkdir()
 
 
@@ -122,7 +122,8 @@ class InstalledOrigin:
         except CommandFailed:
             version = ""
         if not version or not self._tarball.is_file():
-            raise SetupError(f"the package {package} is not installed, or lacks {self._tarball}")
+            raise SetupError(f"the package {package} is not installed, or lacks {self._tarball}; "
+                             f"install it: apt-get install {package}")
         self.source = Source(package, version)
         self.series = package.removeprefix("linux-source-")
         self.folder = DebianOrigin.folder_of(self.source)
@@ -207,7 +208,7 @@ class GitTree:
         except CommandFailed as error:
             if not status_matters:
                 return ""
-            raise SetupError(f"git can't read {self._top}: {error}") from None
+            raise SetupError(f"git failed on the source {self._top}: {error}") from None
 
 
 class GitOrigin(GitTree):
@@ -226,7 +227,7 @@ class GitOrigin(GitTree):
             ref: name of the commit, None for the working tree.
 
         Raises ConfigError if git is missing, the folder has no kernel's source, or there is no such
-        commit.
+        commit. Raises SetupError if git fails.
         """
         self._top = top.resolve()
         if not find_program("git"):
@@ -238,8 +239,8 @@ class GitOrigin(GitTree):
         self._own = trees / f"{self.folder}.git"
         repository = self._repository()
         if ref is not None and repository is None:
-            raise ConfigError(f"--source: {top} is not a git repository, so it has no commit "
-                              f"{ref!r}")
+            raise ConfigError(f"--source: {top} is not the top folder of a git repository that "
+                              f"git can read, so it has no commit {ref!r}")
         if not self._own.is_dir():
             self._own.parent.mkdir(parents=True, exist_ok=True)
             run(["git", "init", "--quiet", "--bare", self._own])
@@ -318,8 +319,8 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
         cache: the cache folder.
         archive: Debian's archive.
 
-    Raises ConfigError for any other value, or for a version that Debian doesn't have, and
-    SetupError if the archive can't be read.
+    Raises ConfigError for any other value, or for a version that Debian doesn't have. Raises
+    SetupError if the archive can't be read or doesn't have the package, or if git fails.
     """
     package, _, version = text.partition("=")
     if re.fullmatch(r"linux-source-\d+\.\d+", package):
