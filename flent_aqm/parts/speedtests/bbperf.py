@@ -35,6 +35,9 @@ def measure(call: Call, report: Report) -> None:
                     sys.executable, "-P", "-m", "bbperf.bbperf", "-c", call.host, "-p",
                     str(call.port), "-t", str(LENGTH_S), "-J", str(file), *more], folder):
                 last = line.text if line.text.startswith("ERROR") else last
+            if not file.is_file():
+                raise BadResult(f"bbperf wrote no result file of the {direction}: "
+                                f"{last or 'it gave no reason'}")
             read(file.read_text(encoding="utf-8"), direction, report, last)
 
 

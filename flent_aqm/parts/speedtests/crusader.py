@@ -47,7 +47,10 @@ def measure(call: Call, report: Report) -> None:
             raise BadResult(f"crusader left {len(saved)} result files named run*.crr; expected 1")
         for _line in lines_of("crusader", [call.program, "export", str(saved[0])], folder):
             pass
-        read_export(saved[0].with_suffix(".json").read_text(encoding="utf-8"), tested_s, report)
+        exported = saved[0].with_suffix(".json")
+        if not exported.is_file():
+            raise BadResult(f"`crusader export` wrote no {exported.name}")
+        read_export(exported.read_text(encoding="utf-8"), tested_s, report)
 
 
 def read_text(lines: Iterable[Line], report: Report) -> float:

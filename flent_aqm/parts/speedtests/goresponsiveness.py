@@ -46,8 +46,8 @@ def measure(call: Call, report: Report) -> None:
 
 def read_text(lines: Iterable[Line], report: Report) -> None:
     """Read the results that the client prints into the report: RPM, throughput, number of
-    connections and notes. RPM values that are NaN or infinite are left out. Raises BadResult if the
-    throughput of a direction is missing."""
+    connections and notes. RPM values that are NaN or infinite are left out. Raises BadResult if an
+    RPM isn't a number, or the throughput of a direction is missing."""
     direction = ""
     for line in lines:
         text = line.text.rstrip()
@@ -58,7 +58,11 @@ def read_text(lines: Iterable[Line], report: Report) -> None:
             report.numbers[f"connections_{direction}"] = float(rate[2])
         elif rpm and (rpm[1] or direction):
             name = "rpm" if rpm[3].startswith("P") else "trimmed_rpm"
-            value = float(rpm[2])
+            try:
+                value = float(rpm[2])
+            except ValueError:
+                raise BadResult(f"goresponsiveness printed {rpm[2][:40]!r} as RPM; expected a "
+                                "number") from None
             if isfinite(value):
                 report.numbers[name if rpm[1] else f"{name}_{direction}"] = value
         elif text.strip().startswith("Note:") and direction:

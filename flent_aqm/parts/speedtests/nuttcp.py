@@ -40,9 +40,9 @@ def read(lines: Iterable[Line], direction: str, report: Report) -> None:
     way.own_clock = True
     for line in lines:
         values = {name: float(value) for name, value in _PAIR.findall(line.text)}
-        if "real_sec" in values:
+        if {"real_sec", "rate_Mbps"} <= set(values):
             way.show(way.end_s + values["real_sec"], values["rate_Mbps"])
-        elif "real_seconds" in values:
+        elif {"real_seconds", "rate_Mbps"} <= set(values):
             report.numbers |= {number.format(direction): values[name]
                                for name, number in _NUMBERS.items() if name in values}
             way.mbps = values["rate_Mbps"]

@@ -95,6 +95,12 @@ def test_refusals_are_told_in_one_line() -> None:
             (GOLDEN / "iperf2" / "bounceback-upload-2.1.8.txt").read_text()[:500], "upload", report)
 
 
+def test_line_of_nuttcp_that_is_cut_off_is_quoted() -> None:
+    """It has no rate."""
+    with pytest.raises(BadResult, match=r"no upload: megabytes=1\.0 real_seconds=2"):
+        nuttcp.read([Line(1.0, "megabytes=1.0 real_seconds=2.00")], "upload", begun("upload"))
+
+
 def test_iperf_of_another_kind_is_named(tmp_path: Path) -> None:
     """iperf3 under iperf's name isn't an old iperf 2."""
     for version, expected in (("iperf 3.16 (cJSON 1.7.15)", r"iperf is not iperf 2: .*iperf 3.16"),

@@ -21,7 +21,14 @@ from typing import Any
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.parts.speedtests import crusader, ethr, goresponsiveness, librespeed_cli, msak
+from flent_aqm.parts.speedtests import (
+    bbperf,
+    crusader,
+    ethr,
+    goresponsiveness,
+    librespeed_cli,
+    msak,
+)
 from flent_aqm.tools.client import Call, Line, call_of, lines_of
 from flent_aqm.tools.report import Report, read_report
 from tests import files
@@ -177,6 +184,18 @@ def test_what_an_output_lacks_is_named() -> None:
              Line(2.0, "Elapsed: 1s download rate: 9.4 Mb/s, rtt: 1ms, minrtt: 1ms")]
     with pytest.raises(BadResult, match="no download: its output has no final rate"):
         msak.read(start, Report("x"))
+
+
+def test_programs_that_write_no_result_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+                                                 ) -> None:
+    """They end with status 0 all the same. Nor is a word a number of round trips."""
+    (tmp_path / "bbperf").mkdir()
+    (tmp_path / "bbperf" / "bbperf.py").write_text("print('ERROR: no such server')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(BadResult, match="no result file of the download: ERROR: no such server"):
+        bbperf.measure(Call("192.0.2.1", 1), Report("bbperf"))
+    with pytest.raises(BadResult, match="goresponsiveness printed 'many' as RPM"):
+        goresponsiveness.read_text([Line(1.0, "Final RPM: many (P90)")], Report("x"))
 
 
 def test_export_that_is_none_is_refused() -> None:
