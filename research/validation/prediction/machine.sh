@@ -16,7 +16,10 @@ cd "$folder"
 
 if ! [ -e vmlinuz ]; then
     package=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/^ *Depends: //p')
-    [ -n "$package" ] || { echo "machine.sh: apt knows no linux-image-cloud-amd64" >&2; exit 1; }
+    [ -n "$package" ] || {
+        echo "machine.sh: apt knows no package linux-image-cloud-amd64; it takes Debian on amd64, and apt-get update" >&2
+        exit 1
+    }
     rm -rf package kernel.deb
     apt-get -qq -o APT::Sandbox::User=root download "$package"
     mv "$package"_*.deb kernel.deb

@@ -59,7 +59,7 @@ waited=0
 until ssh -o ConnectTimeout=5 root@203.0.113.1 true 2>/dev/null; do
     waited=$((waited + 1))
     if [ $waited -gt 60 ]; then
-        echo "network.sh: the router in qemu doesn't answer" >&2
+        echo "network.sh: the router in qemu doesn't answer to ssh after 60 tries; its output:" >&2
         cat "$MACHINE/qemu.log" "$MACHINE/console" >&2
         exit 1
     fi

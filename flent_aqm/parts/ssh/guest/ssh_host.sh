@@ -36,6 +36,7 @@ serve_ssh() {
         ip netns exec "$name" ss -Hltn 'sport = 22' | grep -q . && return
         sleep 1
     done
+    echo "the ssh server of $name does not listen after 10 s; its log:"
     cat "/run/ssh/$name.log"
     exit 1
 }

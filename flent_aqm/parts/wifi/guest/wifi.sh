@@ -8,7 +8,7 @@ case $STEP in
     # Each line has a node, a file and what to write to it.
     topology)
         [ -e $wifi/channel ] || {
-            echo "wifi_rates_mbps: a Wi-Fi channel needs patch 0013 in the kernel"
+            echo "wifi_rates_mbps: this kernel lacks the Wi-Fi channel of patch 0013; leave kernel out, or build it from a source that takes the patch"
             exit 1
         }
         while read -r node file line; do
@@ -16,7 +16,7 @@ case $STEP in
             [ "$node" != client ] || in_node=
             # shellcheck disable=SC2016  # the words are the inner shell's
             $in_node sh -c 'echo "$1" >"$2"' - "$line" "$wifi/$file" </dev/null || {
-                echo "can't add $node to the Wi-Fi channel"
+                echo "can't add $node to the Wi-Fi channel: the kernel refuses '$line' in $file"
                 exit 1
             }
         done </run/lab/wifi_lines
