@@ -163,8 +163,8 @@ class Record:
         return {}
 
     def described(self) -> Mapping[str, object]:
-        """Return further metadata that describe the record's models for the data file, by name, in
-        addition to the keys. Empty unless a subclass overrides it."""
+        """Return the metadata that a data file has in addition to the record's keys, by name:
+        descriptions of the record's models. Empty unless a subclass overrides it."""
         return {}
 
     def refuse_odd_pairs(self, scenario: Any) -> None:

@@ -72,8 +72,8 @@ class Scenario:
         return getattr(self, name)
 
     def described(self) -> dict[str, object]:
-        """Return further metadata that describe the models in use for the data file, by name, in
-        addition to the keys."""
+        """Return the metadata that a data file has in addition to the keys, by name: descriptions
+        of the models in use, from all records. Empty if no record has any."""
         return {name: value for record in self._records()
                 for name, value in record.described().items()}
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_cargo_that_prints_no_version_is_not_called_an_old_one(
     cargo = tmp_path / "cargo"
     cargo.write_text("#!/bin/sh\nexit 1\n")
     cargo.chmod(0o755)
-    monkeypatch.setattr(ndt7_client.shutil, "which", lambda _name: str(cargo))
+    monkeypatch.setattr(shutil, "which", lambda _name: str(cargo))
     monkeypatch.setattr(ndt7_client, "OLDEST_RUST", (99, 0))
     with pytest.raises(ToolMissing, match=r"/cargo does not run, or prints no version"):
         find_cargo()

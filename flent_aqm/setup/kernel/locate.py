@@ -93,7 +93,7 @@ def kernel_called(name: str) -> Kernel:
 
 def kernel_of(wanted: str) -> Kernel | None:
     """Return the kernel with a hash, None if this machine doesn't have it. If FLENT_AQM_KERNEL is
-    set, only that kernel is considered.
+    set, only that kernel is considered. Raises ToolMissing if FLENT_AQM_KERNEL isn't a program.
 
     wanted: hash of the recipe.
     """

@@ -270,7 +270,7 @@ class GitOrigin(GitTree):
 
     def _find_tree_id(self, repository: Path | None) -> str:
         """Return git's name of the tree object: the commit's, or that of the current files, which
-        are added to set-up's repository.
+        are added to set-up's repository. Raises SetupError if git fails.
 
         repository: path of the user's git repository, None if there is none.
         """

@@ -66,12 +66,14 @@ class Programs(Record):
 
     @property
     def server_commands(self) -> list[list[str]]:
-        """The commands on the server as words, in the order of their start."""
+        """The commands on the server, each as a list of words, in the order of their start. Empty
+        without server_program."""
         return split_commands(self.server_program) if self.server_program else []
 
     @property
     def words(self) -> list[str]:
-        """All words of all commands, which may be paths of files."""
+        """All words of the client's and the server's commands, any of which may be the path of a
+        file."""
         return [*shlex.split(self.client_program),
                 *(word for words in self.server_commands for word in words)]
 

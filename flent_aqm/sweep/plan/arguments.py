@@ -67,9 +67,9 @@ def restore_zeros(overrides: MutableMapping[str, object]) -> None:
 def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]:
     """Return the lists whose product are the runs of a batch.
 
-    Each list has names of arguments. A `for_…` list has those that overrides leave. A key `kernel =
-    one, other` or `aqm = one, other` gives a list with an argument for each value. The last list
-    has the numbers of repetitions.
+    Each list has names of arguments, which are sections [Arg::NAME]. A `for_…` list has those that
+    overrides leave. A key `kernel = one, other` or `aqm = one, other` gives a list with an argument
+    for each value. The last list has the numbers of repetitions.
 
     Args:
         runner: Flent's batch runner. New arguments are added to its `args`: for an override with a
