@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the number of the probe that the user means."""
+"""Finds the number of the probe that the user means, in a run's first latency series."""
 
 from __future__ import annotations
 
@@ -8,33 +8,16 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import BadResult, ConfigError
-from flent_aqm.base.words import plain
 from flent_aqm.parts.why.what_if import GLITCH_MS
 from flent_aqm.results.data_file import Numbers
-from flent_aqm.results.metrics.delay_parts import PROBES
 from flent_aqm.results.metrics.latency import glitches, idle_median_ms
-from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.reading.series import Tool
-
-
-def _probe(run: Run) -> Probe:
-    """Return the series of irtt. Raises BadResult if the run has none."""
-    probe = run.probe
-    if probe.tool is not Tool.IRTT or probe.of_steps:
-        raise BadResult(f"{run.path}: its probes are of {probe.tool.value}; expected raw samples "
-                        "of irtt, whose numbers are in the packets")
-    if probe.name != PROBES:
-        raise BadResult(f"{run.path}: its probes are the series {plain(probe.name)!r}; expected "
-                        f"{PROBES!r}, which the tests of flent-aqm have, because Flent's own tests "
-                        "send several series with the same numbers")
-    return probe
 
 
 def _numbers(run: Run) -> tuple[Numbers, Numbers, Any]:
-    """Return when each probe was sent, its RTT, and its number, which is its index: irtt sends one
-    every spacing_ms, and lost probes are listed with an infinite RTT."""
-    probe = _probe(run)
+    """Return of the run's first latency series when each probe was sent, in epoch seconds, its RTT
+    in ms, infinite if it was lost, and its number."""
+    probe = run.probe
     return probe.sent_s, probe.rtt_ms, numpy.arange(probe.sent_s.size)
 
 

@@ -41,6 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--glitch", metavar="N", type=int,
                        help="the slowest probe of the N-th glitch under load, counted from 1: "
                             "probes 30 ms slower than before the load")
+    parser.add_argument("--series", metavar="NAME", default="",
+                        help="latency series of the probe, such as 'Ping (ms) UDP BE' (default: "
+                             "the one with the slowest probe under load; with --probe, --at and "
+                             "--glitch the one that metrics are of)")
     parser.add_argument("--what-if", metavar="KEY=VALUE", action="append", default=[],
                         help="run again with this changed; several changes at once are separated "
                              "by commas, `none` runs nothing again; may be repeated (default: the "
@@ -76,6 +80,7 @@ def _explain(args: argparse.Namespace) -> None:
     # Imported late, because --help needs none of these modules.
     from flent_aqm.base.errors import NotAvailable
     from flent_aqm.parts.why import html
+    from flent_aqm.parts.why.settings import in_short, settings_of
     from flent_aqm.parts.why.story import explain
     from flent_aqm.parts.why.watched import run_again, watch
     from flent_aqm.parts.why.what_if import (
@@ -87,13 +92,15 @@ def _explain(args: argparse.Namespace) -> None:
         run_changed,
         usual_changes,
     )
+    from flent_aqm.parts.why.words import concluding
     from flent_aqm.results.data_file import read_data_file
     from flent_aqm.results.metrics.latency import idle_median_ms
     from flent_aqm.results.metrics.run import as_run
     from flent_aqm.sweep.replay import recorded
 
     html.refuse_other_names(args.output)
-    run = as_run(read_data_file(args.file))
+    run = _with_series(args, as_run(read_data_file(args.file)))
+    series = run.probe.name
     # Mistakes are told before the run, which takes a while.
     was = recorded.read(args.file, args.file.parent, args.trace, run_programs=args.run_programs)
     wanted = [one for one in args.what_if if one != _NONE]
@@ -103,7 +110,7 @@ def _explain(args: argparse.Namespace) -> None:
         parse_packet(args.drop_packet)
     number = _number(args, run)
     _say(f"repeating {was.cell.test_name} with captures")
-    watched = run_again(args.file, was)
+    watched = run_again(args.file, was, series)
     story = explain(watched, number)
     line, title = drop_filter(watched, args.drop_packet) if args.drop_packet else ("", "")
     if not args.what_if:
@@ -111,10 +118,10 @@ def _explain(args: argparse.Namespace) -> None:
     outcomes = [outcome(UNCHANGED, watched.data, run, number)]
     for one in wanted:
         _say(f"repeating with {one}")
-        outcomes.append(run_changed(watched.cell, one, number))
+        outcomes.append(run_changed(watched.cell, one, number, series))
     if args.drop_packet:
         _say(f"repeating {title}")
-        without = watch(watched.cell, watched.data, line)
+        without = watch(watched.cell, watched.data, line, series)
         outcomes.append(outcome(title, without.data, without.run, number))
     try:
         idle_ms: float | None = idle_median_ms(run)
@@ -123,16 +130,30 @@ def _explain(args: argparse.Namespace) -> None:
     if args.format == "json":
         from flent_aqm.base.json_text import json_text
 
-        print(json_text({"file": str(args.file), **asdict(story),
-                         "what_if": [asdict(one) for one in outcomes]}))
+        print(json_text({
+            "file": str(args.file),
+            "settings": dict(settings_of(watched.cell, watched.data["metadata"])),
+            **asdict(story), "what_if": [asdict(one) for one in outcomes],
+            "conclusion": concluding(outcomes, idle_ms)}))
     else:
-        print("\n".join(as_text(story, outcomes, idle_ms)))
+        print("\n".join(as_text(story, outcomes, idle_ms,
+                                in_short(settings_of(watched.cell, watched.data["metadata"])))))
     if args.output:
         html.write(args.output, args.file, watched, story, outcomes, idle_ms)
 
 
 def _say(text: str) -> None:
     print(f"flent-aqm: {text}", file=sys.stderr, flush=True)
+
+
+def _with_series(args: argparse.Namespace, run: Run) -> Run:
+    """Return the run with the latency series that the options name as its first one. Raises
+    BadResult."""
+    from flent_aqm.parts.why.probe_series import with_series, with_worst_series
+
+    if args.series or any(one is not None for one in (args.probe, args.at, args.glitch)):
+        return with_series(run, args.series)
+    return with_worst_series(run)
 
 
 def _number(args: argparse.Namespace, run: Run) -> int:
@@ -148,18 +169,34 @@ def _number(args: argparse.Namespace, run: Run) -> int:
     return slowest(run)
 
 
-def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None) -> list[str]:
-    """Return the explanation for a terminal: at most MOST_LINES lines of WIDTH columns."""
-    from flent_aqm.parts.why.words import lines
+def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None, settings: str
+            ) -> list[str]:
+    """Return the explanation for a terminal: at most MOST_LINES lines of WIDTH columns.
 
-    told = []
+    Args:
+        story: the explanation.
+        outcomes: the run itself, and the runs with something changed.
+        idle_ms: median RTT before the load, None if it isn't known.
+        settings: the run's settings, which are cut to one line.
+    """
+    from flent_aqm.parts.why.words import concluding, lines
+
+    told = [_cut(f"{'Run':<7} {settings}", WIDTH)]
     for heading, sentence in lines(story, idle_ms):
-        told += textwrap.wrap(f"{heading:<7} {sentence}", WIDTH, subsequent_indent=" " * 8)
+        told += _wrapped(heading, sentence)
+    conclusion = concluding(outcomes, idle_ms)
+    result = _wrapped("Result", conclusion) if conclusion else []
     table = _table(outcomes)
-    room = MOST_LINES - len(told)
+    room = MOST_LINES - len(told) - len(result)
     if len(table) > room:
-        table = [*table[:room - 1], f"        {len(table) - room + 1} more: --format json"]
-    return [*told, *table]
+        shown = max(room - 1, 0)
+        table = [*table[:shown], f"        {len(table) - shown} more: --format json"]
+    return [*told, *table, *result][:MOST_LINES]
+
+
+def _wrapped(heading: str, sentence: str) -> list[str]:
+    """Return the lines of a sentence beside its heading."""
+    return textwrap.wrap(f"{heading:<7} {sentence}", WIDTH, subsequent_indent=" " * 8)
 
 
 def _table(outcomes: Sequence[Outcome]) -> list[str]:
@@ -167,18 +204,21 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
     itself."""
     if len(outcomes) < 2:
         return []
-    rows = [(f"{'What if, executed':30}{'probe':>10}{'p99':>9}{'glitches':>10}{'up':>10}"
-             f"{'down':>9}"),
-            f"{'':30}{'ms':>10}{'ms':>9}{'1/min':>10}{'Mbit/s':>10}{'Mbit/s':>9}"]
+    rows = [f"{'What if, executed':27}probe ms   p99 ms  glitches/min  up Mbit/s  down"]
     for one in outcomes:
         if one.fault:
-            rows.append(textwrap.shorten(f"{one.change}: {one.fault}", WIDTH, placeholder=" …"))
+            rows.append(_cut(f"{one.change}: {one.fault}", WIDTH))
             continue
-        rows.append(textwrap.shorten(one.change, 29, placeholder=" …").ljust(30)
-                    + _cell(one.probe_ms, 10, "lost") + _cell(one.p99_ms, 9)
-                    + _cell(one.glitches_per_minute, 10) + _cell(one.upload_mbps, 10)
-                    + _cell(one.download_mbps, 9))
+        rows.append(_cut(one.change, 26).ljust(27)
+                    + _cell(one.probe_ms, 8, "lost") + _cell(one.p99_ms, 9)
+                    + _cell(one.glitches_per_minute, 14) + _cell(one.upload_mbps, 11)
+                    + _cell(one.download_mbps, 6))
     return rows
+
+
+def _cut(text: str, width: int) -> str:
+    """Return a text of at most `width` characters."""
+    return text if len(text) <= width else f"{text[:width - 2].rstrip()} …"
 
 
 def _cell(value: float | None, width: int, nothing: str = "-") -> str:

@@ -59,8 +59,7 @@ def carries_data(passage: Passage, flow: int) -> bool:
 
 def reverse_flow(ledger: Ledger, flow: int) -> int | None:
     """Return the flow with the same ends in the other direction, None if there is none."""
-    key = ledger.flows[flow]
-    reverse = FlowKey(key.protocol, key.target, key.source, key.target_port, key.source_port)
+    reverse = ledger.flows[flow].reverse
     return next((index for index, one in enumerate(ledger.flows) if one == reverse), None)
 
 

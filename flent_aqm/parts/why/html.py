@@ -14,10 +14,11 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.whole_file import written_whole
 from flent_aqm.base.words import plain
 from flent_aqm.parts.why import figure
+from flent_aqm.parts.why.settings import settings_of
 from flent_aqm.parts.why.story import Story
 from flent_aqm.parts.why.watched import WatchedRun
 from flent_aqm.parts.why.what_if import Outcome
-from flent_aqm.parts.why.words import lines, title
+from flent_aqm.parts.why.words import concluding, lines, title
 
 _PAGES = (".html", ".htm")
 
@@ -62,5 +63,6 @@ def page(file: Path, run: WatchedRun, story: Story, outcomes: Sequence[Outcome],
     picture = base64.b64encode(figure.draw(run, story, outcomes, "svg")).decode()
     return environment.get_template("why.html").render(
         title=title(story, idle_ms), answers=lines(story, idle_ms)[1:], outcomes=outcomes,
-        name=file.name, test=run.cell.test_name, scenario=run.cell.scenario, story=story,
+        name=file.name, settings=settings_of(run.cell, run.data["metadata"]),
+        conclusion=concluding(outcomes, idle_ms),
         picture=f"data:image/svg+xml;base64,{picture}") + "\n"

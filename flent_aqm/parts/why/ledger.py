@@ -66,13 +66,19 @@ class Fate(IntEnum):
 
 @dataclass(frozen=True)
 class FlowKey:
-    """Protocol, addresses and ports of a flow in one direction. Ports are 0 without TCP and UDP."""
+    """Protocol, addresses and ports of a flow in one direction. For pings, both ports are the
+    identifier of ICMP. For other packets without TCP and UDP they are 0."""
 
     protocol: int
     source: str
     target: str
     source_port: int
     target_port: int
+
+    @property
+    def reverse(self) -> FlowKey:
+        """The flow between the same ends in the other direction."""
+        return FlowKey(self.protocol, self.target, self.source, self.target_port, self.source_port)
 
     @property
     def ports(self) -> tuple[int, int]:
@@ -301,6 +307,7 @@ def _chunk(frames: Column, first_no: int) -> dict[str, Column]:
                | ((protocol == ICMPV6) & numpy.isin(above[:, 0], (128, 129))))
     probe = numpy.where(is_irtt, irtt_no.astype(numpy.int64),
                         numpy.where(is_ping, _number(above, 6, 2).astype(numpy.int64), -1))
+    echo_id = numpy.where(is_ping, _number(above, 4, 2), 0)
     misc = (ip_id << numpy.uint64(32)) | (whole.astype(numpy.uint64) << numpy.uint64(8)) | protocol
     words = [misc, ends, *numpy.ascontiguousarray(above).view("=u8").T]
     return {
@@ -311,8 +318,8 @@ def _chunk(frames: Column, first_no: int) -> dict[str, Column]:
         "ecn": either(packet[:, 1], packet[:, 1] >> 4) & numpy.uint8(3),
         "ip_id": ip_id.astype(numpy.uint16), "protocol": protocol, "ends": ends,
         "headers": packet[:, :40],
-        "source_port": numpy.where(has_ports, _number(above, 0, 2), 0).astype(numpy.uint16),
-        "target_port": numpy.where(has_ports, _number(above, 2, 2), 0).astype(numpy.uint16),
+        "source_port": numpy.where(has_ports, _number(above, 0, 2), echo_id).astype(numpy.uint16),
+        "target_port": numpy.where(has_ports, _number(above, 2, 2), echo_id).astype(numpy.uint16),
         "payload_bytes": numpy.where(
             has_ports, whole.astype(numpy.int64) - ip_bytes - transport_bytes, 0
         ).astype(numpy.int32),

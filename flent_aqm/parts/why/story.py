@@ -8,18 +8,19 @@ Where they don't show a cause, the cause is CANT_TELL.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
 
 import numpy
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.why.flow_names import cross_ports_of, flow_name, reverse_flow
-from flent_aqm.parts.why.ledger import ACK, TCP, UDP, Column, Fate, Ledger, Passage
+from flent_aqm.parts.why.ledger import ACK, TCP, Column, Fate, Ledger, Passage
+from flent_aqm.parts.why.probe_series import Answer, answers
 from flent_aqm.parts.why.watched import MODEM, WatchedRun
 from flent_aqm.results.metrics.delay_parts import PARTS, PROBES
+from flent_aqm.results.reading.series import Tool
 from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.scenario import Scenario
 
@@ -77,6 +78,10 @@ class Idle(StrEnum):
     CANT_TELL = "can't tell"
 
 
+# Place of a part of ping's round trips, which ping tells in ms or less precisely.
+ROUNDED = "client side and ping's rounding"
+
+
 @dataclass(frozen=True)
 class TimePart:
     """A part of a round trip: its place, and how long the probe was there."""
@@ -112,12 +117,14 @@ class Standing:
     # Seconds since the run's start from which on packets waited, and until when the probe left.
     since_s: float
     until_s: float
-    # The flow that had most bytes ahead of the probe, "" if there was none.
+    # Name of the flow that had most bytes ahead of the probe, "" if there was none, and the number
+    # of flows with that name, which count together below.
     flow: str = ""
-    # Rate at which that flow's packets came in this time, and that of the line.
+    flows: int = 1
+    # Rate at which their packets came in this time, and that of the line.
     rate_mbps: float = 0.0
     line_mbps: float = 0.0
-    # Bytes in flight of that flow when the queue began to stand, and when the probe came.
+    # Their bytes in flight when the queue began to stand, and when the probe came.
     flight_kb: tuple[float, float] | None = None
     # Length of the silence before a burst or a retransmission, in ms.
     silence_ms: float = 0.0
@@ -142,8 +149,10 @@ class Decisions:
 class Story:
     """The explanation of one probe."""
 
+    # Name of the latency series, and the probe's number in it.
+    series: str
     number: int
-    # Seconds since the run's start.
+    # Seconds since the series' first answered probe.
     sent_s: float
     # None if the probe or its reply was lost.
     rtt_ms: float | None
@@ -159,46 +168,10 @@ class Story:
     where: tuple[str, str, int] = field(default=("router", "up", -1))
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A probe that came back, from the data file."""
-
-    sent_ns: int
-    back_ns: int
-    rtt_ms: float
-
-
 def start_ns(run: WatchedRun) -> int:
-    """Return the time of the first probe of a run, from which its seconds are counted."""
-    return min(one.sent_ns for one in answers(run.data["raw_values"]).values())
-
-
-def answers(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> Mapping[int, Answer]:
-    """Return number -> answered probe of irtt. Raises BadResult if there are none."""
-    found = {}
-    for one in raw.get(PROBES, ()):
-        if one.get("val") is None or one.get("seq") is None:
-            continue
-        back_ns, rtt_ms = round(float(one["t"]) * 1e9), float(one["val"])
-        found[int(one["seq"])] = Answer(back_ns - round(rtt_ms * 1e6), back_ns, rtt_ms)
-    if not found:
-        raise BadResult("the run has no answered probes of irtt, by which a glitch is explained")
-    return found
-
-
-def probe_rows(passage: Passage, ledger: Ledger) -> Mapping[int, int]:
-    """Return number -> row of the packets of irtt's measurement. Its handshake has the same port,
-    so the flow with the most packets is it."""
-    rows = numpy.flatnonzero(passage.probe >= 0)
-    protocol = numpy.array([key.protocol for key in ledger.flows])
-    rows = rows[protocol[passage.flow[rows]] == UDP]
-    if not rows.size:
-        return {}
-    flow = numpy.bincount(passage.flow[rows]).argmax()
-    rows = rows[passage.flow[rows] == flow]
-    # irtt's last packet, which ends the measurement, has the number 0 again.
-    rows = rows[::-1]
-    return dict(zip(passage.probe[rows].tolist(), rows.tolist(), strict=True))
+    """Return the time of the first answered probe of the explained series in ns since the epoch,
+    from which its seconds are counted."""
+    return min(one.sent_ns for one in answers(run.run.probe).values())
 
 
 @dataclass(frozen=True)
@@ -224,44 +197,43 @@ def explain(run: WatchedRun, number: int) -> Story:
     """Return the explanation of a probe. Raises BadResult if no router saw the probe."""
     stops = _stops(run, number)
     if not stops:
-        raise BadResult(f"no probe has the number {number}: the run's probes have the numbers 0 to "
-                        f"{max(answers(run.data['raw_values']))}")
+        raise BadResult(f"the probe with the number {number} passed no router")
     begin_ns = start_ns(run)
-    answer = answers(run.data["raw_values"]).get(number)
+    answer = answers(run.run.probe).get(number)
     sent_ns = answer.sent_ns if answer else int(stops[0].passage.arrived_ns[stops[0].row])
     scenario = run.cell.scenario
     parts = _parts(stops, answer, scenario)
+    if run.run.probe.tool is Tool.PING:
+        parts = [replace(part, place=ROUNDED) if part.place == "client side" else part
+                 for part in parts]
     last = stops[-1]
     lost_here = answer is None and last.fate is Fate.DROPPED
     stop = last if lost_here else max(stops, key=lambda one: one.wait_ns)
     standing, decisions, ahead = _queue_story(run, stop, begin_ns)
     if lost_here:
-        standing = _but(standing, Cause.DROPPED)
+        standing = replace(standing, cause=Cause.DROPPED)
     elif other := _other_cause(run, number, parts, stop):
-        standing = _but(standing, other)
+        standing = replace(standing, cause=other)
     elif stop.wait_ns < 1_000_000:
-        standing = _but(standing, Cause.NO_QUEUE)
+        standing = replace(standing, cause=Cause.NO_QUEUE)
     return Story(
-        number, (sent_ns - begin_ns) / 1e9, answer.rtt_ms if answer else None, parts,
-        _place(stop), 0.0 if lost_here else stop.wait_ns / 1e6, _shares(run, stop, ahead),
+        run.run.probe.name, number, (sent_ns - begin_ns) / 1e9,
+        answer.rtt_ms if answer else None, parts, _place(stop),
+        0.0 if lost_here else stop.wait_ns / 1e6, _shares(run, stop, ahead),
         _kind(scenario, stop) in _FLOW_QUEUES, standing, decisions,
         (stop.router, stop.direction, stop.row))
-
-
-def _but(standing: Standing, cause: Cause) -> Standing:
-    return Standing(cause, standing.since_s, standing.until_s, standing.flow, standing.rate_mbps,
-                    standing.line_mbps, standing.flight_kb, standing.silence_ms)
 
 
 def _stops(run: WatchedRun, number: int) -> list[_Stop]:
     """Return the places of a probe and its reply, in their order."""
     names = list(run.ledgers)
+    packets = run.packets
     stops = []
     for direction, order in (("up", names), ("down", names[::-1])):
         for name in order:
             ledger = run.ledgers[name]
             passage = ledger.passage(direction)
-            row = probe_rows(passage, ledger).get(number)
+            row = packets[name, direction].get(number)
             if row is not None:
                 stops.append(_Stop(name, direction, ledger, passage, row))
     return stops
@@ -304,14 +276,16 @@ def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: 
     by_place = {part.place: part.ms for part in parts}
     wait_ms = stop.wait_ns / 1e6
     processor_ms = queue_ms = 0.0
-    for one in run.data["raw_values"].get(PARTS, ()):
+    # The router's model tells them of this series alone.
+    told = run.data["raw_values"].get(PARTS, ()) if run.run.probe.name == PROBES else ()
+    for one in told:
         if int(one["seq"]) == number:
             processor_ms += (float(one["ring"]) + float(one["processor"])) / 1000
             queue_ms += float(one["queue"]) / 1000
     if processor_ms > max(queue_ms, 1.0):
         return Cause.PROCESSOR
     scenario = run.cell.scenario
-    client_ms = by_place.get("client side", 0.0)
+    client_ms = by_place.get("client side", by_place.get(ROUNDED, 0.0))
     wifi = "wifi" in run.data["metadata"].get("AQM", {})
     if wifi and client_ms > wait_ms and client_ms > 1:
         return Cause.WIFI
@@ -424,19 +398,24 @@ def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
     if main is None:
         return Standing(Cause.CANT_TELL, since_s, until_s, line_mbps=line_mbps)
     key = stop.ledger.flows[main]
-    name = flow_name(stop.ledger, stop.direction, main, cross_ports_of(run.data["metadata"]))
+    cross = cross_ports_of(run.data["metadata"])
+    name = flow_name(stop.ledger, stop.direction, main, cross)
+    same = [flow for flow, one in enumerate(stop.ledger.flows) if one.protocol == key.protocol
+            and flow_name(stop.ledger, stop.direction, flow, cross) == name]
+    alike = numpy.flatnonzero(numpy.isin(passage.flow, same))
     mine = numpy.flatnonzero(passage.flow == main)
     # From a round trip before the queue stood, as that is when the packets came.
     round_ns = round(run.cell.scenario.path.base_delay_ms * 1e6) + 10_000_000
-    came = mine[(passage.arrived_ns[mine] >= since_ns - round_ns)
-                & (passage.arrived_ns[mine] <= arrived_ns)]
+    came = alike[(passage.arrived_ns[alike] >= since_ns - round_ns)
+                 & (passage.arrived_ns[alike] <= arrived_ns)]
     span_ns = max(arrived_ns - since_ns + round_ns, 1)
     rate_mbps = float(passage.frame_bytes[came].sum()) * 8 / span_ns * 1000
     flights = None
     if key.protocol == TCP:
-        flights = tuple(_flight_kb(stop, main, at_ns) for at_ns in (since_ns, arrived_ns))
+        flights = tuple(sum(_flight_kb(stop, flow, at_ns) for flow in same)
+                        for at_ns in (since_ns, arrived_ns))
     cause, silence_ms = _cause(run, stop, ahead, main, mine, times, line_mbps, round_ns)
-    return Standing(cause, since_s, until_s, name, rate_mbps, line_mbps,
+    return Standing(cause, since_s, until_s, name, len(same), rate_mbps, line_mbps,
                     flights, silence_ms)  # type: ignore[arg-type]
 
 

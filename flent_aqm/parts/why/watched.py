@@ -14,6 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from flent_aqm.parts.why.ledger import (
     parse_devices,
     read_ledger,
 )
+from flent_aqm.parts.why.probe_series import flow_of, with_series
 from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.router.hook import routers_of
@@ -120,10 +122,18 @@ class WatchedRun:
     # Content of the run's data file.
     data: Mapping[str, Any]
     cell: Cell
-    # The same data as metrics read it.
+    # The same data as metrics read it. Its first latency series is the explained one.
     run: Run
     # Name of the router, or "modem" -> its packets, the nearest to the client first.
     ledgers: Mapping[str, Ledger]
+
+    @cached_property
+    def packets(self) -> Mapping[tuple[str, str], Mapping[int, int]]:
+        """(router, direction) -> (number of a probe -> row of its packet, or of its reply's), of
+        the explained series. Raises BadResult if the series is not in the capture."""
+        flow = flow_of(self.run, self.run.probe, next(iter(self.ledgers.values())))
+        return {(name, direction): flow.rows(ledger, direction)
+                for name, ledger in self.ledgers.items() for direction in ("up", "down")}
 
 
 def _blocks(scenario: Scenario, packets: int | None) -> int:
@@ -157,7 +167,8 @@ def namespaces(scenario: Scenario) -> Sequence[str]:
     return [*routers_of(scenario), *([MODEM] if has_modem else [])]
 
 
-def watch(cell: Cell, was: Mapping[str, Any], drop_filter: str = "") -> WatchedRun:
+def watch(cell: Cell, was: Mapping[str, Any], drop_filter: str = "", series: str = ""
+          ) -> WatchedRun:
     """Run a cell with captures. Nothing is kept on the disk. Raises AqmError.
 
     Args:
@@ -165,12 +176,13 @@ def watch(cell: Cell, was: Mapping[str, Any], drop_filter: str = "") -> WatchedR
         was: content of the recorded run's data file, whose counters tell how many packets to
             expect.
         drop_filter: line of shell that makes the router drop a packet, "" for none.
+        series: name of the explained latency series, "" for the best.
     """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-why-") as name:
         folder = Path(name)
         cell = replace(cell, folder=folder)
         data = again(cell, WatchedTestbed(folder, _packets(was), drop_filter))
-        run = as_run(as_data_file(data, cell.data_file))
+        run = with_series(as_run(as_data_file(data, cell.data_file)), series)
         ledgers = {}
         for one in namespaces(cell.scenario):
             near, far = _DEVICES.get(one, _ROUTERS_DEVICES)
@@ -179,17 +191,18 @@ def watch(cell: Cell, was: Mapping[str, Any], drop_filter: str = "") -> WatchedR
         return WatchedRun(data, cell, run, ledgers)
 
 
-def run_again(path: Path, was: RecordedRun) -> WatchedRun:
+def run_again(path: Path, was: RecordedRun, series: str = "") -> WatchedRun:
     """Repeat the run of a data file with captures.
 
     Args:
         path: the data file, for messages.
         was: its content and cell.
+        series: name of the explained latency series, "" for the best.
 
     Raises AqmError if the run can't be repeated, and BadResult, with the first difference, if the
     repeated run has other samples than the file.
     """
-    now = watch(was.cell, was.data)
+    now = watch(was.cell, was.data, series=series)
     if samples_sha256(was.data) != samples_sha256(now.data):
         versions = other_versions(was.data["metadata"], now.data["metadata"])
         first = differences(was.data, now.data)[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import numpy
 from flent_aqm.base.errors import AqmError, ConfigError, NotAvailable
 from flent_aqm.parts.why.flow_names import carries_data, cross_ports_of, flow_name, test_parameters
 from flent_aqm.parts.why.ledger import TCP, Fate, Ledger
-from flent_aqm.parts.why.story import answers, start_ns
+from flent_aqm.parts.why.probe_series import answers, with_series
+from flent_aqm.parts.why.story import start_ns
 from flent_aqm.parts.why.watched import WatchedRun
 from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.latency import (
@@ -64,9 +66,56 @@ class Outcome:
     fault: str = ""
 
 
+class Verdict(StrEnum):
+    """What a change does to a glitch."""
+
+    # The probe is not slow any more, and no other probe under load is.
+    REMOVES = "removes the glitch"
+    # The probe is not slow any more, but others are.
+    MOVES = "spares the probe"
+    KEEPS = "keeps the glitch"
+    FAILED = "failed"
+
+
+def judge(now: Outcome, idle_ms: float) -> Verdict:
+    """Return what a change does to a glitch.
+
+    Args:
+        now: outcome of the run with the change.
+        idle_ms: median RTT before the load in the run itself.
+    """
+    if now.fault:
+        return Verdict.FAILED
+    if is_glitch(now.probe_ms, idle_ms):
+        return Verdict.KEEPS
+    # Without a count nothing tells that no other probe is slow.
+    if now.glitches_per_minute is None or now.glitches_per_minute > 0:
+        return Verdict.MOVES
+    return Verdict.REMOVES
+
+
+def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:
+    """Return whether a probe was lost, or took GLITCH_MS longer than before the load.
+
+    Args:
+        probe_ms: its RTT, None if it was lost.
+        idle_ms: median RTT before the load.
+    """
+    return probe_ms is None or probe_ms > idle_ms + GLITCH_MS
+
+
 def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> Outcome:
-    """Return the outcome of a run. data, run: content of its data file. number: the probe."""
-    every = answers(data["raw_values"])
+    """Return the outcome of a run.
+
+    Args:
+        change: what was changed, for the table.
+        data: content of the run's data file.
+        run: the same data as metrics read it. Its first latency series is the explained one.
+        number: number of the probe.
+    """
+    every = answers(run.probe)
+    if not every:
+        return Outcome(change, fault="no probe came back")
     answer = every.get(number)
     begin_ns = min(one.sent_ns for one in every.values())
     middle_s = (answer.sent_ns - begin_ns) / 1e9 if answer else number * run.probe.spacing_ms / 1000
@@ -152,15 +201,23 @@ def usual_changes(run: WatchedRun) -> Sequence[str]:
     return changes
 
 
-def run_changed(cell: Cell, change: str, number: int) -> Outcome:
+def run_changed(cell: Cell, change: str, number: int, series: str = "") -> Outcome:
     """Run a cell with a change, and return its outcome. A run that fails has its cause in `fault`.
-    Raises ConfigError for a change that can't be made."""
+
+    Args:
+        cell: the recorded run.
+        change: the change, as changed() takes it.
+        number: number of the probe.
+        series: name of the probe's latency series, "" for the best.
+
+    Raises ConfigError for a change that can't be made.
+    """
     cell = changed(cell, change)
     with tempfile.TemporaryDirectory(prefix="flent-aqm-why-") as name:
         cell = replace(cell, folder=Path(name))
         try:
             data = again(cell)
-            run = as_run(as_data_file(data, cell.data_file))
+            run = with_series(as_run(as_data_file(data, cell.data_file)), series)
         except AqmError as fault:
             return Outcome(change or UNCHANGED, fault=str(fault))
         return outcome(change or UNCHANGED, data, run, number)

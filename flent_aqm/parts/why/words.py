@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from flent_aqm.base.words import counted
+from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.why.flow_names import DIRECTION
 from flent_aqm.parts.why.story import (
     STANDING_MS,
@@ -17,10 +17,12 @@ from flent_aqm.parts.why.story import (
     Standing,
     Story,
 )
+from flent_aqm.parts.why.what_if import GLITCH_MS, Outcome, Verdict, is_glitch, judge
+from flent_aqm.results.metrics.delay_parts import PROBES
 
 # Parts shorter than this are left out of the sum, and named as the rest.
 _SMALL_MS = 0.05
-_MOST_NAMED = 4
+_MOST_NAMED = 3
 
 
 def title(story: Story, idle_ms: float | None) -> str:
@@ -28,7 +30,8 @@ def title(story: Story, idle_ms: float | None) -> str:
     idle = "" if idle_ms is None else f" (median before the load: {idle_ms:.2f} ms)"
     took = ("never came back" if story.rtt_ms is None
             else f"took {story.rtt_ms:.2f} ms{idle}")
-    return f"Probe {story.number}, sent {story.sent_s:.3f} s after the first, {took}"
+    series = "" if story.series == PROBES else f" of {plain(story.series)}"
+    return f"Probe {story.number}{series}, sent {story.sent_s:.3f} s after the first, {took}"
 
 
 def _place(place: str) -> str:
@@ -57,6 +60,7 @@ def where(story: Story) -> str:
     rest = sum(part.ms for part in story.parts) - sum(part.ms for part in large)
     told = " + ".join(f"{part.ms:.2f} ms {_in(part.place)}" for part in large)
     tail = f" + {rest:.3f} ms elsewhere" if abs(rest) >= 0.0005 else ""
+    told, tail = told.replace("+ -", "- "), tail.replace("+ -", "- ")
     gap_us = (sum(part.ms for part in story.parts) - story.rtt_ms) * 1000
     missing = "" if abs(gap_us) <= 1 else f"; {-gap_us:.0f} us can't be told"
     return f"{told}{tail} = {story.rtt_ms:.2f} ms{missing}."
@@ -94,15 +98,22 @@ def since(story: Story) -> str:
 
 
 def _rates(one: Standing) -> str:
-    return (f"its packets came at {one.rate_mbps:.1f} Mbit/s, and the line carries "
+    whose = "its" if one.flows == 1 else "their"
+    return (f"{whose} packets came at {one.rate_mbps:.1f} Mbit/s, and the line carries "
             f"{one.line_mbps:.1f}")
+
+
+def _keeps(one: Standing) -> str:
+    return ("keeps the queue filled: its window is larger" if one.flows == 1
+            else "keep the queue filled: their windows are larger")
 
 
 def _window(one: Standing) -> str:
     if one.flight_kb is None:
         return ""
     before, after = one.flight_kb
-    return (f"; it had {after:,.0f} kB in flight, and {before:,.0f} kB when the queue began to "
+    who = "it" if one.flows == 1 else "they"
+    return (f"; {who} had {after:,.0f} kB in flight, and {before:,.0f} kB when the queue began to "
             "stand")
 
 
@@ -110,18 +121,17 @@ _NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.NO_QUEUE)
 # The sentence for each cause.
 _BECAUSE: Mapping[Cause, Callable[[Standing], str]] = {
     Cause.FILLS: lambda one: (
-        f"{_capital(one.flow)} keeps the queue filled: its window is larger than the path "
-        f"holds{_window(one)}."),
+        f"{_who(one)} {_keeps(one)} than the path holds{_window(one)}."),
     Cause.SLOW_START: lambda one: (
-        f"{_capital(one.flow)} is in slow start: {_rates(one)}{_window(one)}."),
+        f"{_one_of(one)} is in slow start: {_rates(one)}{_window(one)}."),
     Cause.TIMEOUT: lambda one: (
-        f"{_capital(one.flow)} was silent for {one.silence_ms:.0f} ms and then sent again what "
+        f"{_one_of(one)} was silent for {one.silence_ms:.0f} ms and then sent again what "
         f"it had sent before, which is a retransmission timeout; then {_rates(one)}."),
     Cause.BURST: lambda one: (
-        f"{_capital(one.flow)} was silent for {one.silence_ms:.0f} ms and then sent a burst: "
+        f"{_one_of(one)} was silent for {one.silence_ms:.0f} ms and then sent a burst: "
         f"{_rates(one)}."),
     Cause.UNRESPONSIVE: lambda one: (
-        f"{_capital(one.flow)} is not TCP and does not slow down: {_rates(one)}."),
+        f"{_one_of(one)} is not TCP and does not slow down: {_rates(one)}."),
     Cause.DIP: lambda one: (
         f"The line was slower than its usual {one.line_mbps:.1f} Mbit/s while the probe waited."),
     Cause.STOP: lambda one: (
@@ -144,8 +154,15 @@ _BECAUSE: Mapping[Cause, Callable[[Standing], str]] = {
 }
 
 
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
+def _who(one: Standing) -> str:
+    """Return the flow at a sentence's beginning, with the number of flows if there are several."""
+    return (f"{one.flow[:1].upper()}{one.flow[1:]}"
+            + (f" ({one.flows} flows)" if one.flows > 1 else ""))
+
+
+def _one_of(one: Standing) -> str:
+    """Return _who() for a sentence on a single flow."""
+    return f"One of {one.flows} flows of {one.flow}" if one.flows > 1 else _who(one)
 
 
 def did(story: Story) -> str:
@@ -180,6 +197,73 @@ def _idle(one: Decisions) -> str:
     if one.idle is Idle.INTERVAL:
         return ", because CoDel waits for an interval, 100 ms unless set, above its target"
     return "; the packets don't tell why"
+
+
+# What the runs with something changed can't show.
+LIMITS = ("Each is one run on the same seed: flows react to a change, and another seed may "
+          "differ.")
+# A change of throughput by more than this share is told with the change.
+_CARRIES_LESS = 0.05
+
+
+def concluding(outcomes: Sequence[Outcome], idle_ms: float | None) -> str:
+    """Return the sentences on which change removes the glitch and which does not, "" if nothing was
+    changed.
+
+    Args:
+        outcomes: the run itself, and the runs with something changed.
+        idle_ms: median RTT before the load, None if it isn't known.
+    """
+    was, *changed = outcomes
+    ran = [one for one in changed if not one.fault]
+    if not ran:
+        return ""
+    if idle_ms is None:
+        return ("Can't tell what removes the glitch: no probe before the load tells how long "
+                f"probes take without it. {LIMITS}")
+    if not is_glitch(was.probe_ms, idle_ms):
+        return _fastest(was, ran)
+    told = []
+    for verdict, words in ((Verdict.REMOVES, "Removes the glitch"),
+                           (Verdict.MOVES, "Spares this probe, but not others"),
+                           (Verdict.KEEPS, "Does not remove it")):
+        some = [_changed(was, one, others=verdict is Verdict.MOVES) for one in ran
+                if judge(one, idle_ms) is verdict]
+        if some:
+            told.append(f"{words}: {', '.join(some)}.")
+        elif verdict is Verdict.REMOVES:
+            told.append("None of these changes removes the glitch.")
+    return " ".join([*told, LIMITS])
+
+
+def _fastest(was: Outcome, ran: Sequence[Outcome]) -> str:
+    """Return the sentences on the fastest change for a probe that was no glitch."""
+    assert was.probe_ms is not None
+    before = f"The probe was no glitch, which is {GLITCH_MS:g} ms longer than before the load. "
+    faster = [one for one in ran if one.probe_ms is not None and one.probe_ms < was.probe_ms]
+    if not faster:
+        return f"{before}None of these changes made it faster. {LIMITS}"
+    best = min(faster, key=lambda one: one.probe_ms or 0.0)
+    return f"{before}Fastest: {_changed(was, best, others=False)}. {LIMITS}"
+
+
+def _changed(was: Outcome, now: Outcome, *, others: bool) -> str:
+    """Return a change with the probe's RTT, and the throughput if it fell.
+
+    Args:
+        was: outcome of the run itself.
+        now: outcome of the run with the change.
+        others: whether to tell the number of glitches.
+    """
+    facts = ["lost" if now.probe_ms is None else f"{now.probe_ms:.1f} ms"]
+    if others:
+        facts.append("glitches unknown" if now.glitches_per_minute is None
+                     else f"{now.glitches_per_minute:.1f} glitches/min")
+    for name, before, after in (("upload", was.upload_mbps, now.upload_mbps),
+                                ("download", was.download_mbps, now.download_mbps)):
+        if before and after is not None and after < (1 - _CARRIES_LESS) * before:
+            facts.append(f"{name} {before:.1f} to {after:.1f} Mbit/s")
+    return f"{now.change} ({', '.join(facts)})"
 
 
 def lines(story: Story, idle_ms: float | None) -> Sequence[tuple[str, str]]:

@@ -52,13 +52,21 @@ def packet(*, protocol: int = 6, ports: tuple[int, int] = (40000, 5201), ip_id: 
     return head + above, length
 
 
-def irtt(number: int, *, reply: bool = False, ip_id: int = 0) -> tuple[bytes, int]:
-    """Return a probe of irtt or its reply."""
+def irtt(number: int, *, reply: bool = False, ip_id: int = 0, port: int = 50000
+         ) -> tuple[bytes, int]:
+    """Return a probe of irtt, sent from a port, or its reply."""
     body = b"\x14\xa7\x5b\x08" + bytes(8) + struct.pack("<I", number)
-    ports, ends = (50000, 2112), (CLIENT, SERVER)
+    ports, ends = (port, 2112), (CLIENT, SERVER)
     if reply:
         ports, ends = ports[::-1], ends[::-1]
     return packet(protocol=17, ports=ports, ends=ends, body=body, payload_bytes=60, ip_id=ip_id)
+
+
+def ping(number: int, identifier: int, *, reply: bool = False) -> tuple[bytes, int]:
+    """Return an ICMP echo request or reply."""
+    ends = (SERVER, CLIENT) if reply else (CLIENT, SERVER)
+    return packet(protocol=1, ends=ends, payload_bytes=64,
+                  body=struct.pack(">BBHHH", 0 if reply else 8, 0, 0, identifier, number))
 
 
 def through(one: tuple[bytes, int], came_ns: int, left_ns: int | None, *,

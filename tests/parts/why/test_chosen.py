@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.why.chosen import at_time, of_glitch, slowest, with_number
 from flent_aqm.results.metrics.run import load_run
 from tests.files import GOLDEN, load, save
@@ -40,9 +40,3 @@ def test_glitch_of_a_lost_probe_is_explained_by_it(tmp_path: Path) -> None:
     run = load_run(save(tmp_path / "lost.flent.gz", whole))
     assert of_glitch(run, 1) == 900
     assert slowest(run) != 900
-
-
-def test_probes_of_other_tests_are_refused() -> None:
-    """Of which the packets don't tell one series from another."""
-    with pytest.raises(BadResult, match="its probes are"):
-        slowest(load_run(next(GOLDEN.glob("runs/stock_rrul*.flent.gz"))))

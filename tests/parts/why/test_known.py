@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,18 @@ import pytest
 
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.parts.why.chosen import at_time, slowest
-from flent_aqm.parts.why.story import Cause, Idle, answers, explain, start_ns
+from flent_aqm.parts.why.probe_series import (
+    answers,
+    explainable,
+    flow_of,
+    with_series,
+    with_worst_series,
+)
+from flent_aqm.parts.why.story import Cause, Idle, explain, start_ns
 from flent_aqm.parts.why.watched import WatchedRun, run_again, watch
 from flent_aqm.parts.why.what_if import drop_filter, run_changed
 from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.metrics.run import load_run
 from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.run import samples_sha256
 
@@ -106,12 +115,41 @@ def test_causes_that_the_rules_were_not_written_with_are_counted(tmp_path: Path)
 def test_parts_of_every_probe_add_up(runs: Mapping[str, WatchedRun], name: str) -> None:
     """Within 1 us."""
     run = runs[name]
-    every = answers(run.data["raw_values"])
+    every = answers(run.run.probe)
     for number in sorted(every)[::25]:
         story = explain(run, number)
         assert story.rtt_ms is not None
         assert abs(sum(part.ms for part in story.parts) - story.rtt_ms) <= 1e-3
         assert all(part.ms >= -1e-3 for part in story.parts)
+
+
+def test_each_series_of_flents_rrul_is_explained(tmp_path: Path) -> None:
+    """No series gets packets of another one: then the times at the client would not fit. ping
+    rounds its times to 1 ms."""
+    path = _made(tmp_path, "known.batch", {"several": None})["several"]
+    was = recorded.read(path, path.parent)
+    recorded_run = load_run(path)
+    names = [probe.name for probe in explainable(recorded_run)]
+    assert len(names) == 4
+    first = run_again(path, was)
+    ports = set()
+    for name in names:
+        run = replace(first, run=with_series(first.run, name))
+        ledger = run.ledgers["router"]
+        ports.add(flow_of(run.run, run.run.probe, ledger).key.source_port)
+        least_ms = -1.0 if name == "Ping (ms) ICMP" else -1e-3
+        for number in answers(run.run.probe):
+            story = explain(run, number)
+            assert story.rtt_ms is not None
+            assert abs(sum(part.ms for part in story.parts) - story.rtt_ms) <= 1e-3
+            assert all(part.ms >= least_ms for part in story.parts), (name, number)
+    assert len(ports) == 4
+    done = _why(path, "--what-if", "none")
+    worst = with_worst_series(recorded_run).probe.name
+    assert f" of {worst}, sent" in " ".join(done.stdout.split())
+    wrong = _why(path, "--series", "Ping (ms) XX")
+    assert "expected one of 'Ping (ms) UDP BE'" in wrong.stderr
+    assert len(wrong.stderr.splitlines()) == 1
 
 
 def test_sojourn_agrees_with_the_servers_stamps(runs: Mapping[str, WatchedRun]) -> None:
@@ -150,7 +188,7 @@ def test_unchanged_what_if_is_the_same_run_and_a_change_is_another(
     assert run_changed(run.cell, "", number).samples_sha256 == samples_sha256(run.data)
     # The value that it has anyway.
     same = run_changed(run.cell, "aqm_target=5ms,rate_mbps=20", number)
-    assert same.probe_ms == answers(run.data["raw_values"])[number].rtt_ms
+    assert same.probe_ms == answers(run.run.probe)[number].rtt_ms
     fair = run_changed(run.cell, "aqm=fq_codel", number)
     assert fair.probe_ms is not None
     assert same.probe_ms is not None

@@ -10,6 +10,7 @@ import pytest
 
 from flent_aqm.parts.why.command import MOST_LINES, WIDTH, as_text
 from flent_aqm.parts.why.story import (
+    ROUNDED,
     Cause,
     Decisions,
     Idle,
@@ -20,11 +21,12 @@ from flent_aqm.parts.why.story import (
     TimePart,
 )
 from flent_aqm.parts.why.what_if import Outcome
-from flent_aqm.parts.why.words import behind, did, since, title, where
+from flent_aqm.parts.why.words import behind, concluding, did, since, title, where
 
-STANDING = Standing(Cause.FILLS, 5.2, 6.0, "the test's upload", 20.8, 20.0, (59.0, 155.0), 0.0)
+STANDING = Standing(Cause.FILLS, 5.2, 6.0, "the test's upload", 1, 20.8, 20.0,
+                    (59.0, 155.0), 0.0)
 STORY = Story(
-    599, 5.99, 63.32, [TimePart("base delay", 20.0), TimePart("up", 43.316),
+    "Ping (ms) UDP irtt", 599, 5.99, 63.32, [TimePart("base delay", 20.0), TimePart("up", 43.316),
                        TimePart("client side", 0.004)],
     "up", 43.316, [Share("the test's upload", 71, 107.5), Share("the probes", 4, 0.4)],
     False, STANDING, Decisions("pie", [Loss(5.9, "the test's upload", marked=False)], 709.6,
@@ -84,6 +86,30 @@ def test_standing_queue_is_told_with_its_time_only_if_it_stood_before_the_probe(
     assert "in flight" not in since(_story(Cause.FILLS, flight_kb=None))
 
 
+def test_several_flows_of_one_name_are_told_as_several() -> None:
+    """Together what they sent and had in flight; of the silent one that it is one of them."""
+    four = since(_story(Cause.FILLS, flows=4))
+    assert "the test's upload (4 flows) keep the queue filled: their windows" in four
+    assert "they had 155 kB" in four
+    assert "flows" not in since(_story(Cause.FILLS))
+    timeout = since(_story(Cause.TIMEOUT, flows=4, silence_ms=300.0))
+    assert "one of 4 flows of the test's upload was silent for 300 ms" in timeout
+    assert "their packets came at" in timeout
+
+
+def test_series_is_told_unless_it_is_the_usual_one() -> None:
+    assert title(STORY, 20.0).startswith("Probe 599, sent 5.990 s")
+    assert title(replace(STORY, series="Ping (ms) UDP BE"), 20.0).startswith(
+        "Probe 599 of Ping (ms) UDP BE, sent")
+
+
+def test_negative_part_is_subtracted() -> None:
+    """ping rounds its times."""
+    parts = [TimePart("base delay", 20.0), TimePart("up", 43.64), TimePart(ROUNDED, -0.32)]
+    assert "queue - 0.32 ms client side and ping's rounding = 63.32 ms." in where(
+        replace(STORY, parts=parts))
+
+
 def test_what_the_queue_did_is_told_and_why_it_did_nothing() -> None:
     assert did(STORY) == ("Until then pie dropped 1 packet of the test's upload, the first 710 ms "
                           "after packets began to wait longer than 5 ms.")
@@ -104,14 +130,56 @@ def test_what_the_queue_did_is_told_and_why_it_did_nothing() -> None:
     assert len(set(nothing.values())) == len(nothing)
 
 
+WAS = Outcome("nothing changed", 95.0, 80.0, 10.0, 18.9)
+GONE, MOVED = Outcome("aqm=sfq", 20.1, 22.0, 0.0, 18.9), Outcome("aqm=codel", 21.0, 30.0, 9.5, 18.8)
+STAYS = Outcome("aqm_limit=500", 60.0, 70.0, 10.0, 18.9)
+LOST = Outcome("aqm=pie", None, 70.0, 10.0, 18.9)
+
+
+@pytest.mark.parametrize(("sentence", "true", "false"), [
+    ("Removes the glitch: aqm=sfq (20.1 ms).", [GONE], [MOVED]),
+    ("None of these changes removes the glitch.", [MOVED, STAYS], [GONE, STAYS]),
+    ("Spares this probe, but not others: aqm=codel (21.0 ms, 9.5 glitches/min).", [GONE, MOVED],
+     [GONE, STAYS]),
+    ("Does not remove it: aqm_limit=500 (60.0 ms).", [STAYS], [GONE]),
+    ("Does not remove it: aqm=pie (lost).", [LOST], [replace(LOST, probe_ms=20.0)]),
+    ("glitches unknown", [replace(MOVED, glitches_per_minute=None)], [MOVED]),
+    ("(20.1 ms, upload 18.9 to 12.0 Mbit/s)", [replace(GONE, upload_mbps=12.0)],
+     [replace(GONE, upload_mbps=18.0)]),
+    ("aqm=sfq", [GONE], [replace(GONE, fault="refused"), STAYS]),
+    ("Each is one run on the same seed: flows react", [GONE], []),
+])
+def test_conclusion_on_changes_has_data_that_make_it_true_and_false(
+        sentence: str, true: list[Outcome], false: list[Outcome]) -> None:
+    """The median before the load is 20 ms, so a glitch takes more than 50 ms."""
+    assert sentence in concluding([WAS, *true], 20.0)
+    assert sentence not in concluding([WAS, *false], 20.0)
+
+
+def test_conclusion_needs_a_glitch_and_the_usual_time() -> None:
+    calm = replace(WAS, probe_ms=50.0)
+    assert concluding([calm, GONE, MOVED], 20.0).startswith(
+        "The probe was no glitch, which is 30 ms longer than before the load. Fastest: aqm=sfq (")
+    assert "None of these changes made it faster" in concluding([calm, STAYS, LOST], 20.0)
+    assert "no glitch" not in concluding([replace(WAS, probe_ms=50.1), GONE], 20.0)
+    assert "no glitch" not in concluding([replace(WAS, probe_ms=None), GONE], 20.0)
+    assert concluding([WAS, GONE], None).startswith("Can't tell what removes the glitch")
+    assert not concluding([WAS], 20.0)
+    assert not concluding([WAS, Outcome("aqm=x", fault="refused")], 20.0)
+
+
 def test_terminal_gets_25_lines_of_80_columns() -> None:
     """Also of long names, and of more runs than fit."""
     story = replace(STORY, behind=[Share("acknowledgements of the cross traffic's download", 10**5,
                                          1e6)] * 9)
     outcomes = [Outcome(f"aqm=fq_codel,aqm_target=1ms,rate_mbps={number}", 20.0, None, 1.0, 9.0)
                 for number in range(30)] + [Outcome("aqm=cake", fault="x" * 300)]
-    text = as_text(story, outcomes, 20.0)
+    text = as_text(story, outcomes, 20.0, "a setting, " * 40)
     assert len(text) <= MOST_LINES
     assert max(map(len, text)) <= WIDTH
-    assert "more: --format json" in text[-1]
-    assert len(as_text(STORY, outcomes[:2], 20.0)[-1]) <= WIDTH
+    assert sum("more: --format json" in line for line in text) == 1
+    assert text[0].endswith(" …")
+    short = as_text(STORY, [WAS, GONE, MOVED, STAYS], 20.0, "no_aqm, limit 1000 packets")
+    assert short[0] == "Run     no_aqm, limit 1000 packets"
+    assert not any("more: --format json" in line for line in short)
+    assert len({len(line) for line in short if line.startswith(("nothing", "aqm"))}) == 1

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Chooses the latency series whose probe is explained, and finds its packets in a capture.
+
+A probe's number is its index in the series, lost probes included. irtt's packets carry that number.
+ICMP packets carry one that begins anywhere. Several series of a run have the same numbers at about
+the same time, so the flow of each series is found by the times of its probes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy
+
+from flent_aqm.base.errors import BadResult, NotAvailable
+from flent_aqm.base.words import plain
+from flent_aqm.parts.why.ledger import ICMP, ICMPV6, UDP, Column, FlowKey, Ledger
+from flent_aqm.results.metrics.probes import Probe
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.reading.series import Tool
+
+_PROTOCOLS: Mapping[Tool, Sequence[int]] = {Tool.IRTT: (UDP,), Tool.PING: (ICMP, ICMPV6)}
+_REVERSE = {"up": "down", "down": "up"}
+# Longest time between sending a probe and its arrival at the first router, and likewise of a reply.
+# ping and fping round their times to 1 ms.
+_NEAR_NS = 50_000_000
+_FEWEST_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A probe that came back, from the data file.
+
+    Attributes:
+        sent_ns: when it was sent, in ns since the epoch.
+        back_ns: when its reply came, likewise.
+        rtt_ms: its RTT in ms.
+    """
+
+    sent_ns: int
+    back_ns: int
+    rtt_ms: float
+
+
+def explainable(run: Run) -> Sequence[Probe]:
+    """Return the latency series of a run whose packets carry numbers, the best for metrics first.
+    May be empty."""
+    return [probe for probe in run.probes
+            if probe.tool in _PROTOCOLS and not probe.of_steps and not probe.loss_unknown]
+
+
+def with_series(run: Run, name: str = "") -> Run:
+    """Return a run whose first latency series is the one with a name, so that all metrics are of
+    it.
+
+    Args:
+        run: the run.
+        name: name of the series, "" for the best that can be explained.
+
+    Raises BadResult if the run has no such series.
+    """
+    series = explainable(run)
+    if not series:
+        tools = " and ".join(sorted({probe.tool.value for probe in run.probes})) or "no tool"
+        raise BadResult(f"{run.path}: its probes are of {tools}; expected raw samples of irtt or "
+                        "ping, whose packets carry numbers")
+    chosen = next((probe for probe in series if name in ("", probe.name)), None)
+    if chosen is None:
+        known = ", ".join(f"{plain(probe.name)!r}" for probe in series)
+        raise BadResult(f"--series: {run.path} has no probes in a series {plain(name)[:60]!r}; "
+                        f"expected {'one of ' if len(series) > 1 else ''}{known}")
+    return replace(run, probes=(chosen, *(probe for probe in run.probes if probe is not chosen)))
+
+
+def with_worst_series(run: Run) -> Run:
+    """Return with_series() for the series with the slowest answered probe under load. Raises
+    BadResult if no series can be explained."""
+    worst, worst_ms = with_series(run), -1.0
+    for probe in explainable(run):
+        try:
+            slowest_ms = float(run.loaded(None, probe).answered_ms.max())
+        except NotAvailable:
+            continue
+        if slowest_ms > worst_ms:
+            worst, worst_ms = with_series(run, probe.name), slowest_ms
+    return worst
+
+
+def answers(probe: Probe) -> Mapping[int, Answer]:
+    """Return number -> answered probe of a series. Empty if no probe was answered."""
+    found = {}
+    for number in numpy.flatnonzero(~probe.lost).tolist():
+        sent_ns, rtt_ms = round(float(probe.sent_s[number]) * 1e9), float(probe.rtt_ms[number])
+        found[number] = Answer(sent_ns, sent_ns + round(rtt_ms * 1e6), rtt_ms)
+    return found
+
+
+@dataclass(frozen=True)
+class ProbeFlow:
+    """The packets of a series.
+
+    Attributes:
+        key: the flow of the probes, from the client.
+        first: number in the packet of the series' first probe.
+    """
+
+    key: FlowKey
+    first: int
+
+    def rows(self, ledger: Ledger, direction: str) -> Mapping[int, int]:
+        """Return number of a probe -> row of its packet in a passage of a router. For "down", of
+        the packet of its reply."""
+        key = self.key if direction == "up" else self.key.reverse
+        flow = next((index for index, one in enumerate(ledger.flows) if one == key), None)
+        if flow is None:
+            return {}
+        numbers, rows = _numbered(ledger, direction, flow)
+        # irtt's last packet, which ends the measurement, has the number 0 again: the first counts.
+        return dict(zip((numbers[::-1] - self.first).tolist(), rows[::-1].tolist(), strict=True))
+
+
+def flow_of(run: Run, probe: Probe, ledger: Ledger) -> ProbeFlow:
+    """Return the packets of a series.
+
+    Args:
+        run: the run, whose other series may have flows like this one.
+        probe: the series.
+        ledger: packets of the router that is the nearest to the client.
+
+    Raises BadResult if no flow in the capture is like the series.
+    """
+    likely = []
+    for series in explainable(run):
+        for flow, key in enumerate(ledger.flows):
+            if key.protocol in _PROTOCOLS[series.tool]:
+                likely += _likeness(ledger, flow, key, series)
+    taken: dict[str, ProbeFlow] = {}
+    for _, name, found in sorted(likely, key=lambda one: one[0]):
+        if name not in taken and found.key not in (one.key for one in taken.values()):
+            taken[name] = found
+    if probe.name not in taken:
+        raise BadResult(f"no packets of the series {plain(probe.name)!r} passed the router")
+    return taken[probe.name]
+
+
+def _likeness(ledger: Ledger, flow: int, key: FlowKey, probe: Probe
+              ) -> list[tuple[float, str, ProbeFlow]]:
+    """Return how far a flow's packets are from the times of a series: one (mean square in ns²,
+    name of the series, the flow), none if the flow can't be the series.
+
+    At the same distance in sum, the square is the smallest if the order of packets is that of the
+    probes.
+    """
+    numbers, rows = _numbered(ledger, "up", flow)
+    sent_ns = numpy.round(probe.sent_s * 1e9).astype(numpy.int64)
+    if not rows.size or not sent_ns.size:
+        return []
+    arrived_ns = ledger.up.arrived_ns[rows]
+    at = numpy.clip(numpy.searchsorted(arrived_ns, sent_ns), 0, rows.size - 1)
+    before = numpy.maximum(at - 1, 0)
+    at = numpy.where(abs(arrived_ns[before] - sent_ns) < abs(arrived_ns[at] - sent_ns), before, at)
+    first = int(numpy.median(numbers[at] - numpy.arange(sent_ns.size)))
+    if probe.tool is Tool.IRTT and first:
+        return []
+    found = ProbeFlow(key, first)
+    came, went = found.rows(ledger, "up"), found.rows(ledger, "down")
+    gaps = []
+    for number, answer in answers(probe).items():
+        if number in came:
+            gaps.append(int(ledger.up.arrived_ns[came[number]]) - answer.sent_ns)
+        if number in went and ledger.down.left_ns[went[number]] >= 0:
+            gaps.append(answer.back_ns - int(ledger.down.left_ns[went[number]]))
+    near = numpy.array([gap for gap in gaps if abs(gap) < _NEAR_NS], float)
+    if near.size < _FEWEST_SHARE * 2 * len(answers(probe)):
+        return []
+    return [(float((near ** 2).mean()), probe.name, found)]
+
+
+def _numbered(ledger: Ledger, direction: str, flow: int) -> tuple[Column, Column]:
+    """Return the numbers in the probes of a flow, and their rows, in the order of arrival. Numbers
+    of ICMP, which have 16 bits, go on counting beyond them."""
+    passage = ledger.passage(direction)
+    rows: Column = numpy.flatnonzero((passage.flow == flow) & (passage.probe >= 0))
+    numbers: Column = passage.probe[rows]
+    if ledger.flows[flow].protocol != UDP:
+        numbers = numpy.unwrap(numbers, period=65536).astype(numpy.int64)
+    return numbers, rows

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Lists the settings of a run for readers of an explanation: queue with its limit, rate, base RTT,
+and all that differs from its default."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flent_aqm.base.words import plain
+from flent_aqm.parts.why.flow_names import DIRECTION
+from flent_aqm.spec.cell import Cell
+
+# Settings that have lines of their own.
+_TOLD = ("seed", "aqm", "aqm_parameters", "up_aqm", "up_aqm_parameters", "rate_down_mbps",
+         "rate_up_mbps", "base_delay_ms", "cross_traffic")
+# Ending of a parameter's name as the kernel reports it -> divisor and unit for readers.
+_UNITS = {"_packets": (1, "packets"), "_us": (1000, "ms"), "_bytes": (1000, "kB"),
+          "_ms": (1, "ms"), "_pct": (1, "%")}
+
+
+def settings_of(cell: Cell, metadata: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    """Return (name, value) of a run's settings for readers, the most important first.
+
+    Args:
+        cell: the run.
+        metadata: metadata of its data file, with what the router's kernel reported.
+    """
+    scenario = cell.scenario
+    router = scenario.router
+    parameters = {name: value for name, value in cell.test_parameters.items()
+                  if name != "cross_traffic"}
+    test = cell.test_name + "".join(f", {name} {value}" for name, value in parameters.items())
+    queues = {way: _queue(router.queue(way)[0], metadata, way) for way in ("up", "down")}
+    if queues["up"] == queues["down"]:
+        told = [("Queue", queues["up"])]
+    else:
+        told = [(f"Queue, {DIRECTION[way]}", text) for way, text in queues.items()]
+    rates = (f"{router.rate_up_mbps:g} Mbit/s" if router.rate_up_mbps == router.rate_down_mbps
+             else f"{router.rate_up_mbps:g} Mbit/s upload, {router.rate_down_mbps:g} download")
+    if router.shaper == "none":
+        rates += ", to which the router does not shape"
+    cross = str(cell.test_parameters.get("cross_traffic", "0"))
+    others = [f"{name} {_text(value)}" for name, value in scenario.differing().items()
+              if name not in _TOLD]
+    return [(name, plain(value)) for name, value in (
+        ("Test", test), *told, ("Rate", rates),
+        ("Base RTT", f"{scenario.path.base_delay_ms:g} ms, without any queue"),
+        ("Cross traffic", "none" if cross in ("0", "no") else cross),
+        *([("Other settings", "; ".join(others))] if others else []),
+        ("Seed", str(scenario.lab.seed)))]
+
+
+def in_short(settings: Sequence[tuple[str, str]]) -> str:
+    """Return the settings of settings_of() as one line, whose beginning has the most important."""
+    known = dict(settings)
+    # The qdisc's own name is the longest, and says the least.
+    queues = [re.sub(r" \([\w-]+\)", "", value, count=1)
+              for name, value in settings if name.startswith("Queue")]
+    first = [known["Test"], *queues, known["Rate"], f"base RTT {known['Base RTT'].split(',')[0]}"]
+    return "; ".join([*first, *(f"{name.lower()} {value}" for name, value in settings
+                                if name in ("Cross traffic", "Other settings", "Seed")
+                                and value != "none")])
+
+
+def _queue(name: str, metadata: Mapping[str, Any], direction: str) -> str:
+    """Return the name of a direction's queue with the parameters that the kernel reported, such as
+    "codel, limit 1000 packets, interval 100 ms, target 5 ms"."""
+    applied = metadata.get("AQM", {}).get("after", {}).get("applied", {}).get(direction, {})
+    reported = applied.get("qdisc_parameters", {})
+    words = [name] if applied.get("qdisc") in (None, name) else [f"{name} ({applied['qdisc']})"]
+    # The limit first: it is what a queue that isn't managed has.
+    for parameter, value in sorted(reported.items(), key=lambda one: (
+            not one[0].startswith("limit"), one[0])):
+        ending = next((one for one in _UNITS if parameter.endswith(one)), "")
+        label = parameter.removesuffix(ending).replace("_", " ")
+        if ending and isinstance(value, (int, float)):
+            divisor, unit = _UNITS[ending]
+            # The kernel reports 5 ms as 4999 us.
+            words.append(f"{label} {round(value / divisor, 2):g} {unit}")
+        else:
+            words.append(f"{label} {_text(value)}")
+    return ", ".join(words)
+
+
+def _text(value: object) -> str:
+    """Return a value in the words of batch files: yes and no, NAME=VALUE for parameters."""
+    if isinstance(value, Mapping):
+        return " ".join(f"{name}={one}" for name, one in value.items())
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Series of probes that are sent side by side, each found in the capture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.parts.why.ledger import Ledger, read_ledger
+from flent_aqm.parts.why.probe_series import (
+    answers,
+    explainable,
+    flow_of,
+    with_series,
+    with_worst_series,
+)
+from flent_aqm.results.metrics.probes import Probe
+from flent_aqm.results.metrics.run import Run, load_run
+from flent_aqm.results.reading.series import Tool
+from tests.files import RUNS
+from tests.parts.why.frames import DEVICES, Seen, irtt, ping, through, write
+
+US, MS, S = 1_000, 1_000_000, 10**9
+COUNT = 20
+# Name -> port or identifier, us by which its probes are later than the first series'.
+SERIES = {"UDP BE": (50007, 0), "UDP EF": (50003, 4), "UDP BK": (50005, 11)}
+
+
+def _waits_ms(name: str) -> Sequence[float]:
+    return [1.0 + number % 5 + len(name) / 10 for number in range(COUNT)]
+
+
+def _probe(name: str, late_us: float, tool: Tool = Tool.IRTT, waits_ms: Sequence[float] = ()
+           ) -> Probe:
+    """Probes of 20 ms, and what they waited."""
+    sent_s = 100 + numpy.arange(COUNT) * 0.2 + late_us / 1e6
+    return Probe(name, tool, sent_s, 20 + numpy.array(waits_ms or _waits_ms(name)))
+
+
+def _run(probes: Sequence[Probe]) -> Run:
+    return Run(Path("a.flent.gz"), "rrul", "", tuple(probes), (), {}, {})
+
+
+def _ledger(tmp_path: Path, *, first_ping: int = 65530) -> Ledger:
+    """Each probe comes to the router 3 us after it was sent, and waits there."""
+    seen: list[Seen] = []
+    for name, (port, late_us) in SERIES.items():
+        for number in range(COUNT):
+            came_ns = 100 * S + number * 200 * MS + late_us * US + 3 * US
+            left_ns = came_ns + round(_waits_ms(name)[number] * MS)
+            seen += through(irtt(number, port=port, ip_id=number), came_ns, left_ns)
+            back_ns = left_ns + 20 * MS - 6 * US
+            seen += through(irtt(number, port=port, ip_id=number, reply=True), back_ns, back_ns,
+                            direction="down")
+    for number in range(COUNT):
+        came_ns = 100 * S + number * 200 * MS
+        icmp = (first_ping + number) % 65536
+        seen += through(ping(icmp, 77), came_ns, came_ns + MS)
+        seen += through(ping(icmp, 77, reply=True), came_ns + 21 * MS, came_ns + 21 * MS,
+                        direction="down")
+    seen.sort(key=lambda one: one.time_ns)
+    return read_ledger(write(tmp_path / "a", seen), DEVICES)
+
+
+def test_each_series_has_packets_of_its_own(tmp_path: Path) -> None:
+    """Although all have the same numbers within 11 us."""
+    ledger = _ledger(tmp_path)
+    run = _run([_probe(name, late_us) for name, (_, late_us) in SERIES.items()])
+    for probe in run.probes:
+        flow = flow_of(run, probe, ledger)
+        assert flow.key.source_port == SERIES[probe.name][0]
+        rows = flow.rows(ledger, "up")
+        assert list(rows) == list(range(COUNT))[::-1]
+        assert [ledger.up.sojourn_ns[rows[number]] / MS for number in range(COUNT)] == \
+            pytest.approx(_waits_ms(probe.name))
+        assert flow.rows(ledger, "down").keys() == rows.keys()
+
+
+def test_pings_number_begins_anywhere_and_goes_on_beyond_16_bits(tmp_path: Path) -> None:
+    """The probe's number is its index in the series. ping rounds its times."""
+    ledger = _ledger(tmp_path)
+    probe = _probe("ICMP", 300, Tool.PING, [1.4] * COUNT)
+    run = _run([probe, _probe("UDP BE", 0)])
+    flow = flow_of(run, probe, ledger)
+    assert (flow.first, flow.key.ports) == (65530, (77, 77))
+    rows = flow.rows(ledger, "up")
+    assert sorted(rows) == list(range(COUNT))
+    assert ledger.up.arrived_ns[rows[10]] == 102 * S
+
+
+def test_series_of_another_time_is_not_found(tmp_path: Path) -> None:
+    ledger = _ledger(tmp_path)
+    probe = _probe("late", 3e6)
+    with pytest.raises(BadResult, match="no packets of the series 'late'"):
+        flow_of(_run([probe]), probe, ledger)
+
+
+def test_series_is_the_named_one_or_the_worst_or_refused() -> None:
+    slow = _probe("UDP EF", 0, waits_ms=[300.0] * COUNT)
+    steps = Probe("steps", Tool.PING, slow.sent_s, slow.rtt_ms, of_steps=True)
+    rr = Probe("rr", Tool.UDP_RR, slow.sent_s, slow.rtt_ms * 2, "stands still")
+    run = _run([_probe("UDP BE", 0), slow, _probe("UDP BK", 0), steps, rr])
+    assert [one.name for one in explainable(run)] == ["UDP BE", "UDP EF", "UDP BK"]
+    assert with_series(run).probe.name == "UDP BE"
+    assert with_series(run, "UDP BK").probe.name == "UDP BK"
+    with pytest.raises(BadResult, match="'ICMP'; expected one of 'UDP BE', 'UDP EF', 'UDP BK'"):
+        with_series(run, "ICMP")
+    with pytest.raises(BadResult, match="its probes are of netperf UDP_RR"):
+        with_series(_run([rr]))
+
+
+def test_worst_series_is_of_the_load_alone() -> None:
+    """In a real run of Flent's: all of its probes under load are looked at."""
+    run = load_run(RUNS / "stock_rrul.flent.gz")
+    worst = with_worst_series(run)
+    under_load_ms = {one.name: run.loaded(None, one).answered_ms.max() for one in explainable(run)}
+    assert len(under_load_ms) > 1
+    assert under_load_ms[worst.probe.name] == max(under_load_ms.values())
+
+
+def test_lost_probe_has_no_answer() -> None:
+    probe = _probe("UDP BE", 0)
+    probe.rtt_ms[3] = math.inf
+    found = answers(probe)
+    assert sorted(found) == [number for number in range(COUNT) if number != 3]
+    assert found[4].back_ns - found[4].sent_ns == round(probe.rtt_ms[4] * 1e6)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings of real runs, as readers of an explanation see them."""
+
+from __future__ import annotations
+
+import pytest
+
+from flent_aqm.parts.why.settings import in_short, settings_of
+from flent_aqm.sweep.replay import recorded
+from tests.files import GOLDEN
+
+QUICK = GOLDEN / "batches" / "quick"
+
+
+@pytest.mark.parametrize(("aqm", "queue"), [
+    ("no_aqm", "no_aqm (pfifo), limit 1000 packets"),
+    ("codel", "codel, limit 1000 packets, interval 100 ms, target 5 ms"),
+])
+def test_settings_have_the_limit_rate_and_rtt(aqm: str, queue: str) -> None:
+    """As the kernel reported them, in units of readers."""
+    path = QUICK / f"iperf3_upload-{aqm}.flent.gz"
+    was = recorded.read(path, path.parent)
+    told = dict(settings_of(was.cell, was.data["metadata"]))
+    assert told["Queue"] == queue
+    assert told["Rate"] == "100 Mbit/s"
+    assert told["Base RTT"] == "0 ms, without any queue"
+    assert told["Cross traffic"] == "none"
+    assert in_short(list(told.items())).startswith(
+        f"iperf3_upload; {queue.replace(' (pfifo)', '')}; 100 Mbit/s; base RTT 0 ms; seed ")
+
+
+def test_directions_that_differ_have_lines_of_their_own() -> None:
+    path = QUICK / "iperf3_upload-codel.flent.gz"
+    was = recorded.read(path, path.parent)
+    was.data["metadata"]["AQM"]["after"]["applied"]["down"]["qdisc_parameters"]["limit_packets"] = 7
+    told = dict(settings_of(was.cell, was.data["metadata"]))
+    assert "limit 7 packets" in told["Queue, download"]
+    assert "limit 1000 packets" in told["Queue, upload"]
+    assert "Queue" not in told
