@@ -60,6 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="PAGE", type=Path,
                         help="write an HTML page with the figure; .png, .svg or .pdf writes the "
                              "figure alone")
+    parser.add_argument("--keep", metavar="KEPT.flent.gz", type=Path,
+                        help="write the data file again with the packets around the probe, for "
+                             "`flent -p why` and flent-gui")
     parser.add_argument("--format", choices=("text", "json"), default="text")
 
 
@@ -80,6 +83,8 @@ def _explain(args: argparse.Namespace) -> None:
     # Imported late, because --help needs none of these modules.
     from flent_aqm.base.errors import NotAvailable
     from flent_aqm.parts.why import html
+    from flent_aqm.parts.why.figure import explained_of
+    from flent_aqm.parts.why.kept import keep, refuse_names
     from flent_aqm.parts.why.settings import in_short, settings_of
     from flent_aqm.parts.why.story import explain
     from flent_aqm.parts.why.watched import run_again, watch
@@ -92,13 +97,14 @@ def _explain(args: argparse.Namespace) -> None:
         run_changed,
         usual_changes,
     )
-    from flent_aqm.parts.why.words import concluding
+    from flent_aqm.parts.why.words import concluding, lines
     from flent_aqm.results.data_file import read_data_file
     from flent_aqm.results.metrics.latency import idle_median_ms
     from flent_aqm.results.metrics.run import as_run
     from flent_aqm.sweep.replay import recorded
 
     html.refuse_other_names(args.output)
+    refuse_names(args.keep, args.file)
     run = _with_series(args, as_run(read_data_file(args.file)))
     series = run.probe.name
     # Mistakes are told before the run, which takes a while.
@@ -138,8 +144,15 @@ def _explain(args: argparse.Namespace) -> None:
     else:
         print("\n".join(as_text(story, outcomes, idle_ms,
                                 in_short(settings_of(watched.cell, watched.data["metadata"])))))
+    if not args.output and not args.keep:
+        return
+    (_, heading), *sentences = lines(story, idle_ms)
+    told = [sentence for _, sentence in sentences]
+    explained = explained_of(watched, story, outcomes, heading, told)
     if args.output:
-        html.write(args.output, args.file, watched, story, outcomes, idle_ms)
+        html.write(args.output, args.file, watched, explained, story, outcomes, idle_ms)
+    if args.keep:
+        keep(args.keep, was.data, explained)
 
 
 def _say(text: str) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws two seconds around a probe: the queue's bytes by flow with the probe's stay, drops and
-marks, below them the window of the flow that filled the queue, and the same probe in the other
-runs."""
+"""Computes what is drawn around a probe: the queue's bytes by flow with the probe's stay, drops and
+marks, the window of the flows that filled the queue, and the same probe in the other runs."""
 
 from __future__ import annotations
 
@@ -11,15 +10,16 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.base.words import for_plot
-from flent_aqm.parts.why.flow_names import cross_ports_of, flow_name
-from flent_aqm.parts.why.ledger import TCP
+from flent_aqm.parts.why.flow_names import cross_ports_of, flow_name, reverse_flow
+from flent_aqm.parts.why.ledger import TCP, Column, Fate, Ledger
 from flent_aqm.parts.why.story import Story, flight_kb, start_ns
 from flent_aqm.parts.why.watched import WatchedRun
 from flent_aqm.parts.why.what_if import AROUND_S, Outcome
-from flent_aqm.show.looks import DROPS, MARKS, OTHER_LOOKS, QUIET, looks_for
+from flent_aqm.show.looks import legend_columns
+from flent_aqm.show.plots.why import Curve, Explained, ratios
+from flent_aqm.show.plots.why import draw as draw_panels
 
-_INCHES = (7.5, 6.0)
+_INCHES = (7.5, 6.5)
 _POINTS = 800
 # Flows with an area of their own, and the least share of the bytes for one. The others share one.
 _MOST_FLOWS, _LEAST_SHARE = 5, 0.01
@@ -28,7 +28,7 @@ _METADATA = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
 KINDS = tuple(_METADATA)
 
 
-def draw(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], kind: str) -> bytes:
+def draw(explained: Explained, kind: str) -> bytes:
     """Return the figure as a file of a kind in KINDS."""
     import matplotlib
 
@@ -38,16 +38,53 @@ def draw(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], kind: str) 
     with matplotlib.rc_context({"svg.hashsalt": "flent", "font.size": 9,
                                 "axes.spines.top": False, "axes.spines.right": False}):
         canvas = Figure(_INCHES, layout="constrained")
-        backlog, window, probes = canvas.subplots(
-            3, 1, sharex=True, gridspec_kw={"height_ratios": [2.2, 1, 1.5]})
-        _draw_backlog(backlog, run, story)
-        _draw_window(window, run, story)
-        _draw_probes(probes, story, outcomes)
-        probes.set_xlim(story.sent_s - AROUND_S, story.sent_s + AROUND_S)
-        probes.set_xlabel("seconds since the first probe")
+        heights = ratios(explained)
+        handles = draw_panels(canvas.subplots(len(heights), 1, sharex=True,
+                                              height_ratios=heights), explained)
+        labels = [handle.get_label() for handle in handles]
+        canvas.legend(handles, labels, loc="outside upper center", fontsize="small",
+                      ncols=min(4, legend_columns(labels, _INCHES[0])), frameon=False)
         file = io.BytesIO()
         canvas.savefig(file, format=kind, dpi=150, metadata=_METADATA[kind])
     return file.getvalue()
+
+
+def explained_of(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], title: str,
+                 sentences: Sequence[str]) -> Explained:
+    """Return what is drawn, and kept in a data file.
+
+    Args:
+        run: the run with its packets.
+        story: the explanation of a probe.
+        outcomes: the run itself, and the runs with something changed.
+        title: which probe.
+        sentences: sentences of the explanation.
+    """
+    router, direction, row = story.where
+    passage = run.ledgers[router].passage(direction)
+    begin_ns = start_ns(run)
+    stay_s = None
+    if story.waited_ms:
+        came_s = (int(passage.arrived_ns[row]) - begin_ns) / 1e9
+        stay_s = (came_s, came_s + story.waited_ms / 1000)
+
+    def moments_s(rows: Column) -> list[float]:
+        at_s = (passage.arrived_ns[rows] - begin_ns) / 1e9
+        return [round(float(one), 6) for one in at_s[abs(at_s - story.sent_s) <= AROUND_S]]
+
+    return Explained(
+        title, list(sentences), story.place, story.sent_s - AROUND_S, story.sent_s + AROUND_S,
+        story.sent_s, story.rtt_ms, stay_s, _backlog(run, story),
+        moments_s(passage.fate == Fate.DROPPED), moments_s(passage.marked), _window(run, story),
+        [_curve(one.change, *zip(*sorted(one.around), strict=True)) for one in outcomes
+         if one.around])
+
+
+def _curve(name: str, at_s: Sequence[float], values: Any) -> Curve:
+    """Return a curve with times to 1 us and values to three digits behind the point, which keeps
+    files small."""
+    return Curve(name, [round(float(one), 6) for one in at_s],
+                 [round(float(one), 3) for one in values])
 
 
 def _times(run: WatchedRun, story: Story) -> tuple[Any, Any]:
@@ -57,9 +94,9 @@ def _times(run: WatchedRun, story: Story) -> tuple[Any, Any]:
     return seconds, start_ns(run) + (seconds * 1e9).astype(numpy.int64)
 
 
-def _draw_backlog(axis: Any, run: WatchedRun, story: Story) -> None:
-    """Draw the bytes in the queue by flow, the probe's stay, drops and marks."""
-    router, direction, row = story.where
+def _backlog(run: WatchedRun, story: Story) -> list[Curve]:
+    """Return the kB in the queue by flow, the largest first. Small ones share the last curve."""
+    router, direction, _ = story.where
     ledger = run.ledgers[router]
     passage = ledger.passage(direction)
     seconds, times_ns = _times(run, story)
@@ -75,70 +112,36 @@ def _draw_backlog(axis: Any, run: WatchedRun, story: Story) -> None:
     shown = {name: areas[name] for name in large}
     if rest := [areas[name] for name in order if name not in large and areas[name].any()]:
         shown["others"] = numpy.sum(rest, axis=0)
-    axis.stackplot(seconds, *shown.values(), labels=[for_plot(name) for name in shown],
-                   colors=[look.colour for look in OTHER_LOOKS], alpha=0.75, linewidth=0)
-    begin_ns = start_ns(run)
-    came_s = (int(passage.arrived_ns[row]) - begin_ns) / 1e9
-    top = max(float(numpy.sum(list(shown.values()), axis=0).max()) if shown else 0.0, 1.0)
-    if story.waited_ms:
-        axis.plot([came_s, came_s + story.waited_ms / 1000], [top * 1.06] * 2, color="black",
-                  linewidth=4, solid_capstyle="butt", label="the probe's stay")
-    for marked, colour, marker, label in ((False, DROPS, "x", "drop"), (True, MARKS, "+", "mark")):
-        rows = passage.marked if marked else passage.fate == 1
-        at_s = (passage.arrived_ns[rows] - begin_ns) / 1e9
-        at_s = at_s[abs(at_s - story.sent_s) <= AROUND_S]
-        if at_s.size:
-            axis.plot(at_s, [top * 1.15] * at_s.size, marker, color=colour, label=label,
-                      markersize=5)
-    axis.set_ylim(0, top * 1.25)
-    axis.set_ylabel(f"queue, {story.place}, kB")
-    axis.legend(fontsize="small", ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0),
-                frameon=False)
+    return [_curve(name, seconds, values) for name, values in shown.items()]
 
 
-def _draw_window(axis: Any, run: WatchedRun, story: Story) -> None:
-    """Draw the bytes in flight of the flow that had most bytes ahead of the probe."""
+def _window(run: WatchedRun, story: Story) -> Curve | None:
+    """Return the kB in flight of the flows that had most bytes ahead of the probe, None if they are
+    not TCP."""
     router, direction, _ = story.where
     ledger = run.ledgers[router]
     cross = cross_ports_of(run.data["metadata"])
     seconds, times_ns = _times(run, story)
     flows = [index for index, key in enumerate(ledger.flows) if key.protocol == TCP
              and flow_name(ledger, direction, index, cross) == story.standing.flow]
-    total = sum((flight_kb(ledger, direction, flow, times_ns) for flow in flows),
-                numpy.zeros(seconds.size))
-    axis.set_ylabel("sent, not yet\nacknowledged, kB")
-    if flows and total.any():
-        axis.plot(seconds, total, color=OTHER_LOOKS[0].colour, linewidth=1,
-                  label=for_plot(story.standing.flow))
-        axis.legend(fontsize="small", loc="upper left", frameon=False)
-        axis.set_ylim(0)
-    else:
-        axis.set_yticks([])
-        axis.annotate("no TCP flow was ahead of the probe", (0.5, 0.5), color=QUIET,
-                      xycoords="axes fraction", ha="center", va="center")
+    total, lives = numpy.zeros(seconds.size), numpy.zeros(seconds.size, bool)
+    for flow in flows:
+        alive = ((times_ns >= _seen_ns(ledger, flow, min))
+                 & (times_ns <= _seen_ns(ledger, flow, max)))
+        # What a flow that has ended had in flight is in flight no more.
+        total += numpy.where(alive, flight_kb(ledger, direction, flow, times_ns), 0)
+        lives |= alive
+    if not total.any():
+        return None
+    return _curve(story.standing.flow, seconds, numpy.where(lives, total, numpy.nan))
 
 
-def _draw_probes(axis: Any, story: Story, outcomes: Sequence[Outcome]) -> None:
-    """Draw the RTT of the probes of each run, and mark the explained probe."""
-    looks = looks_for([_queue_of(one) for one in outcomes])
-    for index, one in enumerate(outcomes):
-        if not one.around:
-            continue
-        seconds, rtt_ms = zip(*sorted(one.around), strict=True)
-        look = looks[_queue_of(one)]
-        axis.plot(seconds, rtt_ms, linewidth=1.8 if index == 0 else 0.9,
-                  color="black" if index == 0 else look.colour,
-                  linestyle="-" if index == 0 else look.line,
-                  label=for_plot("this run" if index == 0 else one.change))
-    if story.rtt_ms is not None:
-        axis.plot([story.sent_s], [story.rtt_ms], "o", color="black", markersize=5,
-                  label="the explained probe")
-    axis.set_ylim(0)
-    axis.set_ylabel("RTT of probes, ms")
-    axis.legend(fontsize="small", ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0),
-                frameon=False)
+def _seen_ns(ledger: Ledger, flow: int, which: Any) -> int:
+    """Return when a flow's first or last packet came, in either direction.
 
-
-def _queue_of(one: Outcome) -> str:
-    """Return the name of the queue that a change requests, otherwise the change itself."""
-    return one.change.removeprefix("aqm=")
+    which: min or max.
+    """
+    seen = [int(which(arrived_ns)) for index in (flow, reverse_flow(ledger, flow))
+            for passage in (ledger.up, ledger.down) if index is not None
+            and (arrived_ns := passage.arrived_ns[passage.flow == index]).size]
+    return int(which(seen))

@@ -19,6 +19,7 @@ from flent_aqm.parts.why.story import Story
 from flent_aqm.parts.why.watched import WatchedRun
 from flent_aqm.parts.why.what_if import Outcome
 from flent_aqm.parts.why.words import concluding, lines, title
+from flent_aqm.show.plots.why import Explained
 
 _PAGES = (".html", ".htm")
 
@@ -30,22 +31,23 @@ def refuse_other_names(path: Path | None) -> None:
                           ".pdf")
 
 
-def write(path: Path, file: Path, run: WatchedRun, story: Story, outcomes: Sequence[Outcome],
-          idle_ms: float | None) -> None:
+def write(path: Path, file: Path, run: WatchedRun, explained: Explained, story: Story,
+          outcomes: Sequence[Outcome], idle_ms: float | None) -> None:
     """Write the page, or the figure alone, as the name's ending says. Raises ConfigError.
 
     Args:
         path: file to write.
         file: the explained data file.
         run: its repetition.
+        explained: what is drawn.
         story: the explanation.
         outcomes: the run itself, and the runs with something changed.
         idle_ms: median RTT before the load.
     """
     if path.suffix in _PAGES:
-        content = page(file, run, story, outcomes, idle_ms).encode()
+        content = page(file, run, explained, story, outcomes, idle_ms).encode()
     else:
-        content = figure.draw(run, story, outcomes, path.suffix[1:])
+        content = figure.draw(explained, path.suffix[1:])
     try:
         with written_whole(path) as target:
             target.write(content)
@@ -53,16 +55,16 @@ def write(path: Path, file: Path, run: WatchedRun, story: Story, outcomes: Seque
         raise ConfigError(f"-o: can't write {plain(path)}: {error.strerror}") from None
 
 
-def page(file: Path, run: WatchedRun, story: Story, outcomes: Sequence[Outcome],
-         idle_ms: float | None) -> str:
-    """Return the page as HTML."""
+def page(file: Path, run: WatchedRun, explained: Explained, story: Story,
+         outcomes: Sequence[Outcome], idle_ms: float | None) -> str:
+    """Return the page as HTML. Arguments: as for write()."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("flent_aqm.parts.why", "page"), autoescape=True,
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         finalize=lambda value: plain(value) if type(value) is str else value)
-    picture = base64.b64encode(figure.draw(run, story, outcomes, "svg")).decode()
+    picture = base64.b64encode(figure.draw(explained, "svg")).decode()
     return environment.get_template("why.html").render(
         title=title(story, idle_ms), answers=lines(story, idle_ms)[1:], outcomes=outcomes,
         name=file.name, settings=settings_of(run.cell, run.data["metadata"]),
-        conclusion=concluding(outcomes, idle_ms),
+        conclusion=concluding(outcomes, idle_ms), has_losses=explained.has_losses,
         picture=f"data:image/svg+xml;base64,{picture}") + "\n"

@@ -32,6 +32,7 @@ from flent_aqm.show.plots.overlay import AqmOverlayPlotter
 from flent_aqm.show.plots.queues import AqmQueuesPlotter
 from flent_aqm.show.plots.side_by_side import AqmSideBySidePlotter
 from flent_aqm.show.plots.tcp_info import AqmTcpInfoPlotter
+from flent_aqm.show.plots.why import AqmWhyPlotter
 
 PLOTTERS: dict[str, type] = {
     "aqm_bar_combine": AqmBarCombinePlotter,
@@ -56,4 +57,5 @@ PLOTTERS: dict[str, type] = {
     "aqm_tail": AqmTailPlotter,
     "aqm_tcp_info": AqmTcpInfoPlotter,
     "aqm_timeseries": AqmTimeseriesPlotter,
+    "aqm_why": AqmWhyPlotter,
 }

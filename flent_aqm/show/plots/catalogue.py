@@ -22,6 +22,8 @@ LATENCY: Mapping[str, Plot] = {
         "type": "aqm_percentiles_over_time"},
     "latency_ecdf_idle_vs_loaded": {
         "description": "Latency idle and under load", "type": "aqm_idle_loaded"},
+    "why": {
+        "description": "Why a probe took long: the packets around it", "type": "aqm_why"},
     "overlay_latency": {
         "description": "Latency of several runs over each other", "type": "aqm_overlay",
         "quantity": "latency"},

@@ -13,6 +13,7 @@ LEFT_OUT: dict[str, str] = {
     "AQM.wall_s": "how long the host took",
     "AQM.finished_at": "the host's clock",
     "AQM.samples_sha256": "the samples are compared themselves",
+    "AQM.why": "an explanation of the run, not of its result",
     "AQM.kernel": "named before the comparison",
     "AQM.tools": "named before the comparison",
     "AQM.flent_aqm": "named before the comparison",

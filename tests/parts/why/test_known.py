@@ -30,6 +30,7 @@ from flent_aqm.parts.why.watched import WatchedRun, run_again, watch
 from flent_aqm.parts.why.what_if import drop_filter, run_changed
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.metrics.run import load_run
+from flent_aqm.show.plots.why import read
 from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.run import samples_sha256
 
@@ -215,7 +216,8 @@ def test_dropped_packet_changes_nothing_before_it(runs: Mapping[str, WatchedRun]
 
 def test_command_prints_json_and_writes_a_page(files: Mapping[str, Path], tmp_path: Path) -> None:
     page = tmp_path / "why.html"
-    done = _why(files["codel"], "--format", "json", "--what-if", "none", "-o", page)
+    kept = tmp_path / "kept.flent.gz"
+    done = _why(files["codel"], "--format", "json", "--what-if", "none", "-o", page, "--keep", kept)
     assert done.returncode == 0, done.stderr
     told: Any = json.loads(done.stdout)
     assert told["standing"]["cause"] == "fills"
@@ -223,6 +225,14 @@ def test_command_prints_json_and_writes_a_page(files: Mapping[str, Path], tmp_pa
     text = page.read_text()
     assert "Behind whom did it wait?" in text
     assert "data:image/svg+xml;base64," in text
+    assert "limit 1000 packets" in text
+    plot = tmp_path / "why.png"
+    subprocess.run([Path(sys.executable).with_name("flent"), "-p", "why", kept, "-o", plot],
+                   check=True, capture_output=True, timeout=300)
+    assert plot.stat().st_size > 10_000
+    was, now = (read_data_file(path).whole for path in (files["codel"], kept))
+    assert read(now["metadata"]["AQM"].pop("why")).title.startswith("Probe ")
+    assert now == was
 
 
 def test_other_run_than_the_files_is_refused(files: Mapping[str, Path], tmp_path: Path) -> None:
@@ -244,6 +254,7 @@ def test_other_run_than_the_files_is_refused(files: Mapping[str, Path], tmp_path
     (["--what-if", "aqm=fq_kodel"], "fq_kodel"), (["--what-if", "seed=3"], "can't be changed"),
     (["--what-if", "colour=red"], "unknown key 'colour'"),
     (["--drop-packet", "upload"], "is no packet"), (["-o", "why.txt"], "ends in .html"),
+    (["--keep", "why.txt"], "ends in .flent.gz"), (["--series", "ping"], "no probes in a series"),
 ])
 def test_mistake_is_told_before_anything_runs(files: Mapping[str, Path], words: list[str],
                                               message: str) -> None:

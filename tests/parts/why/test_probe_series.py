@@ -38,8 +38,8 @@ def _waits_ms(name: str) -> Sequence[float]:
 def _probe(name: str, late_us: float, tool: Tool = Tool.IRTT, waits_ms: Sequence[float] = ()
            ) -> Probe:
     """Probes of 20 ms, and what they waited."""
-    sent_s = 100 + numpy.arange(COUNT) * 0.2 + late_us / 1e6
-    return Probe(name, tool, sent_s, 20 + numpy.array(waits_ms or _waits_ms(name)))
+    sent_s = numpy.array([100 + number * 0.2 + late_us / 1e6 for number in range(COUNT)])
+    return Probe(name, tool, sent_s, numpy.array([20 + one for one in waits_ms or _waits_ms(name)]))
 
 
 def _run(probes: Sequence[Probe]) -> Run:

@@ -58,6 +58,8 @@ PICTURES = (
     Picture("empty-cpu", "cpu", one("speedtest_concurrent")),
     Picture("rrul-latency_tail", "latency_tail", one("stock_rrul")),
     Picture("compete", "compete", one("rrul_compete")),
+    Picture("one-why", "why", (GOLDEN / "why" / "kept.flent.gz",)),
+    Picture("empty-why", "why", NDT7),
     Picture("one-delay_parts", "delay_parts", one("router_model")),
 )
 

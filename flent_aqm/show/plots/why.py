@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Draw what a data file keeps of an explanation by `flent-aqm why`: the router's queue around a
+probe, by flow, the probe's stay in it, drops and marks, the load's window, and the same probe in
+runs with something changed.
+
+The part `why` computes an Explained, draws it on its page with the same function, and writes it
+into data files with --keep, where the plotter finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy
+
+from flent_aqm.base.errors import BadResult, NotAvailable
+from flent_aqm.base.words import for_plot
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.show.looks import DROPS, MARKS, OTHER_LOOKS, looks_for
+from flent_aqm.show.plots.chart import ChartPlotter, about
+
+# Key of the object AQM in a data file's metadata under which an explanation is kept.
+KEPT = "why"
+# Most lines or areas of a kept file, values of each, characters of a text, and drawn seconds.
+_MOST_LINES, _MOST_VALUES, _LONGEST, _LONGEST_S = 50, 100_000, 1000, 60.0
+# Length of a bar of drops and marks, whose count is its height.
+STEP_S = 0.02
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Named values over time.
+
+    Attributes:
+        name: name of the flow or of the run.
+        at_s: times in s since the first probe.
+        values: a value at each time, NaN where there is none.
+    """
+
+    name: str
+    at_s: Sequence[float]
+    values: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Explained:
+    """An explained probe with what happened around it. Times are in s since the first probe.
+
+    Attributes:
+        title: which probe, when, how long it took.
+        sentences: the sentences of the explanation.
+        place: name of the queue in which it waited longest, such as "up".
+        begin_s, end_s: what is drawn.
+        sent_s: when the probe was sent.
+        rtt_ms: its RTT, None if it was lost.
+        stay_s: when it came to the queue and when it left, None if it was dropped there.
+        flows: kB in the queue, by flow.
+        drops_s, marks_s: when packets came that the queue dropped or marked.
+        window: kB in flight of the flows that filled the queue, None if they are not TCP.
+        runs: RTT of the probes in ms, of this run first, then of each run with a change.
+    """
+
+    title: str
+    sentences: Sequence[str]
+    place: str
+    begin_s: float
+    end_s: float
+    sent_s: float
+    rtt_ms: float | None
+    stay_s: tuple[float, float] | None
+    flows: Sequence[Curve]
+    drops_s: Sequence[float]
+    marks_s: Sequence[float]
+    window: Curve | None
+    runs: Sequence[Curve]
+
+    @property
+    def has_losses(self) -> bool:
+        """Whether the queue dropped or marked anything in the drawn time."""
+        return bool(self.drops_s or self.marks_s)
+
+
+def to_json(explained: Explained) -> dict[str, Any]:
+    """Return an explanation as read() takes it. NaN becomes None."""
+    def curve(one: Mapping[str, Any]) -> dict[str, Any]:
+        return {**one, "values": [None if value != value else value for value in one["values"]]}
+
+    whole = asdict(explained)
+    return {**whole, "flows": [curve(one) for one in whole["flows"]],
+            "runs": [curve(one) for one in whole["runs"]],
+            "window": whole["window"] and curve(whole["window"])}
+
+
+def read(kept: object) -> Explained:
+    """Return an explanation from a data file, of which nothing is trusted. Raises BadResult if it
+    has another form than to_json() gives it."""
+    try:
+        _require(isinstance(kept, dict))
+        assert isinstance(kept, dict)  # for the type checker
+        stay, window = kept["stay_s"], kept["window"]
+        rtt_ms = kept["rtt_ms"]
+        flows, runs = kept["flows"], kept["runs"]
+        _require(isinstance(flows, list) and len(flows) <= _MOST_LINES)
+        _require(isinstance(runs, list) and 1 <= len(runs) <= _MOST_LINES)
+        begin_s, end_s, sent_s = _numbers([kept[name] for name in ("begin_s", "end_s", "sent_s")])
+        _require(0 < end_s - begin_s < _LONGEST_S)
+        areas = [_curve(one) for one in flows]
+        _require(all(one.at_s == areas[0].at_s for one in areas))
+        return Explained(
+            _words(kept["title"]), [_words(one) for one in kept["sentences"][:_MOST_LINES]],
+            _words(kept["place"]), begin_s, end_s, sent_s,
+            None if rtt_ms is None else _numbers([rtt_ms])[0],
+            None if stay is None else (_numbers(list(stay))[0], _numbers(list(stay))[1]),
+            areas, _numbers(kept["drops_s"]), _numbers(kept["marks_s"]),
+            None if window is None else _curve(window), [_curve(one) for one in runs])
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError):
+        raise BadResult(f"its AQM.{KEPT} has another form than `flent-aqm why --keep` writes"
+                        ) from None
+
+
+def _curve(one: Mapping[str, Any]) -> Curve:
+    values = [numpy.nan if value is None else value for value in one["values"]]
+    at_s = _numbers(one["at_s"])
+    _require(len(at_s) == len(values))
+    return Curve(_words(one["name"]), at_s, _numbers(values, gaps=True))
+
+
+def _numbers(values: Sequence[Any], *, gaps: bool = False) -> list[float]:
+    """Return values as numbers. Raises ValueError or TypeError if they are no numbers, too many, or
+    not finite.
+
+    Args:
+        values: the values.
+        gaps: whether NaN is accepted.
+    """
+    _require(isinstance(values, list) and len(values) <= _MOST_VALUES)
+    _require(not any(isinstance(value, (str, bool)) for value in values))
+    array = numpy.array(values, float)
+    _require(array.ndim == 1)
+    _require(bool(numpy.isfinite(array[~numpy.isnan(array)] if gaps else array).all()))
+    return [float(value) for value in array]
+
+
+def _words(text: object) -> str:
+    """Return a text, cut to _LONGEST characters. Raises TypeError if it is none."""
+    if not isinstance(text, str):
+        raise TypeError
+    return text[:_LONGEST]
+
+
+def _require(is_so: bool) -> None:
+    """Raise ValueError unless a condition holds."""
+    if not is_so:
+        raise ValueError
+
+
+def ratios(explained: Explained) -> list[float]:
+    """Return the heights of the panels that draw() fills."""
+    return [2.2, *([0.6] if explained.has_losses else []), 1.0, 1.5]
+
+
+def draw(axes: Sequence[Any], explained: Explained) -> list[Any]:
+    """Draw an explanation. Return the handles for a legend.
+
+    Args:
+        axes: an axis for each of ratios(), one below the other, with one time axis.
+        explained: the explanation.
+    """
+    backlog, *losses, window, probes = axes
+    handles = _draw_backlog(backlog, explained)
+    if losses:
+        handles += _draw_losses(losses[0], explained)
+    _draw_window(window, explained)
+    handles += _draw_probes(probes, explained)
+    probes.set_xlim(explained.begin_s, explained.end_s)
+    probes.set_xlabel("seconds since the first probe")
+    return handles
+
+
+def _draw_backlog(axis: Any, explained: Explained) -> list[Any]:
+    """Draw the bytes in the queue by flow, and the probe's stay. Return the handles."""
+    handles: list[Any] = []
+    top = 1.0
+    if explained.flows:
+        values = numpy.nan_to_num(numpy.array([one.values for one in explained.flows]))
+        handles += axis.stackplot(
+            explained.flows[0].at_s, *values, alpha=0.75, linewidth=0,
+            labels=[for_plot(one.name) for one in explained.flows],
+            colors=[look.colour for look in OTHER_LOOKS])
+        top = max(float(values.sum(axis=0).max()), 1.0)
+    if explained.stay_s:
+        handles += axis.plot(explained.stay_s, [top * 1.08] * 2, color="black", linewidth=4,
+                             solid_capstyle="butt", label="the probe's stay")
+    axis.set_ylim(0, top * 1.18)
+    axis.set_ylabel(f"queue, {for_plot(explained.place)},\nkB")
+    return handles
+
+
+def _draw_losses(axis: Any, explained: Explained) -> list[Any]:
+    """Draw drops and marks as a bar per STEP_S, whose height is their number: markers would lie on
+    each other. Return the handles."""
+    edges = numpy.arange(explained.begin_s, explained.end_s + STEP_S, STEP_S)
+    handles = []
+    for at_s, colour, label in ((explained.drops_s, DROPS, "drops"),
+                                (explained.marks_s, MARKS, "marks")):
+        if at_s:
+            counts, _ = numpy.histogram(at_s, edges)
+            handles.append(axis.bar(edges[:-1], counts, STEP_S, align="edge", color=colour,
+                                    label=label))
+    axis.set_ylim(0)
+    axis.yaxis.get_major_locator().set_params(integer=True, nbins=2)
+    axis.set_ylabel("lost,\nmarked" if explained.marks_s and explained.drops_s
+                    else "drops" if explained.drops_s else "marks")
+    return handles
+
+
+def _draw_window(axis: Any, explained: Explained) -> None:
+    """Draw the bytes in flight of the flows that filled the queue."""
+    axis.set_ylabel("in flight,\nkB")
+    if explained.window is None:
+        axis.set_yticks([])
+        axis.set_title("no TCP flow was ahead of the probe", loc="left", fontsize="small", pad=2)
+        return
+    axis.plot(explained.window.at_s, explained.window.values, color=OTHER_LOOKS[0].colour,
+              linewidth=1)
+    axis.set_title(for_plot(f"{explained.window.name}: sent, not yet acknowledged"), loc="left",
+                   fontsize="small", pad=2)
+    axis.set_ylim(0)
+
+
+def _draw_probes(axis: Any, explained: Explained) -> list[Any]:
+    """Draw the RTT of the probes of each run, and mark the explained probe. Return the handles."""
+    own, *changed = explained.runs
+    looks = looks_for([_queue_of(one) for one in changed])
+    handles = list(axis.plot(own.at_s, own.values, linewidth=1.8, color="black",
+                             label="this run's probes"))
+    for one in changed:
+        look = looks[_queue_of(one)]
+        handles += axis.plot(one.at_s, one.values, linewidth=0.9, color=look.colour,
+                             linestyle=look.line, label=for_plot(one.name))
+    if explained.rtt_ms is not None:
+        handles += axis.plot([explained.sent_s], [explained.rtt_ms], "o", color="black",
+                             markersize=5, label="the explained probe")
+    axis.set_ylim(0)
+    axis.set_ylabel("probes,\nms")
+    return handles
+
+
+def _queue_of(one: Curve) -> str:
+    """Return the name of the queue that a change requests, otherwise the change itself."""
+    return one.name.removeprefix("aqm=")
+
+
+class AqmWhyPlotter(ChartPlotter):
+    """The explanation that a file keeps."""
+
+    def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
+        kept = [run for run in runs if KEPT in run.aqm]
+        if not kept:
+            raise NotAvailable(
+                ("this file keeps" if len(runs) == 1 else "these files keep")
+                + " no packets. `flent-aqm why FILE --keep KEPT.flent.gz` repeats a run of the "
+                  "virtual lab, and writes a file that keeps those around its slowest probe")
+        explained = read(kept[0].aqm[KEPT])
+        if self._part_axis is not None:
+            axis, = self.grid()
+            self.handles = _draw_backlog(axis, explained)
+            return
+        heights = ratios(explained)
+        axes = self.grid(len(heights), 1, sharex=True, height_ratios=heights)
+        self.handles = draw(axes, explained)
+        self.heading = for_plot(explained.title)
+        # Where its time went, and why. All of them have no room.
+        for one in explained.sentences[:3:2]:
+            self.note(for_plot(one))
+        self.note(about(kept[:1], probes=[]))
+        if len(kept) < len(runs) or len(kept) > 1:
+            self.note(f"1 of {len(runs)} files shown: the first that keeps packets")
