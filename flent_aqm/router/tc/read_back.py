@@ -25,6 +25,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import ParseError
+from flent_aqm.base.json_text import json_text
 from flent_aqm.spec.queues.table import OF_KIND
 from flent_aqm.spec.queues.units import Clock, Scalar, parse_psched
 from flent_aqm.spec.queues.values import flag
@@ -359,7 +360,7 @@ def _checked_object(value: object, where: str) -> dict[str, object]:
     where: name of the value, for the message.
     """
     if not isinstance(value, dict):
-        raise ParseError(f"{where}: expected a JSON object, got {json.dumps(value):.80}")
+        raise ParseError(f"{where}: expected a JSON object, got {json_text(value):.80}")
     return value
 
 
@@ -373,7 +374,7 @@ def _text_field(fields: Mapping[str, object], key: str, where: str) -> str:
     """
     value = fields.get(key)
     if not isinstance(value, str):
-        got = json.dumps(value) if key in fields else "nothing"
+        got = json_text(value) if key in fields else "nothing"
         raise ParseError(f"{where}: {key}: expected text, got {got:.80}")
     return value
 
@@ -390,7 +391,7 @@ def _checked_counter(value: object, where: str) -> object:
         return [{key: _checked_counter(item, f"{where}: {key}")
                  for key, item in _checked_object(tin, where).items()} for tin in value]
     if not isinstance(value, (int, float)) or not _fits_64_bits(value):
-        raise ParseError(f"{where}: expected a number of 64 bits, got {json.dumps(value):.80}")
+        raise ParseError(f"{where}: expected a number of 64 bits, got {json_text(value):.80}")
     return value
 
 
@@ -412,7 +413,7 @@ def _checked_scalar(value: object, where: str) -> Scalar:
         return " ".join(str(_checked_scalar(item, where)) for item in value)
     if not isinstance(value, (int, float, str)) or not _fits_64_bits(value):
         raise ParseError(f"{where}: expected text, true, false or a number of 64 bits, got "
-                         f"{json.dumps(value):.80}")
+                         f"{json_text(value):.80}")
     return value
 
 
