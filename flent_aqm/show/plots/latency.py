@@ -297,12 +297,15 @@ class AqmIdleLoadedPlotter(ChartPlotter):
 
 def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
     """Return the points of a cumulative distribution: latencies in ms, and the share (0 to 1) of
-    samples that are not longer. It begins at share 0, and stays below 1 if probes were lost.
+    samples that are not longer. It begins at share 0, and stays below 1 if probes were lost. Both
+    are empty without an answered probe.
 
     Args:
         latencies: sorted RTTs in ms, infinite for a lost probe.
     """
     finite = latencies[numpy.isfinite(latencies)]
+    if not finite.size:
+        return finite, finite
     at, first = numpy.unique(finite, return_index=True)
     counted = numpy.append(first[1:], finite.size)
     return thinned(numpy.maximum(numpy.append(at[:1], at), LEAST_MS),
@@ -372,14 +375,18 @@ class AqmTailPlotter(ChartPlotter):
 
 def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
     """Return the points of the distribution's complement: latencies in ms, and the share (0 to 1)
-    of slower samples. The share does not fall below that of the lost probes.
+    of slower samples. The share does not fall below that of the lost probes. Both are empty without
+    an answered probe.
 
     Args:
         latencies: sorted RTTs in ms, infinite for a lost probe.
     """
-    at_ms, first = numpy.unique(latencies[numpy.isfinite(latencies)], return_index=True)
+    finite = latencies[numpy.isfinite(latencies)]
+    if not finite.size:
+        return finite, finite
+    at_ms, first = numpy.unique(finite, return_index=True)
     # Number of samples up to and including each value.
-    counted = numpy.append(first[1:], int(numpy.isfinite(latencies).sum()))
+    counted = numpy.append(first[1:], finite.size)
     share = 1 - counted / latencies.size
     return numpy.maximum(at_ms, LEAST_MS), share
 

@@ -142,6 +142,37 @@ def test_run_whose_probes_all_failed_says_why(plot: str, draw: Draw, variant: Va
     assert "Nothing to plot: the run has no latency series" in output(plotter)
 
 
+@pytest.mark.parametrize("plot", ["latency_tail", "ping_cdf"])
+def test_run_whose_probes_under_load_were_all_lost_has_a_plot_that_says_so(
+        plot: str, draw: Draw, variant: Variant) -> None:
+    """ping's, which counts them; its line has no point."""
+    def only_idle(data: dict[str, Any]) -> None:
+        start_s = data["metadata"]["SERIES_META"]["TCP upload"]["LOAD_START"]
+        for name in ("Ping (ms) UDP irtt", "Ping (ms) ICMP"):
+            data["raw_values"][name] = [one for one in data["raw_values"][name]
+                                        if one["t"] < start_s]
+
+    words = " ".join(output(draw(plot, [variant("idle", change=only_idle)])).split())
+    assert "ICMP: 15 of 15 probes lost (100.0 %), each slower than any" in words
+    assert "left out: UDP irtt: no probe was sent under load" in words
+
+
+@pytest.mark.parametrize("plot", ["compare_latency_box", "latency_and_throughput"])
+def test_run_whose_load_failed_is_not_called_one_without_load(
+        plot: str, draw: Draw, variant: Variant) -> None:
+    """The tool's error is told."""
+    def failed(data: dict[str, Any]) -> None:
+        data["metadata"]["SERIES_META"]["TCP upload"] = {
+            "RUNNER": "AqmIperf3Runner", "UNITS": "Mbits/s",
+            "ERROR": ["iperf3: unable to connect"]}
+        data["raw_values"]["TCP upload"] = []
+        data["results"]["TCP upload"] = [None] * len(data["x_values"])
+
+    words = output(draw(plot, [variant("failed", change=failed)]))
+    assert "no run has a download or an upload of the test" in words
+    assert "iperf3: unable to connect" in words
+
+
 def test_damaged_run_among_good_ones_is_named_and_counted(draw: Draw, variant: Variant) -> None:
     """The others are drawn."""
     def damage(data: dict[str, Any]) -> None:
