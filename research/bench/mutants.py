@@ -52,7 +52,7 @@ PACKAGE = Path("flent_aqm")
 TESTS = {
     "results/metrics": ("tests/results/metrics/test_worked_values.py",
                         "tests/results/metrics/test_edges.py", "tests/results/metrics",
-                        "tests/results/score"),
+                        "tests/results/score", "tests/results/recompute"),
     "results/status.py": ("tests/results/test_status.py",),
     "results/score": ("tests/results/score",),
     "results/share/archive.py": ("tests/sweep/replay/test_archive.py",
@@ -62,9 +62,11 @@ TESTS = {
     "results/advice": ("tests/results/advice",),
     "results/reading": ("tests/results/reading", "tests/results/test_words.py",
                         "tests/results/test_find_files.py"),
-    "results/many_files.py": ("tests/results/test_find_files.py",),
+    "results/many_files.py": ("tests/results/test_find_files.py",
+                              "tests/results/test_many_files.py"),
     "results/export": ("tests/results/export",),
     "results": ("tests/results/metrics", "tests/results/reading", "tests/results/test_loaded.py",
+                "tests/results/test_combined.py", "tests/results/test_many_files.py",
                 "tests/results/score", "tests/show/test_grouping.py"),
     "sweep/resumed.py": ("tests/sweep/test_resumed.py",),
     "sweep/run.py": ("tests/sweep/test_run_files.py", "tests/sweep/test_resumed.py",
@@ -196,6 +198,18 @@ EQUIVALENT = {
     "rate <= 1000000": "a million has no remainder, so its branch isn't asked for it",
     "router/printed.py: if rate < 1000 or (rate % 1000 and rate < 1_000_000):: 1000000 -> 1000001":
         "a million has no remainder, so its branch isn't asked for it",
+    "results/advice/advice.py: price = f\", at {100 * cost:.0f} % less throughput\" if cost > "
+    "_SAME_SHARE else \"\": cost > _SAME_SHARE -> cost >= _SAME_SHARE":
+        "one less a share is never 0.01 as a binary fraction",
+    "results/advice/speedtest.py: there_s = (window.length_s if window else 0.0) * len(names): "
+    "0.0 -> 1.0": "without streams netperf used no time",
+    "results/export/samples.py: \"more\": (empty[pyarrow.string()] if there <= _KNOWN else: there "
+    "<= _KNOWN -> there < _KNOWN": "the other way gives as many nulls",
+    "results/grouping.py: return (2, 0.0, \"\"): 0.0 -> 1.0": "only None has a 2 before it",
+    "results/metrics/compare.py: outside = 2 * binom.cdf(numpy.arange((count + 1) // 2), count, "
+    "0.5): count + 1 -> count - 1": "the value in the middle never has the level",
+    "results/metrics/latency.py: if 0 < percent < 100 and samples_beyond(samples, percent) < "
+    "SAMPLES_BEYOND:: 0 -> 1": "no percentile of the table lies between 0 and 1",
     "results/metrics/latency.py: breaks = numpy.flatnonzero(numpy.diff(bad_s) >= pause_s): "
     "numpy.diff(bad_s) >= pause_s -> numpy.diff(bad_s) > pause_s":
         "times and 0.1 s are no binary fractions: only rounding makes them equal",

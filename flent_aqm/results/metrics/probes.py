@@ -197,10 +197,8 @@ def _netperf_probe(name: str, tool: Tool, answered: Sequence[Mapping[str, Any]],
     # delay a packet.
     still |= (lasted_s > STALL_S) & (lasted_s * 1000 < LEAST_TRANSACTION * rtt_ms)
     still |= rtt_ms > LONGEST_TRIP_MS
-    if lasted_s.size > 1:
-        # A long last interval may end with a single answered packet, or with the end of waiting for
-        # it.
-        still[-1] |= bool(lasted_s[-1] > max(UNUSUAL * usual_s, STALL_S))
+    # A long last interval may end with a single answered packet, or with the end of waiting for it.
+    still[-1] |= bool(lasted_s[-1] > max(UNUSUAL * usual_s, STALL_S))
     spans = [Window(float(start_s[at]), float(end_s[at])) for at in numpy.flatnonzero(still)]
     gaps_s = start_s[1:] - end_s[:-1]
     spans += [Window(float(end_s[at]), float(start_s[at + 1])) for at in numpy.flatnonzero(

@@ -166,7 +166,7 @@ def _marks_counted(run: Run, moment: str, direction: str) -> float:
 def _increase_if_counted(run: Run, direction: str, name: str) -> float:
     """Return the increase of a queue's counter during the run, as _counter_increase() does, but -1
     if the queue doesn't have it."""
-    before, after = (run.counters(moment, direction).get("qdisc") for moment in ("before", "after"))
-    if not isinstance(before, dict) or not isinstance(after, dict) or name not in after:
+    try:
+        return _counter_increase(run, direction, name)
+    except NotAvailable:
         return -1.0
-    return (a_number(after[name]) or 0.0) - (a_number(before.get(name)) or 0.0)

@@ -116,7 +116,7 @@ def link_rate_mbps(run: Run, direction: str) -> float:
     if run.settings.get("rates_mbps"):
         raise NotAvailable("the rate of the link changed during the run")
     rate_mbps = a_number(run.settings.get(rate))
-    if not rate_mbps or rate_mbps < 0:
+    if rate_mbps is None or rate_mbps <= 0:
         raise NotAvailable("the file does not record the rate of the link")
     return rate_mbps
 

@@ -230,3 +230,27 @@ def test_settings_tell_what_the_router_and_line_do(
     one = tried("x", [(settings, run())])
     assert one
     assert (one.managed, one.fixed_rate) == (managed, fixed)
+
+
+@pytest.mark.parametrize(("least_ms", "disagree"), [(29.9, True), (30, False)])
+def test_run_that_adds_30_ms_is_as_bad_as_one_that_adds_more(
+        least_ms: float, disagree: bool) -> None:
+    """DSLReports' grade of 30 ms is the worse one."""
+    text = output(line(run(up_ms=least_ms), run(up_ms=80)))
+    assert text.startswith("The runs with the line disagree") is disagree
+    assert ("nothing has to be changed" in output(line(run(up_ms=least_ms)))) is disagree
+
+
+def test_remedy_whose_throughput_is_not_known_has_no_price() -> None:
+    """As where the speed test gave none."""
+    bad = Configuration("no_aqm", [Measured(20.0, {"uploads": 400.0}, {})])
+    good = Configuration("fq_codel", [Measured(20.0, {"uploads": 25.0}, {"upload": 9.5})])
+    assert output(bad, good).endswith("Use fq_codel: here they then added 5 ms.")
+
+
+@pytest.mark.parametrize(("mbps", "price"), [(39.7, ""), (39.5, ", at 1 % less throughput"),
+                                             (41.0, "")])
+def test_remedy_that_costs_over_a_hundredth_says_so(mbps: float, price: str) -> None:
+    bad = Configuration("no_aqm", [Measured(20.0, {"uploads": 400.0}, {"upload": 40.0})])
+    good = Configuration("fq_codel", [Measured(20.0, {"uploads": 25.0}, {"upload": mbps})])
+    assert output(bad, good).endswith(f"here they then added 5 ms{price}.")

@@ -17,7 +17,8 @@ import pyarrow.parquet
 import pytest
 
 from flent_aqm.cli import main
-from flent_aqm.results.export import runs, samples
+from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.export import columns, runs, samples
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable, values
 from tests.files import ROOT, load, save
@@ -178,3 +179,25 @@ def test_columns_are_all_in_the_documentation() -> None:
     columns = {*runs.SCHEMA.names, *samples.SCHEMA.names} - {
         *METRICS, "aqm_parameters", "up_aqm_parameters", "shaper_parameters"}
     assert [name for name in sorted(columns) if f"`{name}`" not in text] == []
+
+
+def test_whole_numbers_are_those_of_64_bits() -> None:
+    """What Arrow's type can hold; a switch is none."""
+    for value in (2**63 - 1, -2**63 + 1, 0):
+        assert columns.as_cell(value, columns.WHOLE) == value
+    for value in (2**63, -2**63, 1.0, True, "1"):
+        assert columns.as_cell(value, columns.WHOLE) is None
+
+
+def test_metadata_of_a_row_are_those_without_a_column_in_the_order_of_their_names() -> None:
+    """So that equal ones are equal texts."""
+    metadata = load(NDT7)["metadata"]
+    row = runs.run_row(read_data_file(NDT7))
+    text = row["metadata"]
+    assert isinstance(text, str)
+    rest = json.loads(text)
+    assert list(rest) == sorted(rest)
+    alone = {column.path[0] for column in columns.RUN_COLUMNS if column.path[1:] == ()}
+    assert rest.keys() == metadata.keys() - alone
+    assert {"AQM", "SERIES_META"} <= rest.keys()
+    assert {"NAME", "TITLE", "LENGTH"} <= alone

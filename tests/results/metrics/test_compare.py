@@ -93,3 +93,13 @@ def test_runs_are_parted_at_their_widest_gap() -> None:
     assert two_groups([10, 11, 12, 14, 100, 101]) == ([10, 11, 12, 14], [100, 101])
     assert two_groups([10, 40, 70, 100, 130]) is None
     assert two_groups([5, 5, 5, 5]) is None
+
+
+def test_gap_of_a_tenth_and_four_times_the_range_is_wide_enough() -> None:
+    """2 of 20, and 4 beside 1; less isn't."""
+    assert two_groups([19, 19, 21, 21]) == ([19, 19], [21, 21])
+    assert two_groups([19.1, 19.1, 21, 21]) is None
+    assert two_groups([0, 1, 5, 6]) == ([0, 1], [5, 6])
+    assert two_groups([0, 1.1, 5, 6]) is None
+    assert two_groups([1, 1, 5, math.inf]) is None
+    assert two_groups([1, 5, 5]) is None

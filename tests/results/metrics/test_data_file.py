@@ -14,7 +14,15 @@ from typing import Any
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.data_file import (
+    LONGEST_SERIES_NAME,
+    MOST_METADATA_CHARACTERS,
+    MOST_METADATA_VALUES,
+    as_data_file,
+    read_data_file,
+    refuse_odd_names,
+    write_packed,
+)
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.reading.limits import STRANGERS
 from tests.files import RUNS
@@ -103,3 +111,41 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
     """No traceback for a name that leads nowhere."""
     with pytest.raises(BadResult, match="No such file"):
         load_run(tmp_path / "none.flent.gz")
+
+
+def whole(**metadata: Any) -> dict[str, Any]:
+    return {"version": 4, "raw_values": {}, "metadata": {"NAME": "x", **metadata}}
+
+
+def test_metadata_and_names_may_be_as_large_as_the_limit() -> None:
+    """One more is refused. NAME and its value count, too, and so does the object itself."""
+    path = Path("made.flent.gz")
+    list_of = [1] * (MOST_METADATA_VALUES - 5)
+    as_data_file(whole(NOTE=list_of), path)
+    with pytest.raises(BadResult, match="more than 100,000 values"):
+        as_data_file(whole(NOTE=[*list_of, 1]), path)
+    text = "x" * (MOST_METADATA_CHARACTERS - len("NAMExNOTE"))
+    as_data_file(whole(NOTE=text), path)
+    with pytest.raises(BadResult, match="more than 2,000,000 characters of text"):
+        as_data_file(whole(NOTE=f"{text}x"), path)
+    refuse_odd_names("raw_values", ["x" * LONGEST_SERIES_NAME, "y"], 2)
+    with pytest.raises(BadResult, match="whose name is longer than 200 characters"):
+        refuse_odd_names("raw_values", ["x" * (LONGEST_SERIES_NAME + 1)], 2)
+    with pytest.raises(BadResult, match="has 2 series, more than 1; why"):
+        refuse_odd_names("raw_values", ["x", "y"], 1, "; why")
+
+
+@pytest.mark.parametrize("version", [1, 4])
+def test_versions_from_first_to_newest_are_read(version: int) -> None:
+    assert as_data_file({**whole(), "version": version}, Path("made")).version == version
+    for other in (0, 5, True, 4.0):
+        with pytest.raises(BadResult, match="known: 1 to 4"):
+            as_data_file({**whole(), "version": other}, Path("made"))
+
+
+def test_packed_file_has_neither_time_nor_name(tmp_path: Path) -> None:
+    """RFC 1952: a time of 0 is none, and no flag is set; so the same data are the same bytes."""
+    write_packed(tmp_path / "new" / "run.flent.gz", b"{}")
+    packed = (tmp_path / "new" / "run.flent.gz").read_bytes()
+    assert (packed[3], packed[4:8]) == (0, bytes(4))
+    assert gzip.decompress(packed) == b"{}"

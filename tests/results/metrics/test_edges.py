@@ -15,7 +15,13 @@ from flent_aqm.base.errors import BadResult, LostProbe, NotAvailable
 from flent_aqm.results.metrics import cross, grades, latency, percentiles, rpm
 from flent_aqm.results.metrics.delay_parts import delay_parts
 from flent_aqm.results.metrics.flows import Flow, Points
-from flent_aqm.results.metrics.queue import backlog_bytes, drop_pct, marks, requeues
+from flent_aqm.results.metrics.queue import (
+    backlog_bytes,
+    drop_pct,
+    empty_l_queue_warnings,
+    marks,
+    requeues,
+)
 from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.metrics.throughput import payload_share
@@ -333,3 +339,22 @@ def test_loss_of_udp_is_that_of_all_flows_whose_receiver_tells(make_run: MakeRun
 def test_damaged_part_of_a_delay_is_refused_in_one_line(sample: dict[str, Any], why: str) -> None:
     with pytest.raises(BadResult, match=f"^a sample of 'Probe parts' or .* is damaged: {why}$"):
         delay_parts({"Probe parts": [sample]})
+
+
+@pytest.mark.parametrize(("control", "in_c", "in_l", "warned"), [
+    ("prague", (5, 15), (3, 3), True), ("dctcp", (None, 10), (0, 0), True),
+    ("cubic", (5, 15), (3, 3), False), ("prague", (5, 15), (3, 4), False),
+    ("prague", (5, 5), (3, 3), False), ("prague", (5, 15), (None, None), False)])
+def test_scalable_flow_that_never_was_in_the_l_queue_is_warned_of(
+        make_run: MakeRun, control: str, in_c: tuple[int | None, int], in_l: tuple[int | None, int],
+        warned: bool) -> None:
+    """RFC 9332: without ECT(1) DualPI2 serves it as a classic one."""
+    run = make_run([20.0] * 100)
+    flows = [replace(flow, control=control) for flow in run.flows]
+    counters = {moment: {"counters": {"up": {"qdisc": {
+        name: counts[place] or 0 for name, counts in (("pkts-in-c", in_c), ("pkts-in-l", in_l))
+        if counts[1] is not None}}}} for place, moment in enumerate(("before", "after"))}
+    warnings = empty_l_queue_warnings(replace(run, flows=flows, aqm=counters))
+    assert [line.partition(":")[0] for line in warnings] == ["upload"] * warned
+    if warned:
+        assert f"none of 10 packets were in DualPI2's L queue, though {control} sent" in warnings[0]

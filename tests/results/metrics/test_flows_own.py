@@ -101,3 +101,10 @@ def test_samples_before_and_behind_the_load_count_nothing() -> None:
     assert METRICS["queue_delay_upload_max_ms"].of(run) == pytest.approx(100, abs=0.01)
     assert METRICS["queue_delay_upload_max_ms"].of(run_of()) == Unavailable(
         "the router's upload queue was not sampled in this run")
+
+
+def test_95th_percentile_of_a_queue_is_that_of_its_samples_under_load() -> None:
+    """Of 0 to 398 bytes, each of which takes half a millisecond, by interpolation."""
+    run = run_of(queue=[(number, 1000 * number) for number in range(400)], load_s=199.0)
+    assert METRICS["queue_delay_upload_p95_ms"].of(run) == pytest.approx(
+        0.95 * 398 / 2 - 0.25, abs=0.01)

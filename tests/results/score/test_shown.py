@@ -195,9 +195,27 @@ def test_two_groups_of_runs_and_the_lack_of_an_interval_have_words() -> None:
     assert "cake: its runs fall into two groups, 129.0 in 3 and 172.0 in 2 runs" in text
     assert "No interval with 5 runs:" in text
     assert "5/5" not in text
-    text = groups_text(repeated(name, 129, 135, 141, 150, 155, 160), name)
-    assert "fall into two groups" not in text
-    assert "No interval" not in text
+    for values in ((129, 135, 141, 150, 155, 160), (129,)):
+        text = groups_text(repeated(name, *values), name)
+        assert "fall into two groups" not in text
+        assert "No interval" not in text
+    assert "No interval with 2 runs:" in groups_text(repeated(name, 129, 135), name)
+
+
+def test_columns_go_on_below_only_if_there_is_no_room_for_them() -> None:
+    """In a terminal as wide as the table they all stand side by side, with their labels once."""
+    files, names = scored(2), list(METRICS)[:3]
+
+    def text(width: int) -> str:
+        console = Console(file=StringIO(), width=width, force_terminal=True, color_system=None)
+        show_table(console, files, names)
+        assert isinstance(console.file, StringIO)
+        return console.file.getvalue()
+
+    wide = text(500)
+    needed = max(len(line.rstrip()) for line in wide.splitlines())
+    assert [text(width).count("queue0") // wide.count("queue0") for width in (
+        needed - 10, needed)] == [2, 1]
 
 
 @pytest.mark.parametrize("shared", [True, False])

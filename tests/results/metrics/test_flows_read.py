@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When a flow ran and how fast, from its samples and what its tool reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.errors import BadResult, NotAvailable
+from flent_aqm.results.data_file import as_data_file
+from flent_aqm.results.metrics.flows import Flow, tells_when_it_ran, with_expected_window
+from flent_aqm.results.metrics.probes import MAX_LOST
+from flent_aqm.results.metrics.run import Run, _refuse_lost, as_run
+from flent_aqm.results.metrics.settings import settings_of
+from flent_aqm.results.metrics.throughput import link_rate_mbps, mean_mbps, shared_window
+from flent_aqm.results.metrics.window import Window
+
+NAME = "TCP download"
+
+
+def run_of(raw: Mapping[str, Sequence[Mapping[str, Any]]], metas: Mapping[str, Mapping[str, Any]],
+           **metadata: Any) -> Run:
+    """A run of these samples. Series are of iperf3, and those named Ping of irtt."""
+    return as_run(as_data_file({"version": 4, "raw_values": {
+        name: list(samples) for name, samples in raw.items()}, "metadata": {
+        "NAME": "made", "SERIES_META": {name: {
+            "RUNNER": "AqmIrttRunner" if name.startswith("Ping") else "AqmIperf3Runner",
+            "UNITS": "ms" if name.startswith("Ping") else "Mbits/s", **metas.get(name, {})}
+            for name in raw}, **metadata}}, Path("made.flent.gz")))
+
+
+def flow_of(*samples: Mapping[str, Any], **meta: Any) -> Flow:
+    """The flow of a run without probes."""
+    flow, = run_of({NAME: samples}, {NAME: meta}).flows
+    return flow
+
+
+def intervals(count: int, length_s: float, mbps: float = 8.0) -> list[dict[str, Any]]:
+    """Samples that follow each other from 0 on."""
+    return [{"t": (place + 1) * length_s, "dur": length_s, "val": mbps} for place in range(count)]
+
+
+def test_time_of_a_flow_is_the_tools_if_it_tells_both_ends() -> None:
+    """Else from the first interval to the last."""
+    samples = intervals(2, 1.0)
+    for meta, window in (({"LOAD_START": -5.0, "LOAD_END": 7.0}, (-5, 7, True)),
+                         ({"LOAD_START": -5.0}, (0, 2, False)), ({"LOAD_END": 7.0}, (0, 2, False)),
+                         ({"LOAD_START": 3.0, "LOAD_END": 3.0}, (3, 3, True))):
+        flow = flow_of(*samples, **meta)
+        assert (flow.start_s, flow.end_s, flow.has_own_window) == window
+    with pytest.raises(BadResult, match="the end of the flow 'TCP download' is before its start"):
+        flow_of(*samples, LOAD_START=3.0, LOAD_END=2.0)
+
+
+def test_intervals_without_a_length_reach_back_to_the_one_before() -> None:
+    """The first has the median of the others; a single one has none, and so no mean."""
+    lines = [{"t": at, "val": 8.0} for at in (1.0, 2.0, 4.0)]
+    assert flow_of(*lines).length_s.tolist() == [1.5, 1.0, 2.0]
+    alone = flow_of(lines[0])
+    assert (alone.length_s.tolist(), alone.mean_mbps) == ([0.0], None)
+
+
+def test_interval_without_a_length_among_others_counts_nothing() -> None:
+    flow = flow_of({"t": 1.0, "dur": 1.0, "val": 8.0}, {"t": 2.0, "val": 800.0},
+                   {"t": 3.0, "dur": 3.0, "val": 4.0})
+    assert flow.mean_mbps == 5
+    assert not flow.has_own_mean
+    assert flow_of(*intervals(3, 1.0), MEAN_VALUE=7.0).mean_mbps == 7
+
+
+def test_host_of_a_flow_is_that_of_the_file() -> None:
+    assert flow_of(*intervals(1, 1.0), FROM_HOST="client2").host == "client2"
+    assert flow_of(*intervals(1, 1.0)).host == ""
+    assert flow_of(*intervals(1, 1.0), FROM_HOST=None).host == ""
+
+
+def test_one_connection_with_one_round_trip_is_enough() -> None:
+    """As few as a connection can have."""
+    trips = flow_of(*intervals(1, 1.0), ROUND_TRIPS={
+        "connections": 1, "samples": 1, "percentiles_ms": [2.0] * 101}).trips
+    assert trips is not None
+    assert (trips.connections, trips.samples, trips.percentiles_ms[100]) == (1, 1, 2)
+
+
+@pytest.mark.parametrize(("samples", "meta", "tells"), [
+    # of a load of 60 s: half of it, and less
+    (intervals(1, 30.0), {}, True), (intervals(1, 29.9), {}, False),
+    # few intervals, and ones four times longer than the step of 0.2 s, and more
+    (intervals(3, 0.2), {}, True), (intervals(2, 0.2), {}, False),
+    (intervals(3, 0.8), {}, True), (intervals(3, 0.9), {}, False),
+    # 6 Mbit in 0.75 s: a mean of 4 Mbit/s is that of twice the time, a smaller one of more; one of
+    # less than 0.1 Mbit/s is rounded too much to tell
+    (intervals(3, 0.25), {"MEAN_VALUE": 4.0}, True),
+    (intervals(3, 0.25), {"MEAN_VALUE": 3.9}, False),
+    (intervals(3, 0.25), {"MEAN_VALUE": 0.1}, False),
+    (intervals(3, 0.25), {"MEAN_VALUE": 0.09}, True),
+    # the tool's own times
+    (intervals(1, 0.2), {"LOAD_START": 0.0, "LOAD_END": 0.2}, True)])
+def test_few_or_long_intervals_do_not_tell_when_a_flow_ran(
+        samples: list[dict[str, Any]], meta: dict[str, Any], tells: bool) -> None:
+    flow = flow_of(*samples, **meta)
+    assert tells_when_it_ran(flow, Window(0.0, 60.0), 0.2) is tells
+    assert tells_when_it_ran(flow, Window(5.0, 5.0), 0.2)
+
+
+def test_mean_over_the_expected_time_is_spread_unless_the_tool_tells_it() -> None:
+    """8 Mbit in 16 s, from before the time that was expected."""
+    flow = with_expected_window(flow_of(*intervals(1, 1.0)), Window(0.5, 16.0))
+    assert (flow.start_s, flow.end_s, flow.mean_mbps, flow.is_expected) == (0, 16, 0.5, True)
+    told = with_expected_window(flow_of(*intervals(1, 1.0), MEAN_VALUE=3.0), Window(-1.0, 0.5))
+    assert (told.start_s, told.end_s, told.mean_mbps) == (-1, 1, 3)
+
+
+PROBES = [{"t": 100.0 + place / 4, "val": 0.0} for place in range(80)]  # to 119.75
+
+
+@pytest.mark.parametrize(("metadata", "window"), [
+    ({"LENGTH": 10, "TOTAL_LENGTH": 20}, (105, 115)),
+    ({"LENGTH": 10, "TOTAL_LENGTH": 20, "DELAY": 2}, (102, 112)),
+    ({"LENGTH": 10}, (100, 110)), ({"LENGTH": 10, "TOTAL_LENGTH": 5}, (100, 110)),
+    ({"LENGTH": 1000, "DELAY": 1}, (101, 119.75)),
+])
+def test_flow_with_few_samples_ran_while_the_load_was_planned(
+        metadata: dict[str, Any], window: tuple[float, float]) -> None:
+    """The waits before and after it are equal, and it ends with the last measurement at the latest;
+    a note says so."""
+    run = run_of({"Ping": PROBES, NAME: [{"t": 106.25, "dur": 0.25, "val": 8.0}]}, {}, **metadata)
+    flow, = run.flows
+    assert (flow.start_s, flow.end_s, flow.is_expected) == (*window, True)
+    note, = run.notes
+    assert note == ("the samples of 'TCP download' are too few to tell when the load ran: it is "
+                    "taken to last as long as the settings LENGTH and DELAY say")
+
+
+def test_flow_with_few_samples_may_end_with_another_one() -> None:
+    """After the probes; and one that starts later shows when its kind started."""
+    few = [{"t": 106.25, "dur": 0.25, "val": 8.0}]
+    run = run_of({"Ping": PROBES, NAME: few, "TCP upload": few}, {
+        "TCP upload": {"LOAD_START": 103.0, "LOAD_END": 125.0}}, LENGTH=1000, DELAY=1)
+    assert [(flow.start_s, flow.end_s) for flow in run.flows] == [(103, 125), (103, 125)]
+
+
+@pytest.mark.parametrize(("count", "notes"), [
+    (3, [f"'Ping {number}'" for number in range(3)]),
+    (4, ["4 of the test's series have no data, such as 'Ping 0', 'Ping 1', 'Ping 2' and 1 more: "]),
+    (6, ["6 of the test's series have no data, such as 'Ping 0', 'Ping 1', 'Ping 2' and 3 more: "]),
+])
+def test_up_to_three_series_without_data_have_a_note_each(count: int, notes: list[str]) -> None:
+    """More are counted, and the first reason is told."""
+    silent = [{"t": 100.0, "val": None, "lost": True}]
+    run = run_of({"Ping": PROBES, **{f"Ping {number}": silent for number in range(count)}}, {})
+    assert len(run.notes) == len(notes)
+    for note, part in zip(run.notes, notes, strict=True):
+        assert part in note
+        assert "none of the probes of 'Ping" in note
+
+
+def pings(numbers: Sequence[int], **metadata: Any) -> Run:
+    """A ping every 0.25 s, beside irtt for 20 s."""
+    return run_of({"Ping": PROBES, "Ping ICMP": [
+        {"t": 100 + number / 4, "val": 0.0, "seq": number} for number in numbers]},
+        {"Ping ICMP": {"RUNNER": "PingRunner"}}, **metadata)
+
+
+def test_lost_probes_of_all_series_have_one_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answered ones don't count, those after the last answer do."""
+    _refuse_lost(MAX_LOST)
+    with pytest.raises(BadResult, match="lack more than 500,000 probes"):
+        _refuse_lost(MAX_LOST + 1)
+    monkeypatch.setattr("flent_aqm.results.metrics.run.MAX_LOST", 20)
+    assert pings(range(80)).probes[1].lost.sum() == 0
+    for numbers in ([*range(30), *range(50, 80)], range(60)):
+        assert pings(numbers).probes[1].lost.sum() == pytest.approx(20, abs=1)
+    for numbers in ([*range(20), *range(50, 80)], range(50)):
+        with pytest.raises(BadResult, match="its latency series lack more than 20 probes"):
+            pings(numbers)
+
+
+def test_rate_of_a_line_needs_both_directions() -> None:
+    """One alone is none of both."""
+    for requested in ({"rate_down_mbps": 20.0}, {"rate_up_mbps": 20.0}):
+        assert "rate_mbps" not in settings_of("ndt7", "", "", {}, requested)
+
+
+def test_tools_mean_is_taken_for_nineteen_twentieths_of_its_time() -> None:
+    """Of less, what the intervals have; half a second is long enough."""
+    flow = flow_of(*intervals(100, 1.0), MEAN_VALUE=7.0)
+    assert mean_mbps(flow, Window(0.0, 95.0)) == 7
+    assert mean_mbps(flow, Window(0.0, 94.0)) == pytest.approx(8)
+    assert mean_mbps(flow, Window(1.0, 1.5)) == pytest.approx(8)
+    with pytest.raises(NotAvailable, match="the load lasted 0 s"):
+        mean_mbps(flow, Window(1.0, 1.0))
+
+
+def test_flows_that_share_a_second_can_be_compared() -> None:
+    """Those that share less can't."""
+    first = flow_of(*intervals(10, 1.0))
+    assert shared_window([first, flow_of({"t": 12.0, "dur": 3.0, "val": 8.0})]) == Window(9.0, 10.0)
+    with pytest.raises(NotAvailable, match=r"run together for 0\.5 s, and 1 s are needed"):
+        shared_window([first, flow_of({"t": 12.0, "dur": 2.5, "val": 8.0})])
+    with pytest.raises(NotAvailable, match="run together for 0 s"):
+        shared_window([first, flow_of({"t": 12.0, "dur": 1.0, "val": 8.0})])
+
+
+@pytest.mark.parametrize("rate_mbps", [0, -1, None, "fast"])
+def test_line_without_a_rate_above_0_has_no_utilisation(rate_mbps: object) -> None:
+    run = run_of({NAME: intervals(3, 1.0)}, {}, AQM={"requested": {"rate_down_mbps": rate_mbps}})
+    with pytest.raises(NotAvailable, match="does not record the rate of the link"):
+        link_rate_mbps(run, "download")
