@@ -42,7 +42,8 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
         option: name of the option for the port, for messages.
 
     Raises:
-        ConfigError: if a socket can't be opened.
+        ConfigError: if a socket can't be opened. If the list is empty, a family of addresses that
+            this machine lacks is left out, unless it lacks both.
     """
     sockets: list[socket.socket] = []
     try:
@@ -270,7 +271,8 @@ class Server:
             poll.register(number, select.POLLIN if on else 0)
 
     def _pause_accepting(self, poll: select.poll) -> None:
-        """Stop accepting clients for _PAUSE_S seconds."""
+        """Stop accepting clients for at least _PAUSE_S seconds. _resume_accepting() ends the
+        pause."""
         self._poll_listeners(poll, False)
         self._paused_until_s = time.monotonic() + _PAUSE_S
 
@@ -287,8 +289,8 @@ class Server:
 
     def _accept(self, listener: Listener) -> bool:
         """Accept a client and pass it to its service. Return False if accepting has to pause,
-        because the process lacks a resource or has the largest number of clients. Failures are
-        logged."""
+        because the process lacks a resource or has the largest number of clients. Return True also
+        if this client can't be served. Failures are logged."""
         try:
             not_loaded = _load_service(listener)
             sock, _ = listener.sock.accept()
@@ -297,10 +299,10 @@ class Server:
                 return True  # the client has disconnected already
             with self._lock:
                 clients = len(self._clients)
-            log("failed", reason=f"accept: {error}", clients=clients)
+            log("failed", reason=f"can't accept a client: {error}", clients=clients)
             return False
         if not_loaded:
-            log("failed", reason=f"can't serve anybody: {not_loaded}")
+            log("failed", reason=f"can't serve any client: {not_loaded}")
             sock.close()
             return True
         client = None
@@ -317,13 +319,14 @@ class Server:
                 unfinished[0].end(f"{MOST_HANDSHAKES} TLS handshakes have begun since")
             listener.service.take(client)
         except (ImportError, OSError, RuntimeError) as error:
-            log("failed", reason=f"could not start a test: {error}")
+            log("failed", reason=f"can't serve this client: {error}")
             if client is not None:
                 client.done()
             sock.close()
             return not isinstance(error, RuntimeError)  # no more threads
         if full:
-            log("failed", reason=f"{self._most} connections; others wait until one ends")
+            log("failed", reason=f"{self._most} connections are open, the most that "
+                                 "--most-connections allows; further ones wait until one ends")
         return not full
 
     def _wait_ms(self) -> float | None:
@@ -345,13 +348,14 @@ class Server:
         with self._lock:
             late = [client for client in self._clients if client.deadline_s <= now_s]
         for client in late:
-            client.end("took too long")
+            client.end("its handshake, first request or test took too long")
             # The thread takes a while to end. Without a new deadline, the main thread would wake up
             # for it all that time.
             client.deadline_s = now_s + STOP_TIMEOUT_S
 
     def _close(self) -> None:
-        """Close all sockets, end all connections and stop the services."""
+        """Close the listening sockets, end all connections and stop the services. Threads that
+        don't end within STOP_TIMEOUT_S are left behind."""
         for listener in self._listeners.values():
             listener.sock.close()
         with self._lock:
@@ -378,7 +382,7 @@ def _load_service(listener: Listener) -> str:
         if listener.tls is not None:
             listener.tls()
     except (ImportError, OSError, AqmError) as error:
-        return f"{type(error).__name__}: {error}"
+        return str(error) or type(error).__name__
     return ""
 
 

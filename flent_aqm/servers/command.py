@@ -168,9 +168,13 @@ def _start_http3(args: argparse.Namespace, services: dict[str, Service], quiet: 
                  ) -> list[str]:
     """Start the HTTP/3 service, add it to `services`, and return its addresses as ADDRESS:PORT.
     Over UDP it receives its clients itself, so it has no Listener. Raises ConfigError if the port
-    can't be used."""
+    can't be used, or if the certificate can't be read."""
     from flent_aqm.servers.http3 import Http3Service
 
+    if args.cert:
+        from flent_aqm.servers.certificate import context_from_files
+
+        context_from_files(args.cert, args.key)  # only for its message on a wrong file
     services[HTTP3] = http3 = Http3Service(quiet, args.most_connections, args.request_timeout)
     try:
         return http3.listen(args.bind, args.http3_port,
@@ -198,7 +202,7 @@ def _check_options(args: argparse.Namespace) -> None:
             raise ConfigError(f"--{name}-port {number}: expected 0 to 65535")
         if number and port.what != HTTP3 and taken.setdefault(number, name) != name:
             raise ConfigError(f"--{taken[number]}-port and --{name}-port are both {number}: "
-                              "choose two")
+                              "choose two different ports")
     if (args.cert is None) != (args.key is None):
         raise ConfigError("--cert and --key belong together: give both or neither")
     if args.cert is not None and args.no_tls and HTTP3 not in args.what:
@@ -211,8 +215,7 @@ def _check_options(args: argparse.Namespace) -> None:
     name = args.congestion_control
     if not (name.isascii() and name.replace("_", "").isalnum() and len(name) <= _LONGEST_CC_NAME):
         raise ConfigError(f"--congestion-control {name!r}: expected a name such as bbr or cubic, "
-                          "of up "
-                          f"to {_LONGEST_CC_NAME} letters, digits and _")
+                          f"of up to {_LONGEST_CC_NAME} letters, digits and _")
 
 
 def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:

@@ -81,7 +81,8 @@ class Request:
 
 
 def request_of(method: str, target: str, host: str, peer: str, secure: bool) -> Request:
-    """Return a request.
+    """Return the Request for a method and a target, whose query is parsed. Parameters without a
+    value are left out. Raises ValueError if the target isn't a URL.
 
     Args:
         method: method of HTTP, such as GET.

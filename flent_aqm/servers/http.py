@@ -136,7 +136,8 @@ class _Connection(asyncio.Protocol):
         held_bytes = self._grammar.held_bytes + self._transport.get_write_buffer_size()
         largest = self._held.note(self, 0 if self._transport.is_closing() else held_bytes)
         if isinstance(largest, _Connection):
-            largest._end("the server holds too much for clients that don't read or don't go on")
+            largest._end("the server keeps too many bytes for clients that don't read responses or "
+                         "don't finish requests, most of them for this client")
             self._held.note(largest, 0)
 
     def eof_received(self) -> bool:
@@ -172,7 +173,7 @@ class _Connection(asyncio.Protocol):
         """End the connection because of this fault. A flood also makes the client's address
         quiet."""
         if not isinstance(fault, Flood):
-            self._end(f"no HTTP: {fault}")
+            self._end(f"not valid HTTP: {fault}")
             return
         assert self._grammar is not None
         self._grammar.refuse()
@@ -190,20 +191,21 @@ class _Connection(asyncio.Protocol):
         self._timer = asyncio.get_running_loop().call_later(self._timeout_s, self._check_progress)
 
     def _check_progress(self) -> None:
-        """End the connection if the same request has been incomplete since the last call, or if no
-        data has been transferred for IDLE_TIMEOUT_S. Otherwise call this again later."""
+        """End the connection if the same request or frame has been incomplete since the last call,
+        or if no data has been transferred for IDLE_TIMEOUT_S. Otherwise call this again after
+        timeout_s. Before the first bytes of a request, nothing is checked."""
         assert self._transport is not None
         grammar = self._grammar
         if grammar is not None:
             half = grammar.half
             if half is not None and half == self._half:
-                self._end("took too long")
+                self._end(f"a request took too long: it is incomplete after {self._timeout_s:g} s")
                 return
             self._half = half
             seen = (self._received, grammar.moved, self._transport.get_write_buffer_size())
             self._idle_s = self._idle_s + self._timeout_s if seen == self._last_progress else 0.0
             self._last_progress = seen
             if self._idle_s >= IDLE_TIMEOUT_S:
-                self._end(f"nothing has gone either way for {IDLE_TIMEOUT_S:g} s")
+                self._end(f"no data in either direction for {IDLE_TIMEOUT_S:g} s")
                 return
         self._schedule_check()

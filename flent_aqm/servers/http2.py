@@ -186,8 +186,9 @@ class Http2:
             self._transport.get_extra_info("sslcontext") is not None)
 
     def _begin_response(self, stream: int) -> None:
-        """Send the head of the response to a stream's request, and a small body at once. A larger
-        body is sent by writable(), in turn with other streams."""
+        """Send the head of the response to a stream's request, and a body at once if windows and a
+        frame have room for it. Queue the stream for a larger body or filler, which writable() sends
+        in turn with other streams."""
         request = self._requests.pop(stream)
         reply: Answer = answer(request)
         if reply.length:

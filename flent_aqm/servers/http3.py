@@ -96,7 +96,8 @@ class Http3(Bulk):
 
     def end_holding(self) -> None:
         """End the connection because the server has to keep too much for all connections."""
-        self._end("the server holds too much for clients that don't go on")
+        self._end("the server keeps too many bytes for clients that leave gaps in their streams, "
+                  "most of them for this client")
 
     def sent(self, size: int) -> None:
         """Earn credit for a sent piece of a response.
@@ -144,7 +145,7 @@ class Http3(Bulk):
     def _end_without_request(self) -> None:
         """End the connection if no request has arrived within the timeout."""
         if not self._requested:
-            self._end("took too long")
+            self._end(f"its first request took too long: none after {self._server.timeout_s:g} s")
 
     def _end(self, reason: str) -> None:
         """End the connection. `reason` is for the log and the client."""
@@ -229,8 +230,8 @@ class Http3Service:
 
     def listen(self, addresses: Sequence[str], port: int, certificate: tuple[str, str] | None
                ) -> list[str]:
-        """Start to serve. Return the addresses as ADDRESS:PORT. Raises OSError if the port is
-        taken.
+        """Start to serve. Return the addresses as ADDRESS:PORT. Raises OSError if a socket can't be
+        opened on the port, or if a certificate file can't be read.
 
         Args:
             addresses: addresses to listen on, all addresses of this machine if empty.

@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.servers.acceptor import Client
 from flent_aqm.servers.loop import Loop
@@ -78,14 +78,17 @@ class WebRtc:
         client.deadline_s = float("inf")
         try:
             if self._busy:
-                writer.write(_json_line({"error": "another call is on"}))
+                writer.write(_json_line({"error": "another call is on; try again when it has "
+                                                  "ended"}))
                 return
             self._busy = True
             try:
                 await _answer_call(reader, writer)
             # For an invalid description aiortc raises all kinds of exceptions.
             except Exception as fault:
-                writer.write(_json_line({"error": str(fault)[:200] or type(fault).__name__}))
+                why = (f"nothing received for {PATIENCE_S:g} s" if isinstance(fault, TimeoutError)
+                       else cause_of(fault)[:300])
+                writer.write(_json_line({"error": why}))
             finally:
                 self._busy = False
         finally:

@@ -46,6 +46,7 @@ def test_signal_ends_the_server_with_status_0(
         (["--cert", "a.pem"], "belong together"),
         (["--cert", "a.pem", "--key", "b.pem", "--bind", "127.0.0.1"], "PEM files"),
         (["--cert", "a.pem", "--key", "b.pem", "--no-tls"], "can't be combined with"),
+        (["http3", "--cert", "a.pem", "--key", "b.pem"], "expected two readable PEM files"),
         (["--bind", "999.0.0.1", "--no-tls"], "cannot listen on 999.0.0.1"),
         (["--congestion-control", "b b r"], "a name such as bbr or cubic, of up to 15 letters"),
         (["--duration", "nan"], "more than 0 and at most 3600"),

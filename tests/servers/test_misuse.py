@@ -149,7 +149,7 @@ def test_half_a_request_is_given_up(start_server: StartServer, begun: bytes, nam
             sock.sendall(begun)
             with suppress(ConnectionResetError):
                 assert sock.recv(100) == b""
-    assert server.next_log()["reason"] == "took too long"
+    assert server.next_log()["reason"].endswith("took too long")
     assert serves(server)
 
 
@@ -177,7 +177,7 @@ def test_half_a_later_request_is_given_up(start_server: StartServer, http: int) 
                 sock.sendall(b"a")
                 time.sleep(0.1)
         assert time.monotonic() < began_s + 8
-        assert server.next_log()["reason"] == "took too long"
+        assert server.next_log()["reason"].startswith("a request took too long: it ")
         idle.sendall(SMALL)
         assert idle.recv(1000).startswith(b"HTTP/1.1 200")
 
@@ -220,7 +220,7 @@ def test_server_works_again_after_descriptors_ran_out(
             line = server.next_log()
             assert line["event"] == "failed", line
             ran_out += "Too many open files" in line["reason"]
-            cut_off += line["reason"] == "took too long"
+            cut_off += "took too long" in line["reason"]
         assert 0 < ran_out < 60
     assert serves(server)
 

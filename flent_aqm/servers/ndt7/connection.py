@@ -158,7 +158,8 @@ def _try_to_send(transport: Transport, data: bytes) -> None:
 
 
 def _linger(transport: Transport) -> None:
-    """Let the client read the last message before the connection is closed.
+    """Let the client read the last message before the connection is closed: send an end of stream,
+    and discard what the client sends until it closes the connection or is silent for _LINGER_S.
 
     Closing a socket with unread data resets the connection, and the last message would be lost.
     """

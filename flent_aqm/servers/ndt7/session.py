@@ -181,7 +181,7 @@ class Session:
         if count is None:
             return False
         if not count:
-            raise ClientGone("end of stream")
+            raise ClientGone("the client closed it without a close frame")
         self.take(buffer[:count])
         return True
 

@@ -304,7 +304,8 @@ class FrameReader:
         self._in_payload, self._left_bytes, self._kept = True, length, None
         if self._opcode >= Opcode.CLOSE:
             if length > _MAX_CONTROL_BYTES or not self._final:
-                raise Violation(CloseCode.PROTOCOL_ERROR, "control frame long or fragmented")
+                raise Violation(CloseCode.PROTOCOL_ERROR, "control frame of more than "
+                                f"{_MAX_CONTROL_BYTES} bytes, or in fragments")
             self._kept = bytearray()
             return
         if (self._opcode is Opcode.CONT) == (self._message is Opcode.CONT):

@@ -218,8 +218,7 @@ class End:
         # For an invalid description aiortc raises all kinds of exceptions.
         except Exception as fault:
             raise BadResult("the other end's session description can't be read "
-                            f"({cause_of(fault)}); it "
-                            f"starts with {answer[:60]!r}") from None
+                            f"({cause_of(fault)}); it starts with {answer[:60]!r}") from None
 
     async def answer(self, offer: str) -> str:
         """Process the other end's session description. Return this end's session description.
@@ -269,10 +268,11 @@ class End:
             self._settled.set()
 
     def _refuse_broken(self) -> None:
-        """Raise BadResult if the call isn't connected any more."""
+        """Raise BadResult if the call could not be connected, or isn't connected any more."""
         if self._connection.connectionState != "connected":
-            raise BadResult(f"the call's connection broke: its state is "
-                            f"{self._connection.connectionState!r}, expected 'connected'")
+            raise BadResult("the call is not connected, or not any more: the state of its "
+                            f"connection is {self._connection.connectionState!r}; expected that "
+                            "UDP packets of any port reach the other end during the whole call")
 
     def _receive_track(self, track: MediaStreamTrack) -> None:
         """Called by aiortc when the other end's picture begins: start to receive it."""

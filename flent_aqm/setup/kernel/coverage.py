@@ -166,8 +166,8 @@ def _decode(content: bytes) -> str:
 
 
 def changed_lines(old: str, new: str) -> tuple[int, ...]:
-    """Return the numbers of the lines in `new` that differ from `old`. For each place where lines
-    were removed, these include the nearest lines of code before and after it."""
+    """Return the numbers, from 1 and in ascending order, of the lines in `new` that differ from
+    `old`. Where lines were only removed, return the nearest lines of code before and after them."""
     before, after = old.splitlines(), new.splitlines()
     lines: set[int] = set()
     for what, _, _, first, last in difflib.SequenceMatcher(
@@ -190,8 +190,9 @@ def _may_be_code(line: str) -> bool:
 
 
 def files_to_instrument(tree: Path, paths: Iterable[str]) -> list[str]:
-    """Return the paths of the C files to instrument: those of `paths` that are compiled, and those
-    that include a header of `paths`. These are at most MOST_FILES. Files of `paths` come first.
+    """Return the paths of the C files to instrument: those of `paths` that are compiled, and the
+    compiled files in net/ that include a header of `paths`. These are at most MOST_FILES. Files of
+    `paths` come first.
 
     Args:
         tree: folder of the compiled source.

@@ -154,7 +154,8 @@ class Recipe:
 
     @property
     def whole_fragment(self) -> str:
-        """Lines CONFIG_NAME=value of all options. The user's override the lab's."""
+        """Lines CONFIG_NAME=value of all options: the lab's, overridden by the user's, and those
+        of `switches` with the value y."""
         if not self.is_users:
             return self.fragment
         options = {**parse_config(self.fragment), **parse_config(self.own_options),

@@ -192,9 +192,9 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
 
 
 def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) -> None:
-    """Raise ConfigError if a host of the test is not behind a router of the topology: no servers
-    run elsewhere, and probes that don't pass a router measure nothing. IP addresses are not
-    checked.
+    """Raise ConfigError if a host of the test is neither a router of the topology nor behind one:
+    no servers run elsewhere, and probes that don't pass a router measure nothing. localhost and IP
+    addresses are accepted unchecked.
 
     Args:
         where: names the batch in messages.

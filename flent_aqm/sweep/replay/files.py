@@ -60,7 +60,8 @@ def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Pa
         link: the data file's record of the trace: size_bytes, sha256 and its name.
         places: files and folders in which to look.
 
-    Raises ConfigError if there is none, or if the record has no size or SHA-256.
+    Raises ConfigError if there is none, if the record has no size or SHA-256, or if the size is
+    above _MOST_BYTES.
     """
     size_bytes, sha256 = link.get("size_bytes"), link.get("sha256")
     if type(size_bytes) is not int or not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):

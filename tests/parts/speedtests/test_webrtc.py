@@ -65,7 +65,7 @@ def test_call_over_loopback_carries_both_pictures(port: int) -> None:
     """All frames of both ways come; a second caller meanwhile is refused, and heard afterwards;
     what isn't a description is answered by an error."""
     with _call(port) as first:
-        while _answer(port, b"{}\n").get("error") != "another call is on":
+        while "another call is on" not in str(_answer(port, b"{}\n").get("error")):
             assert first.poll() is None
             time.sleep(0.1)
         with _call(port) as second:
@@ -82,7 +82,7 @@ def test_call_over_loopback_carries_both_pictures(port: int) -> None:
         probes = report["ways"][way]["probes"]
         assert 0.9 * 3 * FRAMES_PER_S < sum("frame_ms" in one for one in probes) < 3 * FRAMES_PER_S
         assert report["ways"][way]["end_s"] - report["ways"][way]["start_s"] == pytest.approx(3)
-    assert _answer(port, b"{}\n") == {"error": "'length_s'"}
+    assert _answer(port, b"{}\n") == {"error": "'length_s' is missing"}
     assert "length_s: 1e+06; expected" in str(_answer(port, b'{"length_s": 1e6}\n'))
     assert "error" in _answer(port, b'{"length_s": 3, "sdp": "v=0"}\n')
 

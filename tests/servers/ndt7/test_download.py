@@ -176,7 +176,7 @@ def test_client_that_stops_reading_is_cut_off(start_server: StartServer) -> None
     server = start_server("--no-tls", "--duration", "0.2")
     with server.raw("ndt7") as sock:
         sock.sendall(upgrade_request("download"))
-        assert server.next_log()["outcome"] == "connection lost: took too long"
+        assert server.next_log()["outcome"].endswith("or test took too long")
     server.still_works()
 
 
