@@ -6,16 +6,13 @@ A click on a number shows its cells. Jinja2 escapes text that comes from files.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 
-import jinja2
-
-from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import COLUMNS, INTERVALS, headline, ordered, ranks
 from flent_aqm.parts.scorecard.order import Order
 from flent_aqm.parts.scorecard.words import sentences
+from flent_aqm.show.templates import environment, svg_address
 
 
 def page(cards: Sequence[Card], orders: Sequence[Order], picture: bytes, caption: str) -> str:
@@ -27,12 +24,7 @@ def page(cards: Sequence[Card], orders: Sequence[Order], picture: bytes, caption
         picture: the figure as SVG.
         caption: the figure's caption.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("flent_aqm.parts.scorecard", "page"), autoescape=True,
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        finalize=lambda value: plain(value) if type(value) is str else value)
-    environment.filters["counted"] = counted
-    return environment.get_template("scorecard.html").render(
+    return environment("flent_aqm.parts.scorecard").get_template("scorecard.html").render(
         cards=ordered(cards), ranks=ranks(cards), columns=COLUMNS, intervals=INTERVALS,
         headline=headline(cards), sentences=sentences, orders=orders, caption=caption,
-        picture=f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}") + "\n"
+        picture=svg_address(picture))

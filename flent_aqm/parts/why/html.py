@@ -4,11 +4,8 @@ alone. Jinja2 escapes text that comes from files."""
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from pathlib import Path
-
-import jinja2
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.whole_file import written_whole
@@ -20,6 +17,7 @@ from flent_aqm.parts.why.watched import WatchedRun
 from flent_aqm.parts.why.what_if import Outcome
 from flent_aqm.parts.why.words import concluding, lines, title
 from flent_aqm.show.plots.why import Explained
+from flent_aqm.show.templates import environment, svg_address
 
 _PAGES = (".html", ".htm")
 
@@ -58,13 +56,8 @@ def write(path: Path, file: Path, run: WatchedRun, explained: Explained, story: 
 def page(file: Path, run: WatchedRun, explained: Explained, story: Story,
          outcomes: Sequence[Outcome], idle_ms: float | None) -> str:
     """Return the page as HTML. Arguments: as for write()."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("flent_aqm.parts.why", "page"), autoescape=True,
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        finalize=lambda value: plain(value) if type(value) is str else value)
-    picture = base64.b64encode(figure.draw(explained, "svg")).decode()
-    return environment.get_template("why.html").render(
+    return environment("flent_aqm.parts.why").get_template("why.html").render(
         title=title(story, idle_ms), answers=lines(story, idle_ms)[1:], outcomes=outcomes,
         name=file.name, settings=settings_of(run.cell, run.data["metadata"]),
         conclusion=concluding(outcomes, idle_ms), has_losses=explained.has_losses,
-        picture=f"data:image/svg+xml;base64,{picture}") + "\n"
+        picture=svg_address(figure.draw(explained, "svg")))

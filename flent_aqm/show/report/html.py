@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Render the report as one HTML page that loads nothing from elsewhere.
 
-Jinja2 escapes text from data files. Data for the plots is JSON that can't end its element. As a
+Data for the plots is JSON that can't end its element. As a
 second line of defence, the page's policy allows only this package's scripts, by their hashes, and
 forbids loading anything.
 """
@@ -12,15 +12,17 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import resources
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from flent_aqm.base.words import counted, plain
+from flent_aqm.base.words import plain
 from flent_aqm.show.report.gather import LISTED_MS
 from flent_aqm.show.report.model import GLITCHES_AT_ONCE, Report
+from flent_aqm.show.templates import POLICY, environment, policy_text
 
 
 def render(report: Report, *, follow: int | None = None) -> str:
@@ -31,18 +33,16 @@ def render(report: Report, *, follow: int | None = None) -> str:
         follow: version of its data if it is for `report --follow`, whose page asks for updates.
             None for a page in a file.
     """
-    environment = _environment()
     scripts = [_plotly(), Markup(_source("report.js"))]
     if follow is not None:
         scripts.append(Markup(_source("follow.js")))
-    policy = ["default-src 'none'", "img-src data: blob:", "style-src 'unsafe-inline'",
-              "base-uri 'none'", "form-action 'none'",
-              "script-src " + " ".join(f"'sha256-{_hash(one)}'" for one in scripts)]
+    # Plotly keeps a plot as a picture by way of blob:.
+    policy = {**POLICY, "img-src": "data: blob:",
+              "script-src": " ".join(f"'sha256-{_hash(script)}'" for script in scripts)}
     if follow is not None:
-        policy.append("connect-src 'self'")
-    return environment.get_template("report.html").render(
-        report=report, scripts=scripts, policy="; ".join(policy), follow=follow,
-        style=Markup(_source("report.css")))
+        policy["connect-src"] = "'self'"
+    return _environment().get_template("report.html").render(
+        report=report, scripts=scripts, policy=policy_text(policy), follow=follow)
 
 
 def top_html(report: Report) -> str:
@@ -76,24 +76,11 @@ def fault_html(fault: str) -> str:
 
 def _environment() -> jinja2.Environment:
     """Return the environment of Jinja2 for the page's templates."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("flent_aqm.show.report", "page"), autoescape=True,
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        finalize=_printable)
-    environment.filters["duration"] = duration
-    environment.filters["counted"] = counted
-    environment.globals["GLITCHES_AT_ONCE"] = GLITCHES_AT_ONCE
-    environment.globals["LISTED_MS"] = LISTED_MS
-    # Keys of JSON are not sorted, because numbers and words can't be compared.
-    environment.policies["json.dumps_kwargs"] = {
-        "allow_nan": False, "separators": (",", ":"), "ensure_ascii": True}
-    return environment
-
-
-def _printable(value: Any) -> Any:
-    """Return text from data files with unprintable characters replaced. Markup, which is this
-    package's own, and values other than text are returned unchanged."""
-    return plain(value) if type(value) is str else value
+    made = environment("flent_aqm.show.report")
+    made.filters["duration"] = duration
+    made.globals["GLITCHES_AT_ONCE"] = GLITCHES_AT_ONCE
+    made.globals["LISTED_MS"] = LISTED_MS
+    return made
 
 
 def duration(seconds: float | None) -> str:
@@ -117,11 +104,8 @@ def _plotly() -> Markup:
 
 @cache
 def _source(name: str) -> str:
-    """Return the text of the file `name` in the folder page, in which scripts, styles and templates
-    are."""
-    environment = _environment()
-    assert environment.loader is not None
-    return environment.loader.get_source(environment, name)[0]
+    """Return the text of the script `name` in the folder page."""
+    return (resources.files("flent_aqm.show.report") / "page" / name).read_text("utf-8")
 
 
 @cache

@@ -25,6 +25,7 @@ from flent_aqm.parts.kernels.verdict.exercised import Exercised, lines_by_file
 from flent_aqm.parts.kernels.verdict.exercised import sentence as exercised_sentence
 from flent_aqm.parts.kernels.verdict.pairs import Comparison
 from flent_aqm.results.metrics.table import digits
+from flent_aqm.show.templates import text_page
 from flent_aqm.spec.queues.external import is_external
 
 # Of a metric, more cells than this stand in one line at the end.
@@ -37,10 +38,6 @@ HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, whic
        "Hochberg); the same is what has its whole interval within what nobody cares about; between "
        "them, these runs can't tell. For a metric that is the same everywhere the cell with the "
        "largest difference is shown.")
-_STYLE = ("<!doctype html><meta charset=utf-8><title>Verdict</title><style>body{font:16px/1.5 "
-          "system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color-scheme:"
-          "light dark}table{border-collapse:collapse}td,th{padding:.3rem .8rem;border-bottom:"
-          "1px solid #8886;text-align:left}</style>\n")
 
 
 def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
@@ -141,10 +138,7 @@ def markdown(comparison: Comparison, judged: Sequence[JudgedMetric],
 
 def html(text: str) -> str:
     """Convert the Markdown page to an HTML page that loads no other resource."""
-    from markdown_it import MarkdownIt
-
-    page: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    return _STYLE + page
+    return text_page("Verdict", text)
 
 
 def _format_effect(effect: Effect) -> tuple[str, ...]:
