@@ -107,8 +107,8 @@ EQUIVALENT = {
     "measure/parsers/cross.py: for step in range(max(counted, default=-1) + 1)]: 1 -> 2": _EMPTY,
     "measure/parsers/pcap.py: first, last = min(counts, default=0), max(counts, default=-1): "
     "1 -> 2": _EMPTY,
-    "measure/parsers/pcap.py: PIECE_BYTES = 4 << 20: 4 -> 5": _LIMIT,
-    "measure/parsers/pcap.py: PIECE_BYTES = 4 << 20: 20 -> 21": _LIMIT,
+    "measure/parsers/pcap_records.py: PIECE_BYTES = 4 << 20: 4 -> 5": _LIMIT,
+    "measure/parsers/pcap_records.py: PIECE_BYTES = 4 << 20: 20 -> 21": _LIMIT,
     "measure/parsers/pcap.py: self.cut = False: False -> True": "the end of the file sets it",
     "measure/parsers/pcap.py: if len(data) < RECORD_HEADER_BYTES:: len(data) < "
     "RECORD_HEADER_BYTES -> len(data) <= RECORD_HEADER_BYTES": _EITHER_WAY,

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import BinaryIO
 
-from flent_aqm.measure.parsers.pcap import (
+from flent_aqm.measure.parsers.pcap_records import (
     FILE_HEADER_BYTES,
-    PIECE_BYTES,
     RECORD_HEADER_BYTES,
     read_file_header,
+    walk,
 )
 from flent_aqm.measure.parsers.transfers import LEAST_BYTES
 
@@ -134,18 +134,10 @@ def _packets(file: BinaryIO, ticks_per_s: int) -> Iterator[tuple[int, int, memor
         file: the capture, after its header.
         ticks_per_s: ticks of the capture's time stamps per second.
     """
-    rest = b""
-    while piece := file.read(PIECE_BYTES):
-        data = memoryview(rest + piece)
-        at = 0
-        while at + RECORD_HEADER_BYTES <= len(data):
-            seconds, ticks, captured, on_wire = struct.unpack_from("=IIII", data, at)
-            end = at + RECORD_HEADER_BYTES + captured
-            if end > len(data):
-                break
-            yield seconds * ticks_per_s + ticks, on_wire, data[at + RECORD_HEADER_BYTES:end]
-            at = end
-        rest = bytes(data[at:])
+    for piece, begin, end in walk(file):
+        seconds, ticks, on_wire = struct.unpack_from("=II4xI", piece, begin)
+        yield (seconds * ticks_per_s + ticks, on_wire,
+               memoryview(piece)[begin + RECORD_HEADER_BYTES:end])
 
 
 def _parse(data: memoryview, on_wire: int

@@ -18,21 +18,15 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from flent_aqm.base.errors import ParseError
+from flent_aqm.measure.parsers.pcap_records import (
+    FILE_HEADER_BYTES,
+    PIECE_BYTES,
+    RECORD_HEADER_BYTES,
+    read_file_header,
+    whole_records,
+)
 from flent_aqm.measure.parsers.round_trips import STAMPED_TCP_BYTES, Layout, Trips, round_trips
 from flent_aqm.measure.parsers.transfers import Connection, Transfer, Transfers, least_payload
-
-FILE_HEADER_BYTES = 24
-RECORD_HEADER_BYTES = 16
-# Bytes that are read at once.
-PIECE_BYTES = 4 << 20
-
-# First word of the file -> ticks of its time stamps per second. Only this machine's byte order is
-# supported, because a capture is read on the machine that made it.
-_TICKS_PER_S = {0xA1B2C3D4: 1_000_000, 0xA1B23C4D: 1_000_000_000}
-
-# Link type of the capture -> length of the link's header in bytes: Ethernet (and loopback), raw IP
-# twice, Linux "cooked" captures of both versions.
-_LINK_HEADER_BYTES = {1: 14, 12: 0, 101: 0, 113: 16, 276: 20}
 
 # IP version -> (length of its header in bytes, offset of the length field, offset of the protocol
 # number, offset of the last 32 bits of the sender's address, bytes of the header that the length
@@ -164,24 +158,6 @@ def read_capture(
                    records.packets, tally.external + records.unreadable, records.cut)
 
 
-def read_file_header(header: bytes) -> tuple[int, int, int]:
-    """Parse the header of a pcap file. Return the ticks per second, the length of the link's header
-    in bytes, and the number of bytes kept of each packet. Raises ParseError if it isn't the header
-    of a pcap file of a known link type."""
-    if len(header) < FILE_HEADER_BYTES:
-        raise ParseError(f"the capture is only {len(header)} bytes long; expected at least the "
-                         f"{FILE_HEADER_BYTES} bytes of a pcap file's header: tcpdump did not "
-                         "start to capture, or the file is cut off")
-    magic, snap_bytes, link_type = struct.unpack("=I12xII", header)
-    if magic not in _TICKS_PER_S:
-        raise ParseError(f"the capture starts with {magic:#010x}; expected a pcap file (not "
-                         "pcapng) that was written on a machine with this byte order")
-    if link_type not in _LINK_HEADER_BYTES:
-        raise ParseError(f"the capture has link type {link_type}; "
-                         f"known: {', '.join(map(str, _LINK_HEADER_BYTES))}")
-    return _TICKS_PER_S[magic], _LINK_HEADER_BYTES[link_type], snap_bytes
-
-
 def _key_layout(ip_version: int, link_bytes: int) -> str:
     """Return the format for `struct` of a _Key at the start of a record. The record begins with its
     own header of 16 bytes."""
@@ -230,12 +206,11 @@ class _Records:
         for begin, end in sorted(place for step in steps for place in self.places[step]):
             self.file.seek(begin)
             # The last record may be a short one.
-            data = self.file.read(end - begin) + bytes(self.needed_bytes)
-            at = 0
-            while at < end - begin:
-                seconds, ticks, captured = struct.unpack_from("=III", data, at)
-                yield seconds + ticks / self.ticks_per_s, fields.unpack_from(data, at)
-                at += RECORD_HEADER_BYTES + captured
+            data = self.file.read(end - begin)
+            padded = data + bytes(self.needed_bytes)
+            for at, _ in whole_records(data):
+                seconds, ticks = struct.unpack_from("=II", data, at)
+                yield seconds + ticks / self.ticks_per_s, fields.unpack_from(padded, at)
 
     def per_step(self) -> Iterator[tuple[int, Mapping[_Key, int]]]:
         """Read all records. Yield pairs of the index of a step, and a mapping from each key to its
@@ -294,11 +269,9 @@ class _Records:
         the number of bytes used."""
         counted: dict[int, Counter[_Key]] = defaultdict(Counter)
         fields = struct.Struct(self.layout)
-        at = 0
-        while at + RECORD_HEADER_BYTES <= len(data):
-            size = RECORD_HEADER_BYTES + struct.unpack_from("=8xI", data, at)[0]
-            if at + size > len(data):
-                break
+        end = 0
+        for at, end in whole_records(data):
+            size = end - at
             self.packets += 1
             # A UDP packet may end before the byte with a TCP header's length: iperf3's first has 4
             # bytes of payload.
@@ -310,10 +283,8 @@ class _Records:
             else:
                 step = self._step_at(data, at)
                 counted[step][key] += 1
-                self._note_place(step, self._piece_at + at, self._piece_at + at + size)
-            at += size
-        return counted, at
-
+                self._note_place(step, self._piece_at + at, self._piece_at + end)
+        return counted, end
 
     def _note_place(self, step: int, begin: int, end: int) -> None:
         """Record that records of a step are between these offsets of the file."""

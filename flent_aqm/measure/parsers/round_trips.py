@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from socket import htonl, htons
 from typing import BinaryIO
 
+from flent_aqm.measure.parsers.pcap_records import walk
+
 # The beginning of TCP's options in Linux: two no-operations, then the stamps.
 _STAMPS = htonl(0x0101080A)
 # Length of the TCP header with stamps.
 STAMPED_TCP_BYTES = 32
-_RECORD_BYTES = 16
-_PIECE_BYTES = 4 << 20
 # Least number of round trips of a connection for which percentiles are computed.
 FEWEST = 20
 _PERCENTS = 101
@@ -67,37 +67,29 @@ def round_trips(file: BinaryIO, layout: Layout, server_ports: Collection[int],
             the server.
     """
     # The machine's byte order throughout: addresses, ports and stamps are only compared.
-    record = struct.Struct(f"=III4x{layout.sender_at}xI"
+    record = struct.Struct(f"=II8x{layout.sender_at}xI"
                            f"{layout.tcp_at - layout.sender_at - 4}xHH16xIII")
     port_of = {htons(port): port for port in server_ports}
     addresses = set(map(htonl, servers))
     sent: dict[tuple[int, int, int], float] = {}
     trips_ms: dict[tuple[int, int], list[float]] = {}
-    rest = b""
-    while piece := file.read(_PIECE_BYTES):
-        data = rest + piece
-        at = 0
-        while at + record.size <= len(data):
-            seconds, ticks, captured, sender, source, target, kind, stamp, echo = (
-                record.unpack_from(data, at))
-            end = at + _RECORD_BYTES + captured
-            if end > len(data):
-                break
-            whole, at = end - at >= record.size, end
-            if kind != _STAMPS or not whole:
-                continue
-            to_server = sender not in addresses if addresses else target in port_of
-            if to_server:
-                sent.setdefault((source, target, stamp), seconds + ticks / layout.ticks_per_s)
-                continue
-            then_s = sent.get((target, source, echo), 0.0)
-            if then_s:
-                sent[target, source, echo] = 0.0  # later ones acknowledge other packets
-                at_s = seconds + ticks / layout.ticks_per_s
-                server, client = (source, target) if source in port_of else (target, source)
-                trips_ms.setdefault((port_of[server], htons(client)), []).append(
-                    (at_s - then_s) * 1000)
-        rest = data[at:]
+    for data, begin, end in walk(file):
+        if end - begin < record.size:
+            continue
+        seconds, ticks, sender, source, target, kind, stamp, echo = record.unpack_from(data, begin)
+        if kind != _STAMPS:
+            continue
+        to_server = sender not in addresses if addresses else target in port_of
+        if to_server:
+            sent.setdefault((source, target, stamp), seconds + ticks / layout.ticks_per_s)
+            continue
+        then_s = sent.get((target, source, echo), 0.0)
+        if then_s:
+            sent[target, source, echo] = 0.0  # later ones acknowledge other packets
+            at_s = seconds + ticks / layout.ticks_per_s
+            server, client = (source, target) if source in port_of else (target, source)
+            trips_ms.setdefault((port_of[server], htons(client)), []).append(
+                (at_s - then_s) * 1000)
     return trips_ms
 
 

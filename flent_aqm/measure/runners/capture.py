@@ -21,14 +21,13 @@ from flent_aqm.base.shell import find_program, run
 from flent_aqm.measure.load_window import END, SOURCE, START, TRANSFERS
 from flent_aqm.measure.parsers.captured_flows import CapturedFlow, read_flows
 from flent_aqm.measure.parsers.pcap import (
-    FILE_HEADER_BYTES,
-    RECORD_HEADER_BYTES,
     Capture,
     FlowClasses,
     parse_tcpdump_counts,
     read_capture,
     snap_length,
 )
+from flent_aqm.measure.parsers.pcap_records import FILE_HEADER_BYTES, RECORD_HEADER_BYTES
 from flent_aqm.measure.parsers.transfers import LEAST_BYTES
 from flent_aqm.measure.runners.part import MORE
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of

@@ -80,7 +80,7 @@ def test_records_across_pieces_and_a_cut_end_are_read(monkeypatch: pytest.Monkey
         record(1025 + n, 90, n, from_server=True) for n in range(9)]
     whole = trips(*records)
     assert whole == {(PORT, OWN): pytest.approx([25] * 9)}
-    monkeypatch.setattr("flent_aqm.measure.parsers.round_trips._PIECE_BYTES", 100)
+    monkeypatch.setattr("flent_aqm.measure.parsers.pcap_records.PIECE_BYTES", 100)
     assert trips(*records) == whole
     assert trips(*records[:-1], records[-1][:-1]) == {(PORT, OWN): pytest.approx([25] * 8)}
 
