@@ -212,7 +212,9 @@ def _apply_line(scenario: Scenario, env: Mapping[str, str]) -> str:
     names = [env.get(key, "") for key in (environment.DEV_DOWN, environment.DEV_UP)]
     devices = Devices(*names) if all(names) else IN_LAB
     words = shlex.join([f"testbed={scenario.lab.testbed}", *apply_words(scenario, devices)])
-    start = ' && sh "$GUEST_DIR/router_program.sh"' if scenario.router.router_program else ""
+    start = (""" && sh -c '. "$GUEST_DIR/own_programs.sh" &&"""
+             " start_own_program router router_program /'" if scenario.router.router_program
+             else "")
     return f'sh "${environment.HOOKS}/{ON_ROUTER}" apply {words}{start}\n'
 
 

@@ -43,7 +43,7 @@ class OwnPrograms:
         return self.programs.server_commands
 
     def variables(self) -> dict[str, str]:
-        """Return the variables of guest/own_servers.sh. Empty without servers."""
+        """Return the variables of guest/own_programs.sh for the servers. Empty without servers."""
         if not self.servers:
             return {}
         ready_s = self.programs.server_ready_s

@@ -110,7 +110,7 @@ class Lab(RunEnvironment):
         self._refuse_lost_process()
         self._refuse_own_program_faults()
         out = self.stdout.parent
-        self._refuse_program_fault(read_text(out / "router_program_status"),
+        self._refuse_program_fault(read_text(out / "router_program-status"),
                                    read_text(out / "router_program"))
         self._refuse_kernel_faults(
             read_text(out / "kernel_log"),

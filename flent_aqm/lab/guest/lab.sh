@@ -13,7 +13,7 @@ fail() {
 # shellcheck source=/dev/null
 . /run/lab/settings.sh || fail "can't read settings.sh"
 . "$GUEST_DIR/inside.sh" || fail "can't read inside.sh"
-. "$GUEST_DIR/own_servers.sh" || fail "can't read own_servers.sh"
+. "$GUEST_DIR/own_programs.sh" || fail "can't read own_programs.sh"
 # Of a user's kernel the console gets all, as of one that crashes nothing else is left.
 [ -z "${OWN_KERNEL:-}" ] || echo 7 >/proc/sys/kernel/printk
 set_up_network

@@ -1,7 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# Starts the user's servers on the host "server", one after the other, each when the one before
-# listens. lab.sh reads it. If a server fails, its number and the reason are in out/server_fault.
+# Starts the user's own programs: servers on the host "server", one after the other, each when the
+# one before listens, and a program on the router, once the router's queue is in place. lab.sh
+# reads it for the servers, and apply.sh (guest_files.py) for the router's program. If a server
+# fails, its number and the reason are in out/server_fault.
+
+# Starts the program whose command is in /run/lab/NAME in the background. out/NAME gets its output,
+# out/NAME-status its status if it ends before the run.
+start_own_program() { # host, name, folder to start it in
+    # bash needs /dev/fd for <(…).
+    [ -e /dev/fd ] || ln -s /proc/self/fd /dev/fd
+    (
+        cd "$3" || exit
+        ip netns exec "$1" sh "/run/lab/$2" </dev/null >"/run/lab/out/$2" 2>&1
+        echo "$?" >"/run/lab/out/$2-status"
+    ) </dev/null >/dev/null 2>&1 &
+}
 
 listening_sockets() {
     ip netns exec server ss -Hltun | while read -r kind _ _ _ address _; do
@@ -34,18 +48,11 @@ server_failed() { # number, reason
 
 start_own_servers() {
     [ -n "${OWN_SERVERS:-}" ] || return 0
-    # bash needs /dev/fd for <(…).
-    [ -e /dev/fd ] || ln -s /proc/self/fd /dev/fd
     number=0
     while [ "$number" -lt "$OWN_SERVERS" ]; do
         number=$((number + 1))
         before=$(listening_sockets)
-        (
-            cd "$COMMAND_DIR" || exit
-            ip netns exec server sh "/run/lab/server-$number" </dev/null \
-                >"/run/lab/out/server-$number" 2>&1
-            echo "$?" >"/run/lab/out/server-$number-status"
-        ) </dev/null >/dev/null 2>&1 &
+        start_own_program server "server-$number" "$COMMAND_DIR"
         await_server "$number"
     done
 }
