@@ -20,7 +20,12 @@ def load(path: Path) -> Any:
     return json.loads(gzip.decompress(path.read_bytes()))
 
 
+def packed(content: Any) -> bytes:
+    """Return the bytes of a data file with this content."""
+    return gzip.compress(json.dumps(content).encode(), 1)
+
+
 def save(path: Path, content: Any) -> Path:
     """Write a data file, and return its path."""
-    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    path.write_bytes(packed(content))
     return path

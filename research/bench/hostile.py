@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gzip
 import io
-import json
 import os
 import resource
 import signal
@@ -30,6 +28,7 @@ from typing import IO
 
 from flent_aqm.parts.kernels.verdict.command import CAN_NOT_TELL
 from flent_aqm.show.plots.catalogue import LATENCY, OURS, THROUGHPUT
+from tests.files import load, save
 from tests.gui_window import WINDOW
 from tests.hostile import families
 
@@ -97,11 +96,10 @@ def _verdict(file: Path, out: Path) -> int:
         folder = out / side
         folder.mkdir()
         for seed in (2, 3):
-            whole = json.loads(gzip.decompress(GOOD.read_bytes()))
+            whole = load(GOOD)
             whole["metadata"]["AQM"]["requested"]["seed"] = seed
             whole["metadata"]["AQM"]["seed"] = seed
-            (folder / f"{seed}{families.SUFFIX}").write_bytes(
-                gzip.compress(json.dumps(whole).encode(), 1))
+            save(folder / f"{seed}{families.SUFFIX}", whole)
     os.link(GOOD, out / "base" / "good.flent.gz")
     os.link(file, out / "test" / "hostile.flent.gz", follow_symlinks=False)
     status = _run_cli("verdict", "--base", "OUT/base", "--test", "OUT/test")(file, out)

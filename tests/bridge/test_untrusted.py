@@ -20,7 +20,7 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import values
-from tests.files import RUNS, load, save
+from tests.files import RUNS, load, packed, save
 
 GOLDEN = RUNS
 FILES = [(GOLDEN / name).read_bytes() for name in (
@@ -47,13 +47,13 @@ def places(tree: Any) -> Iterator[tuple[Any, Any]]:
 def mutated(seed: int) -> bytes:
     """A real file with something wrong in it."""
     draw = random.Random(seed)
-    packed = draw.choice(FILES)
-    text = gzip.decompress(packed)
+    original = draw.choice(FILES)
+    text = gzip.decompress(original)
     match seed % 6:
         case 0:
-            return packed[:draw.randrange(len(packed))]
+            return original[:draw.randrange(len(original))]
         case 1:
-            damaged = bytearray(packed)
+            damaged = bytearray(original)
             for _ in range(draw.randrange(1, 9)):
                 damaged[draw.randrange(len(damaged))] ^= 1 << draw.randrange(8)
             return bytes(damaged)
@@ -79,7 +79,7 @@ def mutated(seed: int) -> bytes:
                 for _ in range(draw.choice((50, 400))):
                     deep = [deep]
                 tree[key] = deep
-    return gzip.compress(json.dumps(whole).encode(), 1)
+    return packed(whole)
 
 
 @pytest.fixture

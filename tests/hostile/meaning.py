@@ -13,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from tests.files import GOLDEN
+from tests.files import GOLDEN, save
 
 Whole = dict[str, Any]
 Make = Callable[[Path], None]
@@ -33,7 +33,7 @@ def _changed(change: Change, run: str = "runs/iperf3_download") -> Make:
     def make(path: Path) -> None:
         whole = json.loads(_text(run))
         change(whole)
-        path.write_bytes(gzip.compress(json.dumps(whole).encode(), 1))
+        save(path, whole)
 
     return make
 

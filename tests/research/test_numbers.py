@@ -13,7 +13,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.metrics.table import METRICS
 from research.validation import marked, numbers
 from research.validation.stamp import made_of, parts_of
-from tests.files import GOLDEN, ROOT
+from tests.files import GOLDEN, ROOT, load, save
 
 DOCS = ROOT / "docs"
 # Runs that `make docs` made, as its pages have them.
@@ -57,15 +57,10 @@ def test_scores_have_the_numbers_of_the_metrics() -> None:
 def test_runs_of_different_versions_make_no_part(tmp_path: Path) -> None:
     """A table of two kernels would be nobody's."""
     for place, path in enumerate(sorted((KEPT / "scores").glob("*.flent.gz"))):
-        data = path.read_bytes()
+        whole = load(path)
         if place:
-            import gzip
-            import json
-
-            whole = json.loads(gzip.decompress(data))
             whole["metadata"]["AQM"]["kernel"]["hash"] = "0" * 16
-            data = gzip.compress(json.dumps(whole).encode())
-        (tmp_path / path.name).write_bytes(data)
+        save(tmp_path / path.name, whole)
     with pytest.raises(ConfigError, match="runs of different versions"):
         numbers.refuse_mixed(numbers.load(tmp_path))
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
-import json
 import shutil
 import subprocess
 import tempfile
@@ -16,7 +16,7 @@ import pytest
 
 from flent_aqm.results import status
 from flent_aqm.results.data_file import read_data_file
-from tests.files import save
+from tests.files import load, save
 
 from .conftest import Bench, new_bench
 
@@ -170,15 +170,14 @@ def test_resume_repeats_a_run_that_is_not_complete(
     have to be in it."""
     bench = two_done
     good, bad = bench.files()
-    whole = bad.read_bytes()
-    data = json.loads(gzip.decompress(whole))
+    data = load(bad)
+    samples = copy.deepcopy(data["raw_values"])
     change(data)
     save(bad, data)
     done = bench.flent("--batch-resume", "results")
     assert done.returncode == 0, done.stderr
     assert why in " ".join(done.stderr.split())
     assert "2 runs in the virtual lab, 1 of them there already" in done.stderr
-    samples = json.loads(gzip.decompress(whole))["raw_values"]
     assert bench.files() == [good, bad]
     assert read_data_file(bad).raw_values == samples
     assert bad.with_name(f"{bad.name}.damaged").is_file()

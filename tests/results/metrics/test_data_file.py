@@ -25,7 +25,7 @@ from flent_aqm.results.data_file import (
 )
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.reading.limits import STRANGERS
-from tests.files import RUNS
+from tests.files import RUNS, packed
 
 GOOD = (RUNS / "stock_ping.flent.gz").read_bytes()
 TEXT = gzip.decompress(GOOD)
@@ -35,7 +35,7 @@ def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
     """The good file with something else in it."""
     whole = json.loads(TEXT)
     change(whole)
-    return gzip.compress(json.dumps(whole).encode())
+    return packed(whole)
 
 
 def samples(whole: dict[str, Any], name: str = "Ping (ms) ICMP") -> list[dict[str, Any]]:

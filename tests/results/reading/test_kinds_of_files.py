@@ -17,7 +17,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.cli import main
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
-from tests.files import GOLDEN, load, save
+from tests.files import GOLDEN, load, packed, save
 
 
 @pytest.fixture
@@ -50,9 +50,9 @@ def with_series(whole: Any, count: int) -> bytes:
     step = {"series": [1.0] * len(whole["x_values"]), "raw": [{"t": whole["raw_values"][
         "Ping (ms) ICMP"][0]["t"] + at, "val": 0.1} for at in (0.0, 1.0)]}
     names = [f"TCP upload::{number}" for number in range(1, count + 1)]
-    return gzip.compress(json.dumps({
+    return packed({
         **whole, "results": {**whole["results"], **dict.fromkeys(names, step["series"])},
-        "raw_values": {**whole["raw_values"], **dict.fromkeys(names, step["raw"])}}).encode())
+        "raw_values": {**whole["raw_values"], **dict.fromkeys(names, step["raw"])}})
 
 
 def test_flents_largest_test_opens_and_a_limit_is_named(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -146,7 +145,7 @@ def test_no_secret_is_in_a_shared_file(place: str, golden_run: Any, tmp_path: Pa
         whole = copy.deepcopy(golden_run)
         PLACES[place](whole, text)
         file = tmp_path / "run.flent.gz"
-        file.write_bytes(gzip.compress(json.dumps(whole).encode(), 1))
+        save(file, whole)
         try:
             stripped = strip(read_to_share(file))
         except BadResult as fault:

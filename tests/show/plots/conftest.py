@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import copy
-import gzip
-import json
 import os
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -14,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.files import GOLDEN, load
+from tests.files import GOLDEN, load, save
 
 RUNS = GOLDEN / "runs"
 
@@ -88,9 +86,7 @@ def variants(folder: Path) -> Callable[..., Path]:
             "AQM": data["metadata"]["AQM"] | {"requested": requested}, "TITLE": title or name}
         if change:
             change(data)
-        path = folder / f"{name}.flent.gz"
-        path.write_bytes(gzip.compress(json.dumps(data).encode(), 1))
-        return path
+        return save(folder / f"{name}.flent.gz", data)
 
     return make
 

@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.files import GOLDEN, load
+from tests.files import GOLDEN, load, save
 
 KEPT = GOLDEN / "pictures"
 NDT7 = (GOLDEN / "batches" / "quick" / "ndt7-fq_codel.flent.gz",)
@@ -87,8 +85,7 @@ def repetitions(folder: Path) -> list[Path]:
                             for one in probes]}
                 requested = data["metadata"]["AQM"]["requested"]
                 requested |= {"rate_up_mbps": rate, "rate_down_mbps": rate, "seed": seed}
-                files.append(folder / f"{requested['aqm']}-{rate}-{seed}.flent.gz")
-                files[-1].write_bytes(gzip.compress(json.dumps(data).encode(), 1))
+                files.append(save(folder / f"{requested['aqm']}-{rate}-{seed}.flent.gz", data))
     return files
 
 

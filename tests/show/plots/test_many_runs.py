@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
-from tests.files import load
+from tests.files import load, save
 
 from ...warm_flent import run_flent
 from .conftest import RUNS, labels, output
@@ -231,8 +229,7 @@ def rated(tmp_path: Path) -> list[Path]:
                     for about in data["metadata"]["SERIES_META"].values():
                         if "LOAD_START" in about:
                             about["MEAN_VALUE"] = 20 if rate == 20 else 200 - 10 * seed
-                    paths.append(tmp_path / f"{test}-{aqm}-{rate}-{seed}.flent.gz")
-                    paths[-1].write_bytes(gzip.compress(json.dumps(data).encode(), 1))
+                    paths.append(save(tmp_path / f"{test}-{aqm}-{rate}-{seed}.flent.gz", data))
     return paths
 
 

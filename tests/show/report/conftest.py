@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import gzip
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
 from flent_aqm.cli import main
-from tests.files import RUNS, load
+from tests.files import RUNS, load, save
 
 GOLDEN = RUNS
 Change = Callable[[dict[str, Any]], None]
@@ -35,8 +34,7 @@ def write_run(path: Path, name: str = "ndt7", change: Change = lambda whole: Non
     wanted |= requested
     change(whole)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(json.dumps(whole).encode(), 1))
-    return path
+    return save(path, whole)
 
 
 @pytest.fixture(scope="session")

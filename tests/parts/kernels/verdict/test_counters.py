@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import pytest
 from flent_aqm.cli import main
 from flent_aqm.parts.kernels.verdict.counters import flat
 from flent_aqm.results.data_file import read_data_file
-from tests.files import RUNS, load
+from tests.files import RUNS, load, save
 
 GOLDEN = RUNS / "iperf3_upload.flent.gz"
 # As tc has them of FQ-CoDel below HTB after a run.
@@ -31,7 +29,7 @@ def write(folder: Path, target: str, **changed: dict[str, Any]) -> Path:
         aqm["requested"] |= {"seed": seed, "aqm_target": target}
         aqm["after"]["counters"] = {"up": {"qdisc": QUEUE | changed.get("qdisc", {}),
                                            "shaper": SHAPER | changed.get("shaper", {})}}
-        (folder / f"{seed}.flent.gz").write_bytes(gzip.compress(json.dumps(whole).encode(), 1))
+        save(folder / f"{seed}.flent.gz", whole)
     return folder
 
 

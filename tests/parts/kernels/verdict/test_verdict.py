@@ -4,8 +4,6 @@ real files in which other settings and seeds are said."""
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +33,7 @@ from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.setup.kernel.coverage import Change as ChangedFile
-from tests.files import RUNS, load
+from tests.files import RUNS, load, save
 
 GOLDEN = RUNS / "iperf3_upload.flent.gz"
 CELLS, SEEDS = ("one", "fair", "many", "ecn", "overload", "burst", "rtt", "rate"), range(1, 6)
@@ -355,7 +353,7 @@ def write(folder: Path, target: str, more_ms: float, seeds: Iterable[int] = SEED
         for sample in whole["raw_values"]["Ping (ms) UDP irtt"]:
             if "val" in sample:
                 sample["val"] += more_ms + seed / 1000
-        (folder / f"{seed}.flent.gz").write_bytes(gzip.compress(json.dumps(whole).encode(), 1))
+        save(folder / f"{seed}.flent.gz", whole)
     return folder
 
 
@@ -467,7 +465,7 @@ def test_another_tc_or_version_is_named_first(
             aqm["requested"] |= facts.get("requested", {})
             kernel = aqm["kernel"].get("name")
             aqm["requested"]["kernel"] = kernel or "stock"
-            path.write_bytes(gzip.compress(json.dumps(whole).encode(), 1))
+            save(path, whole)
     main(["verdict", "--no-coverage", "--base", sides[0], "--test", sides[1]])
     assert capsys.readouterr().out.replace("\\", "").startswith(words)
 
