@@ -29,7 +29,7 @@ TOOL = Tool(
         *both("loaded_latency_{}_ms", "ms", "its latency under {}: median of the last 20"),
         *both("loaded_jitter_{}_ms", "ms", "its jitter under {}"),
     ),
-    module="flent_aqm.parts.speedtests.own_clients.cloudflare",
+    module="flent_aqm.parts.speedtests.cloudflare_client",
     servers=(HTTPS,),
     choose=http_server,
     parameters={**HTTP_PARAMETERS, "http_version": Form("[12]", "1 or 2"), "unsent": UNSENT},
@@ -40,7 +40,7 @@ TOOL = Tool(
 )
 BROWSER = replace(
     TOOL, name="cloudflare_browser",
-    module="flent_aqm.parts.speedtests.own_clients.cloudflare_browser",
+    module="flent_aqm.parts.speedtests.cloudflare_browser",
     method="Cloudflare's own engine in headless Chromium, without packet loss.",
     source="npm's @cloudflare/speedtest, which runs", parameters=HTTP_PARAMETERS,
     programs=(CHROMIUM, Program(

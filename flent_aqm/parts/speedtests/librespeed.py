@@ -24,7 +24,7 @@ TOOL = Tool(
         Number("ping_ms", "ms", "its ping: the shortest on the idle line"),
         Number("jitter_ms", "ms", "its jitter: of the idle line, smoothed"),
     ),
-    module="flent_aqm.parts.speedtests.own_clients.librespeed",
+    module="flent_aqm.parts.speedtests.librespeed_client",
     servers=(HTTPS,),
     choose=http_server,
     parameters=HTTP_PARAMETERS,
@@ -33,7 +33,7 @@ TOOL = Tool(
 )
 BROWSER = replace(
     TOOL, name="librespeed_browser",
-    module="flent_aqm.parts.speedtests.own_clients.librespeed_browser",
+    module="flent_aqm.parts.speedtests.librespeed_browser",
     method="LibreSpeed's own script, of your copy, in headless Chromium.",
     source="librespeed/speedtest, speedtest_worker.js, which runs", longest_s=60,
     programs=(CHROMIUM, Program(

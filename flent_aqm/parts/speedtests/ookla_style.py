@@ -24,7 +24,7 @@ TOOL = Tool(
         *both("latency_high_{}_ms", "ms", "its latency under {}, highest"),
         *both("latency_jitter_{}_ms", "ms", "its jitter under {}"),
     ),
-    module="flent_aqm.parts.speedtests.own_clients.ookla_style",
+    module="flent_aqm.parts.speedtests.ookla_style_client",
     servers=(HTTPS,),
     choose=http_server,
     parameters=HTTP_PARAMETERS,

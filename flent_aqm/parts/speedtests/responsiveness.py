@@ -60,7 +60,7 @@ TOOL = Tool(
         *both("connections_{}", "", "connections that loaded the {} at the end"),
         Number("idle_ms", "ms", "its shortest request before the load"),
     ),
-    module="flent_aqm.parts.speedtests.own_clients.responsiveness",
+    module="flent_aqm.parts.speedtests.responsiveness_client",
     servers=(HTTPS, HTTP3),
     choose=_choose_server,
     sometimes=(AIOQUIC,),

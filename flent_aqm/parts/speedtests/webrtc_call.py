@@ -28,7 +28,7 @@ TOOL = Tool(
               "frames of the {} that came over 100 ms behind the fastest"),
         *both("lost_frames_{}_percent", "%", "frames of the {} that never came"),
     ),
-    module="flent_aqm.parts.speedtests.own_clients.webrtc_call",
+    module="flent_aqm.parts.speedtests.webrtc_call_client",
     programs=(Program(
         "aiortc", PYPI, "aiortc", "1.16.0", "Jeremy Lainé", "BSD-3-Clause",
         why="the test webrtc_call needs the Python package aiortc"),),

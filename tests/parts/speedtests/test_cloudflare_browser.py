@@ -17,7 +17,7 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.shell import find_program
 from flent_aqm.parts.speedtests.cloudflare import BROWSER
-from flent_aqm.parts.speedtests.own_clients.cloudflare_browser import fill, measurements
+from flent_aqm.parts.speedtests.cloudflare_browser import fill, measurements
 from flent_aqm.setup.optional import find
 from flent_aqm.tools.report import Report, read_report
 from flent_aqm.tools.table import PROGRAMS

@@ -17,7 +17,7 @@ import pytest
 from flent_aqm.base.errors import BadResult, ToolMissing
 from flent_aqm.base.shell import find_program
 from flent_aqm.parts.speedtests.librespeed import BROWSER
-from flent_aqm.parts.speedtests.own_clients.librespeed_browser import PageReport
+from flent_aqm.parts.speedtests.librespeed_browser import PageReport
 from flent_aqm.setup.optional import find, optional_path
 from flent_aqm.tools.report import Report, read_report
 from flent_aqm.tools.table import PROGRAMS

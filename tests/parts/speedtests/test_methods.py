@@ -6,13 +6,13 @@ from __future__ import annotations
 import pytest
 
 from flent_aqm.base.errors import ParseError
+from flent_aqm.parts.speedtests.cloudflare_client import timed
 from flent_aqm.parts.speedtests.librespeed import TOOL
-from flent_aqm.parts.speedtests.own_clients.cloudflare import timed
+from flent_aqm.parts.speedtests.librespeed_client import smoothed_jitter_ms
+from flent_aqm.parts.speedtests.ookla_style_client import sliced_mbps
 from flent_aqm.parts.speedtests.own_clients.connection import Reply
-from flent_aqm.parts.speedtests.own_clients.librespeed import smoothed_jitter_ms
-from flent_aqm.parts.speedtests.own_clients.ookla_style import sliced_mbps
-from flent_aqm.parts.speedtests.own_clients.responsiveness import Parameters, Probe, go_rpm, rpm_of
 from flent_aqm.parts.speedtests.own_clients.statistics import mean_difference, percentile, without
+from flent_aqm.parts.speedtests.responsiveness_client import Parameters, Probe, go_rpm, rpm_of
 from flent_aqm.tools.report import read_report
 
 

@@ -14,7 +14,7 @@ import sys
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.parts.speedtests.own_clients import responsiveness
+from flent_aqm.parts.speedtests import responsiveness_client
 from flent_aqm.parts.speedtests.own_clients.connection import Connection, Reply, Server, find_server
 from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
 from flent_aqm.parts.speedtests.own_clients.http2 import Http2Connection
@@ -139,18 +139,18 @@ def test_responsiveness_opens_no_more_connections_than_asked(
 
     async def measure() -> None:
         async with asyncio.TaskGroup() as group:
-            test = responsiveness._Test(
-                _server(1), Http2Connection, DirectionLoad(), responsiveness.Parameters(
+            test = responsiveness_client._Test(
+                _server(1), Http2Connection, DirectionLoad(), responsiveness_client.Parameters(
                     interval_s=0.01, most_connections=3, more_connections=2),
                 group, random.Random(0))
             with pytest.raises(BadResult, match="0 probes came back"):
-                await responsiveness._test_direction(test, "upload")
+                await responsiveness_client._test_direction(test, "upload")
             for task in list(test.tasks):
                 task.cancel()
 
-    monkeypatch.setattr(responsiveness, "_run_load", never_open)
-    monkeypatch.setattr(responsiveness, "_start_probes", no_probes)
-    monkeypatch.setattr(responsiveness, "STAGE_S", 0.1)
+    monkeypatch.setattr(responsiveness_client, "_run_load", never_open)
+    monkeypatch.setattr(responsiveness_client, "_start_probes", no_probes)
+    monkeypatch.setattr(responsiveness_client, "STAGE_S", 0.1)
     asyncio.run(measure())
     assert begun == ["upload"] * 3
 

@@ -24,7 +24,7 @@ pytest.importorskip("aiortc")
 from aiortc.rtcdtlstransport import SRTP_PROFILES
 from OpenSSL import SSL
 
-from flent_aqm.parts.speedtests.own_clients.webrtc_call import fill
+from flent_aqm.parts.speedtests.webrtc_call_client import fill
 from flent_aqm.servers.protocols.webrtc import (
     CIPHERS,
     FRAMES_PER_S,

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""This package's own clients, which follow the methods of other projects' speed tests."""
+"""Code that this package's own clients share: connections, metering of a load, statistics."""

@@ -4,7 +4,7 @@
 The engine is npm's @cloudflare/speedtest, unmodified. The page uses the engine's defaults with two
 exceptions: it requests that the server leave as little unsent as Cloudflare's servers do, and it
 doesn't measure packet loss, which would need a TURN server. The report is like that of
-cloudflare.py.
+cloudflare_client.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.json_text import json_text
 from flent_aqm.measure.chromium import show
-from flent_aqm.parts.speedtests.own_clients.cloudflare import LATENCY, SEQUENCE, UNSENT
+from flent_aqm.parts.speedtests.cloudflare_client import LATENCY, SEQUENCE, UNSENT
 from flent_aqm.tools.client import Call, main
 from flent_aqm.tools.report import Report
 
@@ -64,8 +64,8 @@ addEventListener('load', () => setTimeout(start, 1000));
 
 
 def measurements() -> list[dict[str, object]]:
-    """Return the engine's default list of measurements, without packet loss. cloudflare.py follows
-    the same list."""
+    """Return the engine's default list of measurements, without packet loss. cloudflare_client.py
+    follows the same list."""
     entries: list[dict[str, object]] = []
     for what, count, size in SEQUENCE:
         entries.append({"type": what, "numPackets": count} if what == LATENCY else
