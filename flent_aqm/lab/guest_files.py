@@ -19,6 +19,7 @@ import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from flent_aqm.base import defaults, environment, paths
 from flent_aqm.base.errors import ConfigError
@@ -69,23 +70,37 @@ ASIDE = "/run/aside"
 OWN_IN_RUN = ("aside", "bin", "home", "lab", "netns", "package", "python", "results", "work")
 
 
+class CommandOptions(TypedDict, total=False):
+    """How a command runs inside, besides its words. Every run environment takes these options as
+    keyword arguments.
 
-def write(
-    folder: Path,
-    scenario: Scenario,
-    argv: Sequence[str],
-    *,
-    servers: Sequence[str],
-    more_programs: Mapping[str, Path] | None = None,
-    prelude: Sequence[Sequence[str]] = (),
-    env: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
-    interactive: bool = False,
-    writable_cwd: bool = False,
-    for_flent: bool = False,
-    hidden: Sequence[str],
-    on_host: bool = False,
-) -> None:
+    Attributes:
+        servers: names of the servers to start, see tools/table.py. By default all of them.
+        programs: further programs for the PATH inside, name -> path on the host.
+        prelude: commands to run before the command. If one fails, the run ends with its exit
+            status.
+        env: further environment variables for the command.
+        cwd: the command's working directory, a path on the host. By default the current directory.
+        interactive: the command has the user's terminal.
+        writable_cwd: files that the command writes to `cwd` are copied out as results. If false,
+            which is the default, `cwd` is read-only. If true, files of the host that the command's
+            words name are visible inside.
+        for_flent: with writable_cwd: the command is Flent, whose words name no files of the
+            host. Its own files go to FLENT_FILES, apart from those of the user's programs.
+    """
+
+    servers: Sequence[str]
+    programs: Mapping[str, Path]
+    prelude: Sequence[Sequence[str]]
+    env: Mapping[str, str]
+    cwd: Path
+    interactive: bool
+    writable_cwd: bool
+    for_flent: bool
+
+
+def write(folder: Path, scenario: Scenario, argv: Sequence[str], *, hidden: Sequence[str],
+          on_host: bool = False, **options: Unpack[CommandOptions]) -> None:
     """Write all files for one boot of the lab to `folder`: settings.sh, apply.sh, command.sh,
     mounts, etc/, the scripts of guest/ and links to programs.
 
@@ -93,29 +108,21 @@ def write(
         folder: the lab's folder on the host.
         scenario: the settings of the run.
         argv: the command to run on the client.
-        servers: names of the servers to start, see tools/table.py.
-        more_programs: further programs for the PATH inside, name -> path on the host.
-        prelude: commands to run before the command. If one fails, the run ends with its exit
-            status.
-        env: further environment variables for the command.
-        cwd: the command's working directory, a path on the host. By default the current directory.
-        interactive: the command has the user's terminal.
-        writable_cwd: files that the command writes to `cwd` are copied out as results. If false,
-            `cwd` is read-only. If true, files of the host that the command's words name are visible
-            inside.
-        for_flent: with writable_cwd: the command is Flent, whose words name no files of the
-            host. Its own files go to FLENT_FILES, apart from those of the user's programs.
         hidden: folders of the host over which others are mounted inside.
         on_host: nothing is mounted, and all paths inside are those of the host.
+        options: how the command runs.
 
     Raises:
         ConfigError: if a file that the command names can't be made visible inside, or if the path
             of `cwd` has a line break.
         LabError: if the package can't be copied.
     """
+    servers = options.get("servers", defaults.SERVERS)
+    more_programs, env = options.get("programs", {}), options.get("env", {})
+    writable_cwd, for_flent = options.get("writable_cwd", False), options.get("for_flent", False)
+    cwd = options.get("cwd") or Path.cwd()
     map_path = _unchanged if on_host else in_guest
     programs = folder / "bin" if on_host else Path(PROGRAMS_IN_GUEST)
-    cwd = cwd or Path.cwd()
     shutil.copytree(GUEST_DIR, folder / "guest", ignore=shutil.ignore_patterns("__*"))
     (folder / "etc").mkdir()
     (folder / OUT / "results").mkdir(parents=True)
@@ -139,7 +146,7 @@ def write(
         **port_variables(servers),
         **_command_environment(scenario, programs, map_path),
         environment.APPLY: f"{folder}/apply.sh" if on_host else APPLY_IN_GUEST,
-        "TERM": os.environ.get("TERM", "dumb") if interactive else "dumb",
+        "TERM": os.environ.get("TERM", "dumb") if options.get("interactive") else "dumb",
         "GUEST_DIR": f"{IN_GUEST}/guest",
         "PYTHON": str(map_path(Path(sys.executable))),
         "SERVERS": " ".join(servers),
@@ -154,15 +161,15 @@ def write(
         **_optional_network_variables(folder, scenario),
         **_write_path_models(folder, scenario),
         **_own_tool_variable(),
-        "INTERACTIVE": "yes" if interactive else "no",
+        "INTERACTIVE": "yes" if options.get("interactive") else "no",
         "RESULTS": RESULTS_IN_GUEST,
-        **(env or {}),
+        **env,
     }
     _refuse_odd_paths(cwd, hidden)
-    _write_programs(folder / "bin", scenario, map_path, more_programs or {})
+    _write_programs(folder / "bin", scenario, map_path, more_programs)
     # A user's own command names files of the host. The runs of a sweep name files inside.
     servers_and_programs = [settings.get("NDT_SERVER", ""),
-                            *map(str, (more_programs or {}).values())]
+                            *map(str, more_programs.values())]
     program = shlex.split(scenario.router.router_program)
     if program:
         (folder / "router_program").write_text(f"exec {shlex.join(program)}\n")
@@ -181,9 +188,9 @@ def write(
     (folder / "settings.sh").write_text("".join(
         f"{'' if name in init_variables else 'export '}{name}={shlex.quote(value)}\n"
         for name, value in {**settings, **init_variables}.items()))
-    (folder / "apply.sh").write_text(_apply_line(scenario, env or {}))
+    (folder / "apply.sh").write_text(_apply_line(scenario, env))
     (folder / "command.sh").write_text(
-        "".join(f"{shlex.join(words)} >&2 || exit\n" for words in prelude)
+        "".join(f"{shlex.join(words)} >&2 || exit\n" for words in options.get("prelude", ()))
         + f"exec {shlex.join(argv)}\n")
     if not on_host:
         (folder / "mounts").write_bytes(mounts_as_bytes(lab_mounts(

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError, LabError, LabTimeout
@@ -112,12 +112,12 @@ class RunEnvironment:
 
     Subclasses implement _command_line(), the command that is started in the folder.
 
-    Arguments that are not listed here are those of guest_files.write().
-
     Args:
-        programs: further programs for the PATH inside, name -> path on the host.
+        scenario: the settings of the run.
+        argv: the command to run on the client.
         wall_limit_s: wall time in seconds after which the command is stopped, None for no limit.
         owned: folder to use in place of a new one, for a command whose words name the folder.
+        options: how the command runs.
 
     Raises ConfigError if the path of TMPDIR contains a blank or a comma, or as guest_files.write()
     does.
@@ -133,20 +133,13 @@ class RunEnvironment:
         scenario: Scenario,
         argv: Sequence[str],
         *,
-        servers: Sequence[str] = defaults.SERVERS,
-        programs: Mapping[str, Path] | None = None,
-        prelude: Sequence[Sequence[str]] = (),
-        env: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
-        interactive: bool = False,
-        writable_cwd: bool = False,
-        for_flent: bool = False,
         wall_limit_s: float | None = defaults.WALL_LIMIT_S,
         owned: OwnedFolder | None = None,
+        **options: Unpack[guest_files.CommandOptions],
     ) -> None:
         self._scenario = scenario
         self.wall_limit_s = wall_limit_s
-        self._interactive = interactive
+        self._interactive = options.get("interactive", False)
         self._process: subprocess.Popen[bytes] | None = None
         self._owned = owned or OwnedFolder()
         self.folder = self._owned.path
@@ -155,11 +148,8 @@ class RunEnvironment:
             if set(str(self.folder)) & set(" ,\t\n"):
                 raise ConfigError(f"TMPDIR is {self.folder.parent}: the lab's folder can't have "
                                   "a blank or a comma in its path; set TMPDIR to another folder")
-            guest_files.write(self.folder, scenario, argv, servers=servers,
-                              more_programs=programs, prelude=prelude, env=env, cwd=cwd,
-                              interactive=interactive,
-                              writable_cwd=writable_cwd, for_flent=for_flent,
-                              hidden=self.hidden, on_host=self.on_host)
+            guest_files.write(self.folder, scenario, argv, hidden=self.hidden,
+                              on_host=self.on_host, **options)
         except BaseException:
             self.close()
             raise
@@ -169,7 +159,7 @@ class RunEnvironment:
         self.stderr = out / "stderr"
         self.results = out / "results"
         self.flent_files = self.results
-        if writable_cwd and for_flent:
+        if options.get("writable_cwd") and options.get("for_flent"):
             self.flent_files /= guest_files.FLENT_FILES
         self._left = out / "left"
         self._status, self._uptime = out / "status", out / "uptime"

@@ -7,17 +7,23 @@ import os
 import random
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.shell import find_program
 from flent_aqm.base.words import last_line
-from flent_aqm.lab.guest_files import FLENT_FILES_IN_GUEST, IN_GUEST, OUT, RESULTS_IN_GUEST
+from flent_aqm.lab.guest_files import (
+    FLENT_FILES_IN_GUEST,
+    IN_GUEST,
+    OUT,
+    RESULTS_IN_GUEST,
+    CommandOptions,
+)
 from flent_aqm.lab.kernel_faults import (
     EXPLAINS,
     STOPS,
@@ -68,8 +74,8 @@ class Lab(RunEnvironment):
         scenario: the settings of the run.
         argv: words of the command.
         kernel: the kernel to boot, by default the scenario's kernel.
-        env: further environment variables of the command.
-        options: further arguments of RunEnvironment.
+        wall_limit_s: wall time in seconds after which the command is stopped, None for no limit.
+        options: how the command runs.
 
     Raises ConfigError if the kernel lacks a queue or NAT that the scenario needs, ToolMissing if
     the kernel or iptables-legacy isn't there.
@@ -80,7 +86,8 @@ class Lab(RunEnvironment):
     real_time = False
 
     def __init__(self, scenario: Scenario, argv: Sequence[str], *, kernel: Kernel | None = None,
-                 env: Mapping[str, str] | None = None, **options: Any) -> None:
+                 wall_limit_s: float | None = defaults.WALL_LIMIT_S,
+                 **options: Unpack[CommandOptions]) -> None:
         self._own_programs = OwnPrograms(scenario.programs)
         self._kernel = kernel or kernel_called(scenario.lab.kernel)
         _check_kernel_features(scenario)
@@ -89,8 +96,8 @@ class Lab(RunEnvironment):
         self._watch: Watch | None = None
         self._last_check_at = 0.0
         self._hangs = False
-        super().__init__(scenario, argv, env={
-            environment.IN_LAB: "1", **WITHOUT_RDRAND, **(env or {})}, **options)
+        options["env"] = {environment.IN_LAB: "1", **WITHOUT_RDRAND, **options.get("env", {})}
+        super().__init__(scenario, argv, wall_limit_s=wall_limit_s, **options)
         (self.folder / "uml").mkdir()
 
     def wait(self) -> CommandResult:
