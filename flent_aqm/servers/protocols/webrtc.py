@@ -222,9 +222,14 @@ class End:
 
     async def answer(self, offer: str) -> str:
         """Process the other end's session description. Return this end's session description.
-        Raises any exception of aiortc if the description isn't valid."""
-        await self._connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
-        await self._connection.setLocalDescription(await self._connection.createAnswer())
+        Raises BadResult if the other end's description isn't valid."""
+        try:
+            await self._connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
+            await self._connection.setLocalDescription(await self._connection.createAnswer())
+        # For an invalid description aiortc raises all kinds of exceptions.
+        except Exception as fault:
+            raise BadResult("the other end's session description can't be answered "
+                            f"({cause_of(fault)}); it starts with {offer[:60]!r}") from None
         return str(self._connection.localDescription.sdp)
 
     async def call(self) -> tuple[float, EndRecord]:
