@@ -492,7 +492,8 @@ def copy_tree(folder: Path) -> Path:
 def try_all(tree: Path, tests: Sequence[str], chosen: Sequence[Mutant]
             ) -> tuple[Called, list[bool]]:
     """Try defects with a set of tests, and print each survivor. Return what the tests did without a
-    defect, and for each defect whether it survived. If no test passes, all defects survive.
+    defect, and for each of `chosen` whether it survived. All defects survive if no test passes, or
+    if the tests fail when they are run again without a defect.
 
     Args:
         tree: copy of the source tree.

@@ -194,7 +194,8 @@ def _reconnect_and_repeat(connect: Callable[[], socket.socket], data: bytes) -> 
 
 
 def _send_large_texts() -> None:
-    """Send measurements of 63 kB made of empty objects, in an upload, for ever."""
+    """Send measurements of 63 kB made of empty objects, in an upload, for ever. Open a new upload
+    whenever the server ends it."""
     text = b'{"a":[' + b",".join([b"{}"] * 21_000) + b"]}"
     _reconnect_and_repeat(lambda: _open_websocket("upload"),
                           Frame(Opcode.TEXT, text).serialize(mask=True))

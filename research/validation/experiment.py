@@ -48,8 +48,9 @@ def experiment(script: str, **settings: object) -> Iterator[Path]:
 
 
 def iperf3_intervals(path: Path) -> list[dict[str, Any]]:
-    """Return each interval at iperf3's receiver, with "start" and "end" in s and "bytes", the sum
-    of all streams, from JSON output with --get-server-output. Raises BadResult if iperf3 failed."""
+    """Return each interval at iperf3's server, with "start" and "end" in s and "bytes", the sum
+    of all streams, from JSON output with --get-server-output. The server is the receiver, unless
+    the option -R is given. Raises BadResult if iperf3 failed."""
     data = json.loads(path.read_text())
     if "error" in data:
         raise BadResult(f"iperf3: {data['error']}")
@@ -58,8 +59,8 @@ def iperf3_intervals(path: Path) -> list[dict[str, Any]]:
 
 def iperf3_goodput_mbps(path: Path, from_s: float) -> float:
     """Return the receiver's mean payload rate in Mbit/s over the intervals that begin at `from_s`
-    or later (in s since the test's begin), without the last one. Raises BadResult if iperf3 failed
-    or none is left."""
+    or later (in s since the test's begin), without the last one, from the file that
+    iperf3_intervals() takes. Raises BadResult if iperf3 failed or none is left."""
     counted = [one for one in iperf3_intervals(path) if one["start"] >= from_s - 1e-6]
     # The last interval is shorter, or has only what was left in the queue.
     counted = counted[:-1]

@@ -67,8 +67,9 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of a Markdown table: a row for each queue and link, with accurate and then
-    with classic ECN."""
+    """Yield the lines of a Markdown table: a row for each queue and link, with the classic flow's
+    rate and the ratio in a column for each of ECNS, and the probe's median and loss as pairs in one
+    cell. A queue and link needs a run with either ECN, or its row has too few cells."""
     yield (f"| queue | link | {' | '.join(f'{ecn} ECN: classic flow, ratio' for ecn in ECNS)} | "
            "probe, median ms | probes lost, % |")
     yield "|" + "---|" * 6

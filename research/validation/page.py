@@ -76,7 +76,8 @@ def in_full(checks: Sequence[Check], numbers: str) -> str:
 
 
 def counts(results: Sequence[tuple[Check, Outcome | str]]) -> tuple[int, int, int, int]:
-    """Return the numbers of passed checks, of all checks, of passed findings, and of all
+    """Return the numbers of passed checks, of all checks, of passed findings, and of all findings.
+    A check that could not run (a text in place of its outcome) has not passed, and has no
     findings."""
     outcomes = [outcome for _, outcome in results if isinstance(outcome, Outcome)]
     findings = [finding for outcome in outcomes for finding in outcome.findings]

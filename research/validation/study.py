@@ -210,10 +210,11 @@ def deviation(burst: bool, cross: bool, study_mbps: float
 
 
 def differs_between_queues(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: without cross traffic, the distributions of NDT7's results differ between queues. It
-    agrees if throughput or latency of some direction does, by the test of Kruskal and Wallis and
-    by the medians. Return the differences of the medians, with their p-values, and the verdict, or
-    CANT_TELL if a queue has too few runs."""
+    """Judge: at 100 Mbit/s with burst shaping and without cross traffic, the distributions of
+    NDT7's results differ between queues. It agrees if throughput or latency of some direction does,
+    by the test of Kruskal and Wallis and by the medians. Return the differences of the medians,
+    with their p-values, and the verdict. If a queue has fewer than FEWEST runs, return their number
+    and CANT_TELL. Raises MissingRuns if a queue has none."""
     from scipy.stats import kruskal
 
     members = [cell(rows, aqm=aqm, rate_mbps=100.0, burst=True, cross=False) for aqm in AQMS]

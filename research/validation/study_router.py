@@ -195,11 +195,13 @@ def _digits(value: float) -> str:
 
 
 def _format_range(values: Sequence[float], form: str = "") -> str:
-    """Return lowest to highest as text, or a dash without values.
+    """Return lowest to highest as text, or one number if both look the same, or a dash without
+    values.
 
     Args:
         values: the values.
-        form: format of a number, "" for three digits or fewer.
+        form: template of a number for str.format, such as "{:.0f}". "": no decimals from 10 on,
+            one from 1 on, two below.
     """
     if not values:
         return DASH

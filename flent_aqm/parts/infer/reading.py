@@ -155,7 +155,8 @@ def _read_content(text: bytearray, path: Path, found: _Found) -> Iterator[Downlo
 
 
 def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
-    """Yield name and content of each JSON file in a tar file. Nothing is written to disk.
+    """Yield name and content of each file NAME.json or NAME.json.gz in a tar file: the name without
+    folders, at most 80 characters of it, and the unpacked content. Nothing is written to disk.
 
     Raises BadResult if the tar file is damaged, or the contents together exceed the limits.
     """

@@ -217,8 +217,8 @@ def parse_seeded(key: str, text: str) -> Seeded | None:
 
 
 def _check_trace(key: str, value: object) -> str:
-    """Return the value of a trace's key as text. Raises ConfigError if it is neither a possible
-    path nor a valid `seeded+…`."""
+    """Return the value of a trace's key as text. Raises ConfigError if it is longer than
+    _MOST_PATH, contains control characters, or is a wrong `seeded+…`. No file is looked for."""
     text = str(value)
     if len(text) > _MOST_PATH:
         raise ConfigError(f"{key}: the path {text[:60]!r}… is longer than {_MOST_PATH} characters")

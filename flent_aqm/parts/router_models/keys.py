@@ -60,7 +60,7 @@ class Models(Record):
 
     @property
     def by_host(self) -> dict[str, str]:
-        """Host (`router`, `client`, `server`) -> text of its model."""
+        """Each host (`router`, `client`, `server`) -> text of its model, IDEAL without one."""
         return {"router": self.router_model, "client": self.client_model,
                 "server": self.server_model}
 

@@ -118,7 +118,8 @@ def ordered(cards: Sequence[Card]) -> list[Card]:
     """Return the cards in the order of the table: by the share of queues told apart, largest first,
     then by how close the latency is to the true one. Tests without these scores come last."""
     def key(card: Card) -> tuple[float, float, str]:
-        """Return the sort key of a card."""
+        """Return the sort key of a card: the negative share of queues told apart, the factor
+        between shown and true latency, the label. Cards without a score get the largest value."""
         tells, ratio = card.scores.get("tells_apart"), card.scores.get("latency_to_median")
         return (-tells.value if tells else 1.0,
                 max(ratio.value, 1 / ratio.value) if ratio and ratio.value else float("inf"),

@@ -150,7 +150,7 @@ class Place:
 
     @property
     def buffer(self) -> Buffer:
-        """The queue with its size."""
+        """The queue as a Buffer. Only names from drop_tail() have a size in ms."""
         if match := _DROP_TAIL.fullmatch(self.queue):
             return Buffer("bfifo", f"drop-tail of {match[1]} ms", float(match[1]))
         return BUFFERS[self.queue]

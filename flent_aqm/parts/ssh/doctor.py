@@ -83,8 +83,9 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
 
 
 def _advice(testbed: str, server: str | None, command: str, missing: str) -> str:
-    """Return the advice at the end of the report: the command that measures, or what is missing for
-    it. "" for `netns`.
+    """Return the advice at the end of the report: the command that measures if there is one,
+    otherwise what is missing for it: a part of the router, --server, or a running server of a test.
+    "" for `netns` without a command.
 
     Args:
         testbed: `netns`, or ssh://[user@]host[:port].

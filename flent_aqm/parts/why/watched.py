@@ -52,9 +52,11 @@ _FEWEST_BLOCKS, _MOST_BLOCKS = 64, 640
 
 
 class Watched(Lab):
-    """A guest that captures the packets of its routers, and of the modem if there is one.
+    """A guest that captures the packets of its routers, and of the modem if there is one, once
+    capture() was called, before start().
 
-    kept: folder on the host to which the captures are moved when the run has ended.
+    kept: folder on the host to which the captures are moved when the run has ended. capture() sets
+    it.
     """
 
     kept: Path

@@ -49,7 +49,9 @@ def _in(place: str) -> str:
 
 
 def where(story: Story) -> str:
-    """Return the sentence on where the time went."""
+    """Return the sentence on where the probe's time went, as a sum of waits that gives its round
+    trip. For a lost probe: where it was dropped, or that the router passed it on, and its waits
+    before."""
     large = [part for part in story.parts if abs(part.ms) >= _SMALL_MS]
     if story.rtt_ms is None:
         told = ", ".join(f"{part.ms:.2f} ms in {_place(part.place)}" for part in large)

@@ -87,8 +87,8 @@ def _value_with_stations(name: str, settings: Settings, usual: str) -> str:
 
 
 def _read_ap(name: str, settings: Settings) -> str:
-    """Return the value of wifi_ap, "" without stations. Raises ConfigError if it is unknown, or
-    given without stations."""
+    """Return the value of wifi_ap, AIRTIME if it isn't given, "" without stations. Raises
+    ConfigError if it is unknown, or given without stations."""
     ap = _value_with_stations(name, settings, AIRTIME)
     if ap not in ("", *ACCESS_POINTS):
         raise ConfigError(f"{name}: {unknown_value(ap, ACCESS_POINTS)}")

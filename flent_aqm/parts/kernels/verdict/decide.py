@@ -314,7 +314,13 @@ def _decide_effect(measured: _Measured, mean_by_chance: float, stray_by_chance: 
 def _seeds_needed(measured: _Measured, least: float) -> int | None:
     """Return the number of seeds with which a verdict is likely, if mean, deviation and share of
     stray values stay as they are. At least one more than there are. None if MOST_SEEDS seeds would
-    not be enough."""
+    not be enough.
+
+    Args:
+        measured: the metric in a cell.
+        least: the probability by chance below which stray values count, even if no other
+            probability is small.
+    """
     suspicious = measured.stray.probability < SUSPICIOUS
     ways = [seeds_for_stray(measured.stray, least)] if suspicious else []
     if measured.mean is not None and (not suspicious
