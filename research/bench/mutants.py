@@ -70,14 +70,14 @@ TESTS = {
                 "tests/results/score", "tests/show/test_grouping.py"),
     "sweep/resumed.py": ("tests/sweep/test_resumed.py",),
     "sweep/run.py": ("tests/sweep/test_run_files.py", "tests/sweep/test_resumed.py",
-                     "tests/sweep/test_in_brief.py"),
+                     "tests/sweep/test_in_brief.py", "tests/sweep/test_steps.py"),
     "sweep/replay/archive.py": ("tests/sweep/replay/test_archive.py",),
     "sweep/replay": ("tests/sweep/replay",),
-    "sweep/speedtest.py": ("tests/sweep/test_speedtest_checks.py",),
+    "sweep/speedtest.py": ("tests/sweep/test_speedtest_checks.py", "tests/sweep/test_steps.py"),
     "sweep/plan": ("tests/sweep/plan",),
     "sweep": ("tests/sweep/test_resumed.py", "tests/sweep/test_summary.py",
               "tests/sweep/test_in_brief.py", "tests/sweep/test_pool.py",
-              "tests/sweep/test_time_left.py"),
+              "tests/sweep/test_steps.py", "tests/sweep/test_time_left.py"),
     "parts/infer": ("tests/parts/infer",),
     "parts/scorecard": ("tests/parts/scorecard",),
     "parts/ssh/restore.py": ("tests/parts/ssh/test_restore.py", "tests/parts/ssh/test_answers.py"),
@@ -210,6 +210,12 @@ EQUIVALENT = {
     "0.5): count + 1 -> count - 1": "the value in the middle never has the level",
     "results/metrics/latency.py: if 0 < percent < 100 and samples_beyond(samples, percent) < "
     "SAMPLES_BEYOND:: 0 -> 1": "no percentile of the table lies between 0 and 1",
+    "sweep/plan/places.py: section, indent, in_value = \"\", 0, False: 0 -> 1":
+        "counts from the first key on, whose own takes its place",
+    "sweep/pool.py: _LOOK_AGAIN_S = 0.5: 0.5 -> 1.5": _WAIT,
+    "sweep/speedtest.py: CONNECT_LIMIT_S = 10: 10 -> 11": _WAIT,
+    "sweep/time_left.py: if age_s > _expected_s(cell, factors):: age_s > _expected_s(cell, "
+    "factors) -> age_s >= _expected_s(cell, factors)": "only rounding makes them equal",
     "results/metrics/latency.py: breaks = numpy.flatnonzero(numpy.diff(bad_s) >= pause_s): "
     "numpy.diff(bad_s) >= pause_s -> numpy.diff(bad_s) > pause_s":
         "times and 0.1 s are no binary fractions: only rounding makes them equal",

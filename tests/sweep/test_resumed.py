@@ -262,3 +262,18 @@ def test_limits_that_are_too_low_are_refused_before_anything_runs(
         (soft, resource.RLIM_INFINITY) if which == limit else real(which)))
     with pytest.raises(ConfigError, match=words):
         preflight.check([planned(tmp_path)], 2)
+
+
+def test_file_of_a_setting_may_have_moved(tmp_path: Path) -> None:
+    """To another folder; another name is another run."""
+    def of_trace(folder: str, name: str) -> Cell:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / name).write_text("1\n2\n")
+        return replace(planned(tmp_path), scenario=Scenario.from_settings({
+            "aqm": "codel", "rate_mbps": 20, "seed": 7,
+            "link_trace": str(tmp_path / folder / name)}))
+
+    file = read_data_file(written(of_trace("old", "lte.trace")))
+    refuse_another_run(file, of_trace("new", "lte.trace"))
+    with pytest.raises(ConfigError, match=r"link_down_trace is lte\.trace in the file, 5g\.trace in"):
+        refuse_another_run(file, of_trace("new", "5g.trace"))

@@ -48,3 +48,16 @@ def test_flent_without_a_data_file_has_its_error_told() -> None:
     with pytest.raises(BadResult, match="no_such_test"):
         measure(SpeedtestRequest("no_such_test", "127.0.0.1", 4, 1, 0, "127.0.0.1", ""),
                 dots=False, keep=None)
+
+
+def test_ping_waits_a_second_for_each_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever program there is: fping takes milliseconds, ping seconds."""
+    calls: list[list[str]] = []
+    monkeypatch.setattr("flent_aqm.sweep.speedtest.run", calls.append)
+    for programs in (("fping", "ping"), ("ping",)):
+        monkeypatch.setattr("flent_aqm.sweep.speedtest.find_program",
+                            lambda name, there=programs: name if name in there else None)
+        check_ping("127.0.0.1", 4)
+    fping, ping = calls
+    assert (fping[0], fping[fping.index("-t") + 1]) == ("fping", "1000")
+    assert (ping[0], ping[ping.index("-W") + 1]) == ("ping", "1")

@@ -16,6 +16,7 @@ from flent_aqm.results.metrics.table import Unavailable
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep import summary
+from tests.files import RUNS
 
 NONE = Unavailable("the test has no download")
 LOST = Unavailable("2 % of the probes were lost", lost=True)
@@ -168,3 +169,47 @@ def test_runs_that_fall_into_two_groups_are_told_of(tmp_path: Path) -> None:
     assert ("Runs of cake fall into two groups in upload: 129.0 in 3 runs, 172.0 in 2 runs"
             in said(172, 129, 129, 172, 129))
     assert "two groups" not in said(172, 129, 140, 150, 160)
+
+
+def test_runs_that_repeat_none_have_no_medians(tmp_path: Path) -> None:
+    """A single run shows what it shares with itself; two of a line are a median."""
+    one, again = cell(tmp_path, 1, aqm="codel"), cell(tmp_path, 2, aqm="codel", seed=2)
+    text = table([one], scores([one], Scores(9.0, 9.0, 5.0, 6.0)))
+    assert "All runs: ndt7" in text
+    assert "Medians" not in text
+    both = table([one, again], scores([one, again], Scores(9.0, 9.0, 5.0, 6.0)))
+    assert "Medians over the runs of each line." in both
+
+
+def test_commands_to_open_the_files_name_one_queue_of_several(tmp_path: Path) -> None:
+    """The last one's, as a pattern; of one queue there is nothing to choose."""
+    cells = [cell(tmp_path, number, aqm=aqm) for number, aqm in enumerate(("sfq", "codel", "pie"))]
+    text = table(cells, scores(cells, Scores(9.0, 9.0, 5.0, 6.0)), width=300)
+    assert text.splitlines()[-2:] == [f"  flent-gui {tmp_path}/*.flent.gz",
+                                      f"  flent-gui {tmp_path}/*-pie-*.flent.gz"]
+    alone = table(cells[:1], scores(cells, Scores(9.0, 9.0, 5.0, 6.0)), width=300)
+    assert alone.splitlines()[-1] == f"  flent-gui {tmp_path}/*.flent.gz"
+    none = Cell("none", tmp_path / "none", "ndt7", Scenario(), {}, {}, {}, 10)
+    assert "flent-gui" not in table([none], {})
+
+
+def test_cause_is_told_in_one_line_the_most_frequent_first(tmp_path: Path) -> None:
+    """However narrow the terminal, so that it can be searched for; numbers make no other cause."""
+    cells = [cell(tmp_path, number, aqm="codel") for number in range(3)]
+    why = "port 5201 is taken by [some] other program, as the line on it says, which is long"
+    failures = {cells[0].data_file: "rare", cells[1].data_file: why,
+                cells[2].data_file: why.replace("5201", "80")}
+    text = table(cells, scores(cells, Scores(9.0, 9.0, 5.0, 6.0)), failures=failures, width=60)
+    causes = [line for line in text.splitlines() if line.startswith("failed: ")]
+    assert causes == [f"failed: 2 runs, such as run-1.flent.gz: {why}",
+                      "failed: run-0.flent.gz: rare"]
+
+
+@pytest.mark.parametrize("modem", [True, False])
+def test_advice_is_for_lines_with_a_modem(tmp_path: Path, modem: bool) -> None:
+    """As homes have one: the run adds little latency, which is good."""
+    settings = {"modem_mbps": 60, "shaper": "htb"} if modem else {}
+    one = cell(tmp_path, 1, aqm="fq_codel", **settings)
+    one.data_file.write_bytes((RUNS / "ndt7.flent.gz").read_bytes())
+    text = " ".join(table([one], {}).split())
+    assert ("What to do: Busy downloads or uploads add no more than" in text) is modem

@@ -88,3 +88,30 @@ def test_failed_runs_tell_nothing_of_how_long_others_take() -> None:
     left.started(cells[5][0], 1.0)
     left.ended(cells[5][0], 11.0, learn=True)
     assert left.left_s(11.0) == pytest.approx(40.0, rel=0.15)
+
+
+def one_cell(name: str, test: str, mbps: float = 100.0) -> Cell:
+    return Cell(name=name, folder=Path("none"), test_name=test, scenario=Scenario().but(
+        rate_up_mbps=mbps, rate_down_mbps=mbps), settings={}, commands={}, metadata={},
+        length_s=10.0)
+
+
+def test_runs_of_another_kind_count_like_one_run() -> None:
+    """20 s of one kind and 40 of the other: 30 on average, so that the next of the other is taken
+    to need (40 + 30) / 2. While it runs, what it has run is less."""
+    cells = [one_cell("a", "ping"), one_cell("b", "ndt7"), one_cell("c", "ndt7")]
+    left = TimeLeft(cells, 0.0)
+    for cell, start_s, end_s in ((cells[0], 0.0, 20.0), (cells[1], 20.0, 60.0)):
+        left.started(cell, start_s)
+        left.ended(cell, end_s, learn=True)
+    assert left.left_s(60.0) == pytest.approx(35)
+    left.started(cells[2], 60.0)
+    assert left.left_s(70.0) == pytest.approx(25)
+
+
+def test_run_at_5000_mbps_is_taken_to_need_twice_as_long_as_at_a_low_rate() -> None:
+    cells = [one_cell("a", "ndt7", 0.001), one_cell("b", "ndt7", 5000.0)]
+    left = TimeLeft(cells, 0.0)
+    left.started(cells[0], 0.0)
+    left.ended(cells[0], 20.0, learn=True)
+    assert left.left_s(20.0) == pytest.approx(40, rel=1e-3)

@@ -88,3 +88,14 @@ def test_values_with_equals_signs_are_read_as_typed(text: str, values: dict[str,
     from flent.util import keyval
 
     assert keys_and_values(keyval, text) == values
+
+
+@pytest.mark.parametrize(("key", "words", "values"), [
+    ("for_rate_up_mbps", "20, 20mbit, 1gbit, 500kbit", ["20", "1000", "0.5"]),
+    ("for_base_delay_ms", "20, 1k", ["20", "1k"]), ("for_shaper", "htb, tbf", ["htb", "tbf"])])
+def test_values_of_a_list_lose_their_unit_if_they_are_rates(
+        key: str, words: str, values: list[str]) -> None:
+    """Each once; of another key each is taken as it is."""
+    names, args = lists({}, **{key: words})
+    setting = key.removeprefix("for_")
+    assert values in [[args[name].get(setting) for name in each] for each in names]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.sweep.plan.places import placed_sections
 
 from ...warm_flent import run_flent
 
@@ -78,3 +79,28 @@ def test_value_of_an_override_is_named_as_one(tmp_path: Path) -> None:
     output = _refused(tmp_path, "--batch-override", "topology=clients:40",
                     batch="topology = clients:3")
     assert output.startswith("ERROR: --batch-override: topology: 'clients:40'")
+
+
+def test_positions_are_those_that_configparser_reads(tmp_path: Path) -> None:
+    """Comments, empty lines and lines that continue a value are no keys, whatever is in them."""
+    path = tmp_path / "x.batch"
+    path.write_text("""\
+# first = 1
+
+[Batch::x]
+aqm = codel
+; second = 2
+hosts =
+  server
+  third = 3
+  # fourth = 4
+  [Arg::y]
+rate:   5
+   [Arg::z]
+  delay = 7
+""")
+    found = {(section, key): value.place and (value.place.line, value.place.column)
+             for section, values in placed_sections(str(path)) for key, value in values.items()}
+    assert found == {("Batch::x", "aqm"): (4, 7), ("Batch::x", "hosts"): (6, 8),
+                     ("Batch::x", "rate"): (11, 9)} | (
+        {("Arg::z", "delay"): (13, 11)} if ("Arg::z", "delay") in found else {})

@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A sweep from plan to report, on a testbed that only counts; signals; and what is printed where
+there is no terminal."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self
+
+import pytest
+from rich.console import Console
+
+from flent_aqm.base.errors import AqmError, LabError, StorageError
+from flent_aqm.lab.place import CommandResult
+from flent_aqm.lab.protocol import Facts
+from flent_aqm.results import status
+from flent_aqm.results.metrics.scores import Scores
+from flent_aqm.results.metrics.table import Unavailable
+from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.sweep import sweep
+from flent_aqm.sweep.pool import Interrupts, Pool, cores_for
+from flent_aqm.sweep.progress import SweepProgress
+from flent_aqm.sweep.run import FinishedRun, make_output
+from flent_aqm.sweep.speedtest import _run_flent
+from flent_aqm.sweep.sweep import Stopped, Sweep
+
+SCORES = Scores(Unavailable("the test has no download"), 95.6, 0.1, 0.13)
+
+
+class Counting:
+    """Prepares and cleans up nothing, and counts how often."""
+
+    title, tools = "a test", ()
+
+    def __init__(self, *, real_time: bool = False) -> None:
+        self.real_time = real_time
+        self.calls: list[str] = []
+
+    def check(self, cells: object) -> list[str]:
+        self.calls.append("check")
+        return ["the router is slow"]
+
+    def prepare(self) -> None:
+        self.calls.append("prepare")
+
+    def facts(self, kernel: str) -> Facts:
+        return Facts({}, {})
+
+    def clean_up(self) -> None:
+        self.calls.append("clean up")
+
+
+@pytest.fixture
+def testbed(monkeypatch: pytest.MonkeyPatch) -> Counting:
+    """The testbed of all sweeps, in which a run writes an empty data file."""
+    testbed = Counting()
+
+    def run(cell: Cell, bed: object, facts: object) -> FinishedRun:
+        assert bed is testbed
+        cell.data_file.touch()
+        return FinishedRun(cell, SCORES, 10.0, 1.0)
+
+    monkeypatch.setattr(sweep, "open_testbed", lambda name: testbed)
+    monkeypatch.setattr(sweep, "run_cell", run)
+    return testbed
+
+
+def cell(folder: Path, name: str, **settings: object) -> Cell:
+    return Cell(name=name, folder=folder, test_name="iperf3_upload",
+                scenario=Scenario.from_settings({"aqm": "codel", "seed": 1, **settings}),
+                settings={}, commands=ROUTER_COMMAND, metadata={}, length_s=10)
+
+
+def planned(cells: list[Cell], **more: Any) -> Sweep:
+    made = Sweep(**more)
+    for one in cells:
+        made.plan(one, {"jobs": "1"})
+    return made
+
+
+def run_all(made: Sweep, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a sweep prints."""
+    with made:
+        made.start()
+        for one in made.planned.values():
+            made.submit(one)
+        made.drain()
+    made.report()
+    return capsys.readouterr().err
+
+
+def test_sweep_runs_each_cell_and_reports(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once; the folder's status has the command, and that all are done."""
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/flent", "-B", "x.batch"])
+    cells = [cell(tmp_path, name) for name in ("one", "two")]
+    made = planned(cells)
+    text = run_all(made, capsys)
+    assert "2 runs in a test.\nwarning: the router is slow\n" in text
+    assert "ok     1/2 one (10 s in 1.0 s)" in text
+    assert "ok     2/2 two (10 s in 1.0 s)\n" in text
+    assert "2 done, 0 failed: 20 virtual seconds in " in text
+    assert testbed.calls == ["check", "prepare", "clean up"]
+    assert [made.take_count(), made.take_count()] == [2, 0]
+    kept = status.read(tmp_path)
+    assert kept is not None
+    assert kept.command == ["flent", "-B", "x.batch"]
+    assert dict(kept.failed) == {}
+
+
+def test_resumed_sweep_says_what_is_there_and_counts_the_rest(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "set_aside_unfinished", lambda planned: ())
+    cells = [cell(tmp_path, name) for name in ("one", "two", "three")]
+    cells[0].data_file.touch()
+    made = planned(cells)
+    with made:
+        made.start(resume=True)
+        for one in cells[1:]:
+            made.submit(one)
+        made.drain()
+    text = capsys.readouterr().err
+    assert "3 runs in a test, 1 of them there already.\n" in text
+    assert "ok     2/2 three" in text
+    again = planned(cells)
+    with again:
+        again.start()
+    assert "there already" not in capsys.readouterr().err
+
+
+def test_failed_run_is_told_with_how_to_go_on(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others run; a command that resumes by itself needs no option."""
+    real = sweep.run_cell
+
+    def run(cell: Cell, bed: Any, facts: Any) -> FinishedRun:
+        if cell.name == "one":
+            raise LabError("it broke")
+        return real(cell, bed, facts)
+
+    monkeypatch.setattr(sweep, "run_cell", run)
+    cells = [cell(tmp_path, name) for name in ("one", "two")]
+    for resumes, option in ((False, f" and --batch-resume {tmp_path}"), (True, "")):
+        made = planned(cells, resumes=resumes)
+        with pytest.raises(AqmError) as raised:
+            run_all(made, capsys)
+        assert str(raised.value) == (
+            f"1 of 2 runs failed; run them again with the same command{option}")
+        assert "FAILED 1/2 one: it broke" in capsys.readouterr().err
+        kept = status.read(tmp_path)
+        assert kept is not None
+        assert dict(kept.failed) == {"one.flent.gz": "it broke"}
+    assert str(made.failed[0][1]) == "it broke"
+
+
+def test_data_files_that_disappeared_are_told(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = [cell(tmp_path, name) for name in ("one", "two")]
+    made = planned(cells)
+    run_all(made, capsys)
+    cells[0].data_file.unlink()
+    with pytest.raises(AqmError, match=r"^1 of 2 finished data files has disappeared; run them"):
+        made.report()
+
+
+def test_full_disk_ends_the_sweep(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """No further run begins."""
+    def run(cell: Cell, bed: object, facts: object) -> FinishedRun:
+        raise StorageError("no space")
+
+    monkeypatch.setattr(sweep, "run_cell", run)
+    cells = [cell(tmp_path, name) for name in ("one", "two", "three")]
+    made = planned(cells)
+    with made:
+        made.start()
+        made.submit(cells[0])
+        made.drain()
+        with pytest.raises(Stopped):
+            made.submit(cells[1])
+    with pytest.raises(StorageError, match="no space; 3 of 3 runs left"):
+        made.report()
+
+
+@pytest.mark.parametrize(("real_time", "cores"), [(False, 1), (True, None)])
+def test_runs_in_virtual_time_keep_to_a_core(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch, real_time: bool, cores: int | None) -> None:
+    """In real time they may use all, and how long it takes is known."""
+    testbed.real_time = real_time
+    own, seen = os.sched_getaffinity(0), []
+
+    def run(cell: Cell, bed: object, facts: object) -> FinishedRun:
+        seen.append(os.sched_getaffinity(0))
+        cell.data_file.touch()
+        return FinishedRun(cell, SCORES, None, 1.0)
+
+    monkeypatch.setattr(sweep, "run_cell", run)
+    text = run_all(planned([cell(tmp_path, "one")]), capsys)
+    assert (", about 0:00:10." in text) is real_time
+    assert "ok     1/1 one (1.0 s)" in text
+    assert [len(each) for each in seen] == [cores or len(own)]
+    assert os.sched_getaffinity(0) == own
+
+
+def test_more_jobs_than_cores_share_all() -> None:
+    assert cores_for(2, [3, 5]) == [{3}, {5}]
+    assert cores_for(1, [3, 5]) == [{3}]
+    assert cores_for(3, [3, 5]) == [{3, 5}] * 3
+
+
+def test_pool_has_no_more_runs_than_there_is_room() -> None:
+    """Room that comes later is found without a word of it."""
+    room, running, most = [1], [0], [0]
+    lock, free = threading.Lock(), threading.Event()
+
+    def run(cell: Any) -> Any:
+        with lock:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        assert free.wait(60)
+        with lock:
+            running[0] -= 1
+
+    pool = Pool(run, 3, room=lambda: room[0], keep_to_core=False, ended=lambda cell, result: None)
+    assert pool.submit("one")  # type: ignore[arg-type]
+    threading.Timer(0.2, lambda: room.__setitem__(0, 2)).start()
+    assert pool.submit("two")  # type: ignore[arg-type]
+    free.set()
+    pool.drain()
+    pool.take_no_more()
+    assert not pool.submit("three")  # type: ignore[arg-type]
+    pool.close()
+    assert most[0] == 2
+
+
+@contextmanager
+def handlers(**numbers: Any) -> Iterator[None]:
+    """Signal handlers for a while."""
+    before = {name: signal.signal(getattr(signal, name), handler)
+              for name, handler in numbers.items()}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
+def test_second_interrupt_ends_the_sweep_once() -> None:
+    """The first one only says so, and after the second no more is raised. Handlers come back."""
+    calls: list[str] = []
+    with handlers(SIGINT=signal.default_int_handler, SIGTERM=signal.SIG_DFL, SIGHUP=signal.SIG_IGN):
+        with Interrupts(lambda: calls.append("once")):
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # as nohup had it
+            signal.raise_signal(signal.SIGINT)
+            assert calls == ["once"]
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        with Interrupts(lambda: calls.append("again")), pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+    assert calls == ["once"]
+
+
+def test_another_thread_leaves_signals_alone() -> None:
+    """Only the main one can set handlers."""
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            with Interrupts(lambda: None):
+                pass
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert errors == []
+
+
+def test_words_of_others_are_printed_as_they_are(tmp_path: Path) -> None:
+    """A testbed's title or a name in brackets is no markup; nor is a cause."""
+    out = io.StringIO()
+    progress = SweepProgress([cell(tmp_path, "[red]one")], Console(file=out, width=200))
+    progress.announce(1, 0, 2, "[bold]lab[/]", ["[red]w"], needs_s=3661.4)
+    progress.ended(cell(tmp_path, "[red]one"), ValueError("[red]why\nso"))
+    progress.say_total()
+    lines = out.getvalue().splitlines()
+    assert lines[:3] == [
+        "1 run in [bold]lab[/], 2 side by side, about 1:01:01.", "warning: [red]w",
+        "FAILED 1/1 [red]one: ValueError: [red]why so"]
+    assert lines[3].startswith("0 done, 1 failed: 0 s")
+
+
+class Place(SimpleNamespace):
+    """The environment of a run, in which Flent wrote these files."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def own_output(self) -> str:
+        return "--- guest\nbye\n"
+
+
+@pytest.mark.parametrize("debug_log", [True, False])
+def test_output_of_a_run_is_its_files(tmp_path: Path, debug_log: bool) -> None:
+    """The tools' log is packed without the time, so that it repeats; empty logs are left out."""
+    for name, text in (("x.flent", "{}"), ("x.debug.log", "tools"), ("x.pcap", "capture"),
+                       ("a.log", "a's"), ("b.log", ""), ("out", " it ran \n"), ("err", "")):
+        (tmp_path / name).write_text(text)
+    place = Place(flent_files=tmp_path, folder=tmp_path, stdout=tmp_path / "out",
+                  stderr=tmp_path / "err")
+    bed: Any = SimpleNamespace(place=lambda scenario, run: place)
+    one = cell(tmp_path, "one")
+    object.__setattr__(one, "debug_log", debug_log)
+    result = CommandResult(0, 1.0, 1.0, {})
+    output = make_output(one, bed, lambda place: result)
+    assert (output.data, output.command, output.fault, output.capture) == (
+        b"{}", result, "", b"capture")
+    assert output.log == "--- flent\nit ran\n--- a.log\na's\n--- guest\nbye\n"
+    if debug_log:
+        assert output.tools_log is not None
+        assert output.tools_log[4:8] == bytes(4)  # no time, by RFC 1952
+        assert gzip.decompress(output.tools_log) == b"tools"
+    else:
+        assert output.tools_log is None
+    (tmp_path / "y.flent").write_text("{}")
+    (tmp_path / "err").write_text("ERROR: it broke")
+    failed = make_output(one, bed, lambda place: result)
+    assert (failed.data, failed.command, failed.fault) == (None, result, "it broke")
+
+
+CHILD = """
+import subprocess, sys, time
+print(subprocess.Popen(["sleep", "600"]).pid, file=open(sys.argv[1] + "~", "w"))
+import os
+os.rename(sys.argv[1] + "~", sys.argv[1])
+time.sleep(600)
+"""
+
+
+def _when_there(path: Path, do: Callable[[], object]) -> None:
+    def wait() -> None:
+        while not path.exists():
+            threading.Event().wait(0.01)
+        do()
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def test_killed_speed_test_leaves_no_tool_behind(tmp_path: Path) -> None:
+    """Which would go on loading the line."""
+    pid_file = tmp_path / "pid"
+    before = signal.getsignal(signal.SIGTERM)
+    _when_there(pid_file, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    with pytest.raises(KeyboardInterrupt):
+        _run_flent([sys.executable, "-c", CHILD, str(pid_file)], {}, dots=False)
+    assert signal.getsignal(signal.SIGTERM) is before
+    stat = Path("/proc", pid_file.read_text().strip(), "stat")
+    for _ in range(500):
+        if not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z":
+            break
+        threading.Event().wait(0.01)
+    else:
+        pytest.fail("the tool runs on")
+
+
+def test_output_of_flent_is_returned_with_the_variables_that_it_was_given() -> None:
+    words = [sys.executable, "-c", "import os, sys; print(os.environ['OURS'], file=sys.stderr)"]
+    variables: Mapping[str, str] = {"OURS": "yes"}
+    assert _run_flent(words, dict(variables), dots=False) == "yes\n"
