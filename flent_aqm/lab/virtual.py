@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The testbed `virtual`: a User-Mode Linux guest in virtual time, booted for each run."""
+"""The testbed `virtual`: a User-Mode Linux guest in virtual time, booted for each run.
+
+The clock is that of User-Mode Linux's option time-travel=inf-cpu, which _command_line() gives:
+it stands while anything runs, and jumps to the next timer when nothing does.
+"""
 
 from __future__ import annotations
 

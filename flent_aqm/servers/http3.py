@@ -70,10 +70,13 @@ class Http3(Bulk):
         except Flood as flood:
             self._server.quiet.add(str(addr[0]))
             self._end(str(flood))
+        except ValueError as fault:
+            self._end(f"it sent a request that isn't HTTP: {fault}")
 
     def quic_event_received(self, event: QuicEvent) -> None:
         """Process an event of QUIC: requests, content, and streams that the client has reset.
-        Raises Flood if the client has used up its credit."""
+        Raises Flood if the client has used up its credit, ValueError if a request's target isn't a
+        URL."""
         if isinstance(event, (StreamReset, StopSendingReceived)):
             self._credit.spend()
             self._requests.pop(event.stream_id, None)
@@ -112,7 +115,8 @@ class Http3(Bulk):
         self._request_timeout.cancel()
 
     def _note_request(self, headers_event: HeadersReceived) -> None:
-        """Record the request of a stream whose head has arrived."""
+        """Record the request of a stream whose head has arrived. Raises ValueError if its target
+        isn't a URL."""
         self._requested = True
         headers = {name.decode(): value.decode("latin-1") for name, value in headers_event.headers}
         self._requests[headers_event.stream_id] = request_of(

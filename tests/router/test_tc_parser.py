@@ -265,3 +265,10 @@ def test_any_answer_is_refused_or_fits_into_a_data_file() -> None:
             refused += 1
     assert refused > 1000
     assert read > 200
+
+
+def test_filter_of_a_kind_that_is_never_made_here_is_seen() -> None:
+    """Its list's heading isn't one. The proof then finds a filter that nobody asked for."""
+    text = ("filter protocol all pref 49152 bpf chain 0 \n"
+            "filter protocol all pref 49152 bpf chain 0 handle 0x1 shape.o:[cls] direct-action \n")
+    assert parse_classes(text).filters == ("all bpf unknown to nowhere",)

@@ -81,18 +81,25 @@ def fill(report: Report, results: Mapping[str, Any]) -> None:
         report: the report to fill.
         results: the object that the page sent: `summary` and `raw`, or `fault`.
 
-    Raises BadResult if the results are an error, or lack the throughput of a direction.
+    Raises BadResult if the results are an error, or lack measurements or the throughput of a
+    direction.
     """
     if "summary" not in results:
         raise BadResult("Cloudflare's engine came to no result: "
                         f"{results.get('fault') or 'its page sent neither results nor an error'}")
+    raw = results.get("raw") or {}
+    lacks = [name for name in ("latency", "download", "upload")
+             if not (raw.get(name) or {}).get("results")]
+    if lacks:
+        raise BadResult("Cloudflare's engine has a summary, but its page sent no measurements of "
+                        f"{' and '.join(lacks)}")
     epoch_s = time.time() - time.monotonic()
     for number, (name, factor) in _NUMBERS.items():
         value = results["summary"].get(name)
         if value is not None:
             report.numbers[number] = float(value) * factor
     for direction in ("download", "upload"):
-        sizes = results["raw"][direction]["results"]
+        sizes = raw[direction]["results"]
         way = report.way(direction)
         for end_s, one, size in sorted((
                 (_measured_at_s(one) - epoch_s, one, int(size)) for size, each in sizes.items()
@@ -106,7 +113,7 @@ def fill(report: Report, results: Mapping[str, Any]) -> None:
         if not way.rates or f"{direction}_mbps" not in report.numbers:
             raise BadResult(f"Cloudflare's engine computed no throughput of its {direction}")
         way.mbps = report.numbers[f"{direction}_mbps"]
-    for one in results["raw"]["latency"]["results"]["timings"]:
+    for one in raw["latency"]["results"]["timings"]:
         report.idle.probe("ping_ms", _measured_at_s(one) - epoch_s - one["ping"] / 1000,
                           one["ping"])
 

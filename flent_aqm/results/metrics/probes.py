@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read the latency probes of a run: when each was sent, its round-trip time, and which were lost.
 
-Tools differ in how they report losses:
+latency.py computes the share that was lost. Tools differ in how they report losses:
 
 - irtt says of each probe whether it was lost. The time of a lost probe is that of sending, of
   others that of the reply.

@@ -664,7 +664,8 @@ def _parse_counters(block: str, handle: str, patterns: tuple[re.Pattern[str], ..
 
 def _parse_filter(block: str) -> list[str]:
     """Parse one `filter` block. Return one line, as describe_filter() makes it, in a list. The list
-    is empty for a block without rule and target, such as the heading of a list of filters. Raises
+    is empty for a block that isn't a filter but the heading of a list, or a hash table. A filter of
+    a kind that this package never makes, such as bpf, has the rule "unknown". Raises
     ParseError if the first line has no protocol or no pref."""
     words = _first_line(block).split()
     if "protocol" not in words[:-1] or "pref" not in words[:-2]:
@@ -689,6 +690,8 @@ def _parse_filter(block: str) -> list[str]:
         return [describe_filter(protocol, kind, rules, goal or "nowhere")]
     if goal:
         return [describe_filter(protocol, kind, "all", goal)]
+    if "handle" in words:
+        return [describe_filter(protocol, kind, "unknown", "nowhere")]
     return []
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Group runs into conditions, each condition's runs by queue, and compare the queues.
+"""Group runs by condition and queue, and compare queues; headline.py puts this into sentences.
 
 A condition has runs that differ only in their queue. Values are never pooled over conditions. All
 values are metrics. A lost probe counts as later than any other, so a percentile is infinite if more

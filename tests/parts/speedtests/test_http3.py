@@ -171,6 +171,23 @@ def test_flood_over_http3_ends_the_connection(what: str) -> None:
         assert running.stop() == 0
 
 
+def test_target_that_is_no_url_ends_the_connection_and_is_told() -> None:
+    """As over the other versions: no defect of the server."""
+    running = RunningServer("http3")
+    there = find_server("127.0.0.1", running.ports["http3"], None, secure=True)
+
+    async def ask() -> None:
+        async with Http3Connection(there) as connection:
+            await connection.request("GET", "//[", 0, None)
+
+    try:
+        with pytest.raises(BadResult):
+            asyncio.run(asyncio.wait_for(ask(), 60))
+        assert "a request that isn't HTTP: Invalid IPv6 URL" in running.next_log()["reason"]
+    finally:
+        assert running.stop() == 0
+
+
 def test_connection_of_quic_without_a_request_is_given_up() -> None:
     """As one of TCP is."""
     running = RunningServer("http3", "--request-timeout", "1")
