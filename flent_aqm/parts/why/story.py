@@ -8,7 +8,7 @@ Where they don't show a cause, the cause is CANT_TELL.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -36,6 +36,13 @@ _SILENCE_NS = 190_000_000
 _FEW_PACKETS = 4
 # Slow start doubles a window in each round trip, congestion avoidance adds to it much less.
 _DOUBLES = 1.5
+# BBR probes for bandwidth at 1.25 times its rate for a round trip (draft-ietf-ccwg-bbr, 4.3.3), and
+# then drains what it added. At its start it more than doubles its rate.
+_PROBE_ROUNDS, _LEAST_PROBE, _MOST_PROBE = 3, 1.05, 1.5
+_BBR = "bbr"
+# Hosts' cards explain a wait if it is this share of the round trip. Each card holds a packet for up
+# to its moderation, with time for the interrupt.
+_CARDS_SHARE, _INTERRUPT_MS = 0.1, 0.02
 # The line is in a dip if it sends less than this share of its usual rate.
 _DIP = 0.7
 # The line stood still if this share of a wait passed without a departure.
@@ -55,6 +62,7 @@ class Cause(StrEnum):
 
     FILLS = "fills"
     SLOW_START = "slow start"
+    BANDWIDTH_PROBE = "BBR's bandwidth probe"
     TIMEOUT = "retransmission timeout"
     BURST = "burst after silence"
     UNRESPONSIVE = "does not slow down"
@@ -62,6 +70,7 @@ class Cause(StrEnum):
     STOP = "stop of the line"
     SHARED_BUCKET = "shared bucket"
     PROCESSOR = "processor"
+    CARD = "interrupt moderation"
     WIFI = "wifi"
     DROPPED = "dropped"
     NO_QUEUE = "no queue"
@@ -284,6 +293,8 @@ def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: 
             queue_ms += float(one["queue"]) / 1000
     if processor_ms > max(queue_ms, 1.0):
         return Cause.PROCESSOR
+    if _held_by_cards(run, by_place, sum(part.ms for part in parts)):
+        return Cause.CARD
     scenario = run.cell.scenario
     client_ms = by_place.get("client side", by_place.get(ROUNDED, 0.0))
     wifi = "wifi" in run.data["metadata"].get("AQM", {})
@@ -292,6 +303,22 @@ def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: 
     outside_ms = max(by_place.get("server side", 0.0), client_ms,
                      by_place.get("between routers", 0.0))
     return Cause.CANT_TELL if outside_ms > max(wait_ms, 1.0) and scenario else None
+
+
+def _held_by_cards(run: WatchedRun, by_place: Mapping[str, float], rtt_ms: float) -> bool:
+    """Return whether the interrupt moderation of the hosts' cards held a probe longer than all
+    queues, and explains the time that it spent at the hosts.
+
+    Args:
+        run: the run.
+        by_place: place of a part of its round trip -> ms.
+        rtt_ms: its RTT.
+    """
+    each_ms = run.cell.scenario.hosts.host_moderation_us / 1000
+    hosts_ms = by_place.get("server side", 0.0) + by_place.get("client side", 0.0)
+    queues_ms = sum(ms for place, ms in by_place.items() if place.split(" (")[0] in ("up", "down"))
+    return (each_ms > 0 and max(queues_ms, _CARDS_SHARE * rtt_ms) < hosts_ms
+            <= 2 * (each_ms + _INTERRUPT_MS))
 
 
 def _kind(scenario: Scenario, stop: _Stop) -> str:
@@ -454,6 +481,11 @@ def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
               and passage.payload_bytes[mine[index]] > 0]
     if silent:
         return _after_silence(passage, mine, gaps, silent[-1])
+    if (_is_bbr(run, stop, main) and arrived_ns - since_ns < _PROBE_ROUNDS * round_ns
+            and _LEAST_PROBE < (_flight_kb(stop, main, arrived_ns)
+                                / max(_flight_kb(stop, main, since_ns - round_ns), 1.0))
+            < _MOST_PROBE):
+        return Cause.BANDWIDTH_PROBE, 0.0
     began = _flight_kb(stop, main, since_ns - round_ns)
     then = _flight_kb(stop, main, since_ns)
     # A sender notices a drop a round trip later.
@@ -466,6 +498,17 @@ def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
     if float(passage.frame_bytes[main_ahead].sum()) > 0:
         return Cause.FILLS, 0.0
     return Cause.CANT_TELL, 0.0
+
+
+def _is_bbr(run: WatchedRun, stop: _Stop, flow: int) -> bool:
+    """Return whether a flow is of the test and uses BBR: all flows of the test report it as their
+    sender's congestion control."""
+    name = flow_name(stop.ledger, stop.direction, flow, cross_ports_of(run.data["metadata"]))
+    about = run.data["metadata"].get("SERIES_META", {}).values()
+    reported = {str(one["IPERF3"].get("sender_congestion_control")) for one in about
+                if isinstance(one.get("IPERF3"), dict)}
+    return name.startswith("the test's ") and bool(reported) and all(
+        one.startswith(_BBR) for one in reported)
 
 
 def _after_silence(passage: Passage, mine: Column, gaps: Column, first: int) -> tuple[Cause, float]:

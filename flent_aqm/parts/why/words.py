@@ -119,13 +119,16 @@ def _window(one: Standing) -> str:
             "stand")
 
 
-_NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.NO_QUEUE)
+_NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.CARD, Cause.NO_QUEUE)
 # The sentence for each cause.
 _BECAUSE: Mapping[Cause, Callable[[Standing], str]] = {
     Cause.FILLS: lambda one: (
         f"{_who(one)} {_keeps(one)} than the path holds{_window(one)}."),
     Cause.SLOW_START: lambda one: (
         f"{_one_of(one)} is in slow start: {_rates(one)}{_window(one)}."),
+    Cause.BANDWIDTH_PROBE: lambda one: (
+        f"{_one_of(one)} uses BBR and probes for bandwidth: for a round trip it sends a quarter "
+        f"faster than the line; {_rates(one)}{_window(one)}."),
     Cause.TIMEOUT: lambda one: (
         f"{_one_of(one)} was silent for {one.silence_ms:.0f} ms and then sent again what "
         f"it had sent before, which is a retransmission timeout; then {_rates(one)}."),
@@ -143,7 +146,11 @@ _BECAUSE: Mapping[Cause, Callable[[Standing], str]] = {
         f"Fair queueing had put the probe behind packets of {one.flow}, in the order in which "
         "they came: both flows are in one bucket of its hash."),
     Cause.PROCESSOR: lambda one: (
-        "The router's processor was busy: the packets waited for it, not in the queue."),
+        "The router's processor was busy: the packets waited for it in the receive ring of the "
+        "router's card, not in the queue."),
+    Cause.CARD: lambda one: (
+        "The cards of client and server held the packets for the next interrupt, longer than any "
+        "queue: their interrupt moderation (host_moderation_us)."),
     Cause.WIFI: lambda one: (
         "The probe waited for the Wi-Fi channel, where stations take turns and packets leave in "
         "aggregates" + (f"; most of them were of {one.flow}." if one.flow else ".")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Nine runs with one known cause each, in the lab; what a file that can't be explained gets."""
+"""Runs with one known cause each, in the lab; what a file that can't be explained gets."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ KNOWN: Mapping[str, tuple[float | None, Cause, Idle]] = {
     "dip": (None, Cause.STOP, Idle.NEVER_FULL),
     "wifi": (None, Cause.WIFI, Idle.NEVER_FULL),
     "bucket": (None, Cause.SHARED_BUCKET, Idle.ACTED),
+    "bbr_probe": (8.3, Cause.BANDWIDTH_PROBE, Idle.NEVER_FULL),
+    "card": (None, Cause.CARD, Idle.CANT_TELL),
 }
 
 # The same of runs that the rules were not written with. Expected before the rules saw them: of
@@ -98,6 +100,29 @@ def test_known_cause_is_named(runs: Mapping[str, WatchedRun], name: str) -> None
     number = slowest(run.run) if at_s is None else at_time(run.run, at_s)
     story = explain(run, number)
     assert (story.standing.cause, story.decisions.idle) == (cause, idle)
+
+
+def test_bbrs_start_is_no_bandwidth_probe(runs: Mapping[str, WatchedRun]) -> None:
+    """The same flow, while it doubles its rate, and while the queue that it made then stands."""
+    run = runs["bbr_probe"]
+    for at_s in (6.0, 6.5):
+        assert explain(run, at_time(run.run, at_s)).standing.cause in (Cause.SLOW_START,
+                                                                       Cause.FILLS)
+
+
+def test_cards_are_the_cause_only_where_they_hold_longer_than_a_queue(
+        runs: Mapping[str, WatchedRun]) -> None:
+    """Not in other runs, whose cards hold packets, too; not with a shorter moderation, which does
+    not explain the time."""
+    run = runs["card"]
+    number = slowest(run.run)
+    hosts = replace(run.cell.scenario.hosts, host_moderation_us=20)
+    shorter = replace(run, cell=replace(run.cell, scenario=replace(run.cell.scenario, hosts=hosts)))
+    assert explain(run, number).standing.cause is Cause.CARD
+    assert explain(shorter, number).standing.cause is not Cause.CARD
+    for name in ("codel", "fills"):
+        calm = explain(runs[name], at_time(runs[name].run, 1.0))
+        assert calm.standing.cause is Cause.NO_QUEUE
 
 
 def test_causes_that_the_rules_were_not_written_with_are_counted(tmp_path: Path) -> None:
