@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measure what `flent-aqm why` costs: captures beside a run, and the explanation of a fast one."""
+"""Measure what `flent-aqm why` costs: captures beside a run, and the explanation of a fast one.
+
+    make bench                                   with all other figures
+    python -m research.bench.why [REPEAT]        these alone
+
+Alone, it writes its figures to research/bench/results/why-DATE.json.
+"""
 
 from __future__ import annotations
 
+import datetime
+import json
 import os
+import platform
 import resource
 import subprocess
 import sys
 import tempfile
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -87,3 +97,22 @@ def _cost(command: str, file: Path) -> Cost:
     return cost_of(lambda: subprocess.run([_BIN / "flent-aqm", command, file, *words], check=True,
                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                           env=dict(os.environ)))
+
+
+def main() -> None:
+    """Measure the figures, and write them with the machine's load, on which the wall's seconds
+    depend."""
+    repeat = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    load_before = os.getloadavg()[0]
+    measured = figures(repeat, "")
+    path = (Path(__file__).parent / "results"
+            / f"why-{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H%M%SZ}.json")
+    path.write_text(json.dumps({
+        "machine": {"cores": os.cpu_count(), "kernel": platform.release()},
+        "load_before": load_before, "load_after": os.getloadavg()[0],
+        "figures": [asdict(one) for one in measured]}, indent=1) + "\n")
+    print(f"written to {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -18,6 +18,7 @@ import pytest
 
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.parts.why.chosen import at_time, slowest
+from flent_aqm.parts.why.ledger import Fate
 from flent_aqm.parts.why.probe_series import (
     answers,
     explainable,
@@ -51,6 +52,7 @@ KNOWN: Mapping[str, tuple[float | None, Cause, Idle]] = {
     "bucket": (None, Cause.SHARED_BUCKET, Idle.ACTED),
     "bbr_probe": (8.3, Cause.BANDWIDTH_PROBE, Idle.NEVER_FULL),
     "card": (None, Cause.CARD, Idle.CANT_TELL),
+    "ipv6": (None, Cause.FILLS, Idle.ACTED),
 }
 
 # The same of runs that the rules were not written with. Expected before the rules saw them: of
@@ -221,9 +223,11 @@ def test_unchanged_what_if_is_the_same_run_and_a_change_is_another(
     assert fair.probe_ms < same.probe_ms - 5
 
 
-def test_dropped_packet_changes_nothing_before_it(runs: Mapping[str, WatchedRun]) -> None:
+@pytest.mark.parametrize("name", ["codel", "ipv6"])
+def test_dropped_packet_changes_nothing_before_it(runs: Mapping[str, WatchedRun], name: str
+                                                  ) -> None:
     """Packet by packet, and it is the only one that the queue did not see."""
-    run = runs["codel"]
+    run = runs[name]
     line, title = drop_filter(run, "upload:+0.1s")
     assert "without a packet at 5.1" in title
     without = watch(run.cell, run.data, line)
@@ -232,10 +236,16 @@ def test_dropped_packet_changes_nothing_before_it(runs: Mapping[str, WatchedRun]
     moment_ns = begin_ns + round(float(re.findall(r"at ([\d.]+) s", title)[0]) * 1e9)
     before = int(numpy.searchsorted(old.arrived_ns, moment_ns - 100_000))
     assert before > 500
-    for name in ("arrived_ns", "left_ns", "seq", "ip_id", "probe", "frame_bytes"):
+    for column in ("arrived_ns", "left_ns", "seq", "ip_id", "probe", "frame_bytes"):
         # What leaves later may leave at another time.
         left = old.left_ns[:before] < moment_ns - 100_000
-        assert (getattr(old, name)[:before][left] == getattr(new, name)[:before][left]).all(), name
+        assert (getattr(old, column)[:before][left]
+                == getattr(new, column)[:before][left]).all(), column
+    soon = (new.arrived_ns > moment_ns - 100_000) & (new.arrived_ns < moment_ns + 100_000_000)
+    [row] = numpy.flatnonzero(soon & (new.fate == Fate.DROPPED))
+    # Its retransmission has the same number, and passes.
+    same = (new.flow == new.flow[row]) & (new.seq == new.seq[row]) & (new.payload_bytes > 0)
+    assert new.fate[same].tolist() == [Fate.DROPPED, Fate.LEFT]
     assert samples_sha256(without.data) != samples_sha256(run.data)
 
 

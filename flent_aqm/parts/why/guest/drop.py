@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Makes this network namespace drop one packet as it arrives.
 
-    drop.py DEVICE NS WORD…
+    drop.py DEVICE NS AFTER_S PROTOCOL WORD…
 
-NS: when the packet arrives, in ns since the epoch. WORDs: the selectors of tc's filter u32. The
-filter is there only around that time, because the queues are read back before and after the test
-and have to be those that were requested.
+NS: when the packet arrives, in ns since the epoch. AFTER_S: how long the filter stays after that.
+PROTOCOL: ip or ipv6. WORDs: the selectors of tc's filter u32. The filter is there only around that
+time, because the queues are read back before and after the test and have to be those that were
+requested.
 """
 
 import subprocess
@@ -13,19 +14,19 @@ import sys
 import time
 
 # Time between the filter and the packet, in s. Odd, so that it hardly ever is a probe's time.
-BEFORE_S, AFTER_S = 0.0234567, 0.0345678
+BEFORE_S = 0.0234567
 # The lab's kernel has no action `drop`, but a device that is down takes no packet.
 NOWHERE = "flent-nowhere"
 
 
-def main(device: str, at_ns: int, words: list[str]) -> None:
+def main(device: str, at_ns: int, after_s: float, protocol: str, words: list[str]) -> None:
     """Add the filter before the packet's time, and remove it afterwards."""
     time.sleep(max(0.0, (at_ns - time.time_ns()) / 1e9 - BEFORE_S))
     _run("ip", "link", "add", NOWHERE, "type", "ifb")
     _run("tc", "qdisc", "add", "dev", device, "ingress")
-    _run("tc", "filter", "add", "dev", device, "parent", "ffff:", "protocol", "ip", "u32", *words,
-         "action", "mirred", "egress", "redirect", "dev", NOWHERE)
-    time.sleep(BEFORE_S + AFTER_S)
+    _run("tc", "filter", "add", "dev", device, "parent", "ffff:", "protocol", protocol, "u32",
+         *words, "action", "mirred", "egress", "redirect", "dev", NOWHERE)
+    time.sleep(max(0.0, (at_ns - time.time_ns()) / 1e9 + after_s))
     _run("tc", "qdisc", "del", "dev", device, "ingress")
     _run("ip", "link", "del", NOWHERE)
 
@@ -35,4 +36,4 @@ def _run(*words: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3:])
+    main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4], sys.argv[5:])
