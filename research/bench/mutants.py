@@ -210,6 +210,13 @@ EQUIVALENT = {
     "0.5): count + 1 -> count - 1": "the value in the middle never has the level",
     "results/metrics/latency.py: if 0 < percent < 100 and samples_beyond(samples, percent) < "
     "SAMPLES_BEYOND:: 0 -> 1": "no percentile of the table lies between 0 and 1",
+    "parts/scorecard/figure.py: _LABEL_CHARACTERS = 17: 17 -> 18": _NARROW,
+    "parts/scorecard/html.py: undefined=jinja2.StrictUndefined, trim_blocks=True, "
+    "lstrip_blocks=True,: True -> False": "white space between the page's elements",
+    "parts/scorecard/scores.py: _DRAWS, _SEED = 500, 1: 1 -> 2": "any draws do",
+    "parts/scorecard/scores.py: _DRAWS, _SEED = 500, 1: 500 -> 501": "any draws do",
+    "parts/scorecard/worst.py: RATE_MBPS, RTT_MS, BUFFER_MS = (10, 300), (5, 160), (10, 1000): "
+    "300 -> 301": _LIMIT,
     "sweep/plan/places.py: section, indent, in_value = \"\", 0, False: 0 -> 1":
         "counts from the first key on, whose own takes its place",
     "sweep/pool.py: _LOOK_AGAIN_S = 0.5: 0.5 -> 1.5": _WAIT,

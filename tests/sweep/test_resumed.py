@@ -275,5 +275,5 @@ def test_file_of_a_setting_may_have_moved(tmp_path: Path) -> None:
 
     file = read_data_file(written(of_trace("old", "lte.trace")))
     refuse_another_run(file, of_trace("new", "lte.trace"))
-    with pytest.raises(ConfigError, match=r"link_down_trace is lte\.trace in the file, 5g\.trace in"):
+    with pytest.raises(ConfigError, match=r"link_down_trace is lte\.trace in the file, 5g\.trace"):
         refuse_another_run(file, of_trace("new", "5g.trace"))

@@ -400,7 +400,7 @@ def _unseen_glitches(readings: Sequence[Reading]) -> Score | None:
     return _median_score(((way.glitches_per_minute, one.words, one.line) for one in readings
                           if (way := one.ways[WORSE]).glitches_per_minute is not None
                           and way.idle_ms is not None
-                          and (way.shown_ms or 0.0) <= way.idle_ms + BAD_MS), 0)
+                          and (way.shown_ms is None or way.shown_ms <= way.idle_ms + BAD_MS)), 0)
 
 
 def _idle_ratio(readings: Sequence[Reading]) -> Score | None:

@@ -11,10 +11,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from flent_aqm.parts.scorecard.places import Line, Place, drop_tail
+from flent_aqm.parts.scorecard.places import Place, drop_tail
 from flent_aqm.parts.scorecard.worst import BUFFER_MS, RATE_MBPS, RTT_MS, Lines, Point
 
-USUAL = Line(50, 50, 40)
+# Rate in both directions and round trip of a usual line.
+USUAL_MBPS, USUAL_RTT_MS = 50, 40
 # The queue of a line without considerable queueing.
 CALM_QUEUE = "fq_codel"
 # An error counts as the same if its logarithm is at least this share of the worst one's. A factor
@@ -79,8 +80,8 @@ def simplified(lines: Lines, worst: Point) -> Point:
     """
     now = worst
     for simpler in (lambda place: replace(place, beside=""),
-                    lambda place: _with_rate(place, USUAL.down_mbps),
-                    lambda place: replace(place, line=replace(place.line, rtt_ms=USUAL.rtt_ms))):
+                    lambda place: _with_rate(place, USUAL_MBPS),
+                    lambda place: replace(place, line=replace(place.line, rtt_ms=USUAL_RTT_MS))):
         place = simpler(now.place)
         point = lines.point(place) if place != now.place else None
         if point is not None and point.error >= SAME_SHARE * worst.error:

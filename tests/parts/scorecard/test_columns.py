@@ -10,8 +10,19 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.parts.scorecard.columns import COUNT, SHARE, Column, ordered
+from flent_aqm.parts.scorecard.columns import (
+    COLUMNS,
+    COUNT,
+    IN_SHORT,
+    SHARE,
+    Column,
+    ordered,
+    ranks,
+)
+from flent_aqm.parts.scorecard.runs import failures
+from flent_aqm.parts.scorecard.scores import KIND, Case
 from flent_aqm.parts.scorecard.steps import _move_earlier
+from flent_aqm.results import status
 
 
 def card(label: str, tells: float | None = None, ratio: float | None = None) -> Any:
@@ -57,3 +68,49 @@ def test_runs_of_earlier_versions_are_kept_each_in_a_folder(
     (failed / "run.log").write_text("")
     _move_earlier(failed, Path("failed.test"))
     assert (failed / "run.log").is_file()
+
+
+def ranked(test: str, low: float | None, high: float | None) -> Any:
+    return SimpleNamespace(test=test, label=test, scores={"tells_apart": SimpleNamespace(
+        value=0.5, low=low, high=high, count=9)})
+
+
+def test_tests_whose_intervals_overlap_share_a_rank() -> None:
+    """Of others, those wholly above count; without an interval there is none."""
+    assert ranks([ranked("best", 0.8, 1.0), ranked("near", 0.6, 0.8), ranked("far", 0.3, 0.5),
+                  ranked("few", None, None), SimpleNamespace(test="none", scores={})]) == {
+        "best": "1", "near": "1", "far": "3", "few": "none", "none": "none"}
+
+
+def test_score_is_shown_with_its_interval_and_count() -> None:
+    column = Column("heading", "tells_apart", SHARE)
+    score: Any = SimpleNamespace(value=0.5, low=0.25, high=0.75, count=9)
+    assert column.whole(score) == "50 % [25 to 75] of 9"
+    assert column.whole(SimpleNamespace(value=0.5, low=None, high=None, count=9)) == "50 % of 9"
+    assert column.whole(None) == column.value(None) == column.case(None) == "none"
+    assert column.case(Case("line")) == "line"
+    assert Column("heading", "throughput").case(Case("line", 0.5)) == "0.50: line"
+
+
+def test_columns_are_percentages_where_the_score_is_a_share() -> None:
+    """And each has a score of its own."""
+    assert len({column.kind for column in COLUMNS}) == len(COLUMNS)
+    for column in COLUMNS:
+        is_share = KIND[column.kind].words.startswith(("pairs", "lines", "rates", "spread"))
+        assert (column.form == SHARE) is is_share, column.heading
+    assert [column.heading for column in IN_SHORT] == [
+        "throughput", "latency ÷ median", "tells apart", "invents", "bad is good", "good is bad",
+        "MB", "s"]
+
+
+def test_runs_without_a_data_file_have_a_cause(tmp_path: Path) -> None:
+    """That of the test itself, if it is among them; those with a file are left out."""
+    cells: list[Any] = [SimpleNamespace(name=name, data_file=tmp_path / f"{name}.flent.gz")
+                        for name in ("there", "test", "other", "unmade")]
+    cells[0].data_file.touch()
+    status.write(tmp_path, status.Status(
+        ["x"], 4, 0, 0.0, failed={
+            "there.flent.gz": "failed once", "other.flent.gz": "no network",
+            "test.flent.gz": "Capture: empty; TCP upload: x ended with status 1: error: why"}))
+    assert failures(tmp_path, cells) == {"test": "why", "other": "no network",
+                                         "unmade": "it was not made"}

@@ -78,3 +78,11 @@ def test_page_keeps_it(tmp_path: Path) -> None:
         text = (tmp_path / "page" / f"scorecard.{kind}").read_text()
         assert order.sentence() in text.replace("&#39;", "'")
         assert "FAST and SLOW" in text
+
+
+def test_pair_that_changes_places_is_one_of_three() -> None:
+    """Slow and middle; the fast one stays first."""
+    order = compare([card("slow", 40), card("middle", 60), card("fast", 80)],
+                    [card("slow", 61), card("middle", 41), card("fast", 79)], "other")
+    held = {one.kind: (one.pairs, one.same, one.turned) for one in order.held}
+    assert held["throughput"] == (3, 2, [("SLOW", "MIDDLE")])

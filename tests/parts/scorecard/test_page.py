@@ -10,15 +10,17 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from PIL import Image
 from rich.console import Console
 
 from flent_aqm.parts.scorecard import card as cards
-from flent_aqm.parts.scorecard import terminal
+from flent_aqm.parts.scorecard import figure, terminal
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from flent_aqm.parts.scorecard.steps import print_and_write_page
-from flent_aqm.parts.scorecard.words import sentences
+from flent_aqm.parts.scorecard.words import _in_ms, sentences
 
 EVIL = "<script>alert(1)</script> | x"
 
@@ -123,3 +125,48 @@ def test_words_are_for_lay_readers() -> None:
                         "than there was.")
     assert "0% of cases" in blind[1]
     assert sentences(card("none", None))[0].startswith("It shows no latency")
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (0.99, "less than 1 ms"), (1.0, "1 ms"), (1.6, "2 ms"), (250.2, "250 ms")])
+def test_time_below_a_millisecond_is_said_so(value: float, text: str) -> None:
+    assert _in_ms(value) == text
+
+
+@pytest.mark.parametrize(("shown", "nowhere"), [(0.92, True), (0.9, False), (0.6, False)])
+def test_test_that_hides_less_than_a_tenth_hides_nothing(shown: float, nowhere: bool) -> None:
+    """A true time of 1.1 times the shown one is a tenth more."""
+    assert ("nowhere less than there was" in sentences(card("x", shown))[0]) is nowhere
+
+
+def test_heading_has_two_lines_at_most() -> None:
+    out = StringIO()
+    terminal.print_page([card("right", 1.0)], Console(file=out, width=80))
+    first, second = out.getvalue().splitlines()[:2]
+    assert "latency" in first
+    assert "÷ median" in second
+    assert "is good" in second
+
+
+def test_figure_has_a_row_per_test_with_its_numbers() -> None:
+    """In percent, in the order of the table from above; the axis of ratios holds 0.5 and 2."""
+    alone = Figure()
+    figure._draw_rows([card("right", 1.0)], alone)
+    assert alone.axes[0].get_xlim() == (0.5, 2)
+    shown = [card("right", 1.0, "A test with a long name (of somebody)"), card("blind", 0.01)]
+    canvas = Figure()
+    figure._draw_rows(shown, canvas)
+    latency, tells, rate = canvas.axes
+    assert latency.get_ylim() == (1.5, -0.5)
+    assert latency.get_xlim()[0] < 0.1
+    bars = [patch for patch in tells.patches if isinstance(patch, Rectangle)]
+    found = [one.scores["tells_apart"] for one in shown]
+    assert [bar.get_width() for bar in bars] == [100 * score.value for score in found]
+    assert [round(bar.get_y() + bar.get_height() / 2, 6) for bar in bars] == [0, 1]
+    assert all(bar.get_height() < 1 for bar in bars)  # a row's bar leaves room for the next one
+    assert [list(line.get_xdata()) for line in tells.lines] == [
+        [100 * (score.low or 0), 100 * (score.high or 0)] for score in found]
+    points = [line for line in rate.lines if len(line.get_xdata()) == 7]
+    assert [list(line.get_xdata()) for line in points] == [[pytest.approx(90.0)] * 7] * 2
+    assert [label.get_text() for label in latency.get_yticklabels()] == [
+        "A test with a\nlong name\n(of somebody)", "blind"]

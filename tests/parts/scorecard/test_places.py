@@ -78,3 +78,21 @@ def test_run_outside_the_virtual_lab_has_burst_shaping_and_no_seed(
     assert (cell.scenario.router.burst_shaping, cell.scenario.lab.seed is not None) == (
         burst, seeded)
     assert (cell.name, cell.test_name) == (place.name, "ndt7")
+
+
+def test_lines_are_those_of_the_documents() -> None:
+    """docs/scorecard.md names rates and round trips. Real time needs no delay of its own."""
+    names = {name: {place.line.name for place in places(name)} for name in SETS}
+    rates = ("10mbit", "50mbit", "300-30mbit", "900mbit")
+    assert names["full"] == {f"{rate}-{rtt_ms}ms" for rate in rates for rtt_ms in (10, 40, 120)}
+    assert {name for name in names["core"] if "jitter" not in name} < names["full"]
+    assert {name.split("-")[0] for name in names["core"]} == {name.split("-")[0] for name in rates}
+    assert names["ten"] == {"10mbit-0ms", "50mbit-0ms"}
+    assert names["small"] == {"10mbit-40ms"}
+
+
+def test_queue_holds_two_frames_at_least() -> None:
+    """Of 1514 bytes each: with less, none could arrive while another is sent."""
+    slow = Place(Line(1, 100, 10), "fifo_10ms").settings()
+    assert (slow["aqm_limit"], slow["up_aqm_limit"]) == ("3028", "125000")
+    assert "up_aqm_limit" not in Place(Line(10, 10, 10), "fifo_10ms").settings()

@@ -264,3 +264,78 @@ def test_idle_latency_and_rise_are_held_against_the_idle_line() -> None:
     by_name = scores([one])
     assert (by_name["idle_to_true"].value, by_name["rise_error_ms"].value) == (1.5, 10.0)
     assert not {"idle_to_true", "rise_error_ms"} & set(scores([reading("q", way(120.0, 200.0))]))
+
+
+# A direction of which a perfect test shows what is possible.
+_PERFECT = replace(_BASE, shown_mbps=100.0, idle_ms=20.0)
+
+
+def perfect(queue: str, true_ms: float, shown_ms: float, *, seed: int = 1, good: bool = True,
+            **more: float) -> Reading:
+    """A run whose median, own and 95th percentile are the same, and which cost nothing."""
+    down = replace(_PERFECT, shown_ms=shown_ms, others_p95_ms=true_ms, others_median_ms=true_ms,
+                   own_ms=true_ms, shown_rise_ms=true_ms - 20, **more)
+    return Reading(f"line-seed{seed}-{queue}", queue, f"line-seed{seed}", queue, False,
+                   {"download": down, "upload": DirectionValues(), WORSE: down}, good, 0.0, 0.0,
+                   0.0, 20.0)
+
+
+def test_perfect_test_has_the_ideal_value_of_each_kind() -> None:
+    """The one that the page tells as the best."""
+    runs = [perfect(queue, true_ms, true_ms, seed=seed, good=true_ms < 100, glitches_per_minute=0.0,
+                    others_loss_pct=loss, qoo=qoo)
+            for queue, true_ms, loss, qoo in (("a", 25.0, 0.0, 100.0), ("b", 26.0, 0.0, 100.0),
+                                              ("c", 400.0, 5.0, 0.0)) for seed in (1, 2)]
+    glitches = replace(runs[-1], ways={name: replace(way, glitches_per_minute=60.0)
+                                       for name, way in runs[-1].ways.items()})
+    found = scores([*runs[:-1], glitches])
+    assert found.keys() == {kind.name for kind in KINDS}
+    assert {name: score.value for name, score in found.items()} == {
+        kind.name: kind.best for kind in KINDS}
+    # Nothing is wrong with it, and what is right is told.
+    assert [name for name, score in found.items() if score.best is None] == []
+    shares = {kind.name for kind in KINDS if found[kind.name].least is None}
+    assert {name for name, score in found.items() if score.worst is None} == shares
+
+
+def test_share_tells_a_case_of_each_side() -> None:
+    """Whether its ideal is all or none."""
+    found = scores([reading("wrong", way(100.0, 101.0)), reading("right", way(101.0, 202.0)),
+                    reading("fine", way(50.0, 60.0)), reading("invented", way(101.0, 60.0))])
+    for name, best, worst in (
+            ("hides_100_ms", "right", "wrong"), ("invents_100_ms", "fine", "invented"),
+            ("invents_difference", None, "fine | invented, download"),
+            ("tells_apart", "right | fine, download", "wrong | right, download")):
+        score = found[name]
+        assert score.best == (Case(best) if best else None), name
+        assert score.worst == (Case(worst) if worst else None), name
+
+
+def test_ratio_is_near_or_far_as_a_factor() -> None:
+    """A half is farther from 1 than 1.6, and 0.9 nearer."""
+    found = scores([reading(queue, replace(way(shown, 200.0), shown_mbps=shown))
+                    for queue, shown in (("half", 50.0), ("near", 90.0), ("more", 160.0))])
+    for name in ("throughput", "latency_to_median"):
+        score = found[name]
+        assert (score.best, score.worst) == (Case("near, download", 0.9),
+                                             Case("half, download", 0.5)), name
+
+
+@pytest.mark.parametrize(("shown_ms", "true_ms", "share"), [
+    ((100.0, 110.0), (100.0, 100.0), 1.0), ((100.0, 109.0), (100.0, 100.0), 0.0),
+    ((100.0, 110.0), (100.0, 109.0), 1.0), ((100.0, 110.0), (100.0, 110.0), None)])
+def test_difference_of_a_tenth_is_one(
+        shown_ms: tuple[float, float], true_ms: tuple[float, float], share: float | None) -> None:
+    """Of what the test shows, and of the truth."""
+    score = of("invents_difference", *(reading(queue, way(shown, true)) for queue, shown, true in
+                                       zip("ab", shown_ms, true_ms, strict=True)))
+    assert (score and score.value) == share
+
+
+def test_cost_is_that_of_runs_without_a_bulk_flow() -> None:
+    """The cheapest is the best."""
+    runs = [replace(reading(queue, _BASE), seconds=seconds, beside=beside)
+            for queue, seconds, beside in (("a", 0.5, False), ("b", 3.0, False), ("c", 9.0, True))]
+    score = of("seconds", *runs)
+    assert score is not None
+    assert (score.value, score.best, score.worst) == (1.75, Case("a", 0.5), Case("b", 3.0))
