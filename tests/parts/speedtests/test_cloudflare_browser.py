@@ -96,5 +96,5 @@ def test_page_that_failed_is_no_result() -> None:
 def test_summary_without_measurements_is_no_result() -> None:
     """It names the measurements that the page didn't send."""
     whole = {"results": {"1": {"timings": [{"ping": 1.0}]}}}
-    with pytest.raises(BadResult, match="no measurements of latency and upload$"):
+    with pytest.raises(BadResult, match=r"no measurements of latency and upload$"):
         fill(Report("x"), {"summary": {"download": 8e6}, "raw": {"download": whole}})
