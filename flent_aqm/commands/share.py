@@ -46,12 +46,14 @@ def main(args: argparse.Namespace) -> int:
 
 def _write_copies(files: Sequence[Path], output: Path, *, named: bool = True) -> int:
     """Write cleaned copies, and print what was removed. Return how many files could not be shared.
-    These are named on standard error.
+    These are named on standard error. A copy never replaces an existing file: that file counts as
+    not shared.
 
     Args:
         files: the data files.
         output: folder for the copies, made if necessary.
-        named: print the copies' full paths, because the user chose the folder.
+        named: print the copies' full paths, because the user chose the folder. If false, print
+            only their names.
     """
     from flent_aqm.base.waiting import with_progress
     from flent_aqm.results.data_file import SUFFIX

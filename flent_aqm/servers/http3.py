@@ -92,8 +92,8 @@ class Http3(Bulk):
 
     @property
     def held_bytes(self) -> int:
-        """Number of received bytes of the streams that can't be processed yet, because bytes before
-        them are missing."""
+        """Bytes of memory for received bytes of the streams that can't be processed yet, because
+        bytes before them are missing. The room for the missing bytes counts, too."""
         # aioquic has no public name for these buffers.
         return sum(len(stream.receiver._buffer) for stream in self._quic._streams.values())
 

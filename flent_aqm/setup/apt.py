@@ -94,7 +94,9 @@ class DebianArchive:
         The archive's index is downloaded before the first query. Raises SetupError if no package
         matches, or if the archive can't be read.
 
-        name_pattern: regular expression for the whole name.
+        name_pattern: regular expression for the whole name. It has to begin with text that all its
+            matches begin with, followed by an escape, a set, a group or a dot, or nothing: no ^, no
+            alternatives outside of parentheses, no optional character after that text.
         """
         self._update()
         prefix = re.split(r"[\\\[(.+*?]", name_pattern)[0]

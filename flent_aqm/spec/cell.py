@@ -139,8 +139,10 @@ def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
 
 
 def as_batch_file(cell: Cell) -> str:
-    """Return the text of a batch file that contains only this run and its commands. The name of the
-    batch is BATCH_NAME."""
+    """Return the text of a batch file with the cell's test and its commands, for one run of Flent.
+    The name of the batch is BATCH_NAME. The cell's settings are not in it: the caller passes
+    them as options of Flent.
+    """
     lines = [f"[Batch::{BATCH_NAME}]", f"test_name = {cell.test_name}", "filename_extra = cell",
              # Always on, because each line of the log reads the clock.
              "debug_log = yes"]

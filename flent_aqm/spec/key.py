@@ -93,7 +93,8 @@ def with_or_without(name: str) -> Callable[[str], str]:
     name: name of the switch for readers.
     """
     def text(value: str) -> str:
-        """Return the text for a value of the switch."""
+        """Return "with NAME" or "no NAME" for a value of the switch, "NAME VALUE" if it is neither
+        on nor off."""
         on = switch(value)
         return f"{name} {value}" if on is None else f"{'with' if on else 'no'} {name}"
 

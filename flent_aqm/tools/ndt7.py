@@ -55,9 +55,10 @@ _PARAMETERS = {"ndt7_tls": FLAG, "ndt7_early_exit": FLAG,
 
 
 def _requested_server(settings: Mapping[str, object]) -> Server:
-    """Return the server that the settings request.
+    """Return the server that the settings request, one of SERVERS.
 
-    settings: the run's test parameters, of which ndt7_tls is used, and the key ndt7_server.
+    settings: the run's test parameters, of which ndt7_tls is used (a switch, off by default), and
+        the key ndt7_server ("own", the default, or "mlab").
     """
     tls = bool(switch(settings.get("ndt7_tls", "no")))
     return SERVERS[str(settings.get("ndt7_server", "own")), tls]

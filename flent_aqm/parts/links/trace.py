@@ -352,9 +352,11 @@ def _random_rates(model: Seeded, ticks: int, chance: Callable[[], float]) -> lis
 
 
 def _normal_quantile(share: float) -> float:
-    """Return the quantile of the standard normal distribution for a share from 0 to 1.
+    """Return the quantile of the standard normal distribution for a share from 0 to 1. It is finite
+    for 0 and 1, too, about -5.35 and 5.35.
 
-    Uses Shore's approximation of 1982 (error below 0.02), which takes one random number per value.
+    Uses Shore's approximation of 1982 (error below 0.02 for shares from 0.00015 to 0.99985, larger
+    beyond), which takes one random number per value.
     """
     side, share = (1, 1 - share) if share > 0.5 else (-1, share)
     share = max(share, 1e-12)

@@ -606,10 +606,11 @@ class _ModelsInLab:
             one.name: f"{value:g}" for one, value in zip(self.parameters, values, strict=True)})
 
     def simulator(self, settings: Sequence[BenchSetting]) -> Simulate:
-        """Return a function that measures models in each of these settings.
+        """Return a function that measures models in each of these settings: it takes a sequence of
+        models and returns model -> results, in the order of the settings.
 
-        It boots a lab per model, as many at a time as there are cores, and stops them all on an
-        error.
+        It boots a lab per model, as many at a time as there are cores. On an error, it stops all
+        labs of this process and raises the error.
         """
         def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[MeasuredResult]]:
             """Measure these models, each in a lab of its own. Return model -> result in each

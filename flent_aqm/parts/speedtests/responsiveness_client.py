@@ -281,8 +281,13 @@ def rpm_of(foreign: list[Probe], own: list[Probe], requested: Parameters) -> flo
 
 
 def foreign_ms(probes: list[Probe], requested: Parameters) -> float:
-    """Return the mean of the trimmed means of the TCP handshakes, the TLS handshakes (if any) and
-    the requests of foreign probes, in ms."""
+    """Return the mean in ms of three trimmed means (two without TLS): those of the TCP handshakes,
+    the TLS handshakes, and the requests.
+
+    Args:
+        probes: foreign probes only (on new connections), at least one.
+        requested: the test's parameters, of which `kept` is the share of the times to keep.
+    """
     parts = [[one.tcp_ms for one in probes], [one.http_ms for one in probes]]
     tls = [one.tls_ms for one in probes if one.tls_ms is not None]
     return mean([trimmed_ms(part, requested.kept) for part in (*parts, *([tls] if tls else []))])

@@ -88,7 +88,8 @@ def _curve(name: str, at_s: Sequence[float], values: Any) -> Curve:
 
 
 def _times(run: WatchedRun, story: Story) -> tuple[Any, Any]:
-    """Return the moments of the figure as seconds since the first probe, and as ns since the
+    """Return the moments of the figure, evenly spaced from AROUND_S before the probe to AROUND_S
+    after it: as seconds since the first probe of the run, and the same moments as ns since the
     epoch."""
     seconds = numpy.linspace(story.sent_s - AROUND_S, story.sent_s + AROUND_S, _POINTS)
     return seconds, start_ns(run) + (seconds * 1e9).astype(numpy.int64)

@@ -216,12 +216,14 @@ _CARRIES_LESS = 0.05
 
 
 def concluding(outcomes: Sequence[Outcome], idle_ms: float | None) -> str:
-    """Return the sentences on which change removes the glitch and which does not, "" if nothing was
-    changed.
+    """Return the sentences on which change removes the glitch and which does not. If the probe was
+    no glitch, return those on the fastest change.
+
+    Runs that failed are left out. Return "" if no changed run is left.
 
     Args:
-        outcomes: the run itself, and the runs with something changed.
-        idle_ms: median RTT before the load, None if it isn't known.
+        outcomes: the run itself first, then the runs with something changed.
+        idle_ms: median RTT before the load. With None, the text says only that nothing can be told.
     """
     was, *changed = outcomes
     ran = [one for one in changed if not one.fault]

@@ -219,8 +219,9 @@ def _equally_fast(good: Sequence[Configuration], worst: Configuration) -> list[C
 
 
 def _added_ms(configuration: Configuration) -> float:
-    """Return the latency in ms that the load adds, in the direction in which it adds most, rounded
-    to 0.1 ms. Nobody notices less."""
+    """Return the latency in ms that the load adds, the median over runs, in the direction (or BOTH)
+    in which it adds most. It is rounded to 0.1 ms, because nobody notices less, and is infinite
+    if at least half of the probes were lost."""
     return round(max(map(configuration.added_ms, configuration.busy)), 1)
 
 

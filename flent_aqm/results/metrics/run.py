@@ -368,8 +368,15 @@ def _notes_of_probe(probe: Probe) -> list[str]:
 def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
                            metadata: Mapping[str, Any]) -> list[Flow]:
     """Return the flows in their order. Flows whose samples are too few to tell when they ran get
-    the time of the load from the metadata LENGTH and DELAY. Without LENGTH, all flows are returned
-    unchanged."""
+    the expected time of the load: from DELAY after the first probe, for LENGTH, but not beyond the
+    last measurement. If flows that tell their start began later, it begins with the last of them
+    that did not begin after the flow. Without LENGTH, all flows are returned unchanged.
+
+    Args:
+        flows: the flows.
+        probes: the probes, at least one. The run begins with the first of them.
+        metadata: the file's metadata. Without DELAY, it is half of TOTAL_LENGTH less LENGTH.
+    """
     length_s, total_s = (a_number(metadata.get(key)) for key in ("LENGTH", "TOTAL_LENGTH"))
     if not length_s:
         return list(flows)

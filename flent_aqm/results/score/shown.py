@@ -298,7 +298,9 @@ def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[st
 
 
 def show_csv(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
-    """Write CSV with a line for each file: path, settings, metrics, empty if not available.
+    """Write CSV: a line with the headings, then a line for each file: path, settings in the order
+    of their names, metrics. A field is empty if the file has no such setting, or the metric is not
+    available.
 
     Args:
         console: receives the text.

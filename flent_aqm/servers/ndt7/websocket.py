@@ -147,10 +147,10 @@ def _refuse(
     Args:
         transport: the client's connection.
         protocol: websockets' state of the connection.
-        status: HTTP status, if `answer` is empty.
-        reason: text for the client and the log.
-        answer: answer that websockets has prepared. If it is empty, an answer with `status` and
-            `reason` is made.
+        status: HTTP status, ignored if there is an `answer`.
+        reason: text for the log, and for the client unless there is an `answer`.
+        answer: answer that websockets has prepared, which is sent as it is. If it is empty, an
+            answer with `status` and `reason` is made.
     """
     if answer:
         transport.send(answer)

@@ -118,8 +118,9 @@ def rate_of(row: ReportRow) -> Setting:
 
 
 def dimensions(rows: Sequence[ReportRow], side: Sequence[str] = (AQM,)) -> list[Dimension]:
-    """Return the test and the other settings that distinguish slices. Runs of a slice and rate
-    differ only in the settings that are compared.
+    """Return the test, which comes first and always, and the other settings that distinguish
+    slices, each with its values in order. Settings that are alike in all runs, and the rate, are
+    not among them. Runs of a slice and rate differ only in the settings that are compared.
 
     Args:
         rows: the runs.

@@ -124,9 +124,9 @@ def failed_more(base: int, test: int) -> bool:
 
 
 def seeds_for_mean(mean: Mean, margin: float) -> int | None:
-    """Return the smallest number of seeds with which the mean's interval would lie wholly beyond
-    `margin` or wholly within it, if mean and deviation stayed as they are. None if MOST_SEEDS seeds
-    would not be enough."""
+    """Return the smallest number of seeds (pairs of runs, at least 2) with which the mean's
+    interval would lie wholly within -margin to margin or wholly outside of it on one side, if mean
+    and deviation stayed as they are. None if MOST_SEEDS seeds would not be enough."""
     distance = abs(abs(mean.difference) - margin)
     enough = numpy.flatnonzero(_half_widths() * mean.deviation < distance)
     return int(enough[0]) + 2 if enough.size else None
