@@ -57,6 +57,8 @@ TESTS = {
     "results/score": ("tests/results/score",),
     "results/share/archive.py": ("tests/sweep/replay/test_archive.py",
                                  "tests/results/share/test_batch_text.py"),
+    "results/share/stock_test.py": ("tests/results/share/test_stock_test.py",),
+    "results/share/check.py": ("tests/results/share/test_stock_test.py",),
     "results/share": ("tests/results/share/test_allowed.py", "tests/results/share/test_secrets.py",
                       "tests/results/share/test_batch_text.py"),
     "results/advice": ("tests/results/advice",),
