@@ -255,3 +255,9 @@ def test_subscribers_plan_is_the_most_that_one_may_have() -> None:
     assert [each.ceil_bytes_per_s for each in down.classes] == [12_500_000] + [6_250_000] * 3
     assert [each.ceil_bytes_per_s for each in up.classes] == [2_500_000] + [1_250_000] * 3
     assert up.classes[1].rate_bytes_per_s == 833_333
+
+
+def test_all_that_was_requested_is_compared() -> None:
+    """A parameter may be missing only in a queue of a kernel that the user built."""
+    for settings in ({"tiers": 3}, {"shaper": "tbf"}, {"aqm": "fq_codel"}):
+        assert not any(qdisc.external for qdisc in expected(**settings).qdiscs)

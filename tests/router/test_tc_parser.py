@@ -272,3 +272,14 @@ def test_filter_of_a_kind_that_is_never_made_here_is_seen() -> None:
     text = ("filter protocol all pref 49152 bpf chain 0 \n"
             "filter protocol all pref 49152 bpf chain 0 handle 0x1 shape.o:[cls] direct-action \n")
     assert parse_classes(text).filters == ("all bpf unknown to nowhere",)
+
+
+@pytest.mark.parametrize("field", ['"drops":148', '"flows":1024'])
+def test_numbers_are_those_of_64_bits(field: str) -> None:
+    """Counters and parameters; what is larger no kernel has."""
+    assert TEXT.count(field)
+    name = field.partition(":")[0]
+    parse_read_back(TEXT.replace(field, f"{name}:{2**64 - 1}", 1))
+    for number in (str(2**64), "1e999", str(-2**64)):
+        with pytest.raises(ParseError):
+            parse_read_back(TEXT.replace(field, f"{name}:{number}", 1))
