@@ -15,14 +15,15 @@ from flent_aqm.results.metrics.run import Run
 
 
 def _numbers(run: Run) -> tuple[Numbers, Numbers, Any]:
-    """Return of the run's first latency series when each probe was sent, in epoch seconds, its RTT
-    in ms, infinite if it was lost, and its number."""
+    """Return three arrays with a value for each probe of the run's first latency series: when it
+    was sent, in epoch seconds; its RTT in ms, infinite if it was lost; its number."""
     probe = run.probe
     return probe.sent_s, probe.rtt_ms, numpy.arange(probe.sent_s.size)
 
 
 def with_number(run: Run, number: int) -> int:
-    """Return the number if the run has a probe of it. Raises ConfigError."""
+    """Return the number of a probe unchanged. Raises ConfigError if the run has no probe of that
+    number."""
     sent_s, _, _ = _numbers(run)
     if not 0 <= number < sent_s.size:
         raise ConfigError(f"--probe: no probe has the number {number}; the run's probes have the "
@@ -31,8 +32,14 @@ def with_number(run: Run, number: int) -> int:
 
 
 def at_time(run: Run, at_s: float) -> int:
-    """Return the probe that was sent nearest to a time in seconds after the first. Raises
-    ConfigError."""
+    """Return the number of the probe that was sent nearest to a time.
+
+    Args:
+        run: the run.
+        at_s: the time, in seconds since the first probe was sent.
+
+    Raises ConfigError if the time is before the first probe or after the last.
+    """
     sent_s, _, _ = _numbers(run)
     lasted_s = float(sent_s[-1] - sent_s[0])
     if not 0 <= at_s <= lasted_s:
@@ -42,8 +49,15 @@ def at_time(run: Run, at_s: float) -> int:
 
 
 def of_glitch(run: Run, number: int) -> int:
-    """Return the slowest probe of a glitch under load, the first lost one if no answered probe was
-    too slow. Raises ConfigError if there is no such glitch."""
+    """Return the number of the slowest probe of a glitch under load. If all probes that were too
+    slow were lost, return the number of the first of these.
+
+    Args:
+        run: the run.
+        number: number of the glitch in the order of time, counted from 1.
+
+    Raises ConfigError if there is no such glitch, and NotAvailable if glitches can't be found.
+    """
     found = glitches(run, GLITCH_MS)
     if not 1 <= number <= len(found):
         raise ConfigError(f"--glitch: the run has no glitch {number}; it has {len(found)} in which "
@@ -56,15 +70,25 @@ def of_glitch(run: Run, number: int) -> int:
 
 
 def slowest(run: Run) -> int:
-    """Return the slowest answered probe under load. Raises BadResult."""
+    """Return the number of the slowest answered probe under load, or of the first probe under load
+    if all were lost. In a run without load, all probes count. Raises BadResult if no probe was sent
+    under load."""
     window = run.load_window
     sent_s, rtt_ms, numbers = _numbers(run)
     return _slowest(rtt_ms, numbers, window.holds(sent_s) if window else sent_s >= 0)
 
 
 def _slowest(rtt_ms: Numbers, numbers: Any, inside: Any) -> int:
+    """Return the number of the slowest answered probe, of the first probe if all were lost. Raises
+    BadResult if there is no probe.
+
+    Args:
+        rtt_ms, numbers: RTT and number of each probe of the run.
+        inside: mask of the probes that count.
+    """
     answered = inside & numpy.isfinite(rtt_ms)
     chosen = answered if answered.any() else inside
     if not chosen.any():
-        raise BadResult("no probe was sent under load")
+        raise BadResult("no probe of the series was sent under load; expected probes between the "
+                        "start of the test's first flow and the end of its last one")
     return int(numbers[chosen][rtt_ms[chosen].argmax()])

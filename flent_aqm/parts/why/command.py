@@ -67,7 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Explain a probe. Return the exit status."""
+    """Explain a probe. Return the exit status: EXPLAINED, or NOT_EXPLAINED after an error, which is
+    printed in one line on standard error."""
     from flent_aqm.base.errors import AqmError
 
     try:
@@ -79,7 +80,9 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _explain(args: argparse.Namespace) -> None:
-    """Repeat the run and print the explanation. Raises AqmError."""
+    """Repeat the run, print the explanation, and write the files that --output and --keep name.
+    Raises AqmError if an option is wrong, or if the run can't be repeated or repeats
+    differently."""
     # Imported late, because --help needs none of these modules.
     from flent_aqm.base.errors import NotAvailable
     from flent_aqm.parts.why import html
@@ -156,12 +159,14 @@ def _explain(args: argparse.Namespace) -> None:
 
 
 def _say(text: str) -> None:
+    """Print a line on the progress on standard error."""
     print(f"flent-aqm: {text}", file=sys.stderr, flush=True)
 
 
 def _with_series(args: argparse.Namespace, run: Run) -> Run:
-    """Return the run with the latency series that the options name as its first one. Raises
-    BadResult."""
+    """Return the run with the explained latency series as its first one: that of --series, else
+    with --probe, --at or --glitch the best for metrics, else the one with the slowest probe under
+    load. Raises BadResult if the run has no such series."""
     from flent_aqm.parts.why.probe_series import with_series, with_worst_series
 
     if args.series or any(one is not None for one in (args.probe, args.at, args.glitch)):
@@ -170,7 +175,9 @@ def _with_series(args: argparse.Namespace, run: Run) -> Run:
 
 
 def _number(args: argparse.Namespace, run: Run) -> int:
-    """Return the number of the probe that the options name. Raises BadResult, ConfigError."""
+    """Return the number of the probe that --probe, --at or --glitch names, without them of the
+    slowest under load. Raises ConfigError if the run has no such probe, BadResult or NotAvailable
+    if it has no suitable probes."""
     from flent_aqm.parts.why.chosen import at_time, of_glitch, slowest, with_number
 
     if args.probe is not None:
@@ -208,13 +215,14 @@ def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None, se
 
 
 def _wrapped(heading: str, sentence: str) -> list[str]:
-    """Return the lines of a sentence beside its heading."""
+    """Return a sentence as lines of WIDTH columns, the first with its heading, the others
+    indented."""
     return textwrap.wrap(f"{heading:<7} {sentence}", WIDTH, subsequent_indent=" " * 8)
 
 
 def _table(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return the table of the runs with something changed. Empty if there is only the run
-    itself."""
+    """Return the lines of the table of runs: a heading, the run itself, and each run with something
+    changed, or the reason why it failed. Empty if there is only the run itself."""
     if len(outcomes) < 2:
         return []
     rows = [f"{'What if, executed':27}probe ms   p99 ms  glitches/min  up Mbit/s  down"]
@@ -230,9 +238,11 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _cut(text: str, width: int) -> str:
-    """Return a text of at most `width` characters."""
+    """Return a text unchanged if it has at most `width` characters, otherwise its beginning with
+    "…" at the end."""
     return text if len(text) <= width else f"{text[:width - 2].rstrip()} …"
 
 
 def _cell(value: float | None, width: int, nothing: str = "-") -> str:
+    """Return a number with one digit behind the point, or `nothing` for None, right-aligned."""
     return f"{nothing if value is None else format(value, '.1f'):>{width}}"

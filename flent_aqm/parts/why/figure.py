@@ -69,6 +69,7 @@ def explained_of(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], tit
         stay_s = (came_s, came_s + story.waited_ms / 1000)
 
     def moments_s(rows: Column) -> list[float]:
+        """Return when packets came, in s since the first probe, of those that are drawn."""
         at_s = (passage.arrived_ns[rows] - begin_ns) / 1e9
         return [round(float(one), 6) for one in at_s[abs(at_s - story.sent_s) <= AROUND_S]]
 
@@ -138,9 +139,13 @@ def _window(run: WatchedRun, story: Story) -> Curve | None:
 
 
 def _seen_ns(ledger: Ledger, flow: int, which: Any) -> int:
-    """Return when a flow's first or last packet came, in either direction.
+    """Return when a flow's first or last packet came to the router, in either direction, in ns
+    since the epoch.
 
-    which: min or max.
+    Args:
+        ledger: the router's packets.
+        flow: index of the flow.
+        which: min for the first packet, max for the last.
     """
     seen = [int(which(arrived_ns)) for index in (flow, reverse_flow(ledger, flow))
             for passage in (ledger.up, ledger.down) if index is not None

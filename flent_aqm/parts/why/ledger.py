@@ -192,7 +192,8 @@ def parse_devices(text: str) -> Mapping[int, str]:
     devices = {int(number): name for number, name in
                re.findall(r"(?m)^(\d{1,9}) (\S{1,15})$", text)}
     if not devices:
-        raise ParseError(f"expected index and name of each device, got {text.strip()[:60]!r}")
+        raise ParseError("the capture's list of devices has no line with a number and a name: "
+                         f"{text.strip()[:60]!r}")
     return devices
 
 
@@ -384,8 +385,15 @@ def _flow_key(rows: Mapping[str, Column], row: int, named: Mapping[int, bytes]) 
 
 def _passage(rows: Mapping[str, Column], flow_of: Column, arrives_at: int, leaves_at: int,
              end_ns: int) -> Passage:
-    """Return the packets that arrived at one device, with the departures of the same packets from
-    another device."""
+    """Return the packets that arrived at one device, each with the departure of the same packet
+    from another device, if it left.
+
+    Args:
+        rows: fields of the capture's packets.
+        flow_of: index of each row's flow.
+        arrives_at, leaves_at: indices of the two devices.
+        end_ns: time of the capture's last record.
+    """
     came = numpy.flatnonzero((rows["device"] == arrives_at) & ~rows["outgoing"])
     went = numpy.flatnonzero((rows["device"] == leaves_at) & rows["outgoing"])
     partner = _matched(_occurrences(rows["identity"][came]), _occurrences(rows["identity"][went]))

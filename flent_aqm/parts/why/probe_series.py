@@ -62,15 +62,24 @@ def with_series(run: Run, name: str = "") -> Run:
     """
     series = explainable(run)
     if not series:
-        tools = " and ".join(sorted({probe.tool.value for probe in run.probes})) or "no tool"
-        raise BadResult(f"{run.path}: its probes are of {tools}; expected raw samples of irtt or "
-                        "ping, whose packets carry numbers")
+        raise BadResult(f"{run.path}: no probe can be explained, because {_why_none(run)}; "
+                        "expected raw samples of irtt or ping with their numbers")
     chosen = next((probe for probe in series if name in ("", probe.name)), None)
     if chosen is None:
         known = ", ".join(f"{plain(probe.name)!r}" for probe in series)
         raise BadResult(f"--series: {run.path} has no probes in a series {plain(name)[:60]!r}; "
                         f"expected {'one of ' if len(series) > 1 else ''}{known}")
     return replace(run, probes=(chosen, *(probe for probe in run.probes if probe is not chosen)))
+
+
+def _why_none(run: Run) -> str:
+    """Return the reason why none of a run's latency series can be explained."""
+    if not run.probes:
+        return "the run has no latency series"
+    best = run.probes[0]
+    if best.tool not in _PROTOCOLS:
+        return f"{best.tool.value} tells means of many packets"
+    return best.loss_unknown
 
 
 def with_worst_series(run: Run) -> Run:

@@ -234,7 +234,8 @@ def explain(run: WatchedRun, number: int) -> Story:
 
 
 def _stops(run: WatchedRun, number: int) -> list[_Stop]:
-    """Return the places of a probe and its reply, in their order."""
+    """Return the routers' queues that a probe and its reply passed, in that order. Empty if no
+    router saw it."""
     names = list(run.ledgers)
     packets = run.packets
     stops = []
@@ -255,7 +256,14 @@ def _place(stop: _Stop) -> str:
 
 def _parts(stops: Sequence[_Stop], answer: Answer | None, scenario: Scenario
            ) -> Sequence[TimePart]:
-    """Return the parts of a round trip. They add up to the RTT."""
+    """Return the parts of a round trip, which add up to the RTT: base delay, each queue, the rest
+    at server and client, and between routers. Of a lost probe, the waits in queues only.
+
+    Args:
+        stops: the queues that it passed.
+        answer: the probe, None if it was lost.
+        scenario: the run's settings.
+    """
     if answer is None:
         return [TimePart(_place(stop), stop.wait_ns / 1e6) for stop in stops if stop.wait_ns >= 0]
     client_ns = between_ns = beyond_ns = 0

@@ -80,7 +80,7 @@ class Watched(Lab):
         result = super().wait()
         out = self.stdout.parent
         if fault := read_text(out / "why_drop").splitlines()[-1:]:
-            raise LabError(f"--drop-packet: the router has no filter for it: {fault[0][:200]}")
+            raise LabError(f"--drop-packet: the router could not drop the packet: {fault[0][:200]}")
         for name in namespaces(self._scenario):
             text = read_text(out / f"why_devices-{name}")
             dropped = re.search(r"^dropped (\d+)$", text, re.MULTILINE)

@@ -133,6 +133,7 @@ def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> Outc
 
 
 def _of(metric: Any) -> float | None:
+    """Return the value of a function without arguments, None if it raises NotAvailable."""
     try:
         return float(metric())
     except NotAvailable:
@@ -148,14 +149,17 @@ def changed(cell: Cell, change: str) -> Cell:
 
 
 def _with(cell: Cell, change: str) -> Cell:
+    """Return a cell with a single change KEY=VALUE. Raises ConfigError if the key is unknown, may
+    not be changed, or has no such value."""
     key, equals, value = change.partition("=")
     key, value = key.strip(), value.strip()
     if not equals or not key or not value:
         raise ConfigError(f"--what-if: {change[:60]!r} is no change; expected key=value, such as "
                           "aqm=fq_codel")
     if key in _NOT_CHANGED:
-        raise ConfigError(f"--what-if: {key} can't be changed, because the run would be another "
-                          "one in all that happens by chance")
+        raise ConfigError(f"--what-if: {key} can't be changed: with another seed, kernel, testbed "
+                          "or program nothing would be the same; expected a key of the queue, "
+                          "the path or the hosts")
     if key == "cross_traffic":
         parse_cross_traffic("--what-if: cross_traffic", value)
         settings = {**cell.settings,
@@ -177,7 +181,8 @@ def _with(cell: Cell, change: str) -> Cell:
 
 
 def _as_batch_keys(scenario: Scenario) -> dict[str, object]:
-    """Return the settings that differ from their defaults, with a key for each parameter."""
+    """Return batch key -> value of the settings that differ from their defaults. A parameter of a
+    queue has a key of its own, such as aqm_target."""
     keys: dict[str, object] = {}
     for name, value in scenario.differing().items():
         if isinstance(value, dict):
@@ -258,7 +263,8 @@ def drop_filter(run: WatchedRun, text: str) -> tuple[str, str]:
     first_ns = int(passage.arrived_ns[passage.flow == flow][0])
     late = data[passage.arrived_ns[data] >= first_ns + offset_s * 1e9]
     if not late.size:
-        raise ConfigError(f"--drop-packet: {title} had ended {offset_s:g} s after its start")
+        raise ConfigError(f"--drop-packet: {title} sent no packet with data {offset_s:g} s after "
+                          "its first packet, or later; expected fewer seconds")
     if direction == "down" and run.cell.scenario.router.ingress == "ifb":
         raise ConfigError("--drop-packet: with ingress=ifb, what arrives at the router is shaped "
                           "at once; expected ingress=lan for a packet of a download")
@@ -280,8 +286,9 @@ def drop_filter(run: WatchedRun, text: str) -> tuple[str, str]:
 
 
 def _flow_called(run: WatchedRun, ledger: Ledger, word: str) -> tuple[str, int, str]:
-    """Return direction, index and name of the first TCP flow with data that a word or port names.
-    Raises ConfigError."""
+    """Return direction ("up" or "down"), index in Ledger.flows and name of the first TCP flow with
+    data whose name contains a word, or which has the word as a port. Raises ConfigError if there is
+    none."""
     cross = cross_ports_of(run.data["metadata"])
     known: dict[str, None] = {}
     for direction in ("up", "down"):

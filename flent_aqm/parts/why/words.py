@@ -82,6 +82,7 @@ def behind(story: Story) -> str:
 
 
 def _share(share: Share) -> str:
+    """Return packets of a flow in words: number, name of the flow, kB."""
     return f"{share.packets:,} of {share.name}, {share.kb:.1f} kB"
 
 
@@ -100,17 +101,20 @@ def since(story: Story) -> str:
 
 
 def _rates(one: Standing) -> str:
+    """Return the rates of the flows' packets and of the line, as a part of a sentence."""
     whose = "its" if one.flows == 1 else "their"
     return (f"{whose} packets came at {one.rate_mbps:.1f} Mbit/s, and the line carries "
             f"{one.line_mbps:.1f}")
 
 
 def _keeps(one: Standing) -> str:
+    """Return the verb for one flow or several flows that fill a queue, up to "larger"."""
     return ("keeps the queue filled: its window is larger" if one.flows == 1
             else "keep the queue filled: their windows are larger")
 
 
 def _window(one: Standing) -> str:
+    """Return the bytes in flight as the end of a sentence, "" for flows that are not TCP."""
     if one.flight_kb is None:
         return ""
     before, after = one.flight_kb

@@ -128,7 +128,7 @@ def test_damaged_capture_is_refused_in_one_line(tmp_path: Path, change, message:
 
 def test_devices_are_those_that_the_guest_names(tmp_path: Path) -> None:
     assert parse_devices("1 lo\n2 down\n3 up\ndropped 0\n") == {1: "lo", 2: "down", 3: "up"}
-    with pytest.raises(ParseError, match="expected index and name"):
+    with pytest.raises(ParseError, match="no line with a number and a name"):
         parse_devices("Cannot open network namespace\n")
     with pytest.raises(BadResult, match="no devices down and up: it has lo"):
         read_ledger(write(tmp_path / "a", through(packet(), 0, 1)), {1: "lo"})

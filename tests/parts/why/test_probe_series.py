@@ -102,7 +102,7 @@ def test_series_of_another_time_is_not_found(tmp_path: Path) -> None:
 
 def test_series_is_the_named_one_or_the_worst_or_refused() -> None:
     slow = _probe("UDP EF", 0, waits_ms=[300.0] * COUNT)
-    steps = Probe("steps", Tool.PING, slow.sent_s, slow.rtt_ms, of_steps=True)
+    steps = Probe("steps", Tool.PING, slow.sent_s, slow.rtt_ms, "it has steps only", of_steps=True)
     rr = Probe("rr", Tool.UDP_RR, slow.sent_s, slow.rtt_ms * 2, "stands still")
     run = _run([_probe("UDP BE", 0), slow, _probe("UDP BK", 0), steps, rr])
     assert [one.name for one in explainable(run)] == ["UDP BE", "UDP EF", "UDP BK"]
@@ -110,8 +110,11 @@ def test_series_is_the_named_one_or_the_worst_or_refused() -> None:
     assert with_series(run, "UDP BK").probe.name == "UDP BK"
     with pytest.raises(BadResult, match="'ICMP'; expected one of 'UDP BE', 'UDP EF', 'UDP BK'"):
         with_series(run, "ICMP")
-    with pytest.raises(BadResult, match="its probes are of netperf UDP_RR"):
-        with_series(_run([rr]))
+    for probes, reason in (([rr], "because netperf UDP_RR tells means of many packets; expected"),
+                           ([steps], "because it has steps only; expected"),
+                           ([], "because the run has no latency series; expected")):
+        with pytest.raises(BadResult, match=reason):
+            with_series(_run(probes))
 
 
 def test_worst_series_is_of_the_load_alone() -> None:

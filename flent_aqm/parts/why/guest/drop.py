@@ -32,6 +32,7 @@ def main(device: str, at_ns: int, after_s: float, protocol: str, words: list[str
 
 
 def _run(*words: str) -> None:
+    """Run a command. Raises CalledProcessError if it fails."""
     subprocess.run(words, check=True)
 
 
