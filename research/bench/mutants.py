@@ -219,6 +219,11 @@ EQUIVALENT = {
     "parts/scorecard/scores.py: _DRAWS, _SEED = 500, 1: 500 -> 501": "any draws do",
     "parts/scorecard/worst.py: RATE_MBPS, RTT_MS, BUFFER_MS = (10, 300), (5, 160), (10, 1000): "
     "300 -> 301": _LIMIT,
+    "results/share/check.py: GRACE_S = 3: 3 -> 4": _WAIT,
+    "results/share/check.py: START_S, FILE_S = 60, 30: 60 -> 61": _WAIT,
+    "results/share/check.py: START_S, FILE_S = 60, 30: 30 -> 31": _WAIT,
+    "results/share/check.py: timeout=START_S + FILE_S * len(files),: FILE_S * len(files) -> FILE_S "
+    "/ len(files)": _WAIT,
     "sweep/plan/places.py: section, indent, in_value = \"\", 0, False: 0 -> 1":
         "counts from the first key on, whose own takes its place",
     "sweep/pool.py: _LOOK_AGAIN_S = 0.5: 0.5 -> 1.5": _WAIT,
@@ -284,6 +289,7 @@ class Called:
 
     Attributes:
         times_s: test that passed -> its processor time.
+        waited_s: test that passed -> time on the clock, which is longer on a busy machine.
         failed: tests that failed.
         functions: test -> the functions of the package that it called.
         programs: tests that started programs, or used programs that other tests started.
@@ -294,6 +300,7 @@ class Called:
     """
 
     times_s: dict[str, float] = field(default_factory=dict)
+    waited_s: dict[str, float] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
     functions: dict[str, set[Function]] = field(default_factory=dict)
     programs: set[str] = field(default_factory=set)
@@ -320,6 +327,14 @@ class Called:
             rest = set(self.times_s).difference(calling)
         return (sorted(calling, key=self.times_s.__getitem__)
                 + sorted(rest & self.times_s.keys(), key=self.times_s.__getitem__))
+
+    def took(self, tests: Iterable[str], more_s: float = 0.0) -> tuple[float, float]:
+        """Return the processor time of tests in s, and their time on the clock. more_s: processor
+        time to add to the former, as a busy machine gave it to the tests."""
+        listed = list(tests)
+        took_s = sum(map(self.times_s.__getitem__, listed))
+        waited_s = sum(map(self.waited_s.__getitem__, listed))
+        return took_s + more_s, waited_s + more_s * max(1.0, waited_s / max(took_s, 1e-3))
 
     def needs_import(self, mutant: Mutant) -> bool:
         """Return whether the defect acts only in a process that imports its module anew."""
@@ -551,7 +566,7 @@ def try_all(tree: Path, tests: Sequence[str], chosen: Sequence[Mutant]
             with defect_in(tree, mutant):
                 survived[number] = succeeds(
                     partial(run_tests, tree, tests, Selected(selected)),
-                    sum(map(called.times_s.__getitem__, selected)) + IMPORT_S)
+                    *called.took(selected, IMPORT_S))
             tell(mutant, survived[number])
     return called, [survived[number] for number in range(len(chosen))]
 
@@ -575,13 +590,14 @@ def defect_in(tree: Path, mutant: Mutant) -> Iterator[None]:
         file.write_text(before)
 
 
-def succeeds(work: Callable[[], NoReturn], took_s: float) -> bool:
+def succeeds(work: Callable[[], NoReturn], took_s: float, waited_s: float) -> bool:
     """Run `work` in a fork. Return whether it ends with status 0 within its limits, and end all
     processes that it leaves.
 
     Args:
         work: function to run, which ends its process.
         took_s: processor time that it takes without a defect.
+        waited_s: time on the clock that it takes without a defect, on this machine as it is now.
     """
     child = os.fork()
     if child == 0:
@@ -590,7 +606,7 @@ def succeeds(work: Callable[[], NoReturn], took_s: float) -> bool:
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
         work()
     # What waits takes no processor time, and a busy machine is no defect.
-    end = time.monotonic() + 10 * (ENDLESS * took_s + 5)
+    end = time.monotonic() + 10 * (ENDLESS * max(took_s, waited_s) + 5)
     status: int | None = None
     pause_s = 0.002
     while status is None and time.monotonic() < end:
@@ -685,7 +701,7 @@ class Collected:
         # Without a defect the tests must pass in such a fork, else they would fail with each.
         called.pass_again = succeeds(
             partial(self.run_with, session, None, [items[test] for test in called.times_s]),
-            sum(called.times_s.values()))
+            *called.took(called.times_s))
         pickle.dump(called, self.out)
         self.out.flush()
         if not called.pass_again:
@@ -697,7 +713,7 @@ class Collected:
             with defect_in(self.tree, mutant):
                 survived = succeeds(
                     partial(self.run_with, session, mutant, [items[test] for test in selected]),
-                    sum(map(called.times_s.__getitem__, selected)))
+                    *called.took(selected))
             pickle.dump((number, survived), self.out)
             self.out.flush()
         return True
@@ -712,7 +728,7 @@ class Collected:
         for place, item in enumerate(session.items):
             forget_results()
             self.calls, self.failed, self.starts_program = set(), False, False
-            began_s = sum(os.times()[:4])
+            began_s, clock_s = sum(os.times()[:4]), time.monotonic()
             threading.setprofile(self.record)
             sys.setprofile(self.record)
             item.config.hook.pytest_runtest_protocol(
@@ -723,6 +739,7 @@ class Collected:
                 called.failed.append(item.nodeid)
                 continue
             called.times_s[item.nodeid] = sum(os.times()[:4]) - began_s
+            called.waited_s[item.nodeid] = time.monotonic() - clock_s
             all_calls[item.nodeid] = self.calls
             if self.starts_program:
                 called.programs.add(item.nodeid)

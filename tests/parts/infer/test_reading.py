@@ -74,6 +74,12 @@ def test_eight_measurements_are_enough(tmp_path: Path) -> None:
     test["Download"]["ServerMeasurements"] = rows[1:]
     with pytest.raises(BadResult, match="only 7 measurements with data"):
         read_downloads(_written(tmp_path, test))
+    # What most measurements lack is the reason, and not what one of them lacks.
+    for lacking, why in ((1, "only 5 measurements with data"), (5, "only 5 measurements"),
+                         (6, "its TCP_INFO has no BytesSent, which Linux has since 4.19")):
+        test["Download"]["ServerMeasurements"] = [*rows[:5], *[no_sent] * lacking]
+        with pytest.raises(BadResult, match=why):
+            read_downloads(_written(tmp_path, test))
 
 
 def test_download_is_bbrs_if_a_measurement_has_bbrs_numbers(tmp_path: Path) -> None:

@@ -1,25 +1,30 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The form in which every Flent opens a file of a test of ours, and the way back."""
+"""The form in which every Flent opens a file of a test of ours, the way back, and what is said of
+files that it doesn't open."""
 
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.results.share.check import is_of_flent
+from flent_aqm.results.share import check
+from flent_aqm.results.share.check import is_of_flent, open_all
 from flent_aqm.results.share.stock_test import SHARED_TEST, restore, store
 
 PING = "Ping (ms) ICMP"
 
 
 def content(test: str, series: list[str], **parameters: str) -> dict[str, Any]:
-    """A file with these series. The first one has a further value in the results."""
+    """A file with these series. The first and last one have further values in the results."""
     return {"raw_values": {name: [{"t": 1.0}] for name in series},
-            "results": {**{name: [1.0] for name in series}, f"{series[0]}::down": [2.0]},
+            "results": {**{name: [1.0] for name in series}, f"{series[0]}::down": [2.0],
+                        f"{series[-1]}::up": [3.0]},
             "metadata": {"NAME": test, "SERIES_META": {name: {"UNITS": "ms"} for name in series},
                          "TEST_PARAMETERS": {"a": "1", **parameters}}}
 
@@ -43,6 +48,8 @@ FORMS: list[tuple[str, list[str], str, Mapping[str, str], Mapping[str, str]]] = 
     ("ping_exp", [f"{PING} a", f"{PING} b", f"{PING} c", "TCP upload"], "tcp_upload",
      {f"{PING} a": PING, f"{PING} b": f"{PING} b (extra)", f"{PING} c": f"{PING} c (extra)"},
      {"ping_hosts": "b,c"}),
+    ("ping_exp", [f"{PING} a", f"{PING} b"], "ping",
+     {f"{PING} a": PING, f"{PING} b": f"{PING} b (extra)"}, {"ping_hosts": "b"}),
     ("ping_exp", [f"{PING} a"], "ping", {f"{PING} a": PING}, {}),
 ]
 
@@ -61,10 +68,18 @@ def test_stored_file_is_of_a_test_of_flent_and_comes_back(
     assert metadata["TEST_PARAMETERS"] == {"a": "1", **parameters}
     new = [names.get(name, name) for name in series]
     assert list(whole["raw_values"]) == list(metadata["SERIES_META"]) == new
-    assert list(whole["results"]) == [*new, f"{new[0]}::down"]
+    assert list(whole["results"]) == [*new, f"{new[0]}::down", f"{new[-1]}::up"]
     restore(whole, metadata)
     assert whole == before
     assert list(whole["results"]) == list(before["results"])
+
+
+def test_series_of_a_file_without_their_metadata_count() -> None:
+    """As early files lack them."""
+    whole = content("ndt7", ["TCP download"])
+    whole["metadata"]["SERIES_META"] = {}
+    store(whole)
+    assert whole["metadata"]["NAME"] == "tcp_download"
 
 
 def test_parameter_of_the_user_stays() -> None:
@@ -113,3 +128,42 @@ def test_parameters_of_a_strange_record_stay(added: object) -> None:
     restore(whole, whole["metadata"])
     assert whole["metadata"]["TEST_PARAMETERS"] == {"a": "1"}
     assert whole["metadata"]["NAME"] == "ndt7"
+
+
+def program(folder: Path, monkeypatch: pytest.MonkeyPatch, lines: str) -> None:
+    """A shell's lines in place of the program that opens files."""
+    path = folder / "program"
+    path.write_text(f"#!/bin/sh\n{lines}\n")
+    path.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(path))
+
+
+def test_files_that_flent_did_not_open_have_a_reason(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the program, or why it said nothing of them."""
+    program(tmp_path, monkeypatch, """\
+echo noise
+echo opened null
+printf '%s\\n' 'opened "two\\nlines"'
+echo first >&2
+echo last words >&2
+exit 3""")
+    files = [Path("one"), Path("two"), Path("three"), Path("four")]
+    unopened = "Flent can't open it: Flent ended before it came to this file: last words"
+    assert open_all(files) == {
+        Path("two"): "Flent can't open it: two lines", Path("three"): unopened,
+        Path("four"): unopened}
+    assert open_all([]) == {}
+    program(tmp_path, monkeypatch, "exit 0")
+    assert open_all(files[:1]) == {
+        Path("one"): "Flent can't open it: Flent ended before it came to this file"}
+
+
+def test_files_that_take_flent_too_long_are_told(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those before them were opened."""
+    monkeypatch.setattr(check, "START_S", 5)
+    monkeypatch.setattr(check, "FILE_S", 5)
+    program(tmp_path, monkeypatch, "echo opened null; exec sleep 600")
+    assert open_all([Path("one"), Path("two")]) == {
+        Path("two"): "Flent can't open it: it took too long"}
