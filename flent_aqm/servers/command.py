@@ -148,7 +148,7 @@ def _make_service(args: argparse.Namespace, what: str, port: int) -> Service:
 
     Args:
         what: the service, NDT7, HTTP or WEBRTC.
-        port: number of its first port.
+        port: number of its first TCP port, which WebRTC uses for its calls over UDP, too.
     """
     if what == NDT7:
         from flent_aqm.servers.ndt7.service import Ndt7
@@ -231,7 +231,8 @@ def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:
     Raises ConfigError if the certificate can't be read.
     """
     def with_alpn(context: ssl.SSLContext) -> ssl.SSLContext:
-        """Let clients of HTTP select the version, and return the context."""
+        """Return the context. If _tls_source()'s service `what` is HTTP, clients can select the
+        version of HTTP by it (ALPN)."""
         if what == HTTP:
             context.set_alpn_protocols(["h2", "http/1.1"])
         return context

@@ -59,7 +59,7 @@ class Request:
         path: path without the query.
         query: parameters of the query. Of a repeated parameter, the last value.
         host: value of the Host header, or of :authority.
-        peer: the client's address.
+        peer: the client's address, "" if it isn't known, as over HTTP/3.
         secure: True over TLS.
     """
 
@@ -96,9 +96,9 @@ def request_of(method: str, target: str, host: str, peer: str, secure: bool) -> 
 
 
 def answer(request: Request) -> Answer:
-    """Return the response to a request whose content, if any, has been received. An unknown path
-    gives status 404. The response to HEAD is that to GET, without whose content the caller sends
-    it."""
+    """Return the response to a request whose content, if any, has been received. An unknown path,
+    or a method that the path doesn't have, gives status 404. The response to HEAD is that to GET,
+    without whose content the caller sends it."""
     method = "GET" if request.method == "HEAD" else request.method
     endpoint = ENDPOINTS.get((method, request.path))
     if endpoint is None:
@@ -135,7 +135,7 @@ def _empty(request: Request) -> Answer:
 
 def _garbage(request: Request) -> Answer:
     """Return the response with as many chunks of 1 MiB as LibreSpeed's ckSize requests, at least 1
-    and at most MOST_GARBAGE_CHUNKS."""
+    and at most MOST_GARBAGE_CHUNKS. GARBAGE_CHUNKS if the query has no such number."""
     chunks = _query_number(request, "ckSize", GARBAGE_CHUNKS)
     return Answer(length=min(max(chunks, 1), MOST_GARBAGE_CHUNKS) * MEBIBYTE)
 

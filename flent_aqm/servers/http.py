@@ -25,8 +25,9 @@ class Grammar(Protocol):
 
     Attributes:
         paused: True while the kernel accepts no more data.
-        heads: number of requests whose head was complete.
-        moved: bytes of content sent.
+        heads: number of requests whose head was complete. In HTTP/2, the connection preface counts
+            as one more.
+        moved: bytes of responses' content sent. In HTTP/1.1, only filler counts.
     """
 
     paused: bool

@@ -63,7 +63,8 @@ class Http1:
         """Do nothing: HTTP/1.1 has no message for it between responses."""
 
     def _busy(self) -> bool:
-        """Return whether a response is being sent. Then no other request is processed."""
+        """Return whether a response is being sent, or the kernel accepts no more data. Then no
+        other request is processed."""
         return bool(self._left) or self.paused
 
     def _process_received(self) -> None:

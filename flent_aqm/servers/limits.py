@@ -104,8 +104,8 @@ class Held:
 
 
 class Quiet:
-    """Addresses that have flooded the server and aren't served for QUIET_S seconds. At most
-    _MOST_QUIET are remembered. Thread-safe."""
+    """Addresses that have flooded the server and aren't served for QUIET_S seconds. `host in quiet`
+    says whether an address is one of them. At most _MOST_QUIET are remembered. Thread-safe."""
 
     def __init__(self) -> None:
         self._until_s: dict[str, float] = {}

@@ -26,7 +26,11 @@ LONGEST_CALL_S = 600.0
 
 class _Loop(asyncio.SelectorEventLoop):
     """Event loop whose UDP sockets have the server's port in place of any free one, so that a
-    capture or a firewall can identify them. aiortc has no setting for it."""
+    capture or a firewall can identify them. aiortc has no setting for it.
+
+    Attributes:
+        port: the server's port.
+    """
 
     port = 0
 
@@ -34,7 +38,7 @@ class _Loop(asyncio.SelectorEventLoop):
             self, protocol_factory: Callable[[], asyncio.DatagramProtocol],
             local_addr: tuple[str, int] | None = None, **more: Any
             ) -> tuple[asyncio.DatagramTransport, asyncio.DatagramProtocol]:
-        """Open a UDP socket as usual, but on `port` if any port is requested."""
+        """Open a UDP socket as usual, but on the loop's `port` if `local_addr` has port 0."""
         if local_addr is not None and not local_addr[1]:
             local_addr = (local_addr[0], self.port)
         return await super().create_datagram_endpoint(protocol_factory, local_addr, **more)
@@ -99,7 +103,8 @@ class WebRtc:
 async def _answer_call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer one call: exchange session descriptions, run the call, and send this end's records.
     Raises BadResult if the caller requests an invalid duration or the call fails, TimeoutError if
-    the caller is silent for PATIENCE_S, or any exception of aiortc."""
+    the caller is silent for PATIENCE_S, ValueError, KeyError or TypeError if its request isn't
+    JSON with `length_s` and `sdp`, or any exception of aiortc."""
     async with asyncio.timeout(PATIENCE_S):
         requested = json.loads(await reader.readline())
     length_s = float(requested["length_s"])

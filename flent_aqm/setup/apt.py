@@ -62,7 +62,8 @@ class Package:
 
 
 class DebianArchive:
-    """Debian's archive, accessed through a folder of its own in the cache."""
+    """Debian's archive, accessed through a folder of its own in the cache. With sources=True, it
+    also has source packages."""
 
     def __init__(self, cache: Path, folder: str = "apt",
                  more_suites: Sequence[str] = (), *, sources: bool = False) -> None:

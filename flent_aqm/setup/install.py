@@ -103,8 +103,8 @@ def held(cache: Path, folder: Path) -> Iterator[None]:
 
 
 def is_held(folder: Path) -> bool:
-    """Return whether another process holds the lock of a folder, FOLDER.lock. False if the lock
-    file can't be opened."""
+    """Return whether this or another process holds the lock of a folder, FOLDER.lock, by held().
+    False if the lock file can't be opened."""
     try:
         handle = os.open(folder.with_name(f"{folder.name}.lock"), os.O_RDWR | os.O_NOFOLLOW)
     except OSError:

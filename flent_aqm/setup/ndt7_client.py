@@ -54,7 +54,8 @@ def set_up_ndt7_client(cache: Path) -> None:
     crates = 0
 
     def count(line: str) -> None:
-        """Count a line about a crate in cargo's output, and show the progress."""
+        """If a line of cargo's output is about a crate ("Compiling …"), add it to `crates` and show
+        the progress. Other lines are ignored."""
         nonlocal crates
         if line.lstrip().startswith("Compiling "):
             crates += 1
@@ -155,8 +156,8 @@ def environment(cargo: Path) -> dict[str, str]:
 
 
 def profile() -> list[str]:
-    """Return options of cargo that set the optimization levels of the crates, as words of a command
-    line."""
+    """Return options of cargo, as words of a command line, that set its release profile: the
+    optimization levels of the crates, one code-generation unit each, no symbols."""
     # One code-generation unit per crate. More would use more processors for one crate, but these
     # are busy with other crates and the kernel.
     settings = {"opt-level": _OPT_LEVEL, "strip": '"symbols"', "codegen-units": 1,

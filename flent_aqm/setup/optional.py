@@ -21,7 +21,8 @@ def find(program: Program) -> Path | None:
     """Return the path of a program, script or Python package. None if it isn't installed.
 
     For a Python package, that is the folder that contains it. For a script, it is the file: on the
-    lab's PATH, in the folder that the user's variable names, or in set-up's cache.
+    lab's PATH, in the folder that the user's variable names, or in set-up's cache. Any other
+    program is looked for under each of its names, in the caches and on PATH.
     """
     if is_python(program):
         spec = find_spec(program.name)
@@ -81,7 +82,7 @@ def optional_of(names: Iterable[str]) -> dict[str, Path]:
     this machine.
 
     These are the programs in PROGRAMS whose files have another name on this machine, or aren't in
-    the system's folders.
+    the system's folders. Python packages need no link and are left out.
 
     names: names of all programs that the run needs.
 
@@ -91,8 +92,8 @@ def optional_of(names: Iterable[str]) -> dict[str, Path]:
 
 
 def optional_there() -> dict[str, Path]:
-    """Return all installed programs in PROGRAMS that need a link inside a run: name inside the run
-    -> path on this machine."""
+    """Return all installed programs in PROGRAMS that need a link inside a run, as optional_of() has
+    them: name inside the run -> path on this machine."""
     paths = {name: find(program) for name, program in PROGRAMS.items()}
     return _needing_links({name: path for name, path in paths.items() if path is not None})
 

@@ -148,7 +148,8 @@ def _find_tc_for_dualpi2() -> Part:
 
 
 def _find_speedtest(name: str) -> Part:
-    """Return a program of a speed test as a Part. Its version is "" if set-up didn't install it.
+    """Return a program of a speed test as a Part. Its version is "" if set-up didn't install it,
+    unless it is a Python package.
 
     name: key in OPTIONAL.
     """

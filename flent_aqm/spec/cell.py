@@ -36,8 +36,8 @@ class Cell:
     """A run: the test, its Flent settings, the hook commands, the testbed's scenario, and how to
     store it.
 
-    Only the first four decide the result of the run. The other fields never reach the guest, so
-    that a run is the same under any name, in any batch, in any folder.
+    Only test_name, scenario, settings and commands decide the result of the run. The other fields
+    never reach the guest, so that a run is the same under any name, in any batch, in any folder.
 
     Attributes:
         name: name of the data file without its suffix.

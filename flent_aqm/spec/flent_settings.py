@@ -26,7 +26,8 @@ LAB_HOSTS = ("client", "router", "server", *SECOND_SERVER)
 
 
 def number(lowest: float, highest: float) -> Check:
-    """Return a check that accepts numbers from `lowest` to `highest`, but not True and False."""
+    """Return a check that accepts int and float from `lowest` to `highest`, both included, but not
+    True and False."""
     return lambda value: (isinstance(value, int | float) and not isinstance(value, bool)
                           and lowest <= value <= highest)
 
@@ -62,7 +63,8 @@ _LAB_HOST = text(defaults.HOST_NAME)
 
 
 def _matches_any(patterns: Sequence[str]) -> Check:
-    """Return a check that accepts texts that match one of these regular expressions."""
+    """Return a check that accepts texts that one of these regular expressions matches as a whole.
+    """
     checks = [text(pattern) for pattern in patterns]
     return lambda value: any(check(value) for check in checks)
 
@@ -127,7 +129,8 @@ TEST_PARAMETERS: dict[str, Check] = {
 
 
 def _are_test_parameters(value: object) -> bool:
-    """Return whether the value is a mapping of known test parameters with accepted values."""
+    """Return whether the value is a dict of known test parameters with accepted values. Each value
+    is checked as text."""
     return isinstance(value, dict) and all(
         name in TEST_PARAMETERS and TEST_PARAMETERS[name](str(parameter))
         for name, parameter in value.items())
@@ -172,6 +175,9 @@ SETTINGS: dict[str, Setting] = {
 def as_words(settings: Mapping[str, object]) -> list[str]:
     """Return the settings as arguments for Flent's command line, in the order of SETTINGS. Settings
     that aren't in SETTINGS are left out, and so are switches that are off.
+
+    Each argument is one word, "OPTION=VALUE", or "OPTION" for a switch that is on. A list becomes
+    one argument per element, and the test parameters one "OPTION=NAME=VALUE" each, by name.
 
     settings: values by their names in SETTINGS.
     """

@@ -86,7 +86,7 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
     doesn't fit into the load, call `refuse` with a message.
 
     Args:
-        text: the value of the parameter.
+        text: the value of the parameter: groups with + between, such as "2xreno+1xudp8@20-40".
         load_s: length of the load in s.
         refuse: Flent's test_error, which ends the test. If it returns, the result is a single flow
             of Cubic.
@@ -171,6 +171,8 @@ def data_sets(groups: Sequence[Group], direction: str, host: str, load_start_s: 
         load_start_s: begin of the load in s, counted from the begin of the test.
         scenario: the run's scenario, None outside of this package's runs. Without it, the hosts
             that flows start from are ignored.
+
+    Raises ConfigError if a group starts from a host that the scenario's topology doesn't have.
     """
     by_series: dict[str, dict[str, Any]] = {}
     for port, group in zip(defaults.IPERF3_FLOW_PORTS, groups, strict=False):

@@ -94,7 +94,7 @@ def with_or_without(name: str) -> Callable[[str], str]:
     """
     def text(value: str) -> str:
         """Return "with NAME" or "no NAME" for a value of the switch, "NAME VALUE" if it is neither
-        on nor off."""
+        on nor off. NAME is the `name` given to with_or_without()."""
         on = switch(value)
         return f"{name} {value}" if on is None else f"{'with' if on else 'no'} {name}"
 

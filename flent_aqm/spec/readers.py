@@ -32,7 +32,8 @@ def one_of(key: str, value: object, choices: Collection[str]) -> str:
 
 
 def number(key: str, value: object, unit: str) -> float:
-    """Return a finite number, as float. Raises ConfigError if the value isn't one.
+    """Return a finite number, as float, from a number or its text. Raises ConfigError for any other
+    value, also for True and False.
 
     unit: name of the unit, for the message.
     """
@@ -106,7 +107,7 @@ def command(key: str, value: object) -> str:
 
 def device(key: str, value: object) -> str:
     """Return the name of a network device. Raises ConfigError if it has other characters than
-    letters, digits and _ . @ -, or more than 15."""
+    letters, digits and _ . @ -, or more than 15, or begins with . @ or -."""
     text = str(value)
     if not _DEVICE.fullmatch(text):
         raise ConfigError(f"{key}: {text!r} is not a valid name of a network device; expected up "

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 class Ndt7:
-    """The NDT7 service. See acceptor.Service."""
+    """The NDT7 service. See acceptor.Service.
+
+    Args:
+        settings: settings of all tests.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -34,8 +34,12 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class Refused(Exception):
-    """Raised if the request for a test was refused. The client has got the answer with this HTTP
-    status."""
+    """Raised if the request for a test was refused. The client has got the answer.
+
+    Attributes:
+        status: HTTP status of the answer.
+        reason: why it was refused, as text for the log.
+    """
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)

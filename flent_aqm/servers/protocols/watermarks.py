@@ -51,8 +51,9 @@ class UnsentLimit:
         self.limit_bytes = 0  # 0: no limit
 
     def begin(self, requested: str) -> None:
-        """Set the requested limit: KERNEL, DRAFT or a number of bytes. The draft's limit is one
-        packet until the rate is known. Further calls do nothing."""
+        """Set the requested limit: DRAFT, or a number of bytes as text, raised to LEAST_BYTES. The
+        draft's limit is one packet until the rate is known. KERNEL sets none. Once a limit is set,
+        further calls do nothing."""
         if requested == KERNEL or self._on:
             return
         self._on = True
@@ -92,7 +93,8 @@ MOST_BYTES = 32_768
 
 class WakeAt:
     """Sets the number of received bytes at which one connection wakes this process (SO_RCVLOWAT).
-    It does nothing on a connection with TLS, which hides how many bytes are needed."""
+    Call the object with that number. It does nothing on a connection with TLS, which hides how many
+    bytes are needed."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._sock: socket.socket | None = (

@@ -184,7 +184,8 @@ class Picture(MediaStreamTrack):
 
 class End:
     """One end of a call, at an address of this machine. The address is its only ICE candidate, and
-    no STUN server is used.
+    no STUN server is used. The address holds for all connections of aiortc that this process opens,
+    until another End is made.
 
     Args:
         address: IPv4 or IPv6 address.

@@ -99,7 +99,8 @@ def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:
     lines, expected = 0, expected_lines(tree.path)
 
     def count(_line: str) -> None:
-        """Count a line of make's output, and show the progress."""
+        """Add a line of make's output to `lines`, and show the progress of compile_tree() with the
+        number of `expected` lines."""
         nonlocal lines
         lines += 1
         progress.count("compiling", lines, expected)
@@ -134,12 +135,19 @@ def expected_lines(tree: Path) -> int:
     @cache
     def changed_s(name: str) -> float:
         """Return the time at which a file was changed, in epoch seconds. 0 if there is no such
-        file."""
+        file.
+
+        name: path of the file relative to `tree`, the argument of expected_lines().
+        """
         path = tree / name
         return path.stat().st_mtime if path.is_file() else 0.0
 
     def is_old(note: Path) -> bool:
-        """Return whether the object of a note is older than one of the files it is made of."""
+        """Return whether the object of a note is older than one of the files it is made of. An
+        object that doesn't exist is old.
+
+        note: path of kbuild's note, .NAME.o.cmd, beside the object.
+        """
         made_s = changed_s(str(note.with_name(note.name[1:].removesuffix(".cmd"))))
         names = _MADE_OF.findall(note.read_text(encoding="utf-8", errors="replace"))
         return any(changed_s(name) > made_s for name in names)
@@ -187,7 +195,8 @@ def refuse_not_compiled(tree: Path, names: Sequence[str], left_packed: Sequence[
 
     Raises:
         SetupError: if no changed file is part of the kernel, because then the kernel is the one
-            without the change.
+            without the change. It isn't raised if a file was changed whose effect is unknown:
+            neither C file or header, nor Makefile or document.
     """
     code = [name for name in names if name.endswith((".c", ".h"))]
     used = {os.path.normpath(file) for file in _files_in_objects(tree)}

@@ -401,8 +401,8 @@ def _parse_line_table(listing: str, top: Path) -> list[tuple[str, int, int, bool
 
 
 def _function_ranges(addresses: Sequence[int], starts: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the ranges of addresses, (first, end), of the functions that contain `addresses`.
-    Adjacent functions are merged into one range.
+    """Return the ranges of addresses, (first, end), end excluded, of the functions that contain
+    `addresses`, in ascending order. Adjacent functions are merged into one range.
 
     Args:
         addresses: addresses in ascending order.

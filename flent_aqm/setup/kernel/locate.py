@@ -81,7 +81,8 @@ def unfit_ready_made() -> str:
 
 def kernel_called(name: str) -> Kernel:
     """Return the kernel for a value of the batch key `kernel`. Raises ToolMissing if there is none,
-    or if it was built by another version of the lab.
+    or if it was built by another version of the lab, SetupError if its version is too old for this
+    lab.
 
     name: "stock" for the lab's own kernel, or the name of a kernel of the user.
     """

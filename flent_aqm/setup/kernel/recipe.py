@@ -109,7 +109,8 @@ class Recipe:
 
     @property
     def is_users(self) -> bool:
-        """True if the recipe has any input of the user: options, patches or files."""
+        """True if the recipe has any input of the user: options, patches or files. True as well for
+        an instrumented kernel."""
         return bool(self.own_options or self.own_patches or self.additions or self.coverage)
 
     @property

@@ -319,8 +319,9 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
         cache: the cache folder.
         archive: Debian's archive.
 
-    Raises ConfigError for any other value, or for a version that Debian doesn't have. Raises
-    SetupError if the archive can't be read or doesn't have the package, or if git fails.
+    Raises ConfigError for any other value, for a version that Debian doesn't have, for a commit
+    that the repository doesn't have, or if git isn't installed. Raises SetupError if the archive
+    can't be read or doesn't have the package, or if git fails.
     """
     package, _, version = text.partition("=")
     if re.fullmatch(r"linux-source-\d+\.\d+", package):

@@ -194,8 +194,9 @@ class Tree:
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """Context manager in which make runs. If an earlier make was killed, or the machine went
-        down, files that it wrote may be incomplete, so they are removed first."""
+        """Context manager in which make runs. If an earlier block didn't reach its end, because it
+        raised an exception, was killed, or the machine went down, files that make wrote in it may
+        be incomplete, so they are removed first."""
         if self._compiling.exists():
             since = self._compiling.stat().st_mtime_ns
             for folder, _folders, names in os.walk(self.path):

@@ -63,8 +63,8 @@ class Hosts(Record):
                          "enter the router's queue whole", flag)
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError if ndt7_cc differs from its default and the NDT7 server is M-Lab's, or
-        the router is behind ssh.
+        """Raise ConfigError if ndt7_cc differs from its default, and either the NDT7 server is
+        M-Lab's or the router is behind ssh.
 
         scenario: the Scenario of which this record is a part.
         """

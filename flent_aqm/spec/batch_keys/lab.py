@@ -18,8 +18,8 @@ class Lab(Record):
         testbed: "virtual", "netns" or ssh://[user@]router[:port].
         kernel: name of the virtual lab's kernel.
         seed: seed of all random numbers in the lab, None until it is computed.
-        server_testbed: ssh://[user@]server[:port] of the machine with the servers, "" for this
-            machine.
+        server_testbed: ssh://[user@]server[:port] of the machine on which flent-aqm starts the
+            servers. "" if it needn't: behind ssh, the user has started them.
         dev_down, dev_up: names of the devices of a router behind ssh, "" if they are looked for.
     """
 

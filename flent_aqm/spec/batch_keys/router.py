@@ -73,7 +73,8 @@ def _read_up_aqm(key: str, settings: Settings) -> str | None:
 def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
     """Return the given parameters of a queue or shaper, name -> text. They come from keys
     PREFIX_NAME, and from a mapping under the key PREFIX_parameters, the form of Scenario.as_dict().
-    If both have a parameter, the key PREFIX_NAME counts. Keys with the value "" are left out.
+    If both have a parameter, the key PREFIX_NAME counts. Keys with the value "" are left out. True
+    and False become "1" and "0".
 
     Args:
         key: PREFIX_parameters, such as "aqm_parameters".

@@ -24,10 +24,11 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
         key: the key with the options, for messages.
         text: the options.
 
-    Return name of the parameter -> text of its value.
+    Return name of the parameter -> text of its value. Several words for CAKE's overhead become one
+    text, with blanks between them.
 
-    Raises ConfigError for an unknown option, an option without its value, or one that sets a
-    parameter again.
+    Raises ConfigError for an unknown option, an option without its value, or one that sets any
+    other parameter again.
     """
     try:
         words = iter(option_words(text).split())

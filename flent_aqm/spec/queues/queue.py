@@ -65,7 +65,8 @@ class Parameter:
     sent: bool = False
 
     def tc_words(self, name: str, text: str) -> str:
-        """Return tc's words for a value, with times in a unit and sizes in bytes.
+        """Return tc's words for the parameter with a value, such as "target 5000us" or "noecn".
+        Times have a unit, sizes are in bytes. "" if tc has no word for the value of a switch.
 
         Args:
             name: name of the parameter.
@@ -100,7 +101,8 @@ class Parameter:
 
     def tc_switches(self) -> dict[str, str]:
         """Return tc's words that set this parameter without a value after them: word -> the value
-        that it stands for, as a user would write it. Empty if the parameter has no such words."""
+        that it stands for, as a user would write it, such as {"ecn": "yes", "noecn": "no"}. Empty
+        if the parameter has no such words."""
         if self.read is flag:
             return {word: text for word, text in zip(self.words.split("/"), ("yes", "no"),
                                                      strict=True) if word}

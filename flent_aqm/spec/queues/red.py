@@ -39,8 +39,8 @@ def thresholds(requested: Mapping[str, Scalar], rate_bit_s: int) -> dict[str, in
 
 
 def complete(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> dict[str, str]:
-    """Return all parameters that tc gets, name -> text: the requested ones, and the others derived
-    from them and the rate.
+    """Return all parameters that tc gets, name -> text: `bandwidth` first, which is the rate unless
+    it is requested, then the requested ones, and those of thresholds() that aren't requested.
 
     Args:
         requested: requested parameters, name -> text.

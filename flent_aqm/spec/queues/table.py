@@ -199,8 +199,9 @@ def _red_report(report: Report, requested: Mapping[str, Scalar], attachment: Att
 
 def _complete_cake(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str,
                                                                                            str]:
-    """Return CAKE's parameters for tc, name -> text: the bandwidth first, then words for a framing,
-    because the parameters that change a part of the framing have to follow."""
+    """Return CAKE's parameters for tc, name -> text: the bandwidth first, or "unlimited" if CAKE
+    doesn't shape. Words for a framing are next, because the parameters that change a part of the
+    framing have to follow."""
     framing = {name: text for name, text in requested.items()
                if name == "overhead" and not text.lstrip("-").isdecimal()}
     return {**({"bandwidth": f"{rate_bit_s}bit"} if shapes else {"unlimited": ""}), **framing,
@@ -216,7 +217,7 @@ def _no_parameters(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) 
 def _switch_parameter(words: str) -> Parameter:
     """Return the row of a switch that is off by default, and that tc only reports if it is on.
 
-    words: tc's words for on and off, separated by "/".
+    words: tc's words for on and off, separated by "/", such as "ecn/noecn".
     """
     return Parameter(flag, "", False, only_if_set=True, words=words)
 

@@ -46,7 +46,8 @@ def count_to(most: int) -> Reader:
     """Return a reader of whole numbers from 1 to `most`: a function from text to int that raises
     ConfigError."""
     def read(text: str) -> int:
-        """Return a whole number from 1 to `most`. Raises ConfigError."""
+        """Return a whole number from 1 to `most`, the argument of count_to(). Raises
+        ConfigError."""
         if not re.fullmatch(r"\d{1,10}", text) or not 1 <= int(text) <= most:
             raise ConfigError(f"expected a whole number from 1 to {most}")
         return int(text)
@@ -57,7 +58,8 @@ def power_of_two(most: int) -> Reader:
     """Return a reader of powers of two from 1 to `most`: a function from text to int that raises
     ConfigError."""
     def read(text: str) -> int:
-        """Return a power of two from 1 to `most`. Raises ConfigError."""
+        """Return a power of two from 1 to `most`, the argument of power_of_two(). Raises
+        ConfigError."""
         if not re.fullmatch(r"\d{1,10}", text) or int(text) > most or int(text).bit_count() != 1:
             raise ConfigError(f"expected a power of two from 1 to {most}")
         return int(text)
@@ -132,7 +134,8 @@ def flag(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Choice:
-    """Reader of one of several words, which are tc's words as well.
+    """Reader of one of several words, which are tc's words as well. Called with a text, it returns
+    the text, and raises ConfigError for any other.
 
     Attributes:
         words: the words that are accepted.
@@ -149,7 +152,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class Graded:
-    """Reader of a switch with a third position, such as no, yes, aggressive.
+    """Reader of a switch with a third position, such as no, yes, aggressive. Called with a text, it
+    returns False, True or `degree`, and raises ConfigError for any other text.
 
     Attributes:
         words: tc's words for off, on and the third position.
@@ -170,14 +174,14 @@ class Graded:
         return on
 
     def tc_word(self, value: Scalar) -> str:
-        """Return tc's word for a result of this reader: False, True, or the word for the third
-        position."""
+        """Return tc's word for a result of this reader: False, True or `degree`."""
         return self.words[2 if value == self.degree else 1 if value else 0]
 
 
 @dataclass(frozen=True)
 class NamedTime:
-    """Reader of a time in us, given as a number with a unit or by one of tc's names.
+    """Reader of a time in us, given as a number with a unit or by one of tc's names. Called with a
+    text, it returns the time, and raises ConfigError for any other text.
 
     Attributes:
         words: name of a time -> us.
@@ -215,8 +219,9 @@ class Framing:
 
 @dataclass(frozen=True)
 class Overhead:
-    """Reader of the bytes that a link adds to each packet, given as a number or by tc's words for
-    kinds of links.
+    """Reader of the bytes that a link adds to each packet, given as a number or by one or more of
+    tc's words for kinds of links. Called with a text, it returns the number as int, or the words as
+    text, and raises ConfigError for any other text. framing() explains the result.
 
     Attributes:
         least: least number of bytes that is accepted.
@@ -302,7 +307,8 @@ def between(low: int, high: int) -> Reader:
     """Return a reader of whole numbers from `low` to `high`: a function from text to int that
     raises ConfigError."""
     def read(text: str) -> int:
-        """Return a whole number from `low` to `high`. Raises ConfigError."""
+        """Return a whole number from `low` to `high`, the arguments of between(). Raises
+        ConfigError."""
         if not re.fullmatch(r"\d{1,10}", text) or not low <= int(text) <= high:
             raise ConfigError(f"expected a whole number from {low} to {high}")
         return int(text)

@@ -142,7 +142,8 @@ def read_links(path: str) -> Graph:
 
 
 def _split_links(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield line number, text and column of each link, without comments and blank parts. Lines and
+    """Yield line number, text and column of each link, without comments and blank parts. The text
+    keeps the blanks around the link, and the column is that of its first character. Lines and
     columns count from 1."""
     for number, line in enumerate(text.splitlines(), 1):
         column = 1

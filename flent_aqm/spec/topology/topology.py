@@ -33,7 +33,8 @@ class Topology:
     Attributes:
         text: the value of the key `topology`, in canonical form.
         graph: hosts, routers and their links.
-        subscribers: number of addresses behind the client, each with a queue of its own. 0: none.
+        subscribers: number of subscribers, which are addresses of the client, each with a queue of
+            its own. The first has the client's own address. 0: none.
         plan_down_mbps: greatest download rate of a subscriber in Mbit/s, None for the whole rate.
         plan_up_mbps: greatest upload rate of a subscriber in Mbit/s, None for the whole rate.
         nat: True if the router translates the source of packets that leave it to its own address.
@@ -55,7 +56,8 @@ class Topology:
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
-        """Names of all hosts that flows can start from."""
+        """Names of all hosts that flows can start from: those of the graph, `other_names`, and the
+        subscribers "sub2", "sub3" and so on."""
         return (*self.graph.hosts, *self.other_names,
                 *(f"sub{number}" for number in range(2, self.subscribers + 1)))
 
@@ -157,7 +159,8 @@ _NAMED = re.compile(r"(?P<name>[a-z_]+)(?::(?P<count>[^+]*))?(?P<words>(?:\+.*)?
 
 
 def parse_topology(key: str, value: object) -> Topology:
-    """Parse the value of the key `topology`: a named topology, the path of a file, or links.
+    """Parse the value of the key `topology`: a named topology, the path of a file NAME.topology, or
+    links.
 
     key: name of the key, for messages.
 
