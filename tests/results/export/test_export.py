@@ -78,9 +78,8 @@ def test_row_has_the_runs_arguments_and_metadata(tmp_path: Path) -> None:
     (row,) = pyarrow.parquet.read_table(path).to_pylist()
     metadata = load(NDT7)["metadata"]
     requested = metadata["AQM"]["requested"]
-    assert {name: row[name] for name in requested if name in row} == {
-        name: value for name, value in requested.items() if name in row}
-    assert {"aqm", "rate_up_mbps", "cross_traffic", "seed"} <= requested.keys() & row.keys()
+    assert {name: row[name] for name in requested} == requested
+    assert {"aqm", "rate_up_mbps", "cross_traffic", "seed"} <= requested.keys()
     assert row["applied_down_qdisc"] == metadata["AQM"]["after"]["applied"]["down"]["qdisc"]
     assert row["time"] == metadata["TIME"]
     assert json.loads(row["metadata"])["SERIES_META"] == metadata["SERIES_META"]
