@@ -136,6 +136,10 @@ class NotAvailable(BadResult):
     because …"."""
 
 
+class TooFewSamples(NotAvailable):
+    """The requested percentile needs more samples than the run has."""
+
+
 class LostProbe(NotAvailable):
     """The requested percentile falls on a lost probe. Such a percentile ranks as worse than any
     number."""

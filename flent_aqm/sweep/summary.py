@@ -143,6 +143,8 @@ def show(
         shown_table, totals = make_table(*parts), parts[1]
     console.print(shown_table)
     _print_line_notes(console, settings, keys, groups)
+    _print_latency_notes(console, [_scores(cell, scored) for cell in cells
+                                   if cell.data_file.exists()])
     _print_throughput_notes(console, [_scores(cell, scored) for cell in cells
                                       if cell.data_file.exists()], groups, scored, totals)
     _print_advice(console, groups)
@@ -178,6 +180,21 @@ def _print_line_notes(
                       markup=False, highlight=False, soft_wrap=True)
     elif any(len(members) > 1 for members in groups.values()):
         console.print("Medians over the runs of each line.", highlight=False)
+
+
+def _print_latency_notes(console: Console, done: Sequence[Scores]) -> None:
+    """Print how many runs have too few probes for their median or 99th percentile, if any, with
+    the numbers of one of these runs.
+
+    Args:
+        done: scores of finished runs.
+    """
+    for title, name in (("median", "latency_median_ms"), ("p99", "latency_p99_ms")):
+        few = [value for run_scores in done
+               if isinstance(value := getattr(run_scores, name), Unavailable) and value.too_few]
+        if few:
+            console.print(f"{counted(len(few), 'run')} without {title}: {few[0].because}.",
+                          markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_throughput_notes(console: Console, done: Sequence[Scores],

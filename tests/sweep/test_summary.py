@@ -11,8 +11,9 @@ import pytest
 from rich.console import Console
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.scores import Scores
-from flent_aqm.results.metrics.table import Unavailable
+from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep import summary
@@ -113,6 +114,18 @@ def test_directions_have_columns_and_lost_percentiles_a_word(tmp_path: Path) -> 
     assert "flow's" not in one_way
     own = table(cells, scores(cells, Scores(NONE, 0.24, 7.0, 9.0, 30.0)), width=100)
     assert row(own, "codel")[3:] == ["7.00", "9.00", "30.00"]
+
+
+def test_percentile_of_too_few_probes_says_how_many_it_takes(tmp_path: Path) -> None:
+    """Runs of 5 s have "-" as p99; with enough probes, or none for another reason, no line."""
+    few = METRICS["latency_loaded_p99_ms"].of(load_run(RUNS / "iperf3_upload.flent.gz"))
+    cells = [cell(tmp_path, n, aqm="codel", seed=n) for n in range(3)]
+    text = table(cells, scores(cells, Scores(10.0, 50.0, 7.0, few)))
+    assert row(text, "codel")[-1] == "-"
+    assert ("3 runs without p99: only 3 of 300 samples lie above p99; 10 are needed, which takes "
+            "about 1,000 samples.\n") in text
+    for other in (9.0, LOST, NONE):
+        assert "without" not in table(cells, scores(cells, Scores(10.0, 50.0, 7.0, other)))
 
 
 @pytest.mark.parametrize("width", [80, 160])

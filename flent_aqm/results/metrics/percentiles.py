@@ -12,7 +12,7 @@ import math
 import numpy
 from numpy.typing import ArrayLike
 
-from flent_aqm.base.errors import LostProbe, NotAvailable
+from flent_aqm.base.errors import LostProbe, TooFewSamples
 from flent_aqm.results.data_file import Numbers
 
 # A percentile needs so many samples beyond it. With fewer, it would depend on one or two packets.
@@ -26,7 +26,7 @@ def percentile(samples: ArrayLike, percent: float) -> float:
         samples: values, infinite for a lost probe, which is worse than any other.
         percent: 0 to 100.
 
-    Raises NotAvailable if fewer than 10 samples lie beyond the percentile on its nearer side. p99,
+    Raises TooFewSamples if fewer than 10 samples lie beyond the percentile on its nearer side. p99,
     for example, needs about 1000 samples. Raises LostProbe if the percentile is a lost probe.
     """
     value = percentile_or_lost(samples, percent)
@@ -37,14 +37,15 @@ def percentile(samples: ArrayLike, percent: float) -> float:
 
 def percentile_or_lost(samples: ArrayLike, percent: float) -> float:
     """Return a percentile as percentile() does, but infinity where that raises LostProbe. Lost
-    probes are infinite in `samples`. Raises NotAvailable if fewer than 10 samples lie beyond the
+    probes are infinite in `samples`. Raises TooFewSamples if fewer than 10 samples lie beyond the
     percentile."""
     values = numpy.sort(numpy.asarray(samples, dtype=float))
     beyond = samples_beyond(values.size, percent)
     if beyond < SAMPLES_BEYOND:
         side = "above" if percent >= 50 else "below"
-        raise NotAvailable(f"only {beyond} of {values.size} samples lie {side} p{percent:g}; "
-                           f"{SAMPLES_BEYOND} are needed")
+        raise TooFewSamples(f"only {beyond} of {values.size} samples lie {side} p{percent:g}; "
+                            f"{SAMPLES_BEYOND} are needed, which takes about "
+                            f"{samples_needed(percent):,} samples")
     return of_sorted(values, percent)
 
 
@@ -52,6 +53,11 @@ def samples_beyond(count: int, percent: float) -> int:
     """Return how many of `count` samples lie beyond a percentile on its nearer side. The number is
     rounded, because 10 s of probes every 10 ms give 999 samples as often as 1000."""
     return round(min(percent, 100 - percent) / 100 * count)
+
+
+def samples_needed(percent: float) -> int:
+    """Return of how many samples 10 lie beyond a percentile on its nearer side: 1000 for p99."""
+    return math.ceil(round(SAMPLES_BEYOND / (min(percent, 100 - percent) / 100), 6))
 
 
 def of_sorted(ordered: Numbers, percent: float) -> float:

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy
 
-from flent_aqm.base.errors import LostProbe, NotAvailable
+from flent_aqm.base.errors import LostProbe, NotAvailable, TooFewSamples
 from flent_aqm.results.metrics import cross, grades, latency, queue, rpm, speedtests, throughput
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import of_sorted
@@ -36,10 +36,12 @@ class Unavailable:
         because: the reason, shown to the user.
         lost: whether the value is a percentile that is a lost probe, which is worse than any
             number.
+        too_few: whether the value is a percentile that needs more samples than the run has.
     """
 
     because: str
     lost: bool = False
+    too_few: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ class Metric:
         try:
             return self.function(run)
         except NotAvailable as error:
-            return Unavailable(str(error), isinstance(error, LostProbe))
+            return Unavailable(str(error), lost=isinstance(error, LostProbe),
+                               too_few=isinstance(error, TooFewSamples))
 
     def is_of_probe(self, run: Run) -> bool:
         """Return whether the run has a value that is from its latency probe: without the probe,
@@ -135,8 +138,8 @@ def middle(numbers: Sequence[float | Unavailable]) -> float | Unavailable:
     return the first reason."""
     ranks = sorted(value for one in numbers if (value := ranked(one)) is not None)
     if not ranks:
-        return Unavailable(next((one.because for one in numbers if isinstance(one, Unavailable)),
-                                "there is no run"))
+        return next((one for one in numbers if isinstance(one, Unavailable)),
+                    Unavailable("there is no run"))
     value = of_sorted(numpy.array(ranks), 50)
     if math.isinf(value):
         return Unavailable(next(one.because for one in numbers

@@ -159,6 +159,13 @@ def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[s
         console.print(*[""] * (number > 0), table_of(part), sep="\n")
     if any(isinstance(one.values[name], Unavailable) for one in scored for name in names):
         console.print("- : not available; 'flent-aqm score FILE' with one file says why.")
+    for name in names:
+        few = [(label, value) for label, one in zip(labels, scored, strict=True)
+               if isinstance(value := one.values[name], Unavailable) and value.too_few]
+        if few:
+            label, value = few[0]
+            console.print(Text(f"{name} is not available in {counted(len(few), 'file')}, such as "
+                               f"{label}: {value.because}."))
     _print_probes_and_notes(console, scored)
 
 
