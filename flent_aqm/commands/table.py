@@ -28,13 +28,13 @@ _CORE = {
         "flent-aqm export results/ -o runs.parquet"),
     "figures": Command(
         "flent_aqm.commands.figures", "draw the study's figures, with the numbers behind them",
-        "flent-aqm figures results/paper-2026-01-31T120000 -o figures"),
+        "flent-aqm figures results/paper-* -o figures"),
     "lab": Command(
         "flent_aqm.commands.lab", "run a command on the client of a lab in virtual time",
         "flent-aqm lab --aqm fq_codel --rate 100 -- flent rrul -H server -l 30"),
     "replay": Command(
         "flent_aqm.commands.replay", "repeat the run of a data file and compare",
-        "flent-aqm replay results/quick-2026-01-31T120000/FILE.flent.gz"),
+        "flent-aqm replay results/quick-*/FILE.flent.gz"),
     "report": Command(
         "flent_aqm.commands.report", "write one page about data files, or serve one that follows a "
                                      "sweep",
@@ -51,7 +51,7 @@ _CORE = {
     "share": Command(
         "flent_aqm.commands.share", "copy data files with host names, addresses and users removed, "
                                     "also as a folder to publish",
-        "flent-aqm share results/quick-2026-01-31T120000 -o shared --publish"),
+        "flent-aqm share results/quick-* -o shared --publish"),
     "speedtest": Command(
         "flent_aqm.commands.speedtest", "measure a line as speedtest-netperf.sh does",
         "flent-aqm speedtest -H netperf.example.net -t 30 --concurrent"),

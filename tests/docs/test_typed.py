@@ -94,8 +94,8 @@ _NAMES = {"FILE.flent.gz": "one.flent.gz", "run.flent.gz": "one.flent.gz",
           "FILE…": "one.flent.gz", "FILES": "one.flent.gz",
           "RESULTS…": "results", "results/speedtests-…": "results/speedtests-1",
           "results/speedtests-*": "results/speedtests-1",
-          "results/…": "results/quick-2026-11-21T083614",
-          "results/quick-2026-01-31T120000": "results/quick-2026-11-21T083614"}
+          "results/FOLDER": "results/aqm_sweep-2026-11-21T084045",
+          "results/…": "results/quick-2026-11-21T083614"}
 # Folder of results -> golden runs in it. One sweep is whole, of others a file or two do.
 _RESULTS = {"quick-2026-11-21T083614": "batches/quick/*", "ping_exp-1": "batches/ping_exp/*",
             "aqm_sweep-2026-11-21T084045": "batches/quick/ndt7-[cn]*", "rrul_gallery-1":
@@ -144,6 +144,13 @@ TYPED = [*typed()]
 def test_comments_behind_commands_are_not_cut_off() -> None:
     """The site has room for so many letters beside its two bars."""
     assert [one for one in TYPED if " # " in one.line and len(one.line) > 96] == []
+
+
+def test_no_command_names_a_sweep_that_only_its_writer_has() -> None:
+    """A folder of results has the time of its sweep in its name."""
+    dated = re.compile(r"results/\S*\d{4}-\d\d-\d\dT\d")
+    assert [one for one in TYPED if dated.search(one.line)] == []
+    assert [name for name, command in COMMANDS.items() if dated.search(command.example)] == []
 
 
 @pytest.fixture
