@@ -74,7 +74,7 @@ def _made(folder: Path, batch: str, names: Mapping[str, object]) -> Mapping[str,
     words = [word for name in names for word in ("-b", name)]
     done = subprocess.run(
         [Path(sys.executable).with_name("flent"), "-B", batch, *words], cwd=folder,
-        capture_output=True, text=True, check=False, timeout=900)
+        capture_output=True, text=True, check=False, timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr
     found = {re.sub(r".*T\d{6}-|\.flent\.gz", "", path.name): path
              for path in sorted((folder / "results").glob("*.flent.gz"))}
