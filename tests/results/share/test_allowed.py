@@ -203,3 +203,21 @@ def test_what_is_left_out_is_told_unless_it_was_empty() -> None:
         "nas7fink": "x"}
     assert allowed_metadata(metadata, Secrets(metadata)) == (
         {"LENGTH": 10}, {"EGRESS_INFO": "removed", "metadata, a key": "removed"})
+
+
+def test_forty_removed_things_are_told_and_others_counted(
+        golden_run: Any, tmp_path: Path) -> None:
+    """Each by its place."""
+    def told(count: int) -> list[str]:
+        whole = copy.deepcopy(golden_run)
+        whole["metadata"] |= {f"cross{number}": "x" for number in range(count)}
+        file = tmp_path / "run.flent.gz"
+        save(file, whole)
+        return strip(read_to_share(file)).removed
+
+    always = len(told(0))
+    lines = told(40 - always)
+    assert len(lines) == 40
+    assert "more" not in lines[-1]
+    assert told(41 - always)[40:] == ["and 1 more"]
+    assert told(45 - always)[40:] == ["and 5 more"]

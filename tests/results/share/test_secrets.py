@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import ipaddress
+import pwd
 import random
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from flent_aqm.base.errors import BadResult
 from flent_aqm.results.share.left_over import left_over
-from flent_aqm.results.share.secrets import Secrets
+from flent_aqm.results.share.secrets import MOST_HOSTS, Secrets, users
+from flent_aqm.results.share.vocabulary import is_common
 
 # Text -> what of it must be gone.
 TELLING = {
@@ -125,3 +129,47 @@ def test_random_ones_are_replaced_and_both_looks_agree(maker: Any) -> None:
         clean, _kinds = secrets.clean(text)
         assert one.lower() not in clean.lower(), (text, clean)
         assert left_over(secrets.gone, (), [clean]) == "", (text, clean)
+
+
+def test_each_host_has_a_stand_in_of_its_own() -> None:
+    """However it is written, always the same one."""
+    secrets = _secrets()
+    names = ["nas.example", "NAS.example.", "nas-example", "other", "third", "other"]
+    assert [secrets.stand_in_for(name) for name in names] == [
+        "host", "host", "host", "host2", "host3", "host2"]
+    assert [secrets.is_stand_in(text) for text in ("host", "host3", "host4")] == [
+        True, True, False]
+
+
+def test_file_may_name_200_hosts() -> None:
+    """Each is searched for in every text."""
+    hosts = [f"nas{number}fink" for number in range(MOST_HOSTS)]
+    clean, _kinds = Secrets({"HOSTS": hosts}).clean("from nas199fink")
+    assert "nas" not in clean
+    with pytest.raises(BadResult, match="names more than 200 hosts"):
+        Secrets({"HOSTS": [*hosts, "nas200fink"]})
+
+
+def test_users_are_those_of_the_file_and_the_people_of_this_machine(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """From number 1000 on, as Debian gives them. A letter or a very long word is no name."""
+    monkeypatch.setattr(pwd, "getpwall", lambda: [
+        SimpleNamespace(pw_name=name, pw_uid=number, pw_dir=f"/home/{name}-dir")
+        for name, number in (("daemon-x", 999), ("anna", 1000), ("bert", 1001))])
+    longest = "x" * 64
+    environment = {"USER": "ab", "LOGNAME": "c", "HOME": f"/home/{longest}/",
+                   "SUDO_USER": "y" * 65}
+    assert users({"ENVIRONMENT": environment}) == {
+        "ab", longest, "anna", "anna-dir", "bert", "bert-dir"}
+    assert users({"ENVIRONMENT": {"USER": "root"}, "NOTE": "/home/carla/x"}) == {
+        "carla", "anna", "anna-dir", "bert", "bert-dir"}
+
+
+@pytest.mark.parametrize(("word", "is_usual"), [
+    ("123456789", True), ("1234567890", False), ("0000000000", True), ("5ms", True),
+    ("5xyz", False), ("2xcubic", True), ("1xudp8", True), ("2xanna", False), ("eth0", True),
+    ("eth12345", False), ("0x1a2b", True), ("0x1a2b3", False), ("x", True), ("xq", False),
+    ("Größe", False), ("", True), ("TCP download::1", True), ("TCP anna::1", False)])
+def test_words_are_usual_if_programs_write_them(word: str, is_usual: bool) -> None:
+    """Numbers of up to nine digits, units, flows, and numbered devices are."""
+    assert is_common(word) is is_usual
