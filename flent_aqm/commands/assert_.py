@@ -26,7 +26,7 @@ from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import Unavailable
 from flent_aqm.results.score.evaluate import Values, medians, truth
 from flent_aqm.results.score.expression import Node, conjuncts, leaves, parse
-from flent_aqm.results.score.junit import Case, write_junit
+from flent_aqm.results.score.junit import JunitCase, write_junit
 from flent_aqm.results.score.leaves import UNITS, Leaf
 from flent_aqm.results.score.shown import wide_console
 
@@ -148,7 +148,7 @@ def _group_subjects(files: Sequence[FileValues], by: str, pool: str) -> list[Sub
             for values, members in groups.items()]
 
 
-def _check_subject(text: str, condition: Node, subject: Subject) -> Case:
+def _check_subject(text: str, condition: Node, subject: Subject) -> JunitCase:
     """Check a condition for a file or group. Return the result as a JUnit test case. Its `error` is
     set if the condition can't be decided, its `failure` if it doesn't hold.
 
@@ -158,13 +158,13 @@ def _check_subject(text: str, condition: Node, subject: Subject) -> Case:
         subject: the file or group.
     """
     if subject.fault:
-        return Case(subject.name, text, error=subject.fault)
+        return JunitCase(subject.name, text, error=subject.fault)
     try:
         if truth(condition, subject.numbers):
-            return Case(subject.name, text)
+            return JunitCase(subject.name, text)
     except NotAvailable as error:
-        return Case(subject.name, text, error=str(error))
-    return Case(subject.name, text, failure=", ".join(
+        return JunitCase(subject.name, text, error=str(error))
+    return JunitCase(subject.name, text, failure=", ".join(
         _leaf_text(leaf, subject.numbers[leaf]) for leaf in leaves(condition)))
 
 
@@ -193,7 +193,7 @@ def _leaf_text(leaf: Leaf, value: float | Unavailable) -> str:
     return f"{leaf.text} = {value:.6g}{UNITS[leaf.kind]}"
 
 
-def _print_failures(expression: str, failures: Sequence[Case], total: int, noun: str) -> None:
+def _print_failures(expression: str, failures: Sequence[JunitCase], total: int, noun: str) -> None:
     """Print the failures as a table, and how many files or groups fail or can't be decided. If
     there are none, print that the condition holds.
 

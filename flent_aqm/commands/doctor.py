@@ -14,7 +14,7 @@ from flent_aqm.base.json_text import json_text
 from flent_aqm.base.part import load
 from flent_aqm.base.part import parts as parts_there
 from flent_aqm.base.waiting import announced
-from flent_aqm.setup.parts import GET_PYTHON, GROUPS, Part, all_parts, missing
+from flent_aqm.setup.parts import GET_PYTHON, GROUPS, Requirement, all_parts, missing
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -63,7 +63,7 @@ def main(args: argparse.Namespace) -> int:
     return 1 if lacking else 0
 
 
-def _print_table(parts: list[Part]) -> None:
+def _print_table(parts: list[Requirement]) -> None:
     """Print the parts as a table that fits the terminal, and the number of parts found."""
     from rich.console import Console
 
@@ -74,7 +74,7 @@ def _print_table(parts: list[Part]) -> None:
     console.print(f"{found} of {len(parts)} parts found", highlight=False)
 
 
-def _wide_table(parts: Sequence[Part]) -> Table:
+def _wide_table(parts: Sequence[Requirement]) -> Table:
     """Return the table for wide terminals: a line for each part, with its path or the command that
     gets it."""
     table = _empty_table("part", "", "version", "needed for", "where, or how to get it")
@@ -84,7 +84,7 @@ def _wide_table(parts: Sequence[Part]) -> Table:
     return table
 
 
-def _narrow_table(parts: Sequence[Part]) -> Table:
+def _narrow_table(parts: Sequence[Requirement]) -> Table:
     """Return a table for 80 columns and 24 lines. Each program that measuring needs, and each
     missing part that is needed, has a line. The other parts with the same purpose share a line."""
     table = _empty_table("part", "", "version", "needed for, or how to get it")

@@ -123,14 +123,14 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
 
     from flent_aqm.results.grouping import ALIASES
     from flent_aqm.results.many_files import each_file, find_files
-    from flent_aqm.show.figures.speedtests import Row, in_order, page_of, row_of
+    from flent_aqm.show.figures.speedtests import SpeedtestRow, in_order, page_of, row_of
 
     paths = find_files(args.results)
     filters = [(ALIASES.get(key, key), value) for key, value in map(_split_filter, args.where)]
-    pages: dict[tuple[Any, ...], list[Row]] = {}
+    pages: dict[tuple[Any, ...], list[SpeedtestRow]] = {}
     excluded = 0
     for path, row in each_file(paths, row_of, args.jobs):
-        if isinstance(row, Row):
+        if isinstance(row, SpeedtestRow):
             if all(_matches(row.settings.get(key), value) for key, value in filters):
                 pages.setdefault(page_of(row), []).append(row)
             else:

@@ -322,7 +322,7 @@ def _copy_content(source: int, target: int) -> None:
             place += os.pwrite(target, piece, place)
 
 
-class Follower:
+class OutputFollower:
     """A context manager around the lab's run that copies files to file descriptors as they grow.
 
     If the block ends normally, its end waits until all output is copied, however slow the reader

@@ -22,7 +22,7 @@ from flent_aqm.spec.topology.topology import Topology
 
 
 @dataclass(frozen=True)
-class End:
+class LinkEnd:
     """Device and addresses of one end of a link.
 
     Attributes:
@@ -73,7 +73,7 @@ def addresses(topology: Topology) -> list[tuple[str, str]]:
     return pairs
 
 
-def first_ends(topology: Topology) -> Mapping[str, End]:
+def first_ends(topology: Topology) -> Mapping[str, LinkEnd]:
     """Return each node's end of its link towards the client, by name of the node. For the client,
     the end of its only link."""
     graph = topology.graph
@@ -81,7 +81,7 @@ def first_ends(topology: Topology) -> Mapping[str, End]:
     return {node: _first_end(graph, ends, node) for node in graph.nodes}
 
 
-def _ends_of_links(graph: Graph) -> Mapping[tuple[Link, str], End]:
+def _ends_of_links(graph: Graph) -> Mapping[tuple[Link, str], LinkEnd]:
     """Return the end of each link at each of its two nodes: (link, node) -> end."""
     devices: dict[str, int] = {}
     ends = {}
@@ -89,13 +89,13 @@ def _ends_of_links(graph: Graph) -> Mapping[tuple[Link, str], End]:
         for end, node in enumerate(link, 1):
             count = devices[node] = devices.get(node, -1) + 1
             device = ("up" if end == 1 else "down") if is_router(node) else f"eth{count}"
-            ends[link, node] = End(device, f"198.18.{number}.{end}",
+            ends[link, node] = LinkEnd(device, f"198.18.{number}.{end}",
                                     f"2001:db8:100:{number:x}::{end}",
                                     f"02:00:00:01:{number:02x}:{end:02x}")
     return ends
 
 
-def _link_lines(graph: Graph, ends: Mapping[tuple[Link, str], End]) -> str:
+def _link_lines(graph: Graph, ends: Mapping[tuple[Link, str], LinkEnd]) -> str:
     """Return the lines for ip that make the namespaces of all nodes but the client, and the
     links."""
     lines = [f"netns add {node}\n" for node in graph.nodes[1:]]
@@ -109,7 +109,7 @@ def _link_lines(graph: Graph, ends: Mapping[tuple[Link, str], End]) -> str:
     return "".join(lines)
 
 
-def _node_lines(topology: Topology, ends: Mapping[tuple[Link, str], End], node: str) -> str:
+def _node_lines(topology: Topology, ends: Mapping[tuple[Link, str], LinkEnd], node: str) -> str:
     """Return the lines for ip that set addresses, routes and neighbours in a node's namespace."""
     graph = topology.graph
     lines = ["link set dev lo up"]
@@ -147,18 +147,18 @@ def _node_lines(topology: Topology, ends: Mapping[tuple[Link, str], End], node: 
     return "".join(f"{line}\n" for line in lines)
 
 
-def _networks(ends: Mapping[tuple[Link, str], End], link: Link) -> tuple[str, str]:
+def _networks(ends: Mapping[tuple[Link, str], LinkEnd], link: Link) -> tuple[str, str]:
     """Return a link's IPv4 network and IPv6 network with prefix lengths."""
     end = ends[link, link[0]]
     return f"{end.ipv4.rpartition('.')[0]}.0/24", f"{end.ipv6.rpartition('::')[0]}::/64"
 
 
-def _devices(graph: Graph, ends: Mapping[tuple[Link, str], End], node: str) -> list[str]:
+def _devices(graph: Graph, ends: Mapping[tuple[Link, str], LinkEnd], node: str) -> list[str]:
     """Return the names of a node's devices, the device towards the client first."""
     return [ends[link, node].device for link in graph.links if node in link]
 
 
-def _first_end(graph: Graph, ends: Mapping[tuple[Link, str], End], node: str) -> End:
+def _first_end(graph: Graph, ends: Mapping[tuple[Link, str], LinkEnd], node: str) -> LinkEnd:
     """Return a node's end of its link towards the client. For the client, the end of its only
     link."""
     return next(ends[link, node] for link in graph.links if node in link)

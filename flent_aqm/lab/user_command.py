@@ -12,7 +12,7 @@ from pathlib import Path
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.lab.copy_out import Follower, copy_out
+from flent_aqm.lab.copy_out import OutputFollower, copy_out
 from flent_aqm.lab.place import RunEnvironment
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.setup.optional import optional_there
@@ -132,7 +132,7 @@ def make_results_folder(folder: Path | None) -> Path | None:
 def _run_and_show(lab: Lab) -> int:
     """Run the lab, and print the command's output unchanged as it comes. Return the command's exit
     status."""
-    with Follower([(lab.stdout, sys.stdout.fileno()), (lab.stderr, sys.stderr.fileno())]):
+    with OutputFollower([(lab.stdout, sys.stdout.fileno()), (lab.stderr, sys.stderr.fileno())]):
         return lab.run().status
 
 

@@ -22,7 +22,7 @@ from flent_aqm.router.shaping import (
     IFB_DEVICE,
     LEAF_HANDLE,
     ROOT_HANDLE,
-    HtbClass,
+    RequestedClass,
     htb_classes,
     leaves,
     rate_bit_s,
@@ -248,7 +248,7 @@ def _transmission_time_ns(size_bytes: int, rate_bytes_per_s: int) -> int:
     return size_bytes * (factor // rate_bytes_per_s) >> shift
 
 
-def _expected_htb_class(requested: HtbClass, clock: Clock,
+def _expected_htb_class(requested: RequestedClass, clock: Clock,
                         of_shaper: Mapping[str, Scalar]) -> ExpectedClass:
     """Return the HTB class that the kernel has to report.
 
@@ -275,7 +275,7 @@ def _expected_htb_class(requested: HtbClass, clock: Clock,
                          str(of_shaper.get("linklayer", "ethernet")), int(of_shaper.get("mpu", 0)))
 
 
-def _expected_hfsc_class(requested: HtbClass) -> ExpectedClass:
+def _expected_hfsc_class(requested: RequestedClass) -> ExpectedClass:
     """Return the HFSC class that the kernel has to report. It has no priority and no bursts,
     because its curves have one slope.
 

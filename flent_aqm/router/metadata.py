@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from flent_aqm.router.expected import burst_bytes, unit_of
 from flent_aqm.router.subscriber_counters import subscriber_counters
-from flent_aqm.router.tc.read_back import Direction, HtbClass, Qdisc, ReadBack, bit_per_s
+from flent_aqm.router.tc.read_back import Direction, Qdisc, ReadBack, ReportedClass, bit_per_s
 from flent_aqm.spec.queues.units import Clock
 
 # The class of the first of many subscribers: spec/topology/subscribers.py.
@@ -76,7 +76,7 @@ def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
     return applied
 
 
-def _subscriber_classes(direction: Direction) -> tuple[HtbClass, ...]:
+def _subscriber_classes(direction: Direction) -> tuple[ReportedClass, ...]:
     """Return the HTB classes of subscribers, empty if the topology has no subscribers."""
     if not any(htb_class.handle == _FIRST_SUBSCRIBER for htb_class in direction.classes):
         return ()
@@ -93,7 +93,7 @@ def _purpose(qdisc: Qdisc) -> str:
     return "shaper" if qdisc.parent == "root" and qdisc.kind in SHAPER_KINDS else "qdisc"
 
 
-def _class_settings(htb_class: HtbClass, clock: Clock) -> dict[str, object]:
+def _class_settings(htb_class: ReportedClass, clock: Clock) -> dict[str, object]:
     """Return the settings of an HTB class, with units in their names.
 
     clock: clock of the router's packet scheduler.

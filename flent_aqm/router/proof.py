@@ -15,9 +15,9 @@ from flent_aqm.router.printed import printed, rate_text, size_text
 from flent_aqm.router.shaping import IFB_DEVICE
 from flent_aqm.router.tc.read_back import (
     Direction,
-    HtbClass,
     Qdisc,
     ReadBack,
+    ReportedClass,
     parse_read_back,
 )
 from flent_aqm.spec.queues.units import Clock
@@ -167,7 +167,7 @@ def _parameter_differences(requested: ExpectedDirection, direction: Direction, c
     return texts
 
 
-def _class_differences(reported: HtbClass, requested: expected.ExpectedClass, clock: Clock,
+def _class_differences(reported: ReportedClass, requested: expected.ExpectedClass, clock: Clock,
                        several: bool) -> list[str]:
     """Return a text for each parameter of a class that differs from the request.
 

@@ -20,7 +20,7 @@ EF_CLASS, OTHER_CLASS, BACKGROUND_CLASS = "1:11", "1:12", "1:13"
 
 
 @dataclass(frozen=True)
-class HtbClass:
+class RequestedClass:
     """A class of HTB or HFSC. HFSC uses neither `prio` nor `sizes`.
 
     Attributes:
@@ -82,7 +82,7 @@ def leaves(scenario: Scenario) -> dict[str, str]:
     return {LEAF_HANDLE: CLASS_HANDLE if shaped else "root"}
 
 
-def htb_classes(scenario: Scenario, direction: str) -> tuple[HtbClass, ...]:
+def htb_classes(scenario: Scenario, direction: str) -> tuple[RequestedClass, ...]:
     """Return the classes of HTB or HFSC for a direction, parents first. Empty for other shapers.
 
     direction: "down" or "up".
@@ -91,22 +91,22 @@ def htb_classes(scenario: Scenario, direction: str) -> tuple[HtbClass, ...]:
         return ()
     rate = rate_bit_s(scenario, direction)
     if scenario.router.burst_shaping:
-        return (HtbClass(CLASS_HANDLE, "root", LEAF_HANDLE, _prio(scenario), rate,
+        return (RequestedClass(CLASS_HANDLE, "root", LEAF_HANDLE, _prio(scenario), rate,
                          rate * round(defaults.BURST_CEIL_FACTOR * 100) // 100,
                          (defaults.BURST_BYTES, defaults.CBURST_BYTES)),)
-    top = HtbClass(CLASS_HANDLE, "root", "", None, rate, rate)
+    top = RequestedClass(CLASS_HANDLE, "root", "", None, rate, rate)
     if scenario.router.tiers == 3:
         # EF never exceeds its share. Background gets its own when all tiers are busy, as the
         # rest borrows first; otherwise it may use the whole rate.
         ef = rate // 100 * defaults.EF_PERCENT
         background = rate // 100 * defaults.BACKGROUND_PERCENT
         return (top,
-                HtbClass(EF_CLASS, CLASS_HANDLE, "11:", 1, ef, ef),
-                HtbClass(OTHER_CLASS, CLASS_HANDLE, "12:", 2, rate - ef - background, rate),
-                HtbClass(BACKGROUND_CLASS, CLASS_HANDLE, "13:", 3, background, rate))
+                RequestedClass(EF_CLASS, CLASS_HANDLE, "11:", 1, ef, ef),
+                RequestedClass(OTHER_CLASS, CLASS_HANDLE, "12:", 2, rate - ef - background, rate),
+                RequestedClass(BACKGROUND_CLASS, CLASS_HANDLE, "13:", 3, background, rate))
     if subscribers_of(scenario):
         return (top, *_subscriber_classes(scenario, direction, rate))
-    return (HtbClass(CLASS_HANDLE, "root", LEAF_HANDLE, _prio(scenario), rate, rate),)
+    return (RequestedClass(CLASS_HANDLE, "root", LEAF_HANDLE, _prio(scenario), rate, rate),)
 
 
 def _prio(scenario: Scenario) -> int:
@@ -115,7 +115,7 @@ def _prio(scenario: Scenario) -> int:
     return int(scenario.router.shaper_values().get("prio", 0))
 
 
-def _subscriber_classes(scenario: Scenario, direction: str, rate: int) -> list[HtbClass]:
+def _subscriber_classes(scenario: Scenario, direction: str, rate: int) -> list[RequestedClass]:
     """Return a class for each subscriber: an equal share of `rate` when all are busy, up to the
     plan's rate otherwise. Without a plan, a subscriber may use the whole `rate`.
 
@@ -130,6 +130,6 @@ def _subscriber_classes(scenario: Scenario, direction: str, rate: int) -> list[H
     topology = parse_topology("topology", scenario.path.topology)
     plan_mbps = topology.plan_down_mbps if direction == "down" else topology.plan_up_mbps
     plan = rate if plan_mbps is None else round(plan_mbps * 1_000_000)
-    return [HtbClass(f"1:{minor:x}", CLASS_HANDLE, f"{minor:x}:", _prio(scenario),
+    return [RequestedClass(f"1:{minor:x}", CLASS_HANDLE, f"{minor:x}:", _prio(scenario),
                      rate // topology.subscribers, plan)
             for minor in range(class_of(1), class_of(topology.subscribers) + 1)]

@@ -29,7 +29,7 @@ FOR_OTHER_ORIGINS = (("access-control-allow-origin", "*"), ("timing-allow-origin
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """A response: status, a small body, and filler after it.
 
     Attributes:
@@ -95,21 +95,21 @@ def request_of(method: str, target: str, host: str, peer: str, secure: bool) -> 
     return Request(method, parts.path, dict(parse_qsl(parts.query)), host, peer, secure)
 
 
-def answer(request: Request) -> Answer:
+def answer(request: Request) -> Response:
     """Return the response to a request whose content, if any, has been received. An unknown path,
     or a method that the path doesn't have, gives status 404. The response to HEAD is that to GET,
     without whose content the caller sends it."""
     method = "GET" if request.method == "HEAD" else request.method
     endpoint = ENDPOINTS.get((method, request.path))
     if endpoint is None:
-        return Answer(404, b"no such test here\n", kind="text/plain")
+        return Response(404, b"no such test here\n", kind="text/plain")
     return endpoint(request)
 
 
-def _responsiveness_urls(request: Request) -> Answer:
+def _responsiveness_urls(request: Request) -> Response:
     """Return the response with the URLs of the responsiveness test, as JSON."""
     scheme = "https" if request.secure else "http"
-    return Answer(body=json_text({"version": 1, "urls": {
+    return Response(body=json_text({"version": 1, "urls": {
         name: f"{scheme}://{request.host}{path}" for name, path in (
             ("large_download_url", "/large"), ("small_download_url", "/small"),
             ("upload_url", "/upload"),
@@ -118,38 +118,38 @@ def _responsiveness_urls(request: Request) -> Answer:
             ("https_upload_url", "/upload"))}}).encode(), kind="application/json")
 
 
-def _large_object(request: Request) -> Answer:
+def _large_object(request: Request) -> Response:
     """Return the response with the large object of the responsiveness test."""
-    return Answer(length=LARGE_BYTES)
+    return Response(length=LARGE_BYTES)
 
 
-def _small_object(request: Request) -> Answer:
+def _small_object(request: Request) -> Response:
     """Return the response with the small object of the responsiveness test, one byte."""
-    return Answer(body=b"1")
+    return Response(body=b"1")
 
 
-def _empty(request: Request) -> Answer:
+def _empty(request: Request) -> Response:
     """Return an empty response."""
-    return Answer()
+    return Response()
 
 
-def _garbage(request: Request) -> Answer:
+def _garbage(request: Request) -> Response:
     """Return the response with as many chunks of 1 MiB as LibreSpeed's ckSize requests, at least 1
     and at most MOST_GARBAGE_CHUNKS. GARBAGE_CHUNKS if the query has no such number."""
     chunks = _query_number(request, "ckSize", GARBAGE_CHUNKS)
-    return Answer(length=min(max(chunks, 1), MOST_GARBAGE_CHUNKS) * MEBIBYTE)
+    return Response(length=min(max(chunks, 1), MOST_GARBAGE_CHUNKS) * MEBIBYTE)
 
 
-def _address(request: Request) -> Answer:
+def _address(request: Request) -> Response:
     """Return the response with the client's address in LibreSpeed's form, as JSON."""
-    return Answer(body=json_text({"processedString": request.peer, "rawIspInfo": ""}).encode(),
+    return Response(body=json_text({"processedString": request.peer, "rawIspInfo": ""}).encode(),
                   kind="application/json")
 
 
-def _requested_bytes(request: Request) -> Answer:
+def _requested_bytes(request: Request) -> Response:
     """Return the response with as many bytes as the query's `bytes` requests, at most MOST_BYTES.
     Empty if the query has no such number."""
-    return Answer(length=min(_query_number(request, "bytes", 0), MOST_BYTES))
+    return Response(length=min(_query_number(request, "bytes", 0), MOST_BYTES))
 
 
 def _query_number(request: Request, name: str, default: int) -> int:
@@ -160,7 +160,7 @@ def _query_number(request: Request, name: str, default: int) -> int:
 
 
 # (method, path) -> function that returns the response.
-ENDPOINTS: Mapping[tuple[str, str], Callable[[Request], Answer]] = {
+ENDPOINTS: Mapping[tuple[str, str], Callable[[Request], Response]] = {
     # responsiveness
     ("GET", "/.well-known/nq"): _responsiveness_urls,
     ("GET", "/config"): _responsiveness_urls,

@@ -8,7 +8,7 @@ from typing import Any
 
 import h11
 
-from flent_aqm.servers.endpoints import FOR_OTHER_ORIGINS, Answer, Request, answer, request_of
+from flent_aqm.servers.endpoints import FOR_OTHER_ORIGINS, Request, Response, answer, request_of
 from flent_aqm.servers.limits import Credit
 from flent_aqm.servers.protocols.content import FILLER, length_of
 from flent_aqm.servers.protocols.watermarks import UnsentLimit, WakeAt
@@ -146,7 +146,7 @@ class Http1:
                           headers.get("host", ""), str(peer[0]) if peer else "",
                           self._transport.get_extra_info("sslcontext") is not None)
 
-    def _send_response(self, request: Request, reply: Answer) -> None:
+    def _send_response(self, request: Request, reply: Response) -> None:
         """Send the head and a small body of the response. Begin to send filler, if the response has
         it."""
         if reply.length:

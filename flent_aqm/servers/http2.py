@@ -12,7 +12,7 @@ import h2.errors
 import h2.events
 import h2.exceptions
 
-from flent_aqm.servers.endpoints import FOR_OTHER_ORIGINS, Answer, Request, answer, request_of
+from flent_aqm.servers.endpoints import FOR_OTHER_ORIGINS, Request, Response, answer, request_of
 from flent_aqm.servers.limits import MOST_STREAMS, RESET_COST, UNREAD_BYTES, Credit
 from flent_aqm.servers.protocols.content import FILLER
 from flent_aqm.servers.protocols.http2_bulk import Inbound, frame_of_filler, settings_for_bulk
@@ -190,7 +190,7 @@ class Http2:
         frame have room for it. Queue the stream for a larger body or filler, which writable() sends
         in turn with other streams."""
         request = self._requests.pop(stream)
-        reply: Answer = answer(request)
+        reply: Response = answer(request)
         if reply.length:
             self._unsent.begin(request.unsent)
         # Only small responses have a content-length. Our clients count large ones without h2.

@@ -43,7 +43,7 @@ class Http3(Bulk):
         server: the port that received the connection.
     """
 
-    def __init__(self, quic: QuicConnection, server: Listener) -> None:
+    def __init__(self, quic: QuicConnection, server: Http3Listener) -> None:
         super().__init__(quic)
         self._server = server
         self._requests: dict[int, Request] = {}
@@ -159,7 +159,7 @@ class Http3(Bulk):
         self.close(ErrorCode.H3_EXCESSIVE_LOAD, reason)
 
 
-class Listener(QuicServer):
+class Http3Listener(QuicServer):
     """Receives the datagrams of all clients of one port.
 
     Args:
@@ -280,6 +280,6 @@ class Http3Service:
         """Open a UDP socket on the event loop. Return its address as the socket reports it: host,
         port, and for IPv6 more."""
         transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
-            lambda: Listener(requested, *self._limits), local_addr=(address, port))
+            lambda: Http3Listener(requested, *self._limits), local_addr=(address, port))
         self._transports.append(transport)
         return transport.get_extra_info("sockname")

@@ -53,7 +53,7 @@ DAMAGED = "damaged"
 
 
 @dataclass(frozen=True)
-class Part:
+class Requirement:
     """A program, kernel, library or Python package that flent-aqm needs.
 
     Attributes:
@@ -74,7 +74,7 @@ class Part:
     how_to_get: str
 
 
-def missing(parts: list[Part]) -> list[Part]:
+def missing(parts: list[Requirement]) -> list[Requirement]:
     """Return the required parts that aren't installed or can't be used.
 
     Parts that only set-up uses are required until the lab kernel and the NDT7 client are built.
@@ -87,7 +87,7 @@ def missing(parts: list[Part]) -> list[Part]:
     return [part for part in parts if part.group in needed and not part.found]
 
 
-def all_parts() -> Iterator[Part]:
+def all_parts() -> Iterator[Requirement]:
     """Yield all parts, installed or not. Programs are started to get their version."""
     yield _find_lab_kernel()
     yield from _find_named_kernels()
@@ -107,48 +107,50 @@ def all_parts() -> Iterator[Part]:
         yield _find_python_package(name, group)
 
 
-def _find_lab_kernel() -> Part:
+def _find_lab_kernel() -> Requirement:
     """Return the lab's kernel as a Part. Patches that it lacks are part of the version."""
     try:
         kernel = find_kernel()
     except ToolMissing:
-        return Part("lab kernel", "run", False, "", "", GET_BUILT)
+        return Requirement("lab kernel", "run", False, "", "", GET_BUILT)
     without = [name.removesuffix(".patch") for name in kernel.left_out]
     version = ", without ".join([kernel.version, *without])
     if not is_whole(kernel.path):
-        return Part("lab kernel", "run", False, DAMAGED, str(kernel.path), GET_BUILT)
-    return Part("lab kernel", "run", True, version, str(kernel.path), GET_BUILT)
+        return Requirement("lab kernel", "run", False, DAMAGED, str(kernel.path), GET_BUILT)
+    return Requirement("lab kernel", "run", True, version, str(kernel.path), GET_BUILT)
 
 
-def _find_named_kernels() -> Iterator[Part]:
+def _find_named_kernels() -> Iterator[Requirement]:
     """Yield each kernel that the user has built as a Part."""
     for kernel in all_named():
         path = kernel.program
         there = path is not None and is_whole(path)
         version = ", with ".join([kernel.version, *kernel.made_of])
-        yield Part(f"kernel {kernel.name}", "kernel", there,
+        yield Requirement(f"kernel {kernel.name}", "kernel", there,
                    version if there or path is None else DAMAGED, str(path or ""), kernel.command)
 
 
-def _find_irtt() -> Part:
+def _find_irtt() -> Requirement:
     """Return irtt as a Part. An irtt with which runs don't repeat counts as missing."""
     part = _find_program("irtt", "run", GET_BUILT)
     if part.found and not irtt_is_fit(Path(part.where)):
         # It works, but runs with it wouldn't repeat.
-        return Part("irtt", "run", False, f"{part.version}, by an old Go", part.where, GET_BUILT)
+        return Requirement("irtt", "run", False, f"{part.version}, by an old Go", part.where,
+                           GET_BUILT)
     return part
 
 
-def _find_tc_for_dualpi2() -> Part:
+def _find_tc_for_dualpi2() -> Requirement:
     """Return the tc that knows DualPI2 as a Part."""
     path = find_new_tc()
     if path is None:
-        return Part("tc for dualpi2", "dualpi2", False, "", "", GET_BUILT)
-    return Part("tc for dualpi2", "dualpi2", True, _ask_version(path, "tc"), str(path), GET_BUILT)
+        return Requirement("tc for dualpi2", "dualpi2", False, "", "", GET_BUILT)
+    return Requirement("tc for dualpi2", "dualpi2", True, _ask_version(path, "tc"), str(path),
+                       GET_BUILT)
 
 
-def _find_speedtest(name: str) -> Part:
-    """Return a program of a speed test as a Part. Its version is "" if set-up didn't install it,
+def _find_speedtest(name: str) -> Requirement:
+    """Return a program of a speed test as a Requirement. Its version is "" if set-up didn't install it,
     unless it is a Python package.
 
     name: key in OPTIONAL.
@@ -161,11 +163,11 @@ def _find_speedtest(name: str) -> Part:
             version = metadata.version(program.package)
     elif path is not None and folder_of(program) in path.resolve().parts:
         version = program.version  # other programs aren't started, as they may do anything
-    return Part(name, "speedtest", path is not None, version, str(path or ""),
+    return Requirement(name, "speedtest", path is not None, version, str(path or ""),
                 f"{GET_BUILT} --speedtests {name}")
 
 
-def _find_program(name: str, group: str, how_to_get: str) -> Part:
+def _find_program(name: str, group: str, how_to_get: str) -> Requirement:
     """Look for a program, and return it as a Part, found or not.
 
     Args:
@@ -176,11 +178,11 @@ def _find_program(name: str, group: str, how_to_get: str) -> Part:
     """
     path = find_tool(name) if how_to_get == GET_BUILT else find_program(name)
     if path is None:
-        return Part(name, group, False, "", "", how_to_get)
+        return Requirement(name, group, False, "", "", how_to_get)
     if how_to_get == GET_BUILT and not is_whole(path):
-        return Part(name, group, False, DAMAGED, str(path), how_to_get)
+        return Requirement(name, group, False, DAMAGED, str(path), how_to_get)
     version = _ask_version(path, name) or _version_of_folder(path.resolve().parent, name)
-    return Part(name, group, True, version, str(path), how_to_get)
+    return Requirement(name, group, True, version, str(path), how_to_get)
 
 
 def _ask_version(path: Path, name: str) -> str:
@@ -217,7 +219,7 @@ def _installed_packages() -> dict[str, str]:
     return {words[1]: words[2] for words in lines if words[0] == "installed"}
 
 
-def _find_library(package: SystemPackage, installed: dict[str, str]) -> Part:
+def _find_library(package: SystemPackage, installed: dict[str, str]) -> Requirement:
     """Return a system package without programs as a Part.
 
     Args:
@@ -226,11 +228,11 @@ def _find_library(package: SystemPackage, installed: dict[str, str]) -> Part:
     """
     for name in package.names:
         if name in installed:
-            return Part(name, package.group, True, installed[name], "", GET_SYSTEM)
-    return Part(package.names[0], package.group, False, "", "", GET_SYSTEM)
+            return Requirement(name, package.group, True, installed[name], "", GET_SYSTEM)
+    return Requirement(package.names[0], package.group, False, "", "", GET_SYSTEM)
 
 
-def _find_python_package(name: str, group: str) -> Part:
+def _find_python_package(name: str, group: str) -> Requirement:
     """Return a Python package as a Part.
 
     Args:
@@ -242,10 +244,10 @@ def _find_python_package(name: str, group: str) -> Part:
         package = metadata.distribution(name)
     except metadata.PackageNotFoundError:
         return _find_package_without_metadata(name, group, how_to_get)
-    return Part(name, group, True, package.version, str(package.locate_file("")), how_to_get)
+    return Requirement(name, group, True, package.version, str(package.locate_file("")), how_to_get)
 
 
-def _find_package_without_metadata(name: str, group: str, how_to_get: str) -> Part:
+def _find_package_without_metadata(name: str, group: str, how_to_get: str) -> Requirement:
     """Return a Python package that has no metadata, such as Debian's Flent, as a Part. Packages
     other than Flent count as missing.
 
@@ -256,9 +258,9 @@ def _find_package_without_metadata(name: str, group: str, how_to_get: str) -> Pa
     """
     spec = find_spec(name) if name == "flent" else None
     if spec is None or spec.origin is None:
-        return Part(name, group, False, "", "", how_to_get)
+        return Requirement(name, group, False, "", "", how_to_get)
     version: str = import_module("flent.build_info").VERSION
-    return Part(name, group, True, version, str(Path(spec.origin).parents[1]), how_to_get)
+    return Requirement(name, group, True, version, str(Path(spec.origin).parents[1]), how_to_get)
 
 
 def tool_versions() -> dict[str, str]:

@@ -29,7 +29,7 @@ ALONG = (RATE, "burst_shaping", "cross_traffic", "test", "base_delay_ms", "route
 
 
 @dataclass(frozen=True)
-class Group:
+class RunGroup:
     """Runs that are drawn together, such as in one line.
 
     Attributes:
@@ -50,7 +50,7 @@ def settings_of(runs: Sequence[Run]) -> list[Mapping[str, Setting]]:
     return [run.settings for run in runs]
 
 
-def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
+def groups(runs: Sequence[Run], names: Sequence[str]) -> list[RunGroup]:
     """Return a group for each combination of the settings' values that has runs, in the order of
     the values.
 
@@ -67,8 +67,8 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[Group]:
     labels = [", ".join(word(name, value) for name, value in zip(names, key, strict=True))
               for key in keys]
     if len(keys) == 1 and (queue := look_of(runs)):
-        return [Group(labels[0] or str(runs[0].settings[AQM]), queue.lined("-"), runs, keys[0])]
-    return [Group(label or "all runs", look, members[key], key)
+        return [RunGroup(labels[0] or str(runs[0].settings[AQM]), queue.lined("-"), runs, keys[0])]
+    return [RunGroup(label or "all runs", look, members[key], key)
             for label, key, look in zip(labels, keys, _looks_of_groups(names, keys, labels),
                                         strict=True)]
 
@@ -111,7 +111,7 @@ def looks_of_files(runs: Sequence[Run]) -> list[Look]:
     return [next(own[name]) for name in names]
 
 
-def by_run(runs: Sequence[Run], most: int) -> list[Group]:
+def by_run(runs: Sequence[Run], most: int) -> list[RunGroup]:
     """Return a group for each run, with a number in its label if others repeat it. If there are
     more than `most` runs, group those that repeat each other.
 
@@ -132,7 +132,7 @@ def by_run(runs: Sequence[Run], most: int) -> list[Group]:
                 free = [line for line in LINES if (look.colour, line) not in taken]
                 look = look.lined(free[0] if free else LINES[(number - 1) % len(LINES)])
                 taken.add((look.colour, look.line))
-            alone.append(Group(label, look, [run], group.key))
+            alone.append(RunGroup(label, look, [run], group.key))
     return alone
 
 

@@ -53,7 +53,7 @@ Refuse = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Group:
+class FlowGroup:
     """A group of equal flows.
 
     Attributes:
@@ -81,7 +81,7 @@ class Group:
     source: str = ""
 
 
-def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
+def groups_from(text: str, load_s: float, refuse: Refuse) -> list[FlowGroup]:
     """Parse the test parameter `flows` into groups. If the text can't be parsed, or if a group
     doesn't fit into the load, call `refuse` with a message.
 
@@ -108,7 +108,7 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[Group]:
     return groups or [_parse_group("1xcubic", load_s)]
 
 
-def _parse_group(text: str, load_s: float) -> Group:
+def _parse_group(text: str, load_s: float) -> FlowGroup:
     """Parse one group, whose text has to match _GROUP. A group without times takes the whole load.
 
     Args:
@@ -118,7 +118,7 @@ def _parse_group(text: str, load_s: float) -> Group:
     match = re.fullmatch(_GROUP, text)
     assert match, text
     fields = match.groupdict()
-    return Group(text, int(fields["count"]), fields["tcp"] or "", float(fields["udp"] or 0),
+    return FlowGroup(text, int(fields["count"]), fields["tcp"] or "", float(fields["udp"] or 0),
                  int(fields["burst"] or 0), bool(fields["ect1"]), float(fields["start"] or 0),
                  float(fields["stop"] or load_s), fields["host"] or "", fields["source"] or "")
 
@@ -157,7 +157,7 @@ def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
         column += len(group_text) + 1
 
 
-def data_sets(groups: Sequence[Group], direction: str, host: str, load_start_s: float,
+def data_sets(groups: Sequence[FlowGroup], direction: str, host: str, load_start_s: float,
               scenario: Scenario | None = None) -> dict[str, dict[str, Any]]:
     """Return Flent's data sets, one per group, by the names of their series, such as "TCP upload
     2xreno". If a name would be taken, the port follows.

@@ -12,7 +12,7 @@ from pathlib import Path
 from flent_aqm.base import defaults
 from flent_aqm.base.defaults import CLIENT_STATUS, CLIENT_STDERR, CLIENT_STDOUT
 from flent_aqm.base.errors import BadResult, ConfigError, StorageError
-from flent_aqm.lab.copy_out import Follower
+from flent_aqm.lab.copy_out import OutputFollower
 from flent_aqm.lab.own_programs import refuse_missing
 from flent_aqm.lab.place import CommandResult, RunEnvironment, read_text
 from flent_aqm.lab.user_command import copy_results, make_results_folder
@@ -59,7 +59,7 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
         nonlocal status
         out = lab.stdout.parent
         lab.wall_limit_s = wall_limit_s
-        with Follower([(out / CLIENT_STDOUT, sys.stdout.fileno()),
+        with OutputFollower([(out / CLIENT_STDOUT, sys.stdout.fileno()),
                        (out / CLIENT_STDERR, sys.stderr.fileno())]):
             result = lab.run()
         status = read_text(out / CLIENT_STATUS)

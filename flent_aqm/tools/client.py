@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError, BadResult
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 
 # Starts a server that is another project's Python module. It may need numpy, so the variable that
 # keeps numpy out of runs is removed.
@@ -159,7 +159,7 @@ def delayed(number: signal.Signals) -> Iterator[None]:
         os.kill(os.getpid(), number)
 
 
-def main(name: str, measure: Callable[[Call, Report], None]) -> int:
+def main(name: str, measure: Callable[[Call, ClientReport], None]) -> int:
     """Run a client with the arguments on the command line, and print its report.
 
     Return the exit status: 1, with a line on standard error, if there is no result. SIGTERM raises
@@ -171,7 +171,7 @@ def main(name: str, measure: Callable[[Call, Report], None]) -> int:
     """
     # Whoever ends this process ends the program with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    report = Report(name)
+    report = ClientReport(name)
     try:
         measure(call_of(sys.argv[1:]), report)
     except AqmError as error:

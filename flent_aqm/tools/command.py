@@ -30,7 +30,7 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.tools.client import Call, lines_of
 from flent_aqm.tools.own import PORT
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import WAYS, Number, Server, Tool
 
 # Numbers that the option --reads can name.
@@ -234,7 +234,7 @@ def files_of(*commands: str) -> list[str]:
             if os.path.isabs(word) and os.path.isfile(word)]
 
 
-def measure_by(client: str, reads: str, call: Call, report: Report) -> None:
+def measure_by(client: str, reads: str, call: Call, report: ClientReport) -> None:
     """Run a client, and fill the report with its numbers. A rate counts as constant from the
     client's start to its end.
 

@@ -87,7 +87,7 @@ class DirectionLoad:
 
 
 @dataclass
-class Report:
+class ClientReport:
     """All that a client measured.
 
     Attributes:

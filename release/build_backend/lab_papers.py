@@ -17,7 +17,7 @@ from flent_aqm.base.shell import run
 from flent_aqm.base.words import last_line
 from flent_aqm.setup import debs, ndt7_client
 from flent_aqm.setup.debs import Deb
-from flent_aqm.setup.kernel.recipe import Source
+from flent_aqm.setup.kernel.recipe import KernelSource
 
 # Debian's copyright files name these, and every Debian system has them here.
 COMMON = Path("/usr/share/common-licenses")
@@ -32,7 +32,7 @@ def debs_of(parts: Path) -> list[Deb]:
             for fields in json.loads(noted.read_text())]
 
 
-def sources(kernel: Source, packages: Iterable[Deb]) -> str:
+def sources(kernel: KernelSource, packages: Iterable[Deb]) -> str:
     """Return the lines that fetch_sources.sh reads: kind, name, version of each source.
 
     Args:
@@ -48,7 +48,7 @@ def sources(kernel: Source, packages: Iterable[Deb]) -> str:
                       f"crate ndt7-client {ndt7_client.VERSION}", ""))
 
 
-def licences(parts: Path, kernel: Source) -> dict[str, bytes]:
+def licences(parts: Path, kernel: KernelSource) -> dict[str, bytes]:
     """Return file name -> licence text, for all programs.
 
     Args:
@@ -84,7 +84,7 @@ def libraries_of(folder: Path) -> Iterator[Path]:
         yield folder / name
 
 
-def _copyright_of_kernel(kernel: Source) -> bytes:
+def _copyright_of_kernel(kernel: KernelSource) -> bytes:
     pattern = f"debs/{kernel.package}_{kernel.version}_*.deb"
     deb = next((path for cache in caches() for path in cache.glob(pattern)), None)
     if deb is None:

@@ -93,9 +93,9 @@ def _fetch_parts() -> None:
     set_up_new_tc(PARTS, archive, update=True)
 
 
-def _kernel_source() -> recipe.Source:
+def _kernel_source() -> recipe.KernelSource:
     facts = json.loads(find_kernel().path.with_name("kernel.json").read_text())
-    return recipe.Source(facts["package"], facts["version"])
+    return recipe.KernelSource(facts["package"], facts["version"])
 
 
 def parts(fetched: Path) -> Iterator[tuple[str, Path]]:

@@ -16,13 +16,13 @@ from flent_aqm.base.errors import ToolMissing
 from flent_aqm.setup.apt import Package
 from flent_aqm.setup.install import find_tool_link
 from flent_aqm.setup.kernel import build, locate, recipe
-from flent_aqm.setup.kernel.recipe import Source
+from flent_aqm.setup.kernel.recipe import KernelSource
 from release.build_backend import lab_papers, lab_wheel
 from release.build_backend.flent_aqm_backend import write_wheel
 
 from .conftest import Env
 
-SOURCE = Source("linux-source-9.9", "9.9.1-1")
+SOURCE = KernelSource("linux-source-9.9", "9.9.1-1")
 INFO = "flent_aqm_lab-0.dist-info"
 
 
@@ -121,7 +121,7 @@ def test_set_up_with_the_kernel_of_another_version_says_so_and_compiles(
     build.set_up_kernel(cache, Archive())  # type: ignore[arg-type]
     assert "flent-aqm-lab has other options or patches than this flent-aqm; compiling one" in (
         capsys.readouterr().err)
-    assert built == [Source("linux-source-9.9", "9.9.2-1")]
+    assert built == [KernelSource("linux-source-9.9", "9.9.2-1")]
 
 
 def test_kernel_of_our_version_is_found_beside_the_package(other_version: Path) -> None:

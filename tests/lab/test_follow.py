@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.lab.copy_out import Follower
+from flent_aqm.lab.copy_out import OutputFollower
 
 
 class Stopped(Exception):
@@ -27,7 +27,7 @@ def test_all_that_was_written_arrives_however_late_it_is_read(tmp_path: Path) ->
             got.extend(piece)
 
     reader = threading.Thread(target=read)
-    with Follower([(tmp_path / "stdout", write_end)]):
+    with OutputFollower([(tmp_path / "stdout", write_end)]):
         (tmp_path / "stdout").write_bytes(data)
         threading.Timer(0.3, reader.start).start()
     os.close(write_end)
@@ -40,7 +40,7 @@ def test_reader_that_never_reads_is_left_when_the_lab_is_stopped(tmp_path: Path)
     """With a pipe that is full, the limit of wall time holds all the same."""
     (tmp_path / "stdout").write_bytes(bytes(1 << 20))
     read_end, write_end = os.pipe()
-    with pytest.raises(Stopped), Follower([(tmp_path / "stdout", write_end)]) as follower:
+    with pytest.raises(Stopped), OutputFollower([(tmp_path / "stdout", write_end)]) as follower:
         raise Stopped
     for thread in follower._threads:
         thread.join(30)
@@ -54,7 +54,7 @@ def test_reader_that_has_gone_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "stdout").write_bytes(bytes(1 << 20))
     read_end, write_end = os.pipe()
     os.close(read_end)
-    with Follower([(tmp_path / "stdout", write_end)]):
+    with OutputFollower([(tmp_path / "stdout", write_end)]):
         pass
     os.close(write_end)
 
@@ -71,7 +71,7 @@ def test_what_is_no_file_is_not_read(tmp_path: Path, kind: str) -> None:
     else:
         path.mkdir()
     read_end, write_end = os.pipe()
-    with Follower([(path, write_end)]):
+    with OutputFollower([(path, write_end)]):
         pass
     os.close(write_end)
     assert os.read(read_end, 100) == b""

@@ -9,21 +9,22 @@ from dataclasses import replace
 import pytest
 
 from flent_aqm.router.metadata import as_metadata
-from flent_aqm.router.tc.read_back import Direction, DrrClass, HtbClass, Qdisc, ReadBack
+from flent_aqm.router.tc.read_back import Direction, DrrClass, Qdisc, ReadBack, ReportedClass
 from flent_aqm.spec.queues.units import parse_psched
 
 CLOCK = parse_psched("000003e8 00000040 000f4240 3b9aca00")
 HTB = Qdisc("htb", "1:", "root", {"default": "0x12"}, {"bytes": 100})
 
 
-def htb_class(handle: str, parent: str, leaf: str, packets: int = 0, prio: int = 0) -> HtbClass:
+def htb_class(handle: str, parent: str, leaf: str, packets: int = 0,
+              prio: int = 0) -> ReportedClass:
     """At 20 Mbit/s; 25,000 ticks are 1600 us, and of these the ceiling of 40 lets 8000 bytes
     through."""
-    return HtbClass(handle, parent, leaf, prio, 1514, "20Mbit", "40Mbit", 0, "ethernet", 0, 0,
+    return ReportedClass(handle, parent, leaf, prio, 1514, "20Mbit", "40Mbit", 0, "ethernet", 0, 0,
                     25_000, 25_000, {"packets": packets})
 
 
-def direction(qdiscs: tuple[Qdisc, ...], *classes: HtbClass) -> Direction:
+def direction(qdiscs: tuple[Qdisc, ...], *classes: ReportedClass) -> Direction:
     """A device with these queues."""
     return Direction("eth1", 1000, 1500, 9000, True, {"gso": None}, qdiscs, classes, (), ())
 

@@ -18,7 +18,7 @@ from flent_aqm.parts.kernels.verdict.exercised import (
 from flent_aqm.setup.kernel.compile import refuse_not_compiled, warnings_in
 from flent_aqm.setup.kernel.coverage import (
     FLAGS,
-    Change,
+    ChangedFile,
     changed_lines,
     changes_between,
     read_instrumented,
@@ -90,7 +90,7 @@ def exercised(program: Path, *words: str) -> Exercised:
     """What ran of the queue, in a cell called `load`."""
     output = subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout
     counts = {int(at, 16): int(count) for at, count in map(str.split, output.splitlines())}
-    return judge_lines([Change("queue.c", LINES, QUEUE)], read_instrumented(program.parent),
+    return judge_lines([ChangedFile("queue.c", LINES, QUEUE)], read_instrumented(program.parent),
                        {"load": counts})
 
 
@@ -130,7 +130,7 @@ def test_a_line_without_code_stands_for_what_names_it_or_for_its_statement(progr
 
 
 def test_nothing_is_said_of_a_change_that_never_ran() -> None:
-    none = Exercised({}, [("queue.c", 7)], changes=[Change("queue.c", (7,), QUEUE)])
+    none = Exercised({}, [("queue.c", 7)], changes=[ChangedFile("queue.c", (7,), QUEUE)])
     assert none.is_none
     assert sentence(none) == ("Of 1 changed line with code none ran; never: queue.c line 7, in "
                               "choose().")

@@ -22,7 +22,7 @@ from flent_aqm.setup.kernel.build import kernel_is_there
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.kernel.recipe import CHOICE, current_recipe, read_choices
 from flent_aqm.setup.ndt7_client import ndt7_client_is_there
-from flent_aqm.setup.parts import Part, all_parts
+from flent_aqm.setup.parts import Requirement, all_parts
 from flent_aqm.setup.tools import find_tool
 
 pytestmark = pytest.mark.lab
@@ -68,7 +68,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def part_of(name: str) -> Part:
+def part_of(name: str) -> Requirement:
     """Of doctor's; those behind it are not looked for."""
     return next(part for part in all_parts() if part.name == name)
 

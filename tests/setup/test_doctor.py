@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.setup import parts as setup_parts
-from flent_aqm.setup.parts import Part, missing
+from flent_aqm.setup.parts import Requirement, missing
 
 BUILT = "flent-aqm setup"
 
@@ -64,9 +64,9 @@ def test_missing_counts_compilers_only_until_the_kernel_is_built(
         kernel_found: bool, wanted: list[str]) -> None:
     """A machine with a built kernel needs no compiler, and nobody needs a window."""
     parts = [
-        Part("lab kernel", "run", kernel_found, "", "", BUILT),
-        Part("gcc", "build", False, "", "", "make packages"),
-        Part("libegl1", "gui", False, "", "", "make packages"),
+        Requirement("lab kernel", "run", kernel_found, "", "", BUILT),
+        Requirement("gcc", "build", False, "", "", "make packages"),
+        Requirement("libegl1", "gui", False, "", "", "make packages"),
     ]
     assert [part.name for part in missing(parts)] == wanted
 

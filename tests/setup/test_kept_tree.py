@@ -18,20 +18,20 @@ from flent_aqm.setup.kernel.compile import (
     EXPECTED_LINKS,
     expected_lines,
 )
-from flent_aqm.setup.kernel.tree import NOTES, Tree, files_of
+from flent_aqm.setup.kernel.tree import NOTES, KernelTree, files_of
 
 MAKEFILE = "out: in\n\tcp in out; echo made\n"
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(tmp_path: Path) -> KernelTree:
     """A source whose make copies a file."""
     (tmp_path / "in").write_text("stock\n")
     (tmp_path / "Makefile").write_text(MAKEFILE)
-    return Tree(tmp_path)
+    return KernelTree(tmp_path)
 
 
-def make(tree: Tree) -> bool:
+def make(tree: KernelTree) -> bool:
     """Run make; whether it had something to do. Its result is always that of the source."""
     with tree.compiling():
         done = subprocess.run(["make", "-s"], cwd=tree.path, check=True, capture_output=True,
@@ -40,7 +40,7 @@ def make(tree: Tree) -> bool:
     return "made" in done.stdout
 
 
-def build(tree: Tree, content: str | None) -> bool:
+def build(tree: KernelTree, content: str | None) -> bool:
     """As a build does: take back, change, settle, make."""
     tree.take_back()
     if content is not None:
@@ -49,7 +49,7 @@ def build(tree: Tree, content: str | None) -> bool:
     return make(tree)
 
 
-def test_the_same_change_again_compiles_nothing_and_another_one_does(tree: Tree) -> None:
+def test_the_same_change_again_compiles_nothing_and_another_one_does(tree: KernelTree) -> None:
     """Though the file is put back and written anew each time."""
     assert build(tree, "mine\n")
     assert not build(tree, "mine\n")
@@ -60,7 +60,7 @@ def test_the_same_change_again_compiles_nothing_and_another_one_does(tree: Tree)
     assert not build(tree, None)
 
 
-def test_a_build_that_stopped_before_make_is_caught_up_with(tree: Tree) -> None:
+def test_a_build_that_stopped_before_make_is_caught_up_with(tree: KernelTree) -> None:
     """What make has not seen is not taken for compiled."""
     assert build(tree, "mine\n")
     tree.take_back()
@@ -73,7 +73,7 @@ def test_a_build_that_stopped_before_make_is_caught_up_with(tree: Tree) -> None:
     assert build(tree, None)
 
 
-def test_files_that_the_source_lacks_are_gone_again(tree: Tree) -> None:
+def test_files_that_the_source_lacks_are_gone_again(tree: KernelTree) -> None:
     """And lines that were added."""
     tree.write("sch_foo.c", b"new")
     tree.append("Makefile", "more:\n")
@@ -84,7 +84,7 @@ def test_files_that_the_source_lacks_are_gone_again(tree: Tree) -> None:
         tree.append("net/sched/Kconfig", "\n")
 
 
-def test_objects_that_a_killed_make_left_are_removed(tree: Tree) -> None:
+def test_objects_that_a_killed_make_left_are_removed(tree: KernelTree) -> None:
     """They may be half written; those of earlier builds stay."""
     (tree.path / "old.o").write_text("whole")
     os.utime(tree.path / "old.o", ns=(1, 1))
@@ -97,7 +97,8 @@ def test_objects_that_a_killed_make_left_are_removed(tree: Tree) -> None:
         assert (tree.path / "old.o").exists()
 
 
-def test_a_patch_tells_its_files_and_may_not_leave_the_source(tree: Tree, tmp_path: Path) -> None:
+def test_a_patch_tells_its_files_and_may_not_leave_the_source(
+        tree: KernelTree, tmp_path: Path) -> None:
     """With git's renames and new files."""
     text = (b"--- a/in\t2026-01-01\n+++ b/in\n@@ -1 +1 @@\n-stock\n+mine\n"
             b"--- /dev/null\n+++ b/net/new.c\n@@ -0,0 +1 @@\n+x\n"
@@ -108,10 +109,10 @@ def test_a_patch_tells_its_files_and_may_not_leave_the_source(tree: Tree, tmp_pa
 
 
 def test_a_folder_of_another_source_takes_this_ones_place_and_goes_again(
-        tree: Tree, tmp_path: Path) -> None:
+        tree: KernelTree, tmp_path: Path) -> None:
     """With the source's own content, where a build has changed it; objects are no sources."""
     ours, theirs = tree.path / "arch" / "um", tmp_path / "donor" / "arch" / "um"
-    donor = Tree(tmp_path / "donor")
+    donor = KernelTree(tmp_path / "donor")
     for folder, files in ((ours, {"both.c": "old", "gone.h": "old", "Kconfig": "old", "a.o": "1"}),
                           (theirs, {"both.c": "new", "sub/more.S": "new", "Kconfig": "new",
                                     "b.o": "2", "include/generated/made.h": "2"})):

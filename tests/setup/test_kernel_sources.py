@@ -14,7 +14,7 @@ import pytest
 from flent_aqm.base.errors import ConfigError, SetupError
 from flent_aqm.setup.apt import DebianArchive, Package
 from flent_aqm.setup.kernel.sources import GitOrigin, InstalledOrigin, parse_origin
-from flent_aqm.setup.kernel.tree import Tree
+from flent_aqm.setup.kernel.tree import KernelTree
 from flent_aqm.setup.progress import Progress
 
 
@@ -52,7 +52,7 @@ def repository(source: Path) -> Path:
 def fill(origin: GitOrigin, tree: Path) -> None:
     """As a build does, with a change of the lab's."""
     tree.mkdir(exist_ok=True)
-    kept = Tree(tree)
+    kept = KernelTree(tree)
     kept.take_back()
     origin.fill(tree, tree, Progress("kernel"))
     kept.append("Kconfig", "config B\n")

@@ -17,7 +17,7 @@ from flent_aqm.setup.kernel import build, patching, recipe
 from flent_aqm.setup.kernel.locate import Kernel
 from flent_aqm.setup.kernel.patching import PatchDoesntFit
 from flent_aqm.setup.kernel.recipe import Recipe
-from flent_aqm.setup.kernel.tree import Tree
+from flent_aqm.setup.kernel.tree import KernelTree
 
 OPTIONAL = next(iter(patching.OPTIONAL))
 LINES = [f"line {number}\n" for number in range(20)]
@@ -44,7 +44,7 @@ def tree(tmp_path: Path) -> Path:
 def test_optional_patch_that_does_not_fit_is_left_out_whole(tree: Path) -> None:
     """Its half that would fit isn't applied; what comes behind it is."""
     patches = [("0001-a.patch", FIRST), (OPTIONAL, HALF), ("0009-b.patch", SECOND)]
-    applied = patching.apply_all(tree, patches, keep=Tree(tree).keep)
+    applied = patching.apply_all(tree, patches, keep=KernelTree(tree).keep)
     assert [name for name, _content in applied] == ["0001-a.patch", "0009-b.patch"]
     text = (tree / "file").read_text()
     assert text == "".join(LINES).replace("line 2\n", "two\n").replace("line 15\n", "fifteen\n")
@@ -60,7 +60,7 @@ def test_optional_patch_is_left_out_with_those_that_need_it(tree: Path) -> None:
     name, needing = next((needed, name) for name, one in patching.OPTIONAL.items()
                          for needed in one.needs)
     patches = [(name, HALF), (needing, FIRST), ("0009-b.patch", SECOND)]
-    applied = patching.apply_all(tree, patches, keep=Tree(tree).keep)
+    applied = patching.apply_all(tree, patches, keep=KernelTree(tree).keep)
     assert patching.left_out(patches, applied) == [name, needing]
     assert "two\n" not in (tree / "file").read_text()
 
@@ -68,13 +68,13 @@ def test_optional_patch_is_left_out_with_those_that_need_it(tree: Path) -> None:
 def test_required_patch_that_does_not_fit_is_refused_by_name(tree: Path) -> None:
     """With what patch says."""
     with pytest.raises(PatchDoesntFit, match=r"0001-a.patch doesn't fit .* file: Hunk #2 FAILED"):
-        patching.apply_all(tree, [("0001-a.patch", HALF)], keep=Tree(tree).keep)
+        patching.apply_all(tree, [("0001-a.patch", HALF)], keep=KernelTree(tree).keep)
 
 
 def test_patches_can_be_taken_back_and_the_optional_ones_left_out(tree: Path) -> None:
     """As for a source on which one fits and doesn't compile."""
     patches = [("0001-a.patch", FIRST), (OPTIONAL, SECOND)]
-    kept = Tree(tree)
+    kept = KernelTree(tree)
     assert patching.apply_all(tree, patches, keep=kept.keep) == patches
     kept.take_back()
     assert (tree / "file").read_text() == "".join(LINES)

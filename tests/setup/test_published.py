@@ -14,8 +14,8 @@ from flent_aqm.setup.kernel import published
 from flent_aqm.setup.kernel.additions import QUEUE, read_additions
 from flent_aqm.setup.kernel.compile import all_faults
 from flent_aqm.setup.kernel.patching import PatchDoesntFit
-from flent_aqm.setup.kernel.recipe import Recipe, Source
-from flent_aqm.setup.kernel.tree import Tree
+from flent_aqm.setup.kernel.recipe import KernelSource, Recipe
+from flent_aqm.setup.kernel.tree import KernelTree
 from flent_aqm.setup.tc_plugin import read_files
 
 CODE = Path(__file__).parents[1] / "own_code"
@@ -48,15 +48,16 @@ def series(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(tmp_path: Path) -> KernelTree:
     """The source before the series, as set-up unpacks it."""
     folder = tmp_path / "tree"
     folder.mkdir()
     (folder / "sch.c").write_text("".join(LINES))
-    return Tree(folder)
+    return KernelTree(folder)
 
 
-def test_mailbox_is_applied_mail_by_mail_without_what_is_packed(series: Path, tree: Tree) -> None:
+def test_mailbox_is_applied_mail_by_mail_without_what_is_packed(
+        series: Path, tree: KernelTree) -> None:
     """The files that are left out are named, each time."""
     left_out = published.apply(tree.path, series.name, series.read_bytes(), keep=tree.keep)
     assert left_out == ["tools/testing/Makefile"] * 2
@@ -66,7 +67,7 @@ def test_mailbox_is_applied_mail_by_mail_without_what_is_packed(series: Path, tr
     assert (tree.path / "sch.c").read_text() == "".join(LINES)
 
 
-def test_mail_that_does_not_fit_is_named_by_its_subject(series: Path, tree: Tree) -> None:
+def test_mail_that_does_not_fit_is_named_by_its_subject(series: Path, tree: KernelTree) -> None:
     """With the hunk; what is left out is not blamed."""
     file = tree.path / "sch.c"
     file.write_text(file.read_text().replace("line 5\n", "line five\n"))
@@ -78,7 +79,7 @@ def test_mail_that_does_not_fit_is_named_by_its_subject(series: Path, tree: Tree
     assert "testing" not in text
 
 
-def test_file_that_the_source_has_is_changed_wherever_it_is(series: Path, tree: Tree) -> None:
+def test_file_that_the_source_has_is_changed_wherever_it_is(series: Path, tree: KernelTree) -> None:
     """As a repository of one's own has all files."""
     (tree.path / "tools" / "testing").mkdir(parents=True)
     (tree.path / "tools" / "testing" / "Makefile").write_text("0\n")
@@ -86,7 +87,7 @@ def test_file_that_the_source_has_is_changed_wherever_it_is(series: Path, tree: 
     assert (tree.path / "tools" / "testing" / "Makefile").read_text() == "2\n"
 
 
-def test_patch_of_packed_files_alone_changes_nothing(tree: Tree) -> None:
+def test_patch_of_packed_files_alone_changes_nothing(tree: KernelTree) -> None:
     """And text that is no patch is still refused."""
     patch = b"--- a/drivers/gpu/drm.c\n+++ b/drivers/gpu/drm.c\n@@ -1 +1 @@\n-a\n+b\n"
     assert published.apply(tree.path, "p", patch, keep=tree.keep) == ["drivers/gpu/drm.c"]
@@ -105,7 +106,7 @@ def test_headers_beside_a_file_come_with_it_and_belong_to_the_recipe(tmp_path: P
     def recipe() -> Recipe:
         (one,) = read_additions(QUEUE, "--qdisc", [tmp_path / "sch_foo.c"])
         assert [name for name, _ in one.headers] == ["foo.h", "bar.h"]
-        return Recipe(Source("linux-source-1.2", "1"), "", (), additions=(one,))
+        return Recipe(KernelSource("linux-source-1.2", "1"), "", (), additions=(one,))
 
     before = recipe().hash
     (tmp_path / "bar.h").write_text("long bar;\n")

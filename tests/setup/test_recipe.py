@@ -14,17 +14,17 @@ from flent_aqm.base.errors import ConfigError, SetupError, ToolMissing
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
 from flent_aqm.setup.kernel.named import find_named, remove
-from flent_aqm.setup.kernel.recipe import Backport, Recipe, Source
+from flent_aqm.setup.kernel.recipe import Backport, KernelSource, Recipe
 
-SOURCE = Source("linux-source-7.3", "7.3.4-1")
+SOURCE = KernelSource("linux-source-7.3", "7.3.4-1")
 PATCHES = (("0001-a.patch", b"one"), ("0002-b.patch", b"two"))
 BASE = Recipe(SOURCE, "CONFIG_A=y\n", PATCHES)
 GRAFT = Backport(SOURCE, ("6.12.patch", b"one"))
 
 
 @pytest.mark.parametrize("other", [
-    replace(BASE, source=Source("linux-source-7.2", "7.3.4-1")),
-    replace(BASE, source=Source("linux-source-7.3", "7.3.4-2")),
+    replace(BASE, source=KernelSource("linux-source-7.2", "7.3.4-1")),
+    replace(BASE, source=KernelSource("linux-source-7.3", "7.3.4-2")),
     replace(BASE, fragment="CONFIG_A=n\n"),
     replace(BASE, patches=(PATCHES[0], ("0002-b.patch", b"twO"))),
     replace(BASE, patches=(("0001-a.patch", b"onetwo"),)),
@@ -109,8 +109,8 @@ def test_current_recipe_reads_fragment_and_patches_of_the_package() -> None:
 
 
 @pytest.mark.parametrize("other", [
-    replace(GRAFT, donor=Source(SOURCE.package, "7.3.9-1")),
-    replace(GRAFT, donor=Source("linux-source-7.4", SOURCE.version)),
+    replace(GRAFT, donor=KernelSource(SOURCE.package, "7.3.9-1")),
+    replace(GRAFT, donor=KernelSource("linux-source-7.4", SOURCE.version)),
     replace(GRAFT, patch=("6.12.patch", b"two")),
 ], ids=["newer donor", "other donor", "patch"])
 def test_hash_when_a_backport_changes_is_another(other: Backport) -> None:
@@ -121,7 +121,7 @@ def test_hash_when_a_backport_changes_is_another(other: Backport) -> None:
 def test_lab_hash_when_the_donor_is_newer_is_the_same() -> None:
     """So that a newer kernel of set-up's leaves those of the user's in use."""
     old, newer, fitted = (replace(BASE, backport=backport).lab_hash for backport in (
-        GRAFT, replace(GRAFT, donor=Source("", "")), replace(GRAFT, patch=("", b"two"))))
+        GRAFT, replace(GRAFT, donor=KernelSource("", "")), replace(GRAFT, patch=("", b"two"))))
     assert old == newer
     assert len({old, fitted, BASE.lab_hash}) == 3
 
@@ -161,7 +161,7 @@ def test_find_kernel_when_built_gives_path_version_and_hash(cache: Path) -> None
 
 def test_current_recipe_of_an_old_kernel_has_set_ups_as_the_donor(cache: Path) -> None:
     """One that is new enough has none; what the series is need not be known."""
-    old = Source("linux-source-6.12", "6.12.117-1")
+    old = KernelSource("linux-source-6.12", "6.12.117-1")
     with pytest.raises(ToolMissing, match=r"Linux 6\.12 needs .* run: flent-aqm setup"):
         recipe.current_recipe(old, "6.12")
     _choose(cache)

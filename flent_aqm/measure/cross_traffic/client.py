@@ -53,7 +53,7 @@ class ResultPrinter:
         sys.stdout.flush()
 
 
-class Connection:
+class CrossConnection:
     """An HTTP connection to this package's server. Received bytes are counted by `printer`. Raises
     OSError if the server can't be reached."""
 

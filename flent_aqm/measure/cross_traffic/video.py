@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from flent_aqm.measure.cross_traffic.client import Connection, ResultPrinter, run
+from flent_aqm.measure.cross_traffic.client import CrossConnection, ResultPrinter, run
 
 # Bit rates of the video, in Mbit/s.
 LADDER_MBPS = (0.145, 0.365, 0.73, 1.1, 2.0, 3.0, 4.5, 6.0, 7.8)
@@ -91,7 +91,7 @@ def play(host: str, port: int, printer: ResultPrinter) -> None:
     fails."""
     screen = Screen()
     rates: list[float] = []
-    connection = Connection(host, port, printer)
+    connection = CrossConnection(host, port, printer)
     try:
         while True:
             mbps = choose_rate(rates)

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 
-from flent_aqm.measure.cross_traffic.client import Connection, ResultPrinter, run
+from flent_aqm.measure.cross_traffic.client import CrossConnection, ResultPrinter, run
 
 HTML_BYTES = 18_000
 OBJECTS = 70
@@ -27,16 +27,16 @@ PAUSE_S = 2.0
 def load_page(host: str, port: int, printer: ResultPrinter) -> None:
     """Download the HTML, then the objects of the page over all connections. Return when the page is
     complete. Raises OSError if a connection fails."""
-    first = Connection(host, port, printer)
+    first = CrossConnection(host, port, printer)
     first.get(HTML_BYTES)
     objects = iter([OBJECT_BYTES] * OBJECTS)
     faults: list[OSError] = []
 
-    def get_objects(connection: Connection | None) -> None:
+    def get_objects(connection: CrossConnection | None) -> None:
         """Download objects until none is left, over this connection or a new one. An OSError is
         appended to `faults`."""
         try:
-            connection = connection or Connection(host, port, printer)
+            connection = connection or CrossConnection(host, port, printer)
             for size in objects:
                 connection.get(size)
             connection.close()

@@ -44,7 +44,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Interval:
+class Iperf3Interval:
     """All streams of one direction between two reports. Times are seconds since the test's start.
     `direction` is "upload" or "download"."""
 
@@ -81,7 +81,7 @@ class Total:
 
 
 @dataclass(frozen=True)
-class Report:
+class Iperf3Output:
     """The output of one iperf3 client.
 
     Attributes:
@@ -100,8 +100,8 @@ class Report:
 
     version: str
     mss_bytes: int | None
-    intervals: tuple[Interval, ...]
-    server_intervals: tuple[Interval, ...]
+    intervals: tuple[Iperf3Interval, ...]
+    server_intervals: tuple[Iperf3Interval, ...]
     client_ports: tuple[int, ...]
     totals: Mapping[str, Total]
     cpu_client_pct: float | None
@@ -111,7 +111,7 @@ class Report:
     notes: tuple[str, ...] = ()
 
 
-def parse_iperf3(text: str) -> Report:
+def parse_iperf3(text: str) -> Iperf3Output:
     """Parse the output of `iperf3 -J`, which is the first JSON document in the text.
 
     Lines before it, text after it and numbers that aren't JSON, such as -nan, are left out and
@@ -159,14 +159,14 @@ def _first_document(text: str) -> tuple[object, tuple[str, ...]]:
     return document, tuple(notes)
 
 
-def _report_from_json(document: dict[str, Any]) -> Report:
+def _report_from_json(document: dict[str, Any]) -> Iperf3Output:
     """Return the report of a JSON document, without notes. Raises KeyError, TypeError, ValueError
     or AttributeError if it has another form."""
     start, end = document["start"], document.get("end") or {}
     reverse = bool((start.get("test_start") or {}).get("reverse"))
     cpu = end.get("cpu_utilization_percent") or {}
     server = document.get("server_output_json") or {}
-    return Report(
+    return Iperf3Output(
         version=str(start.get("version", "")).removeprefix("iperf "),
         mss_bytes=start.get("tcp_mss") or start.get("tcp_mss_default"),
         intervals=_intervals(document, sender_is="upload"),
@@ -180,7 +180,7 @@ def _report_from_json(document: dict[str, Any]) -> Report:
     )
 
 
-def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Interval, ...]:
+def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Iperf3Interval, ...]:
     """Return the intervals of a document, those of each direction separately. Warm-up, and
     intervals shorter than _SHORTEST_INTERVAL_S, are left out.
 
@@ -199,7 +199,7 @@ def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Interval, ...]
                 continue
             begin, finish = float(streams[0]["start"]), float(streams[0]["end"])
             if finish - begin >= _SHORTEST_INTERVAL_S:
-                intervals.append(Interval(direction, begin, finish,
+                intervals.append(Iperf3Interval(direction, begin, finish,
                                           tuple(map(_stream_from_json, streams))))
     return tuple(intervals)
 

@@ -104,7 +104,7 @@ class Subtest:
 
 
 @dataclass(frozen=True)
-class Report:
+class Ndt7Output:
     """The output of one run of a client.
 
     Attributes:
@@ -130,7 +130,7 @@ class _PartialSubtest:
     started_s: float | None = None
 
 
-def parse_ndt7(text: str) -> Report:
+def parse_ndt7(text: str) -> Ndt7Output:
     """Parse the whole output of a client that ran with `-format json`.
 
     Raises ParseError for output without any event, and for a line that isn't an event.
@@ -152,7 +152,8 @@ def parse_ndt7(text: str) -> Report:
                              f"event of a known form: {line[:80]!r}") from None
     if not client:
         raise ParseError("the NDT7 client printed nothing")
-    return Report(client, {name: _as_subtest(name, one) for name, one in subtests.items()}, summary)
+    return Ndt7Output(
+        client, {name: _as_subtest(name, one) for name, one in subtests.items()}, summary)
 
 
 def _parse_event(line: dict[str, Any]) -> tuple[str, str, str, Mapping[str, Any]]:

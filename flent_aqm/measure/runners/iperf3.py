@@ -13,7 +13,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import RunnerCheckError, get_logger, normalise_host
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.load_window import received
-from flent_aqm.measure.parsers.iperf3 import Interval, Report, parse_iperf3
+from flent_aqm.measure.parsers.iperf3 import Iperf3Interval, Iperf3Output, parse_iperf3
 from flent_aqm.measure.runners.part import PARTS
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 
@@ -124,7 +124,7 @@ class AqmIperf3Runner(SupervisedRunner):
             parsed[2][PARTS] = {"download": self._series_of(report, "download")}
         return parsed
 
-    def _series_of(self, report: Report, direction: str) -> Parsed:
+    def _series_of(self, report: Iperf3Output, direction: str) -> Parsed:
         """Return one direction as series, raw samples and metadata. The metadata identify the
         flow's packets in the capture, if the client ran on this host.
 
@@ -147,7 +147,7 @@ class AqmIperf3Runner(SupervisedRunner):
         super()._refuse_bad_end(error)
 
 
-def one_direction(report: Report, direction: str, start_s: float) -> Parsed:
+def one_direction(report: Iperf3Output, direction: str, start_s: float) -> Parsed:
     """Return series, raw samples and metadata of one direction: throughput at the receiver in
     Mbit/s, and the sender's TCP state. If the receiver reported no interval, the throughput is the
     sender's.
@@ -201,7 +201,7 @@ def one_direction(report: Report, direction: str, start_s: float) -> Parsed:
             sorted(rates + state, key=lambda one: one["t"]), metadata)
 
 
-def _raw_value(interval: Interval, start_s: float, mss_bytes: int | None,
+def _raw_value(interval: Iperf3Interval, start_s: float, mss_bytes: int | None,
                rate: bool = True) -> dict[str, Any]:
     """Return the raw sample of one interval: the sender's state of its streams, as far as it is
     known, and with `rate` also the throughput in Mbit/s. With several streams, retransmits are

@@ -16,7 +16,7 @@ from flent_aqm.setup.kernel.build import build_kernel, is_built, tree_name
 from flent_aqm.setup.kernel.config_check import parse_config
 from flent_aqm.setup.kernel.locate import built_kernel
 from flent_aqm.setup.kernel.named import NamedKernel
-from flent_aqm.setup.kernel.recipe import Recipe, Source, series_of
+from flent_aqm.setup.kernel.recipe import KernelSource, Recipe, series_of
 from flent_aqm.setup.kernel.sources import DebianOrigin, GitTree, Origin, parse_origin
 from flent_aqm.setup.kernel.tree import NOTES
 from flent_aqm.setup.progress import Progress
@@ -26,7 +26,7 @@ from flent_aqm.setup.tc_plugin import build_tc
 READY_MADE = ("debug", "nat")
 # Stable's own kernels, LTS ones mostly, and the newest, beside those that set-up looks at.
 MORE_SUITES = ("trixie", "sid", "experimental")
-_NOTHING = Recipe(Source("", ""), "", ())
+_NOTHING = Recipe(KernelSource("", ""), "", ())
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def origin_of(cache: Path, kernel: NamedKernel) -> Origin:
     kernel.json records it. Raises ToolMissing if the kernel's program is gone, OSError or
     ValueError if kernel.json can't be read, KeyError if it lacks the source."""
     facts = read_note(kernel_folder(kernel) / "kernel.json")
-    source = Source(str(facts["package"]), str(facts["version"]))
+    source = KernelSource(str(facts["package"]), str(facts["version"]))
     if source.package != "git":
         return DebianOrigin(cache, DebianArchive(cache, "apt-more", MORE_SUITES), source)
     options = str(facts.get("own_options", ""))
@@ -127,7 +127,7 @@ def origin_of(cache: Path, kernel: NamedKernel) -> Origin:
                    series_of(kernel.version))
 
 
-def changes_of(cache: Path, base: Path, kernel: NamedKernel) -> list[coverage.Change]:
+def changes_of(cache: Path, base: Path, kernel: NamedKernel) -> list[coverage.ChangedFile]:
     """Return the changes, by file, of the lines of C files and headers that `kernel` has and the
     base kernel does not have.
 

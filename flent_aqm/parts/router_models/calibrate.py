@@ -77,7 +77,7 @@ class MeasuredResult:
 
 
 @dataclass(frozen=True)
-class Point:
+class MeasuredPoint:
     """A setting and the result measured in it."""
 
     setting: BenchSetting
@@ -94,7 +94,7 @@ class Measurements:
             None: not measured.
     """
 
-    points: Sequence[Point]
+    points: Sequence[MeasuredPoint]
     packets_per_s: float | None = None
 
     @property
@@ -123,7 +123,7 @@ def parse_measurements(texts: Sequence[str]) -> Measurements:
     return Measurements(points, rates[0] if rates else None)
 
 
-def parse_point(text: str) -> Point:
+def parse_point(text: str) -> MeasuredPoint:
     """Parse a measurement of the form [Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms. Raises
     ConfigError if it has another form, a rate out of range, or a goodput that is 0 or above the
     rate."""
@@ -136,7 +136,7 @@ def parse_point(text: str) -> Point:
         raise ConfigError(f"{text!r}: the goodput is {goodput_mbps:g} Mbit/s; expected more than "
                           f"0, and at most the shaper's rate, {rate:g} Mbit/s")
     rise_ms = None if match.group(5) is None else _to_float(text, match.group(5))
-    return Point(BenchSetting(rate, bool(match.group(3)), int(match.group(1) or 1)),
+    return MeasuredPoint(BenchSetting(rate, bool(match.group(3)), int(match.group(1) or 1)),
                  MeasuredResult(goodput_mbps, rise_ms))
 
 
@@ -173,7 +173,7 @@ Simulate = Callable[[Sequence[Values]], Mapping[Values, Sequence[MeasuredResult]
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ModelParameter:
     """A parameter of the router model that is fitted.
 
     Attributes:
@@ -212,7 +212,7 @@ class Fit:
         table: each model that was tried -> its result in each setting.
     """
 
-    parameters: Sequence[Parameter]
+    parameters: Sequence[ModelParameter]
     measurements: Measurements
     best: Values
     table: Mapping[Values, Sequence[MeasuredResult]]
@@ -282,7 +282,8 @@ def rise_sd_ms(rise_ms: float) -> float:
     return max(RISE_SD * rise_ms, LEAST_RISE_SD_MS)
 
 
-def fit(measurements: Measurements, parameters: Sequence[Parameter], simulate: Simulate) -> Fit:
+def fit(measurements: Measurements, parameters: Sequence[ModelParameter],
+        simulate: Simulate) -> Fit:
     """Search for the model with the least sum of squares.
 
     First a coarse grid is measured, because a parameter may have no effect up to some value. Then a
@@ -321,7 +322,8 @@ def fit(measurements: Measurements, parameters: Sequence[Parameter], simulate: S
     return Fit(parameters, measurements, least(table), dict(sorted(table.items())))
 
 
-def _first_guesses(measurements: Measurements, parameters: Sequence[Parameter]) -> list[Values]:
+def _first_guesses(measurements: Measurements,
+                   parameters: Sequence[ModelParameter]) -> list[Values]:
     """Return the models of the first grid. The grid has a single value for a ring's size, and for
     the processor time per packet if packets per second were measured."""
     axes: list[list[float]] = []
@@ -336,19 +338,19 @@ def _first_guesses(measurements: Measurements, parameters: Sequence[Parameter]) 
     return list(product(*axes))
 
 
-def _is_coarse(parameter: Parameter, step: float) -> bool:
+def _is_coarse(parameter: ModelParameter, step: float) -> bool:
     """Return whether the step is above the parameter's finest."""
     return step > parameter.finest * (1 + 1e-9)
 
 
-def _smaller_step(parameter: Parameter, step: float) -> float:
+def _smaller_step(parameter: ModelParameter, step: float) -> float:
     """Return the next smaller step: half, or the square root of a factor, down to the finest."""
     if not _is_coarse(parameter, step):
         return step
     return max(parameter.finest, math.sqrt(step) if parameter.geometric else step / 2)
 
 
-def _neighbours(parameters: Sequence[Parameter], best: Values,
+def _neighbours(parameters: Sequence[ModelParameter], best: Values,
                 steps: Sequence[float]) -> list[Values]:
     """Return the neighbours of a model within the bounds: a step up and down along each parameter,
     and opposite steps along each pair of parameters, which may compensate each other."""
@@ -367,7 +369,7 @@ def _neighbours(parameters: Sequence[Parameter], best: Values,
 
 
 def _extend_range(result: Fit, table: dict[Values, Sequence[MeasuredResult]], place: int,
-                  parameter: Parameter,
+                  parameter: ModelParameter,
                   sign: int, simulate: Simulate) -> None:
     """Move a parameter away from the best model, in growing steps, while the model stays plausible.
     Adds the models to `table`.
@@ -551,7 +553,7 @@ def main(args: argparse.Namespace) -> int:
     return _print_fit(fitted, args.base, lab)
 
 
-def _fittable_parameters(highest_us: int, step_us: int) -> dict[str, Parameter]:
+def _fittable_parameters(highest_us: int, step_us: int) -> dict[str, ModelParameter]:
     """Return the parameters that can be fitted, by name.
 
     Args:
@@ -559,13 +561,13 @@ def _fittable_parameters(highest_us: int, step_us: int) -> dict[str, Parameter]:
         step_us: first step of the timer latency.
     """
     return {one.name: one for one in (
-        Parameter("timer_latency_us", 0, highest_us, step_us, 1),
-        Parameter("rx_packet_ns", 0, 1_000_000, 4000, 250),
-        Parameter("rx_ring_packets", 64, 4096, 4, 1.4, geometric=True))}
+        ModelParameter("timer_latency_us", 0, highest_us, step_us, 1),
+        ModelParameter("rx_packet_ns", 0, 1_000_000, 4000, 250),
+        ModelParameter("rx_ring_packets", 64, 4096, 4, 1.4, geometric=True))}
 
 
-def _names_to_fit(text: str | None, measurements: Measurements, by_name: Mapping[str, Parameter]
-                  ) -> Sequence[str]:
+def _names_to_fit(text: str | None, measurements: Measurements,
+                  by_name: Mapping[str, ModelParameter]) -> Sequence[str]:
     """Return the names of the parameters to fit.
 
     Args:
@@ -590,7 +592,7 @@ class _ModelsInLab:
     """Measures router models in virtual labs, several at a time. simulator(settings) returns the
     function that a fit calls with models. `latency` may be changed between its calls."""
 
-    def __init__(self, base: str, parameters: Sequence[Parameter], *, latency: bool) -> None:
+    def __init__(self, base: str, parameters: Sequence[ModelParameter], *, latency: bool) -> None:
         """Args:
             base: the router model whose parameters are changed.
             parameters: the parameters to fit.

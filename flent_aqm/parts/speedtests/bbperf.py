@@ -14,14 +14,14 @@ from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.tools.client import MODULE_OF_OTHERS, Call, lines_of, main
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import PYPI, Program, Server, Shown, Tool, both
 
 PORT = 5301
 LENGTH_S = 10
 
 
-def measure(call: Call, report: Report) -> None:
+def measure(call: Call, report: ClientReport) -> None:
     """Run bbperf for each direction and fill the report. Raises BadResult if the server has an IPv6
     address, bbperf fails, or it reports no result."""
     if ":" in call.host:
@@ -41,7 +41,7 @@ def measure(call: Call, report: Report) -> None:
             read(file.read_text(encoding="utf-8"), direction, report, last)
 
 
-def read(text: str, direction: str, report: Report, complaint: str = "") -> None:
+def read(text: str, direction: str, report: ClientReport, complaint: str = "") -> None:
     """Read a direction's results from the text of bbperf's file into the report.
 
     Call it as soon as bbperf has ended: if the sender's clock differs from this machine's by 3 s or

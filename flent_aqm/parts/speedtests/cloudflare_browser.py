@@ -22,7 +22,7 @@ from flent_aqm.base.json_text import json_text
 from flent_aqm.measure.chromium import show
 from flent_aqm.parts.speedtests.cloudflare_client import LATENCY, SEQUENCE, UNSENT
 from flent_aqm.tools.client import Call, main
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 
 END_S = 240.0
 # Number in the report -> its name in the engine's summary, and a factor for the unit.
@@ -74,7 +74,7 @@ def measurements() -> list[dict[str, object]]:
     return entries
 
 
-def fill(report: Report, results: Mapping[str, Any]) -> None:
+def fill(report: ClientReport, results: Mapping[str, Any]) -> None:
     """Fill the report with the engine's results.
 
     Args:
@@ -129,7 +129,7 @@ def _measured_at_s(timing: Mapping[str, Any]) -> float:
     return datetime.fromisoformat(timing["measTime"]).timestamp()
 
 
-def measure(call: Call, report: Report) -> None:
+def measure(call: Call, report: ClientReport) -> None:
     """Run the page in Chromium and fill the report. Raises BadResult if the page doesn't end, or
     has no results."""
     chromium, script = call.programs

@@ -15,13 +15,13 @@ import asyncio
 import sys
 from dataclasses import dataclass, field
 
-from flent_aqm.parts.speedtests.own_clients.connection import Connection, Reply, Server
+from flent_aqm.parts.speedtests.own_clients.connection import Connection, Reply, ServerAddress
 from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
 from flent_aqm.parts.speedtests.own_clients.http2 import Http2Connection
 from flent_aqm.parts.speedtests.own_clients.own_client import Metered, run
 from flent_aqm.parts.speedtests.own_clients.statistics import mean_difference, percentile
 from flent_aqm.tools.client import Call
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 
 LATENCY, DOWNLOAD, UPLOAD = "latency", "download", "upload"
 # The measurements in their order: kind, number of requests, bytes of each request.
@@ -65,7 +65,7 @@ class Size:
     beside_ms: list[float] = field(default_factory=list)
 
 
-async def measure(server: Server, report: Report, call: Call) -> None:
+async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
     """Run the whole test and fill the report.
 
     Options of the call: `http_version` 1, where latencies are measured on a separate connection, or
@@ -101,8 +101,9 @@ async def measure(server: Server, report: Report, call: Call) -> None:
         _record_results(report, direction, list(by_size.values()))
 
 
-async def _make_requests(connection: Connection, beside: Connection, report: Report, direction: str,
-                         count: int, query: str, size: int, results: Size) -> None:
+async def _make_requests(connection: Connection, beside: Connection, report: ClientReport,
+                         direction: str, count: int, query: str, size: int,
+                         results: Size) -> None:
     """Make a set of requests of one size, and measure latencies meanwhile.
 
     Args:
@@ -150,7 +151,7 @@ def timed(direction: str, reply: Reply, size: int) -> tuple[float, float]:
     return reply.wait_ms, size * (1 + HEADER_SHARE) * 8e-3 / reply.wait_ms
 
 
-async def _measure_latency(connection: Connection, report: Report, direction: str,
+async def _measure_latency(connection: Connection, report: ClientReport, direction: str,
                            results: Size) -> None:
     """Measure latency with an empty request 0.4 s after each response, until cancelled. Latencies
     go into `results` and into the report, under `direction`."""
@@ -162,7 +163,7 @@ async def _measure_latency(connection: Connection, report: Report, direction: st
         await asyncio.sleep(LOADED_PAUSE_S)
 
 
-def _record_results(report: Report, direction: str, sizes: list[Size]) -> None:
+def _record_results(report: ClientReport, direction: str, sizes: list[Size]) -> None:
     """Record throughput and latency under load of a direction in the report.
 
     The throughput is the 90th percentile of the requests that lasted LEAST_MS, and left out if none

@@ -17,7 +17,7 @@ from typing import Any
 
 from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.tools.client import Call, Line, lines_of, main
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import STREAMS, Number, Program, Server, Shown, Tool, both
 
 PORT = 35481
@@ -33,7 +33,7 @@ _NUMBERS = (
 _SCALE = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
 
-def measure(call: Call, report: Report) -> None:
+def measure(call: Call, report: ClientReport) -> None:
     """Run Crusader's test, export its saved result as JSON, and fill the report. Raises BadResult
     if Crusader fails, saves no result, or prints or exports another form."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-crusader-") as folder:
@@ -53,7 +53,7 @@ def measure(call: Call, report: Report) -> None:
         read_export(exported.read_text(encoding="utf-8"), tested_s, report)
 
 
-def read_text(lines: Iterable[Line], report: Report) -> float:
+def read_text(lines: Iterable[Line], report: ClientReport) -> float:
     """Read the numbers that Crusader prints into the report. Return the time at which its download
     began, in monotonic s. Raises BadResult if that time, or the throughput or the latency under
     load of a direction is missing. Idle latency and loss may be missing."""
@@ -81,7 +81,7 @@ def read_text(lines: Iterable[Line], report: Report) -> float:
     return begin_s
 
 
-def read_export(text: str, tested_s: float, report: Report) -> None:
+def read_export(text: str, tested_s: float, report: ClientReport) -> None:
     """Read Crusader's exported JSON into the report: rates of each direction, and a latency for
     each UDP packet that came back, under the direction that ran when the packet was sent.
 

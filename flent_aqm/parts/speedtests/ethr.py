@@ -14,7 +14,7 @@ from math import fsum
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, Line, lines_of, main
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import GO, Number, Program, Server, Shown, Tool, both
 
 PORT = 8888
@@ -27,7 +27,7 @@ _MS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
 _MEAN, _LONGEST, _COLUMNS = 0, 8, 9
 
 
-def measure(call: Call, report: Report) -> None:
+def measure(call: Call, report: ClientReport) -> None:
     """Run ethr three times and fill the report. Raises BadResult if a call fails, or reports no
     latency or no rates."""
     words = [call.program, "-c", call.host, "-port", str(call.port), "-no"]
@@ -38,7 +38,7 @@ def measure(call: Call, report: Report) -> None:
                    direction, report)
 
 
-def read_latency(lines: Iterable[Line], report: Report) -> None:
+def read_latency(lines: Iterable[Line], report: ClientReport) -> None:
     """Read the table of latencies, a row per ten messages, into the report: the mean of the rows'
     means, the longest latency, and each row's mean as a ping of the idle line. Raises BadResult if
     the output has no row."""
@@ -57,7 +57,7 @@ def read_latency(lines: Iterable[Line], report: Report) -> None:
     report.numbers |= {"latency_ms": _mean(means), "latency_max_ms": max(longest)}
 
 
-def read_rates(lines: Iterable[Line], direction: str, report: Report) -> None:
+def read_rates(lines: Iterable[Line], direction: str, report: ClientReport) -> None:
     """Read a direction's rates, one per second, and their mean into the report. Raises BadResult if
     there are none, or no line that tells when ethr connected.
 

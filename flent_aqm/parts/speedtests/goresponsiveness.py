@@ -18,7 +18,7 @@ from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.tools.client import Call, Line, lines_of, main
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.shared import HTTPS
 from flent_aqm.tools.tool import GO, STREAMS, Form, Number, Program, Shown, Tool, both
 
@@ -29,7 +29,7 @@ _RPM = re.compile(r"\s*(Final )?RPM:\s*([-+.\w]+) \((P\d+|Single-Sided .*Trimmed
 _THROUGHPUT = re.compile(r"\s*Throughput: ([0-9.]+) Mbps .*using (\d+) parallel connections")
 
 
-def measure(call: Call, report: Report) -> None:
+def measure(call: Call, report: ClientReport) -> None:
     """Run the client and fill the report. Raises BadResult if the client fails, or its output or
     its tables can't be read."""
     words = [call.program, "-url", f"https://{call.host_and_port}/config"]
@@ -44,7 +44,7 @@ def measure(call: Call, report: Report) -> None:
                     float(call.options.get("interval_s", INTERVAL_S)))
 
 
-def read_text(lines: Iterable[Line], report: Report) -> None:
+def read_text(lines: Iterable[Line], report: ClientReport) -> None:
     """Read the results that the client prints into the report: RPM, throughput, number of
     connections and notes. RPM values that are NaN or infinite are left out. Raises BadResult if an
     RPM isn't a number, or the throughput of a direction is missing."""
@@ -72,7 +72,7 @@ def read_text(lines: Iterable[Line], report: Report) -> None:
             raise BadResult(f"goresponsiveness printed no throughput of the {direction}")
 
 
-def read_tables(folder: Path, epoch_s: float, report: Report,
+def read_tables(folder: Path, epoch_s: float, report: ClientReport,
                 interval_s: float = INTERVAL_S) -> None:
     """Read the client's tables, files run-KIND-TIME.csv in `folder`, into the report: rates of each
     direction and latencies under load.
@@ -106,7 +106,7 @@ def read_tables(folder: Path, epoch_s: float, report: Report,
                         f"({cause_of(fault)})") from None
 
 
-def _fill_empty_directions(report: Report) -> None:
+def _fill_empty_directions(report: ClientReport) -> None:
     """Record a rate of 0 for one second, after the other direction's end, and a note, for each
     direction without a row.
 

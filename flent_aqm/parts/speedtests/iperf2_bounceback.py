@@ -30,7 +30,7 @@ from flent_aqm.base.defaults import IPERF2_PORT as PORT
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.switch import switch
 from flent_aqm.tools.client import Call, delayed, lines_of, main
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import DEBIAN, FLAG, Program, Server, Shown, Tool, both
 
 # Reporting intervals in s. If a message isn't back after half an interval, iperf 2.1.8's bounceback
@@ -49,7 +49,7 @@ _ONE_WAY = re.compile(
     r"\[ *\d+\] .* OWD Delays \(ms\) .* To=(?P<to>-?[\d.]+)/\S+ From=(?P<back>-?[\d.]+)/")
 
 
-def measure(call: Call, report: Report) -> None:
+def measure(call: Call, report: ClientReport) -> None:
     """Run load and bounceback for each direction and fill the report. Raises BadResult if iperf is
     too old, fails, or doesn't end."""
     refuse_old(call.program)
@@ -95,7 +95,7 @@ def refuse_old(program: str) -> None:
                         "newer")
 
 
-def read_load(text: str, direction: str, report: Report) -> None:
+def read_load(text: str, direction: str, report: ClientReport) -> None:
     """Read the output of a direction's load into the report: the rate of each interval, and the
     mean of the whole test as iperf prints it. Raises BadResult if either is missing.
 
@@ -115,7 +115,7 @@ def read_load(text: str, direction: str, report: Report) -> None:
     way.mbps = report.numbers[f"{direction}_mbps"] = float(matches[-1]["mbps"])
 
 
-def read_messages(text: str, direction: str, report: Report) -> None:
+def read_messages(text: str, direction: str, report: ClientReport) -> None:
     """Read the output of a direction's bounceback into the report: the messages' times of each
     interval and of the whole test, and their one-way delays, if it has them. Raises BadResult if
     the times of the intervals or of the whole test are missing.

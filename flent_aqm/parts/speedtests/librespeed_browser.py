@@ -20,7 +20,7 @@ from pathlib import Path
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.chromium import show
 from flent_aqm.tools.client import Call, main
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 
 END_S = 120.0
 # Usually the page comes from the server under test. Here it comes from loopback, so its requests
@@ -71,7 +71,7 @@ class PageReport:
         last: the last state, with the keys of the worker's messages.
     """
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: ClientReport) -> None:
         self.report = report
         self.last: dict[str, object] = {}
         self._epoch_s = time.time() - time.monotonic()
@@ -106,7 +106,7 @@ class PageReport:
             self.report.way(direction).mbps = float(str(self.last[name]))
 
 
-def measure(call: Call, report: Report) -> None:
+def measure(call: Call, report: ClientReport) -> None:
     """Run the page in Chromium and fill the report. Raises BadResult if the page doesn't end in
     time, or lacks a final number."""
     chromium, worker = call.programs

@@ -16,7 +16,7 @@ from pathlib import Path
 from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.tools.client import Call, Line, lines_of, main
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.shared import HTTP, HTTP_PARAMETERS, HTTPS, http_server
 from flent_aqm.tools.tool import GO, STREAMS, Number, Program, Shown, Tool, both
 
@@ -24,7 +24,7 @@ _NUMBERS = {"download_mbps": "download", "upload_mbps": "upload", "ping_ms": "pi
             "jitter_ms": "jitter"}
 
 
-def measure(call: Call, report: Report) -> None:
+def measure(call: Call, report: ClientReport) -> None:
     """Run the client and fill the report. Raises BadResult if the client fails or gives no
     result."""
     server = {"id": 1, "name": "server", "server": f"http://{call.host_and_port}/",
@@ -39,7 +39,7 @@ def measure(call: Call, report: Report) -> None:
             "--no-icmp", "--concurrent", call.options.get("streams", "3")]), report)
 
 
-def read(lines: Iterable[Line], report: Report) -> None:
+def read(lines: Iterable[Line], report: ClientReport) -> None:
     """Read the client's events, a JSON object per line, into the report.
 
     The client exits with status 0 even if it reached no server. Raises BadResult if there is no

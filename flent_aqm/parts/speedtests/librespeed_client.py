@@ -14,11 +14,11 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 
-from flent_aqm.parts.speedtests.own_clients.connection import Connection, Server
+from flent_aqm.parts.speedtests.own_clients.connection import Connection, ServerAddress
 from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
 from flent_aqm.parts.speedtests.own_clients.own_client import Metered, run
 from flent_aqm.tools.client import Call
-from flent_aqm.tools.report import DirectionLoad, Report
+from flent_aqm.tools.report import ClientReport, DirectionLoad
 
 PINGS = 10
 STREAMS = {"download": 5, "upload": 3}
@@ -36,7 +36,7 @@ _BONUS_S_PER_BYTES_PER_S, _MOST_BONUS_S = 5e-3 / 100_000, 0.4
 _LARGER, _SMALLER = 0.7, 0.2
 
 
-async def measure(server: Server, report: Report, call: Call) -> None:
+async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
     """Run the whole test and fill the report. Raises BadResult if a connection or request fails."""
     await _measure_idle(server, report)
     for direction in ("download", "upload"):
@@ -44,7 +44,7 @@ async def measure(server: Server, report: Report, call: Call) -> None:
         await _load_direction(server, report, direction)
 
 
-async def _measure_idle(server: Server, report: Report) -> None:
+async def _measure_idle(server: ServerAddress, report: ClientReport) -> None:
     """Time ten requests on the idle line, and record ping and jitter. The first request isn't
     counted."""
     times_ms: list[float] = []
@@ -74,7 +74,7 @@ def smoothed_jitter_ms(times_ms: list[float]) -> float:
     return jitter
 
 
-async def _load_direction(server: Server, report: Report, direction: str) -> None:
+async def _load_direction(server: ServerAddress, report: ClientReport, direction: str) -> None:
     """Load the line in one direction, "download" or "upload", and record the throughput that
     LibreSpeed would show."""
     way = report.way(direction)
@@ -115,7 +115,7 @@ async def _measure_mbps(way: DirectionLoad, grace_s: float) -> float:
             return per_s * 8e-6 * OVERHEAD_FACTOR
 
 
-async def _repeat_request(server: Server, way: DirectionLoad,
+async def _repeat_request(server: ServerAddress, way: DirectionLoad,
                           request: Callable[[Connection, DirectionLoad], Awaitable[None]],
                           delay_s: float) -> None:
     """Repeat a request on a connection of its own until cancelled.

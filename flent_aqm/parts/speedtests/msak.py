@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, Line, lines_of, main
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import Form, Program, Server, Shown, Tool, both
 
 PORT = 8180
@@ -22,14 +22,14 @@ _RESULT = re.compile(r"(download|upload) rate: ([0-9.]+) Mb/s, rtt: ([0-9.]+)(?:
                      r"minrtt: ([0-9.]+)(?:ms)?")
 
 
-def measure(call: Call, report: Report) -> None:
+def measure(call: Call, report: ClientReport) -> None:
     """Run the client and fill the report. Raises BadResult if it fails or reports no rates."""
     read(lines_of("msak-client", [
         call.program, "-server", call.host_and_port, "-scheme", "ws",
         "-duration", f"{LENGTH_S}s", "-streams", call.options.get("streams", "2")]), report)
 
 
-def read(lines: Iterable[Line], report: Report) -> None:
+def read(lines: Iterable[Line], report: ClientReport) -> None:
     """Read the client's output into the report.
 
     The client exits with status 0 even if it reached no server. Raises BadResult if a direction has

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from flent_aqm.base.defaults import NUTTCP_PORT as PORT
 from flent_aqm.base.errors import BadResult
 from flent_aqm.tools.client import Call, Line, lines_of, main
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import DEBIAN, Number, Program, Server, Shown, Tool, both
 
 INTERVAL_S = 0.5
@@ -22,7 +22,7 @@ _PAIR = re.compile(r"(\w+)=([0-9.]+)")
 _NUMBERS = {"rate_Mbps": "{}_mbps", "retrans": "retransmits_{}", "rtt_ms": "rtt_ms"}
 
 
-def measure(call: Call, report: Report) -> None:
+def measure(call: Call, report: ClientReport) -> None:
     """Run nuttcp for each direction and fill the report. Raises BadResult if it fails or reports no
     rates."""
     for direction, word in (("download", "-r"), ("upload", "-t")):
@@ -33,7 +33,7 @@ def measure(call: Call, report: Report) -> None:
             str(call.port + 1), word, call.host]), direction, report)
 
 
-def read(lines: Iterable[Line], direction: str, report: Report) -> None:
+def read(lines: Iterable[Line], direction: str, report: ClientReport) -> None:
     """Read nuttcp's output for a direction, "download" or "upload", into the report. Raises
     BadResult if it has no rates of the intervals, or none of the whole test."""
     way, complaint = report.way(direction), ""

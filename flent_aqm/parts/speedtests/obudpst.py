@@ -14,13 +14,13 @@ from datetime import datetime
 
 from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.tools.client import Call, lines_of, main
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import Program, Server, Shown, Tool, both
 
 PORT = 24601
 
 
-def measure(call: Call, report: Report) -> None:
+def measure(call: Call, report: ClientReport) -> None:
     """Run the client for each direction and fill the report. Raises BadResult if it reports no
     result."""
     for direction, flag in (("download", "-d"), ("upload", "-u")):
@@ -35,7 +35,7 @@ def measure(call: Call, report: Report) -> None:
         read("".join(lines), direction, report)
 
 
-def read(text: str, direction: str, report: Report) -> None:
+def read(text: str, direction: str, report: ClientReport) -> None:
     """Read the client's JSON output for a direction into the report. Its times are this machine's.
 
     Args:

@@ -16,12 +16,12 @@ import asyncio
 import sys
 import time
 
-from flent_aqm.parts.speedtests.own_clients.connection import Server
+from flent_aqm.parts.speedtests.own_clients.connection import ServerAddress
 from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
 from flent_aqm.parts.speedtests.own_clients.own_client import Metered, run
 from flent_aqm.parts.speedtests.own_clients.statistics import mean, mean_difference, without
 from flent_aqm.tools.client import Call
-from flent_aqm.tools.report import DirectionLoad, Report
+from flent_aqm.tools.report import ClientReport, DirectionLoad
 
 PINGS = 10
 LENGTH_S = 15.0
@@ -37,7 +37,7 @@ SLICES, FASTEST_SHARE, SLOWEST_SHARE = 20, 0.1, 0.3
 QUARTER = 0.25
 
 
-async def measure(server: Server, report: Report, call: Call) -> None:
+async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
     """Run the whole test and fill the report. Raises BadResult if a connection or request fails."""
     times_ms: list[float] = []
     async with Http1Connection(server) as connection:
@@ -51,7 +51,7 @@ async def measure(server: Server, report: Report, call: Call) -> None:
         await _load_direction(server, report, direction)
 
 
-async def _load_direction(server: Server, report: Report, direction: str) -> None:
+async def _load_direction(server: ServerAddress, report: ClientReport, direction: str) -> None:
     """Load the line in one direction, "download" or "upload", for 15 s. Record the throughput, the
     number of connections, and the latency under load unless none was measured."""
     way = report.way(direction)
@@ -105,7 +105,7 @@ def sliced_mbps(samples: list[int], sample_s: float) -> float:
     return mean(without(rates, SLOWEST_SHARE, FASTEST_SHARE))
 
 
-async def _transfer_chunks(server: Server, way: DirectionLoad, direction: str) -> None:
+async def _transfer_chunks(server: ServerAddress, way: DirectionLoad, direction: str) -> None:
     """Transfer chunks on a connection of its own until cancelled. Their size follows the rate, so
     that a chunk takes about half a second.
 
@@ -130,7 +130,7 @@ async def _transfer_chunks(server: Server, way: DirectionLoad, direction: str) -
                              MOST_CHUNK_BYTES))
 
 
-async def _measure_latency(server: Server, way: DirectionLoad) -> None:
+async def _measure_latency(server: ServerAddress, way: DirectionLoad) -> None:
     """Record the latency of a small request, sent 0.2 s after each response on a connection of its
     own, until cancelled."""
     async with Http1Connection(server) as connection:

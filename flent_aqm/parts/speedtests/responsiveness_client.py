@@ -23,11 +23,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.parts.speedtests.own_clients.connection import Connection, Server
+from flent_aqm.parts.speedtests.own_clients.connection import Connection, ServerAddress
 from flent_aqm.parts.speedtests.own_clients.own_client import Metered, run
 from flent_aqm.parts.speedtests.own_clients.statistics import deviation, mean, without
 from flent_aqm.tools.client import Call
-from flent_aqm.tools.report import DirectionLoad, Report
+from flent_aqm.tools.report import ClientReport, DirectionLoad
 
 # Size of an upload that lasts longer than any test.
 UPLOAD_BYTES = 8 * 10**9
@@ -77,7 +77,7 @@ class Parameters:
 
 
 @dataclass
-class Probe:
+class TimedRequest:
     """The times of a request under load.
 
     Attributes:
@@ -112,7 +112,7 @@ class _Test:
         tasks: tasks that run, to be cancelled at the end.
     """
 
-    server: Server
+    server: ServerAddress
     kind: type[Connection]
     way: DirectionLoad
     requested: Parameters
@@ -120,8 +120,8 @@ class _Test:
     chance: random.Random
     connections: list[Connection] = field(default_factory=list)
     loads: int = 0
-    foreign: list[Probe] = field(default_factory=list)
-    own: list[Probe] = field(default_factory=list)
+    foreign: list[TimedRequest] = field(default_factory=list)
+    own: list[TimedRequest] = field(default_factory=list)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def add_loads(self, count: int, direction: str) -> None:
@@ -163,7 +163,7 @@ def parameters_of(options: Mapping[str, str]) -> Parameters:
     return Parameters(**{name: readers[name](value) for name, value in options.items()})
 
 
-async def measure(server: Server, report: Report, call: Call) -> None:
+async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
     """Run the whole test and fill the report. Raises BadResult if a connection fails, or too few
     probes come back."""
     requested = parameters_of(call.options)
@@ -257,7 +257,7 @@ def _confidence(averages: list[float], requested: Parameters) -> int:
     return HIGH if spread < requested.tolerance * averages[-1] else MEDIUM
 
 
-def _probes_since(probes: list[Probe], since_s: float) -> list[Probe]:
+def _probes_since(probes: list[TimedRequest], since_s: float) -> list[TimedRequest]:
     """Return the probes that ended after `since_s` (monotonic). Raises BadResult if there are fewer
     than 5."""
     recent = [one for one in probes if one.end_s > since_s]
@@ -267,7 +267,7 @@ def _probes_since(probes: list[Probe], since_s: float) -> list[Probe]:
     return recent
 
 
-def rpm_of(foreign: list[Probe], own: list[Probe], requested: Parameters) -> float:
+def rpm_of(foreign: list[TimedRequest], own: list[TimedRequest], requested: Parameters) -> float:
     """Return the draft's Responsiveness in round trips per minute, by its formulas for TLS or for
     TCP only.
 
@@ -280,7 +280,7 @@ def rpm_of(foreign: list[Probe], own: list[Probe], requested: Parameters) -> flo
     return (60_000 / foreign_ms(foreign, requested) + 60_000 / loaded_ms) / 2
 
 
-def foreign_ms(probes: list[Probe], requested: Parameters) -> float:
+def foreign_ms(probes: list[TimedRequest], requested: Parameters) -> float:
     """Return the mean in ms of three trimmed means (two without TLS): those of the TCP handshakes,
     the TLS handshakes, and the requests.
 
@@ -298,7 +298,7 @@ def trimmed_ms(times_ms: list[float], kept: float) -> float:
     return mean(without(times_ms, highest=1 - kept))
 
 
-def go_rpm(foreign: list[Probe], own: list[Probe], *, percentile: bool) -> float:
+def go_rpm(foreign: list[TimedRequest], own: list[TimedRequest], *, percentile: bool) -> float:
     """Return goresponsiveness' result in round trips per minute. It counts a foreign probe as
     several round trips of equal length.
 
@@ -366,7 +366,7 @@ async def _probe_new_connection(test: _Test) -> None:
     began_s = time.monotonic()
     async with test.kind(test.server) as connection:
         reply = await connection.get("/small", patience_s=None)
-    probe = Probe(reply.end_s, reply.whole_ms, connection.tcp_ms, connection.tls_ms)
+    probe = TimedRequest(reply.end_s, reply.whole_ms, connection.tcp_ms, connection.tls_ms)
     test.foreign.append(probe)
     test.way.probe("foreign_tcp_ms", began_s, probe.tcp_ms)
     if probe.tls_ms is not None:
@@ -377,7 +377,7 @@ async def _probe_new_connection(test: _Test) -> None:
 async def _probe_load_connection(test: _Test, connection: Connection) -> None:
     """Time a request on a connection of the load, and record it as a self probe."""
     reply = await connection.get("/small", patience_s=None)
-    test.own.append(Probe(reply.end_s, reply.whole_ms))
+    test.own.append(TimedRequest(reply.end_s, reply.whole_ms))
     test.way.probe("self_http_ms", reply.sent_s, reply.whole_ms)
 
 

@@ -17,7 +17,7 @@ from statistics import fmean
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.json_text import json_text
-from flent_aqm.parts.speedtests.own_clients.connection import Server
+from flent_aqm.parts.speedtests.own_clients.connection import ServerAddress
 from flent_aqm.parts.speedtests.own_clients.own_client import run
 from flent_aqm.parts.speedtests.own_clients.statistics import percentile
 from flent_aqm.servers.protocols.webrtc import (
@@ -28,7 +28,7 @@ from flent_aqm.servers.protocols.webrtc import (
     from_json,
 )
 from flent_aqm.tools.client import Call
-from flent_aqm.tools.report import DirectionLoad, Report
+from flent_aqm.tools.report import ClientReport, DirectionLoad
 
 # A frame that took so many ms longer than the fastest frame is late: with 50 ms for camera, encoder
 # and screen, its delay reaches the 150 ms of ITU-T G.114.
@@ -38,7 +38,7 @@ _LONGEST_LINE = 1 << 22
 LENGTH_S = 30.0
 
 
-async def measure(server: Server, report: Report, call: Call) -> None:
+async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
     """Make the whole call and fill the report. Raises BadResult if the connection fails, the server
     refuses, or no frame arrives."""
     length_s = float(call.options.get("call_length_s", LENGTH_S))
@@ -98,8 +98,8 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
     return answer
 
 
-def fill(report: Report, direction: str, sender: EndRecord, receiver: EndRecord, began_s: float,
-         length_s: float) -> None:
+def fill(report: ClientReport, direction: str, sender: EndRecord, receiver: EndRecord,
+         began_s: float, length_s: float) -> None:
     """Record the results of one direction in the report.
 
     Args:

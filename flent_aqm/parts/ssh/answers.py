@@ -26,7 +26,7 @@ _OF_THE_LAB = ((r" --\S+ \$\{[^}]*\}", ""), (r"^env -u \S+ ", ""), (r'"\$PYTHON"
 
 
 @dataclass(frozen=True)
-class Answer:
+class ServerAnswer:
     """Result of the check of one server.
 
     Attributes:
@@ -43,7 +43,7 @@ class Answer:
     start: str
 
 
-def answers(address: str) -> list[Answer]:
+def answers(address: str) -> list[ServerAnswer]:
     """Check all servers at this address, at the same time. Return an Answer for each. Servers that
     are reached by UDP only are left out, except irtt's, which is checked by a probe."""
     tests: dict[str, list[str]] = {IRTT.name: []}
@@ -55,7 +55,7 @@ def answers(address: str) -> list[Answer]:
             tests.setdefault(tool.server.name, []).append(tool.name)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         reasons = pool.map(lambda one: _check_ports(one, address), servers.values())
-        return [Answer(name, tests[name], why, _start_command(server))
+        return [ServerAnswer(name, tests[name], why, _start_command(server))
                 for (name, server), why in zip(servers.items(), reasons, strict=True)]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.ssh.connection import Connection
+from flent_aqm.parts.ssh.connection import SshConnection
 from flent_aqm.spec.scenario import Scenario
 
 
@@ -31,6 +31,6 @@ def main(args: argparse.Namespace) -> int:
     if not testbed.startswith("ssh://"):
         raise ConfigError(f"--testbed: {testbed} is not a router reached by ssh; expected "
                           "ssh://[user@]host[:port]")
-    with Connection(testbed) as connection:
+    with SshConnection(testbed) as connection:
         print(connection.run("restore").strip())
     return 0

@@ -39,7 +39,7 @@ SLOW_S, SLOW_CONNECT_S = 55.0, 15.0
 _LONGEST_SOCKET = 80
 
 
-class Connection:
+class SshConnection:
     """A connection to a host. As a context manager it is opened and closed. start() and close() do
     the same without `with`.
 

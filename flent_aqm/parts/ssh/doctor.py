@@ -14,8 +14,8 @@ from rich.table import Table
 from flent_aqm.base import shell
 from flent_aqm.base.errors import CommandFailed, ConfigError, TestbedError
 from flent_aqm.base.json_text import json_text
-from flent_aqm.parts.ssh.answers import Answer, answers
-from flent_aqm.parts.ssh.connection import Connection, hook_command
+from flent_aqm.parts.ssh.answers import ServerAnswer, answers
+from flent_aqm.parts.ssh.connection import SshConnection, hook_command
 from flent_aqm.parts.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
 from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
 from flent_aqm.parts.ssh.probe import RouterProperties, check_devices, check_host, probe
@@ -107,7 +107,7 @@ def _advice(testbed: str, server: str | None, command: str, missing: str) -> str
             f"--batch-override server_testbed=ssh://root@{server}")
 
 
-def _print_servers(server: str | None, server_answers: Sequence[Answer]) -> None:
+def _print_servers(server: str | None, server_answers: Sequence[ServerAnswer]) -> None:
     """Print the table of checked servers. Without any, print nothing.
 
     Args:
@@ -149,7 +149,7 @@ def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperti
     if not testbed.startswith("ssh://"):
         raise ConfigError(f"--testbed: {testbed} has no router that doctor could query; expected "
                           "ssh://[user@]router[:port] or netns")
-    with Connection(testbed) as connection:
+    with SshConnection(testbed) as connection:
         return probe(connection.run, kinds=_KINDS, addresses=addresses.values())
 
 

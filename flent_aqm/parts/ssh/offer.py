@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.parts.ssh.answers import Answer
+from flent_aqm.parts.ssh.answers import ServerAnswer
 from flent_aqm.parts.ssh.needs import KIND_OF_AQM
 from flent_aqm.parts.ssh.probe import RouterProperties
 from flent_aqm.tools.irtt import SERVER as IRTT
@@ -55,7 +55,7 @@ def override_aqms(names: Sequence[str]) -> str:
 
 
 def batch_command(testbed: str, server: str, facts: RouterProperties,
-                  answers: Sequence[Answer]) -> str:
+                  answers: Sequence[ServerAnswer]) -> str:
     """Return the command of Flent that measures the router.
 
     Args:

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from flent_aqm.base.errors import AqmError, TestbedError
 from flent_aqm.parts.ssh import probe
-from flent_aqm.parts.ssh.connection import Connection
-from flent_aqm.parts.ssh.session import Session
+from flent_aqm.parts.ssh.connection import SshConnection
+from flent_aqm.parts.ssh.session import RouterSession
 from flent_aqm.tools.table import SERVERS
 
 
-class Server:
+class SshServer:
     """A machine behind ssh that runs the tests' servers.
 
     Args:
@@ -26,8 +26,8 @@ class Server:
     def __init__(self, address: str, client: str) -> None:
         self._address = address
         self._client = client
-        self._connection = Connection(address)
-        self._session: Session | None = None
+        self._connection = SshConnection(address)
+        self._session: RouterSession | None = None
         self._device = ""
         self._started: set[str] = set()
         self._delay_ms = 0.0
@@ -51,7 +51,7 @@ class Server:
     def begin(self) -> None:
         """Lock the machine and store its state. check() comes first. Raises TestbedError if another
         sweep has locked the machine, or the state can't be restored exactly."""
-        self._session = Session(self._connection, [self._device])
+        self._session = RouterSession(self._connection, [self._device])
         self._session.begin(clear=False)
 
     def make_ready(self, servers: Sequence[str], delay_ms: float) -> None:

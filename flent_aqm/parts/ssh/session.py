@@ -14,11 +14,11 @@ import socket
 from collections.abc import Sequence
 
 from flent_aqm.base.errors import AqmError, TestbedError
-from flent_aqm.parts.ssh.connection import Connection
+from flent_aqm.parts.ssh.connection import SshConnection
 from flent_aqm.parts.ssh.restore import parse_state, restore_plan
 
 
-class Session:
+class RouterSession:
     """A session on one host. begin() locks the host, end() restores it. Both raise TestbedError.
 
     Args:
@@ -29,7 +29,7 @@ class Session:
         token: random text that proves to the host that a command belongs to this session.
     """
 
-    def __init__(self, connection: Connection, devices: Sequence[str]) -> None:
+    def __init__(self, connection: SshConnection, devices: Sequence[str]) -> None:
         self._connection = connection
         self._devices = devices
         self._held = False

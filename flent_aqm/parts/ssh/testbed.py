@@ -27,11 +27,11 @@ from flent_aqm.lab.protocol import (
     wall_limit_s,
 )
 from flent_aqm.parts.ssh import needs, probe
-from flent_aqm.parts.ssh.connection import Connection
+from flent_aqm.parts.ssh.connection import SshConnection
 from flent_aqm.parts.ssh.offer import override_aqms
 from flent_aqm.parts.ssh.routes import address_of, own_address_towards
-from flent_aqm.parts.ssh.server import Server
-from flent_aqm.parts.ssh.session import Session
+from flent_aqm.parts.ssh.server import SshServer
+from flent_aqm.parts.ssh.session import RouterSession
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.scenario import Scenario
@@ -88,9 +88,9 @@ class SshTestbed:
     def __init__(self, address: str) -> None:
         self.title = f"the router {address}"
         self._address = address
-        self._connection = Connection(address)
-        self._session: Session | None = None
-        self._server: Server | None = None
+        self._connection = SshConnection(address)
+        self._session: RouterSession | None = None
+        self._server: SshServer | None = None
         self._devices: dict[str, str] = {}
         self._router: Mapping[str, str] = {}
 
@@ -128,7 +128,7 @@ class SshTestbed:
             raise self._with_address(error) from None
         self._router = facts.text
         if keys["server_testbed"]:
-            self._server = Server(keys["server_testbed"], client)
+            self._server = SshServer(keys["server_testbed"], client)
             self._server.check()
         return [f"{key} {name}: its driver doesn't limit its own queue (no BQL), which would "
                 "hide the AQM wherever the device itself is the bottleneck"
@@ -139,7 +139,7 @@ class SshTestbed:
         """Lock router and server, store their states, start the watchdogs there, and remove the
         qdiscs of the router's devices. check() comes first. Raises TestbedError if a host is locked
         by another sweep, or its state can't be restored exactly."""
-        self._session = Session(self._connection, list(self._devices.values()))
+        self._session = RouterSession(self._connection, list(self._devices.values()))
         self._session.begin(clear=True)
         if self._server:
             self._server.begin()

@@ -83,7 +83,7 @@ class Processor:
 
 
 @dataclass(frozen=True)
-class Load:
+class ProcessorLoad:
     """Load of this machine's processors during a test.
 
     Attributes:
@@ -128,7 +128,7 @@ def pings(run: Run, direction: str | None) -> Samples:
     return run.loaded(direction, probe) if run.flows else run.idle(probe)
 
 
-def load(data: DataFile, flows: Sequence[Flow]) -> Load | None:
+def load(data: DataFile, flows: Sequence[Flow]) -> ProcessorLoad | None:
     """Return the load of the processors while the given streams ran, or during the whole run
     without streams. None if there is no sample, as in the virtual lab."""
     window = span(flows)
@@ -138,7 +138,7 @@ def load(data: DataFile, flows: Sequence[Flow]) -> Load | None:
     names = [name for name in inside[0] if name.startswith("cpu") and name[3:].isdecimal()]
     used_s = sum(_cpu_s(data, flow) for flow in flows)
     there_s = (window.length_s if window else 0.0) * len(names)
-    return Load(
+    return ProcessorLoad(
         samples=len(inside),
         processors=[_processor(name, inside) for name in sorted(names, key=lambda n: int(n[3:]))],
         netperf_pct=100 * used_s / there_s if there_s else 0.0)
@@ -224,7 +224,7 @@ def _latency_lines(summary: Latency) -> list[str]:
               ("Avg", summary.mean_ms), ("90pct", summary.p90_ms), ("Max", summary.max_ms)))]
 
 
-def _load_lines(cpu_load: Load) -> list[str]:
+def _load_lines(cpu_load: ProcessorLoad) -> list[str]:
     """Return the report's lines on the load of the processors."""
     at = " @ avg frequency" if any(one.mhz is not None for one in cpu_load.processors) else ""
     return [

@@ -17,7 +17,7 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers, a_number
 from flent_aqm.results.metrics.flows import DIRECTIONS, span
 from flent_aqm.results.metrics.percentiles import percentile
-from flent_aqm.results.metrics.queue_samples import Queue
+from flent_aqm.results.metrics.queue_samples import QueueSamples
 from flent_aqm.results.metrics.run import Run
 
 STATISTICS: dict[str, Callable[[Numbers], float]] = {
@@ -105,7 +105,7 @@ def empty_l_queue_warnings(run: Run) -> list[str]:
     return lines
 
 
-def _sampled(run: Run, direction: str) -> tuple[Queue, NDArray[numpy.bool_]]:
+def _sampled(run: Run, direction: str) -> tuple[QueueSamples, NDArray[numpy.bool_]]:
     """Return a direction's queue, and the mask of samples taken while the test loaded the
     direction. Raises NotAvailable without a flow in that direction, without samples, or without
     samples under load."""

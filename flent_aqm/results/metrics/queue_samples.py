@@ -24,7 +24,7 @@ Samples = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Queue:
+class QueueSamples:
     """Samples of a device's queues over time, all queues together.
 
     Attributes:
@@ -59,7 +59,7 @@ class Queue:
         return waits
 
 
-def queues(raw: Mapping[str, Samples]) -> dict[str, Queue]:
+def queues(raw: Mapping[str, Samples]) -> dict[str, QueueSamples]:
     """Return direction ("download", "upload") -> the router's queue. Empty without samples. A
     direction whose fields are missing is left out. Raises BadResult if a sample lacks a field, or
     if a value is not a number.
@@ -72,12 +72,12 @@ def queues(raw: Mapping[str, Samples]) -> dict[str, Queue]:
         return {}
     at_s = column(samples, QUEUES, "t")
 
-    def read_queue(device: str) -> Queue:
+    def read_queue(device: str) -> QueueSamples:
         """Return the queue of a device, "down" or "up"."""
         drops, marks = (numpy.diff(column(samples, QUEUES, f"{device}_{counter}"), prepend=0)
                         for counter in ("drops", "marks"))
         sent = f"{device}_sent_bytes"
-        return Queue(at_s, column(samples, QUEUES, f"{device}_backlog_bytes"),
+        return QueueSamples(at_s, column(samples, QUEUES, f"{device}_backlog_bytes"),
                      column(samples, QUEUES, f"{device}_backlog_packets"), drops, marks,
                      # Early files don't have this field.
                      column(samples, QUEUES, sent) if sent in samples[0] else numpy.empty(0))

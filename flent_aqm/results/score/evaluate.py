@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.table import Unavailable, middle
-from flent_aqm.results.score.expression import Arithmetic, Comparison, Logic, Node, Number, compare
+from flent_aqm.results.score.expression import (
+    Arithmetic,
+    Comparison,
+    Constant,
+    Logic,
+    Node,
+    compare,
+)
 from flent_aqm.results.score.leaves import Leaf
 
 Values = Mapping[Leaf, float | Unavailable]
@@ -49,7 +56,7 @@ def number(node: Node, values: Values) -> float:
         node: the parsed expression, not a condition.
         values: value of each leaf of the expression.
     """
-    if isinstance(node, Number):
+    if isinstance(node, Constant):
         return node.value
     if isinstance(node, Leaf):
         value = values[node]

@@ -21,15 +21,15 @@ from dataclasses import dataclass
 from enum import Enum
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.results.score.leaves import Kind, Leaf, function_leaf, metric_leaf
+from flent_aqm.results.score.leaves import Leaf, NumberKind, function_leaf, metric_leaf
 
 LONGEST = 1000
 DEEPEST = 40
 
-_UNITS: dict[str, tuple[float, Kind]] = {
-    "us": (1e-3, Kind.TIME), "ms": (1.0, Kind.TIME), "s": (1e3, Kind.TIME),
-    "kbit/s": (1e-3, Kind.RATE), "Mbit/s": (1.0, Kind.RATE), "Gbit/s": (1e3, Kind.RATE),
-    "%": (1.0, Kind.SHARE),
+_UNITS: dict[str, tuple[float, NumberKind]] = {
+    "us": (1e-3, NumberKind.TIME), "ms": (1.0, NumberKind.TIME), "s": (1e3, NumberKind.TIME),
+    "kbit/s": (1e-3, NumberKind.RATE), "Mbit/s": (1.0, NumberKind.RATE),
+    "Gbit/s": (1e3, NumberKind.RATE), "%": (1.0, NumberKind.SHARE),
 }
 _TOKEN = re.compile(r"""\s*(?:
     (?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?) \s*
@@ -48,7 +48,7 @@ class Truth(Enum):
 
 
 @dataclass(frozen=True)
-class Number:
+class Constant:
     """A number in the text.
 
     Attributes:
@@ -57,7 +57,7 @@ class Number:
     """
 
     value: float
-    kind: Kind
+    kind: NumberKind
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Arithmetic:
     sign: str
     left: Node
     right: Node
-    kind: Kind
+    kind: NumberKind
     scale: float = 1.0
 
 
@@ -111,7 +111,7 @@ class Logic:
     kind: Truth = Truth.TRUTH
 
 
-Node = Number | Leaf | Arithmetic | Comparison | Logic
+Node = Constant | Leaf | Arithmetic | Comparison | Logic
 
 
 @dataclass(frozen=True)
@@ -295,12 +295,12 @@ class _Parser:
             return left
         return comparisons[0] if len(comparisons) == 1 else Logic("and", tuple(comparisons))
 
-    def same_kind(self, sign: str, left: Node, right: Node) -> Kind:
+    def same_kind(self, sign: str, left: Node, right: Node) -> NumberKind:
         """Return the kind that two numbers have. Raises ConfigError if they have different kinds,
         or if one is a condition. sign: the sign between them, for the message."""
-        if not isinstance(left.kind, Kind) or left.kind is not right.kind:
+        if not isinstance(left.kind, NumberKind) or left.kind is not right.kind:
             hint = ("; give the number a unit, as in 20ms, 5Mbit/s or 1%"
-                    if Kind.NUMBER in (left.kind, right.kind) else "")
+                    if NumberKind.NUMBER in (left.kind, right.kind) else "")
             raise ConfigError(f"{self.text!r}: {left.kind.value} {sign} {right.kind.value} can't "
                               f"be computed{hint}")
         return left.kind
@@ -328,16 +328,17 @@ class _Parser:
             right: second number.
         """
         one, other = left.kind, right.kind
-        if isinstance(one, Kind) and isinstance(other, Kind):
-            if other is Kind.NUMBER:
+        if isinstance(one, NumberKind) and isinstance(other, NumberKind):
+            if other is NumberKind.NUMBER:
                 return Arithmetic(sign, left, right, one)
             if sign == "/" and one is other:
-                return Arithmetic(sign, left, right, Kind.NUMBER)
-            if sign == "*" and one is Kind.NUMBER:
+                return Arithmetic(sign, left, right, NumberKind.NUMBER)
+            if sign == "*" and one is NumberKind.NUMBER:
                 return Arithmetic(sign, left, right, other)
             # 90% * 50Mbit/s, or 50Mbit/s * 90%
-            if sign == "*" and Kind.SHARE in (one, other):
-                return Arithmetic(sign, left, right, other if one is Kind.SHARE else one, 100.0)
+            if sign == "*" and NumberKind.SHARE in (one, other):
+                return Arithmetic(sign, left, right,
+                                  other if one is NumberKind.SHARE else one, 100.0)
         raise ConfigError(f"{self.text!r}: {one.value} {sign} {other.value} can't be computed")
 
     def factor(self) -> Node:
@@ -355,11 +356,11 @@ class _Parser:
                 raise self.mistake(f"expected at most {DEEPEST} signs in a row")
             node = self.factor()
             self.depth -= 1
-            return self.product_of("*", Number(-1.0, Kind.NUMBER), node)
+            return self.product_of("*", Constant(-1.0, NumberKind.NUMBER), node)
         if token.kind == "number":
             self.place += 1
-            factor, kind = _UNITS[token.unit] if token.unit else (1.0, Kind.NUMBER)
-            return Number(float(token.text) * factor, kind)
+            factor, kind = _UNITS[token.unit] if token.unit else (1.0, NumberKind.NUMBER)
+            return Constant(float(token.text) * factor, kind)
         if token.kind == "name" and token.text not in ("and", "or", "not"):
             self.place += 1
             return self.called(token) if self.accept("(") else metric_leaf(token.text)
@@ -376,7 +377,7 @@ class _Parser:
         if argument is None or argument.kind == "sign":
             raise self.mistake(f"expected the argument of {token.text}")
         self.place += 1
-        number, kind = None, Kind.NUMBER
+        number, kind = None, NumberKind.NUMBER
         if argument.unit:
             factor, kind = _UNITS[argument.unit]
             number = float(argument.text) * factor

@@ -12,7 +12,7 @@ from flent_aqm.base.whole_file import written_whole
 
 
 @dataclass(frozen=True)
-class Case:
+class JunitCase:
     """One condition, checked for one file or group of runs.
 
     Attributes:
@@ -28,7 +28,7 @@ class Case:
     error: str = ""
 
 
-def write_junit(path: Path, cases: Sequence[Case]) -> None:
+def write_junit(path: Path, cases: Sequence[JunitCase]) -> None:
     """Write a test case for each condition and file, atomically. A condition that fails is a
     `failure`, one that can't be decided an `error`. Raises OSError if the file can't be written.
 

@@ -20,7 +20,7 @@ from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 
 
-class Kind(Enum):
+class NumberKind(Enum):
     """Kind of a number. Values are in ms, Mbit/s or %."""
 
     TIME = "a time"
@@ -29,8 +29,9 @@ class Kind(Enum):
     NUMBER = "a number without unit"
 
 
-_KINDS = {"ms": Kind.TIME, "Mbit/s": Kind.RATE, "%": Kind.SHARE}
-UNITS = {Kind.TIME: " ms", Kind.RATE: " Mbit/s", Kind.SHARE: " %", Kind.NUMBER: ""}
+_KINDS = {"ms": NumberKind.TIME, "Mbit/s": NumberKind.RATE, "%": NumberKind.SHARE}
+UNITS = {NumberKind.TIME: " ms", NumberKind.RATE: " Mbit/s", NumberKind.SHARE: " %",
+         NumberKind.NUMBER: ""}
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Leaf:
     """
 
     text: str
-    kind: Kind
+    kind: NumberKind
     function: str
     trace: str = ""
     threshold_ms: float = 0.0
@@ -90,10 +91,10 @@ LATENCIES: dict[str, Callable[[Run], Samples]] = {
     "latency_download": lambda run: run.loaded("download"),
     "latency_upload": lambda run: run.loaded("upload"),
 }
-SERIES: dict[str, tuple[Kind, Callable[[Run], Numbers]]] = {
-    "throughput_download": (Kind.RATE, partial(_rates_mbps, direction="download")),
-    "throughput_upload": (Kind.RATE, partial(_rates_mbps, direction="upload")),
-    "tcp_rtt": (Kind.TIME, _tcp_rtts_ms),
+SERIES: dict[str, tuple[NumberKind, Callable[[Run], Numbers]]] = {
+    "throughput_download": (NumberKind.RATE, partial(_rates_mbps, direction="download")),
+    "throughput_upload": (NumberKind.RATE, partial(_rates_mbps, direction="upload")),
+    "tcp_rtt": (NumberKind.TIME, _tcp_rtts_ms),
 }
 STATISTICS: dict[str, Callable[[Numbers], float]] = {
     "median": lambda values: percentile(values, 50),
@@ -102,14 +103,14 @@ STATISTICS: dict[str, Callable[[Numbers], float]] = {
     "max": lambda values: float(_answered(values).max()),
     "count": lambda values: float(values.size),
 }
-OF_LATENCIES: dict[str, tuple[Kind, Callable[[Samples], float]]] = {
-    "loss": (Kind.SHARE, latency.loss_pct),
-    "jitter": (Kind.TIME, latency.mean_jitter_ms),
+OF_LATENCIES: dict[str, tuple[NumberKind, Callable[[Samples], float]]] = {
+    "loss": (NumberKind.SHARE, latency.loss_pct),
+    "jitter": (NumberKind.TIME, latency.mean_jitter_ms),
 }
-GLITCHES: dict[str, tuple[Callable[[Run, float], float], Kind]] = {
-    "glitches_per_minute": (latency.glitches_per_minute, Kind.NUMBER),
-    "longest_glitch": (latency.longest_glitch_ms, Kind.TIME),
-    "glitch_time": (latency.glitch_time_pct, Kind.SHARE),
+GLITCHES: dict[str, tuple[Callable[[Run, float], float], NumberKind]] = {
+    "glitches_per_minute": (latency.glitches_per_minute, NumberKind.NUMBER),
+    "longest_glitch": (latency.longest_glitch_ms, NumberKind.TIME),
+    "glitch_time": (latency.glitch_time_pct, NumberKind.SHARE),
 }
 _PERCENTILE = re.compile(r"p(\d{1,2}(?:[._]\d+)?)$")
 TRACES = (*LATENCIES, *SERIES)
@@ -120,7 +121,7 @@ def metric_leaf(name: str) -> Leaf:
     """Return the leaf of a metric. Raises ConfigError if the name is unknown, or is that of a trace
     or of a function that needs an argument."""
     if name in METRICS:
-        return Leaf(name, _KINDS.get(METRICS[name].unit, Kind.NUMBER), name)
+        return Leaf(name, _KINDS.get(METRICS[name].unit, NumberKind.NUMBER), name)
     if name in TRACES:
         raise ConfigError(f"{name} has many samples; name a statistic of them, as in "
                           f"p99({name})")
@@ -130,7 +131,7 @@ def metric_leaf(name: str) -> Leaf:
                       "'flent-aqm score --list' has all metrics")
 
 
-def function_leaf(function: str, argument: str, number: float | None, kind: Kind) -> Leaf:
+def function_leaf(function: str, argument: str, number: float | None, kind: NumberKind) -> Leaf:
     """Return the leaf of a function.
 
     Args:
@@ -142,7 +143,7 @@ def function_leaf(function: str, argument: str, number: float | None, kind: Kind
     Raises ConfigError if function or argument is unknown, or if they don't fit.
     """
     if function in GLITCHES:
-        if number is None or kind is not Kind.TIME:
+        if number is None or kind is not NumberKind.TIME:
             raise ConfigError(f"{function} needs a threshold with a unit, "
                               f"as in {function}(100ms)")
         return Leaf(f"{function}({number:g}ms)", GLITCHES[function][1], function,
@@ -157,9 +158,9 @@ def function_leaf(function: str, argument: str, number: float | None, kind: Kind
     if function in OF_LATENCIES:
         result_kind = OF_LATENCIES[function][0]
     elif function == "count":
-        result_kind = Kind.NUMBER
+        result_kind = NumberKind.NUMBER
     else:
-        result_kind = SERIES[argument][0] if argument in SERIES else Kind.TIME
+        result_kind = SERIES[argument][0] if argument in SERIES else NumberKind.TIME
     return Leaf(f"{function}({argument})", result_kind, function, argument)
 
 

@@ -70,7 +70,7 @@ class Qdisc:
 
 
 @dataclass(frozen=True)
-class HtbClass:
+class ReportedClass:
     """A class of HTB, or of HFSC. HFSC's link-sharing and upper-limit curves are `rate` and `ceil`,
     and it has no bursts.
 
@@ -128,7 +128,7 @@ class ClassesAndFilters:
         filters: lines as describe_filter() makes them.
     """
 
-    htb: tuple[HtbClass, ...]
+    htb: tuple[ReportedClass, ...]
     drr: tuple[DrrClass, ...]
     filters: tuple[str, ...]
 
@@ -155,7 +155,7 @@ class Direction:
     hardware: bool
     offloads: Mapping[str, bool | None]
     qdiscs: tuple[Qdisc, ...]
-    classes: tuple[HtbClass, ...]
+    classes: tuple[ReportedClass, ...]
     drr_classes: tuple[DrrClass, ...]
     filters: tuple[str, ...]
     queues: int = 1
@@ -595,13 +595,13 @@ def describe_filter(protocol: str, kind: str, rule: str, target: str) -> str:
     return f"{protocol} {kind} {rule} to {target}"
 
 
-def _parse_htb_class(block: str) -> HtbClass:
+def _parse_htb_class(block: str) -> ReportedClass:
     """Parse one `class htb` block. Raises ParseError if it is not as tc prints it."""
     match = _HTB.match(block)
     if not match:
         raise ParseError("unexpected line for a class of HTB, not as tc -s -d -r class show prints "
                          f"it: {_first_line(block)!r}")
-    return HtbClass(
+    return ReportedClass(
         handle=match["handle"], parent=match["root"] or match["parent"],
         leaf=match["leaf"] or "", prio=int(match["prio"] or 0),
         quantum_bytes=int(match["quantum"] or 0), rate=match["rate"], ceil=match["ceil"],
@@ -613,7 +613,7 @@ def _parse_htb_class(block: str) -> HtbClass:
     )
 
 
-def _parse_hfsc_class(block: str) -> list[HtbClass]:
+def _parse_hfsc_class(block: str) -> list[ReportedClass]:
     """Parse one `class hfsc` block. Return one HtbClass in a list, or an empty list for the root
     class, which stands for the qdisc. Raises ParseError if the block is not as tc prints it."""
     if re.match(r"class hfsc [0-9a-f]+: root\b", block):
@@ -626,7 +626,7 @@ def _parse_hfsc_class(block: str) -> list[HtbClass]:
         raise ParseError("tc class show: no line 'period … level …' below the class "
                          f"{_first_line(block)!r}; tc's output is cut off, or tc ran without -s")
     parent = "root" if match["parent"].endswith(":") else match["parent"]
-    return [HtbClass(match["handle"], parent, match["leaf"] or "", 0, 0, match["rate"],
+    return [ReportedClass(match["handle"], parent, match["leaf"] or "", 0, 0, match["rate"],
                      match["ceil"], 0, "ethernet", 0, int(level[1]), 0, 0,
                      _parse_counters(block, match["handle"], (_SENT,)))]
 

@@ -26,7 +26,7 @@ from flent_aqm.router.shaping import (
     BACKGROUND_CLASS,
     EF_CLASS,
     IFB_DEVICE,
-    HtbClass,
+    RequestedClass,
     htb_classes,
     leaves,
     rate_bit_s,
@@ -136,7 +136,7 @@ def _direction_lines(scenario: Scenario, direction: str, device: str) -> Iterato
         yield from _tier_filter_lines(device)
 
 
-def _htb_class_line(device: str, htb: HtbClass, scenario: Scenario) -> str:
+def _htb_class_line(device: str, htb: RequestedClass, scenario: Scenario) -> str:
     """Return tc's line `class add … htb` for one class: rate, ceil, bursts, prio and the user's
     parameters of the shaper.
 
@@ -167,7 +167,7 @@ def _shaper_words(scenario: Scenario, *names: str) -> str:
                    for name, text in scenario.router.shaper_parameters if name in names)
 
 
-def _hfsc_class_line(device: str, hfsc: HtbClass) -> str:
+def _hfsc_class_line(device: str, hfsc: RequestedClass) -> str:
     """Return tc's line `class add … hfsc` for one class: its share of the link (ls), and its upper
     limit (ul)."""
     parent = "1:" if hfsc.parent == "root" else hfsc.parent

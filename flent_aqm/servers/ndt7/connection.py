@@ -14,7 +14,7 @@ from flent_aqm.servers.log import log
 from flent_aqm.servers.ndt7.session import (
     ClientClosed,
     ClientGone,
-    Download,
+    DownloadSender,
     Session,
     Upload,
     set_no_delay,
@@ -88,7 +88,7 @@ def _run_test(client: Client, transport: Transport, settings: Settings, uuid_pre
     uuid = f"{uuid_prefix}_{socket_cookie(client.sock):016X}"
     session = Session(transport, requested.test, _connection_info(client, uuid), settings)
     client.deadline_s = time.monotonic() + settings.duration_s + CUT_OFF_AFTER_END_S
-    load = (Download(session, requested.enough_bytes) if requested.test == "download"
+    load = (DownloadSender(session, requested.enough_bytes) if requested.test == "download"
             else Upload(session))
     outcome = _run_load(client, session, load, requested)
     log(
@@ -110,7 +110,8 @@ def _run_test(client: Client, transport: Transport, settings: Settings, uuid_pre
     )
 
 
-def _run_load(client: Client, session: Session, load: Download | Upload, requested: Upgrade) -> str:
+def _run_load(client: Client, session: Session, load: DownloadSender | Upload,
+              requested: Upgrade) -> str:
     """Run the test. Return how it ended, as text for the log: "complete" or the reason of an early
     end.
 

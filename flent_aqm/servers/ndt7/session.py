@@ -246,7 +246,7 @@ def _filler_message(size: int) -> bytes:
     return binary_frame(os.urandom(size))
 
 
-class Download:
+class DownloadSender:
     """Sends the load of a download.
 
     Args:

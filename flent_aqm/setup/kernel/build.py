@@ -30,9 +30,9 @@ from flent_aqm.setup.kernel.compile import (
 )
 from flent_aqm.setup.kernel.named import all_named
 from flent_aqm.setup.kernel.patching import PatchDoesntFit
-from flent_aqm.setup.kernel.recipe import Backport, Recipe, Source
+from flent_aqm.setup.kernel.recipe import Backport, KernelSource, Recipe
 from flent_aqm.setup.kernel.sources import DebianOrigin, Origin, cached_archive
-from flent_aqm.setup.kernel.tree import NOTES, Tree, files_of
+from flent_aqm.setup.kernel.tree import NOTES, KernelTree, files_of
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.whole_program import is_whole
 
@@ -71,7 +71,7 @@ def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) 
     _remove_unused_sources(cache, source)
 
 
-def _remove_unused_sources(cache: Path, source: Source) -> None:
+def _remove_unused_sources(cache: Path, source: KernelSource) -> None:
     """Remove packages and kept trees of source versions that neither the lab's kernel nor a kernel
     of the user is made of.
 
@@ -86,7 +86,7 @@ def _remove_unused_sources(cache: Path, source: Source) -> None:
             deb.unlink()
 
 
-def _build_from_cached(cache: Path, archive: DebianArchive, source: Source) -> bool:
+def _build_from_cached(cache: Path, archive: DebianArchive, source: KernelSource) -> bool:
     """Build the kernel from a source version whose package is in the cache. Return False if the
     package isn't there, or if a required patch doesn't fit. Otherwise return True."""
     if cached_archive(cache, source) is None:
@@ -98,12 +98,12 @@ def _build_from_cached(cache: Path, archive: DebianArchive, source: Source) -> b
     return True
 
 
-def _build_newest_that_fits(cache: Path, archive: DebianArchive) -> Source:
+def _build_newest_that_fits(cache: Path, archive: DebianArchive) -> KernelSource:
     """Build the kernel from the newest source version that takes all required patches, unless it
     exists. Return that source version. Raises SetupError if no version takes them."""
     faults = []
     for package in archive.versions(SOURCE_PATTERN):
-        source = Source(package.name, package.version)
+        source = KernelSource(package.name, package.version)
         wanted = recipe.current_recipe(source)
         if is_built(wanted):
             return source
@@ -205,7 +205,7 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
     return f"version {version} built{', ' if cost else ''}{cost}"
 
 
-def _compile(cache: Path, tree: Tree, wanted: Recipe, log: Path, progress: Progress) -> None:
+def _compile(cache: Path, tree: KernelTree, wanted: Recipe, log: Path, progress: Progress) -> None:
     """Compile the tree. While a user's kernel is compiled, the cache's lock is released, so that
     other set-ups and builds can use the cache: with other options of its own, a kernel takes
     minutes. Raises SetupError."""
@@ -217,7 +217,7 @@ def _compile(cache: Path, tree: Tree, wanted: Recipe, log: Path, progress: Progr
 
 
 def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
-               progress: Progress) -> Tree:
+               progress: Progress) -> KernelTree:
     """Return the kept tree for a recipe, with the objects of an earlier build if there was one. If
     there is no such tree, copy that of the same source, or else unpack the source. Raises
     SetupError if there is no room, or if the source can't be downloaded or unpacked.
@@ -241,7 +241,7 @@ def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
             fresh.mkdir()
             origin.fill(fresh, work, progress)
         fresh.rename(path)
-    return Tree(path)
+    return KernelTree(path)
 
 
 def tree_name(origin: Origin, wanted: Recipe) -> str:
@@ -262,7 +262,7 @@ def _first_kept(folders: Iterable[Path]) -> Path | None:
     return next((folder for folder in folders if (folder / NOTES).is_dir()), None)
 
 
-def _add_backport(cache: Path, tree: Tree, backport: Backport, work: Path, progress: Progress
+def _add_backport(cache: Path, tree: KernelTree, backport: Backport, work: Path, progress: Progress
                   ) -> None:
     """Replace the architecture `um` of an old kernel's source by that of a newer one, and apply the
     backport's patch. Raises PatchDoesntFit if it doesn't fit, SetupError if the newer source can't
@@ -273,7 +273,7 @@ def _add_backport(cache: Path, tree: Tree, backport: Backport, work: Path, progr
     origin = DebianOrigin(cache, DebianArchive(cache), backport.donor)
     # The kept tree is only read, because it may be in the machine's cache.
     kept = _first_kept(base / "trees" / origin.folder for base in (cache, SYSTEM_CACHE))
-    donor = Tree(kept) if kept is not None else _kept_tree(
+    donor = KernelTree(kept) if kept is not None else _kept_tree(
         cache, origin, recipe.current_recipe(backport.donor), work, progress)
     for folder in ARCHITECTURE:
         tree.backport(folder, donor)
@@ -281,7 +281,7 @@ def _add_backport(cache: Path, tree: Tree, backport: Backport, work: Path, progr
     patching.apply_own(tree.path, name, content, keep=tree.keep)
 
 
-def _add_own_flags(tree: Tree, patch: bytes) -> None:
+def _add_own_flags(tree: KernelTree, patch: bytes) -> None:
     """Add compiler flags for the C files that a patch changes, so that they are compiled as a
     user's own files (additions.own_flags())."""
     for name in files_of(patch):
@@ -291,7 +291,7 @@ def _add_own_flags(tree: Tree, patch: bytes) -> None:
             tree.append(f"{folder}/Makefile", own_flags(file.removesuffix(".c")))
 
 
-def _make_changes(cache: Path, tree: Tree, origin: Origin, wanted: Recipe, work: Path,
+def _make_changes(cache: Path, tree: KernelTree, origin: Origin, wanted: Recipe, work: Path,
                   progress: Progress, *, optional: bool = True
                   ) -> tuple[list[patching.Patch], list[str]]:
     """Unpack or update the source, make all changes of the recipe, and configure the kernel. Raises

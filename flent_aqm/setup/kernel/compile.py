@@ -13,7 +13,7 @@ from flent_aqm.base.errors import CommandFailed, SetupError
 from flent_aqm.base.shell import run
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.setup.kernel.config_check import check_config
-from flent_aqm.setup.kernel.tree import Tree
+from flent_aqm.setup.kernel.tree import KernelTree
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
 
@@ -90,7 +90,7 @@ def _declares(kconfig: Path, option: str) -> bool:
         rf"^config {option}$", kconfig.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
-def compile_tree(tree: Tree, log: Path, progress: Progress) -> None:
+def compile_tree(tree: KernelTree, log: Path, progress: Progress) -> None:
     """Compile the kernel, with a job per processor. Raises SetupError with the compiler's errors
     and the path of the log.
 

@@ -25,7 +25,7 @@ from flent_aqm.base.errors import SetupError
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.shell import run
-from flent_aqm.setup.kernel.tree import Tree
+from flent_aqm.setup.kernel.tree import KernelTree
 
 HERE = Path(__file__).resolve().parent
 OWN, BEFORE, AFTER = "own", "before", "after"
@@ -72,7 +72,7 @@ _FUNCTION = re.compile(r"^([0-9a-f]+) [tTwW] \S+$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangedFile:
     """The change of one file between two kernels.
 
     Attributes:
@@ -102,7 +102,7 @@ class Instrumented:
     lines: Mapping[str, Mapping[int, Sequence[int]]]
 
 
-def keep_own(folder: Path, before: Mapping[str, bytes | None], tree: Tree) -> None:
+def keep_own(folder: Path, before: Mapping[str, bytes | None], tree: KernelTree) -> None:
     """Write each file that the user changed to a finished kernel's folder, before and after the
     change.
 
@@ -136,7 +136,7 @@ def own_files(kernel: Path, state: str) -> dict[str, bytes]:
 
 
 def changes_between(base: Path, test: Path, of_source: Mapping[str, tuple[bytes, bytes]]
-                    ) -> list[Change]:
+                    ) -> list[ChangedFile]:
     """Return the changes of C files and headers from one kernel to another, sorted by path. Deleted
     files are left out.
 
@@ -155,7 +155,7 @@ def changes_between(base: Path, test: Path, of_source: Mapping[str, tuple[bytes,
                                     else plain.get(path))
                         for number, of_side in enumerate((of_base, of_test)))
             if new is not None and new != old:
-                changes.append(Change(path, changed_lines(_decode(old or b""), _decode(new)),
+                changes.append(ChangedFile(path, changed_lines(_decode(old or b""), _decode(new)),
                                       _decode(new)))
     return changes
 
@@ -251,7 +251,7 @@ def _files_in_note(note: Path) -> set[str]:
     return {os.path.normpath(name) for name in _DEPENDS.findall(text)}
 
 
-def instrument(tree: Tree, files: Iterable[str]) -> None:
+def instrument(tree: KernelTree, files: Iterable[str]) -> None:
     """Make these C files be compiled with calls of the recorder, and add coverage.c to the kernel.
     Makefiles of the tree are changed. Raises SetupError if one is missing.
 

@@ -21,7 +21,7 @@ from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.setup.install import is_held
 from flent_aqm.setup.kernel import recipe
-from flent_aqm.setup.kernel.recipe import Source, series_of
+from flent_aqm.setup.kernel.recipe import KernelSource, series_of
 from flent_aqm.spec.kernel import parse_kernel
 
 FOLDER = "named"
@@ -113,7 +113,7 @@ def find_named(name: str) -> NamedKernel:
                           f"{did_you_mean(name, ['stock', *names]) or '; ' + there}; make one with "
                           f"flent-aqm kernel build {name}")
     series = series_of(kernel.version)
-    if kernel.lab_hash != recipe.current_recipe(Source("", ""), series).lab_hash:
+    if kernel.lab_hash != recipe.current_recipe(KernelSource("", ""), series).lab_hash:
         raise ToolMissing(f"kernel: {name} was built by another version of the lab, with other "
                           f"patches or options; build it again: {kernel.command}")
     return kernel

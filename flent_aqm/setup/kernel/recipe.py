@@ -38,7 +38,7 @@ _REMARKS = re.compile(rb"^index .*\n|^(@@ -[\d,]+ \+[\d,]+ @@).*$", re.MULTILINE
 
 
 @dataclass(frozen=True)
-class Source:
+class KernelSource:
     """A version of a Debian source package of the kernel, or a tree of git.
 
     Attributes:
@@ -59,7 +59,7 @@ class Backport:
         patch: file name and content of the patch that makes the architecture fit the older kernel.
     """
 
-    donor: Source
+    donor: KernelSource
     patch: tuple[str, bytes]
 
 
@@ -98,7 +98,7 @@ class Recipe:
         coverage: set for an instrumented kernel, otherwise None.
     """
 
-    source: Source
+    source: KernelSource
     fragment: str
     patches: tuple[tuple[str, bytes], ...]
     own_options: str = ""
@@ -187,7 +187,7 @@ def _digest(parts: Sequence[bytes]) -> str:
     return digest.hexdigest()[:16]
 
 
-def current_recipe(source: Source, series: str = "") -> Recipe:
+def current_recipe(source: KernelSource, series: str = "") -> Recipe:
     """Return the recipe of a source with the lab's current options and patches, without inputs of
     the user.
 
@@ -233,10 +233,10 @@ def series_of(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def read_choices() -> list[Source]:
+def read_choices() -> list[KernelSource]:
     """Return the source versions in use, without repeats: this user's choice, the ready-made
     kernel's, and root's. Choices that are missing or damaged are left out."""
-    sources: list[Source] = []
+    sources: list[KernelSource] = []
     for cache in caches():
         try:
             source = read_choice(cache)
@@ -247,7 +247,7 @@ def read_choices() -> list[Source]:
     return sources
 
 
-def stock_source() -> Source | None:
+def stock_source() -> KernelSource | None:
     """Return the source version of the lab's kernel: the first of read_choices() whose kernel is
     built, otherwise the first. None if there is no choice, as before the first set-up."""
     choices = read_choices()
@@ -256,8 +256,8 @@ def stock_source() -> Source | None:
     return next(built, choices[0] if choices else None)
 
 
-def read_choice(cache: Path) -> Source:
+def read_choice(cache: Path) -> KernelSource:
     """Return the source version that a cache's file CHOICE names. Raises OSError, ValueError,
     KeyError or TypeError if the file is missing or damaged."""
     fields = read_note(cache / CHOICE)
-    return Source(str(fields["package"]), str(fields["version"]))
+    return KernelSource(str(fields["package"]), str(fields["version"]))

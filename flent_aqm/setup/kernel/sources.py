@@ -18,7 +18,7 @@ from typing import Protocol
 from flent_aqm.base.errors import CommandFailed, ConfigError, SetupError
 from flent_aqm.base.shell import find_program, run
 from flent_aqm.setup.apt import DebianArchive, Package
-from flent_aqm.setup.kernel.recipe import Source
+from flent_aqm.setup.kernel.recipe import KernelSource
 from flent_aqm.setup.kernel.tree import NOTES
 from flent_aqm.setup.progress import Progress
 
@@ -48,7 +48,7 @@ class Origin(Protocol):
         folder: name of the folder in CACHE/trees in which the tree is kept.
     """
 
-    source: Source
+    source: KernelSource
     series: str
     folder: str
 
@@ -68,13 +68,13 @@ class Origin(Protocol):
 class DebianOrigin:
     """A Debian source package of the kernel. It is downloaded once, to CACHE/debs."""
 
-    def __init__(self, cache: Path, archive: DebianArchive, source: Source) -> None:
+    def __init__(self, cache: Path, archive: DebianArchive, source: KernelSource) -> None:
         self._cache, self._archive, self.source = cache, archive, source
         self.series = source.package.removeprefix("linux-source-")
         self.folder = self.folder_of(source)
 
     @staticmethod
-    def folder_of(source: Source) -> str:
+    def folder_of(source: KernelSource) -> str:
         """Return the name of the folder in which the source's tree is kept."""
         return f"{source.package}_{source.version}".replace(":", "-")
 
@@ -124,7 +124,7 @@ class InstalledOrigin:
         if not version or not self._tarball.is_file():
             raise SetupError(f"the package {package} is not installed, or lacks {self._tarball}; "
                              f"install it: apt-get install {package}")
-        self.source = Source(package, version)
+        self.source = KernelSource(package, version)
         self.series = package.removeprefix("linux-source-")
         self.folder = DebianOrigin.folder_of(self.source)
 
@@ -154,7 +154,7 @@ class GitTree:
             series: series of the kernel, such as 6.12.
         """
         self.folder, self.tree_id, self.series = folder, tree_id, series
-        self.source = Source("git", tree_id)
+        self.source = KernelSource("git", tree_id)
         self._own = trees / f"{folder}.git"
         self._top = self._own
 
@@ -250,7 +250,7 @@ class GitOrigin(GitTree):
                 f"{repository / 'objects'}\n")
         self.commit = "" if ref is None else commit_of("--source", top, ref)
         self.tree_id = self._find_tree_id(repository)
-        self.source = Source("git", self.tree_id)
+        self.source = KernelSource("git", self.tree_id)
         self.series = self._read_series()
 
     def _repository(self) -> Path | None:
@@ -329,7 +329,7 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
         if version and version not in versions:
             raise ConfigError(f"--source: Debian's suites have no {package} {version}; they have "
                               f"{', '.join(versions)}")
-        return DebianOrigin(cache, archive, Source(package, version or versions[0]))
+        return DebianOrigin(cache, archive, KernelSource(package, version or versions[0]))
     folder, at, ref = text.rpartition("@")
     if Path(text).is_dir() or not at:
         folder, ref = text, ""
@@ -339,12 +339,12 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
     return GitOrigin(cache / "trees", Path(folder), ref or None)
 
 
-def cached_archive(cache: Path, source: Source) -> Path | None:
+def cached_archive(cache: Path, source: KernelSource) -> Path | None:
     """Return the path of a source's downloaded package, None if it isn't in the cache."""
     return next((cache / "debs").glob(f"{source.package}_{source.version}_*.deb"), None)
 
 
-def _download(cache: Path, archive: DebianArchive, source: Source, folder: Path) -> Path:
+def _download(cache: Path, archive: DebianArchive, source: KernelSource, folder: Path) -> Path:
     """Download a package to the cache, in place of earlier versions. Return the path of its file.
     Raises SetupError if it can't be downloaded.
 

@@ -53,7 +53,7 @@ def files_of(patch: bytes) -> list[str]:
     return [name for name in names if name]
 
 
-class Tree:
+class KernelTree:
     """A kept source, whose files can be changed and restored. Use it only while holding the tree's
     lock (install.held()).
 
@@ -111,7 +111,7 @@ class Tree:
         self.keep([name])
         (self.path / name).write_bytes(content)
 
-    def backport(self, folder: str, donor: Tree) -> None:
+    def backport(self, folder: str, donor: KernelTree) -> None:
         """Replace the sources below a folder by those of another tree, which is only read. Products
         of a build stay where they are.
 

@@ -51,7 +51,7 @@ _MOST_SHARE_PCT = 125.0
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class SpeedtestRow:
     """A run of a speed test.
 
     Attributes:
@@ -144,10 +144,10 @@ SHOWN: Mapping[str, Shown] = {tool.shown.test or name: _with_whole_names(tool, t
 
 
 # Runs by test and AQM.
-Cells = Mapping[tuple[str, str], "Row"]
+Cells = Mapping[tuple[str, str], "SpeedtestRow"]
 
 
-def row_of(data: DataFile) -> Row | None:
+def row_of(data: DataFile) -> SpeedtestRow | None:
     """Return the row of a data file, None if its test is not one of SHOWN. Raises BadResult if the
     file is damaged, or does not record the settings that a page needs."""
     run = as_run(data)
@@ -167,7 +167,7 @@ def row_of(data: DataFile) -> Row | None:
                     for name, percent in TRUTH.items()}}
     except NotAvailable:
         truth = None
-    return Row(data.path, run.settings, run.test, share, _shown_ms(run, about), truth,
+    return SpeedtestRow(data.path, run.settings, run.test, share, _shown_ms(run, about), truth,
                _queue_ms(run, data), _verdict_text(run, about))
 
 
@@ -221,7 +221,7 @@ def _queue_ms(run: Run, data: DataFile) -> float | None:
     return max(queues_ms) if queues_ms else None
 
 
-def page_of(row: Row) -> tuple[Setting, ...]:
+def page_of(row: SpeedtestRow) -> tuple[Setting, ...]:
     """Return the key of the page on which a row is shown: its values of PAGE, 0 for a missing
     one."""
     return tuple(row.settings.get(name, 0) for name in PAGE)
@@ -237,7 +237,7 @@ def in_order(page: tuple[Setting, ...]) -> tuple[list[float], str]:
     return [float(value) for value in page[:3]], str(page[3])
 
 
-def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]]:
+def draw(rows: Sequence[SpeedtestRow], canvas: Any, title: str) -> tuple[Table, list[str]]:
     """Draw one page, and return its values and the parts of its caption.
 
     Of several runs of one test and queue, the first is shown. Tests without a run are left out.
@@ -250,7 +250,7 @@ def draw(rows: Sequence[Row], canvas: Any, title: str) -> tuple[Table, list[str]
     tests = [one for one in SHOWN if any(row.test == one for row in rows)]
     canvas.set_figheight(min(SIZE_INCH[1], _AROUND_INCH + _ROW_INCH * len(tests)))
     aqms = order([str(row.settings[AQM]) for row in rows])
-    cells: dict[tuple[str, str], Row] = {}
+    cells: dict[tuple[str, str], SpeedtestRow] = {}
     for row in rows:
         cells.setdefault((row.test, str(row.settings[AQM])), row)
     shares, latency, verdicts = canvas.subplots(

@@ -23,7 +23,7 @@ from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, as_run, probe_kind
 from flent_aqm.results.metrics.table import digits
 from flent_aqm.results.result_set import data_file_of, once
-from flent_aqm.show.groups import Group, by_run, groups, settings_of
+from flent_aqm.show.groups import RunGroup, by_run, groups, settings_of
 from flent_aqm.show.looks import QUIET
 from flent_aqm.show.plots.frame import Framed
 from flent_aqm.show.plots.paper import drop_untouched
@@ -90,7 +90,7 @@ class ChartPlotter(Framed):
         return names
 
     def groups_of(self, runs: Sequence[Run], most: int = MOST_LINES, together: bool = False
-                  ) -> list[Group]:
+                  ) -> list[RunGroup]:
         """Return the groups of runs to draw, at most `most`.
 
         Runs are grouped by the settings that the user requests, else by all in which they differ.

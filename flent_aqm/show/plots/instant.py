@@ -9,7 +9,7 @@ from typing import Any
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import DIRECTIONS
-from flent_aqm.results.metrics.queue_samples import Queue
+from flent_aqm.results.metrics.queue_samples import QueueSamples
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.groups import looks_within
 from flent_aqm.show.looks import DROPS, MARKS
@@ -42,7 +42,8 @@ class AqmInstantPlotter(ChartPlotter):
         self.note(about(usable, sum(one.at_s.size for one in seen.values() if one),
                         "steps of 100 ms"))
 
-    def _draw_run(self, run: Run, capture: Captured, queue_by_direction: dict[str, Queue]) -> None:
+    def _draw_run(self, run: Run, capture: Captured,
+                  queue_by_direction: dict[str, QueueSamples]) -> None:
         """Draw one run: throughput above, drops and marks below if the router's queues were
         sampled.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flent_aqm.results.data_file import Numbers
-from flent_aqm.results.metrics.queue_samples import Queue, column, queues
+from flent_aqm.results.metrics.queue_samples import QueueSamples, column, queues
 from flent_aqm.results.result_set import once, samples_of
 
 CAPTURE = "Capture"
@@ -55,7 +55,7 @@ def captured_in(results: Any) -> Captured | None:
     return once(results, "captured", lambda: captured(samples_of(results)))
 
 
-def queues_in(results: Any) -> dict[str, Queue]:
+def queues_in(results: Any) -> dict[str, QueueSamples]:
     """Return queues() of a result set of Flent, direction -> queue, which is computed once. Raises
     BadResult if the samples are damaged."""
     return once(results, "queues", lambda: queues(samples_of(results)))

@@ -10,9 +10,9 @@ import numpy
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
-from flent_aqm.results.metrics.queue_samples import Queue
+from flent_aqm.results.metrics.queue_samples import QueueSamples
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.groups import Group, looks_within
+from flent_aqm.show.groups import RunGroup, looks_within
 from flent_aqm.show.looks import Look
 from flent_aqm.show.plots.axes import from_zero, shade_load, start_s
 from flent_aqm.show.plots.chart import ChartPlotter, about
@@ -32,7 +32,7 @@ class AqmQueuesPlotter(ChartPlotter):
         if not drawn:
             raise NotAvailable("the router's queues were not sampled in "
                                + ("this run" if len(runs) == 1 else "these runs"))
-        rows: list[tuple[str, Callable[[Queue], Numbers]]] = [
+        rows: list[tuple[str, Callable[[QueueSamples], Numbers]]] = [
             ("backlog\n(packets)", lambda queue: queue.backlog_packets),
             ("drops so far", lambda queue: numpy.cumsum(queue.drops))]
         if any(queue.marks.any() for _, _, _, queue in drawn):
@@ -56,8 +56,8 @@ class AqmQueuesPlotter(ChartPlotter):
         self.note(about(runs, sum(queue.at_s.size for _, _, _, queue in drawn)))
 
 
-def _queue_lines(runs: Sequence[Run], sampled: dict[int, dict[str, Queue]],
-           groups: Sequence[Group]) -> list[tuple[str, Look, Run, Queue]]:
+def _queue_lines(runs: Sequence[Run], sampled: dict[int, dict[str, QueueSamples]],
+           groups: Sequence[RunGroup]) -> list[tuple[str, Look, Run, QueueSamples]]:
     """Return the lines to draw, as label, look, run and queue. For one run, all sampled directions.
     For several runs, the first run of each group and the directions that a test loads. Empty
     without samples.

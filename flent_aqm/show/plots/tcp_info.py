@@ -13,7 +13,7 @@ from flent_aqm.base.words import for_plot
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.show.groups import Group, looks_within
+from flent_aqm.show.groups import RunGroup, looks_within
 from flent_aqm.show.looks import LineStyle, Look
 from flent_aqm.show.plots.axes import from_zero, start_s
 from flent_aqm.show.plots.chart import ChartPlotter, about
@@ -68,7 +68,7 @@ class AqmTcpInfoPlotter(ChartPlotter):
         self.note(about(runs, counted))
 
 
-def _flows_to_draw(runs: Sequence[Run], groups: Sequence[Group]
+def _flows_to_draw(runs: Sequence[Run], groups: Sequence[RunGroup]
            ) -> list[tuple[str, Look, Run, Flow]]:
     """Return the flows to draw, as label, look, run and flow. For one run, all flows with TCP's
     state. For several runs, the test's flows of the first run of each group. Empty if no flow has

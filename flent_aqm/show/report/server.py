@@ -59,7 +59,7 @@ def serve(follower: Follower, host: str, port: int) -> None:
         host: name or address to listen on.
         port: port to listen on, 0 for any free port.
     """
-    server = Server(follower, host, port)
+    server = ReportServer(follower, host, port)
     ended = threading.Event()
 
     def look_until_ended() -> None:
@@ -82,7 +82,7 @@ def serve(follower: Follower, host: str, port: int) -> None:
         server.server_close()
 
 
-class Server(ThreadingHTTPServer):
+class ReportServer(ThreadingHTTPServer):
     """HTTP server of the page, with a thread for each connection.
 
     Args:
@@ -190,7 +190,7 @@ class _Head:
 class _Handler(BaseHTTPRequestHandler):
     """Answers the requests of one connection."""
 
-    server: Server
+    server: ReportServer
     server_version, sys_version = "flent-aqm", ""
     timeout = _IDLE_S
 

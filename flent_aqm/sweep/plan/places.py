@@ -22,7 +22,7 @@ _ANOTHER_KEYS = re.compile(r"\$\{(\w+)\}")
 _WITHIN = re.compile(r"(\w+): column (\d+): ")
 
 
-class Place(NamedTuple):
+class FilePosition(NamedTuple):
     """Position at which a value begins. Lines and columns are counted from 1."""
 
     file: str
@@ -37,7 +37,7 @@ class Placed(str):
         place: position in the file, None if it is not known.
     """
 
-    place: Place | None
+    place: FilePosition | None
 
 
 def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -62,7 +62,7 @@ def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
         yield section, values
 
 
-def _find_positions(parser: RawConfigParser, file: str) -> dict[tuple[str, str], Place]:
+def _find_positions(parser: RawConfigParser, file: str) -> dict[tuple[str, str], FilePosition]:
     """Find the position of each value in a file: (section, key) -> position.
 
     Lines are read as configparser reads them: a line further to the right than its key continues
@@ -72,7 +72,7 @@ def _find_positions(parser: RawConfigParser, file: str) -> dict[tuple[str, str],
         parser: has the regular expressions of section and key lines.
         file: path of the batch file.
     """
-    places: dict[tuple[str, str], Place] = {}
+    places: dict[tuple[str, str], FilePosition] = {}
     section, indent, in_value = "", 0, False
     with open(file) as lines:
         for number, line in enumerate(lines, 1):
@@ -86,7 +86,7 @@ def _find_positions(parser: RawConfigParser, file: str) -> dict[tuple[str, str],
             if header:
                 section = header["header"]
             elif option:
-                places[section, parser.optionxform(option["option"].rstrip())] = Place(
+                places[section, parser.optionxform(option["option"].rstrip())] = FilePosition(
                     file, number, before + option.start("value") + 1)
     return places
 
@@ -131,7 +131,7 @@ def _key_of_value(key: str, values: Mapping[str, object]) -> str | None:
     return key if key in values else None
 
 
-def _message_with_position(message: str, value: str, place: Place) -> str:
+def _message_with_position(message: str, value: str, place: FilePosition) -> str:
     """Return a message with the position of the value before it: FILE:LINE:COLUMN. If the message
     names a column of the value, that column is added to the position."""
     file, line, column = place

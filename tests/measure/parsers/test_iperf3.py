@@ -9,13 +9,13 @@ import re
 import pytest
 
 from flent_aqm.base.errors import ParseError
-from flent_aqm.measure.parsers.iperf3 import Report, parse_iperf3
+from flent_aqm.measure.parsers.iperf3 import Iperf3Output, parse_iperf3
 from tests import files
 
 GOLDEN = files.GOLDEN / "iperf3"
 
 
-def golden(name: str) -> Report:
+def golden(name: str) -> Iperf3Output:
     return parse_iperf3((GOLDEN / f"{name}.json").read_text())
 
 

@@ -17,7 +17,7 @@ from tests.files import GOLDEN
 def test_iperf3_interval_and_totals_have_the_documented_units() -> None:
     """Milliseconds and Mbit/s, of microseconds and bit/s."""
     report = iperf3.parse_iperf3((GOLDEN / "iperf3" / "upload-3.12.json").read_text())
-    assert report.intervals[0] == iperf3.Interval("upload", 0, 0.200106, (
+    assert report.intervals[0] == iperf3.Iperf3Interval("upload", 0, 0.200106, (
         iperf3.Stream(5, 1970728, 0, 205616, 33.421, 0.442),))
     assert report.mss_bytes == 1448
     total = report.totals["upload"]

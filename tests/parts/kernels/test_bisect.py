@@ -15,7 +15,7 @@ import pytest
 
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.setup.kernel import recipe
-from flent_aqm.setup.kernel.tree import NOTES, Tree
+from flent_aqm.setup.kernel.tree import NOTES, KernelTree
 from tests.files import ROOT
 
 BIN = Path(sys.executable).parent
@@ -32,7 +32,7 @@ def source() -> bytes:
     folder = cache_to_write() / "trees" / (f"{stock.package}_{stock.version}" if stock else "-")
     if not (folder / NOTES).is_dir():
         pytest.skip(f"set-up has kept no objects in {folder}; flent-aqm kernel build makes them")
-    content = Tree(folder).original(FILE)
+    content = KernelTree(folder).original(FILE)
     assert content is not None
     return content
 

@@ -32,7 +32,7 @@ from flent_aqm.lab.virtual import Lab
 from flent_aqm.router.hook import apply_command
 from flent_aqm.setup.kernel import patching, recipe
 from flent_aqm.setup.kernel.build import ARCHITECTURE
-from flent_aqm.setup.kernel.tree import NOTES, Tree
+from flent_aqm.setup.kernel.tree import NOTES, KernelTree
 from flent_aqm.spec.scenario import Scenario
 from tests.files import load
 
@@ -289,7 +289,7 @@ def test_a_file_that_does_not_compile_is_told_by_its_first_error(
 
 def test_a_change_of_a_file_that_is_not_compiled_is_refused(kept: Path, tmp_path: Path) -> None:
     """Or a syntax error there would be a kernel like any other."""
-    before = Tree(kept).original("net/sched/sch_ets.c")
+    before = KernelTree(kept).original("net/sched/sch_ets.c")
     assert before is not None
     after = before.decode().replace("#include <linux/module.h>", "nonsense <linux/module.h>", 1)
     patch = tmp_path / "ets.patch"
@@ -319,9 +319,9 @@ def test_queue_that_an_older_kernel_lacks_is_refused(monkeypatch: pytest.MonkeyP
 def test_backport_fits_the_architecture_of_set_ups_kernel(
         backport: Path, kept: Path, tmp_path: Path) -> None:
     """Of its patch, what changes arch/; the rest needs the older source."""
-    tree = Tree(tmp_path)
+    tree = KernelTree(tmp_path)
     for folder in ARCHITECTURE:
-        tree.backport(folder, Tree(kept))
+        tree.backport(folder, KernelTree(kept))
     files = re.split(rb"(?m)^(?=--- a/)", backport.read_bytes())
     of_arch = b"".join(one for one in files if one.startswith(b"--- a/arch/"))
     assert of_arch.count(b"--- a/") > 10

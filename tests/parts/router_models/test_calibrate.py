@@ -17,10 +17,10 @@ from flent_aqm.parts.router_models import calibrate
 from flent_aqm.parts.router_models.calibrate import (
     BenchSetting,
     Fit,
+    MeasuredPoint,
     MeasuredResult,
     Measurements,
-    Parameter,
-    Point,
+    ModelParameter,
     Values,
     fit,
     measure,
@@ -36,14 +36,14 @@ def by_theory(rates_mbps: Sequence[float], latency_us: float) -> list[float]:
     return [goodput_mbps(rate, latency_us, default_burst_us(rate)) for rate in rates_mbps]
 
 
-TIMERS = Parameter("timer_latency_us", 0, 60, 8, 1)
-COST = Parameter("rx_packet_ns", 0, 100_000, 4000, 250)
-RING = Parameter("rx_ring_packets", 64, 4096, 4, 1.4, geometric=True)
+TIMERS = ModelParameter("timer_latency_us", 0, 60, 8, 1)
+COST = ModelParameter("rx_packet_ns", 0, 100_000, 4000, 250)
+RING = ModelParameter("rx_ring_packets", 64, 4096, 4, 1.4, geometric=True)
 
 
 def fit_theory(rates_mbps: Sequence[float], goodputs: Sequence[float]) -> Fit:
     """The fit of late timers, when the lab is what the theory says."""
-    points = [Point(BenchSetting(rate, False), MeasuredResult(goodput))
+    points = [MeasuredPoint(BenchSetting(rate, False), MeasuredResult(goodput))
               for rate, goodput in zip(rates_mbps, goodputs, strict=True)]
 
     def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[MeasuredResult]]:
@@ -84,8 +84,8 @@ def test_fit_of_rates_that_tell_nothing_gives_the_whole_range() -> None:
 def test_fit_finds_cost_and_ring_of_a_saturated_router_and_says_what_it_cannot_know() -> None:
     """Goodput tells the cost, latency the ring; timers show nowhere here."""
     true: Values = (0, 20_000, 500)
-    points = [Point(BenchSetting(900, True), saturating([true])[true][0]),
-              Point(BenchSetting(300, True), saturating([true])[true][1])]
+    points = [MeasuredPoint(BenchSetting(900, True), saturating([true])[true][0]),
+              MeasuredPoint(BenchSetting(300, True), saturating([true])[true][1])]
     fitted = fit(Measurements(points, packets_per_s=50_000), [TIMERS, COST, RING], saturating)
     assert fitted.best[1] == pytest.approx(20_000, rel=0.02)
     assert fitted.best[2] == pytest.approx(500, rel=0.15)
@@ -201,7 +201,7 @@ def test_calibrate_with_too_little_or_wrong_words_is_refused_in_a_line(
 def test_measurements_are_read_with_flows_bursts_and_latency() -> None:
     """All that the form allows."""
     read = parse_measurements(["2x900+burst=860/3.1", "800=676", "pps=66700"])
-    assert read.points == [Point(BenchSetting(900, True, 2), MeasuredResult(860, 3.1)),
-                           Point(BenchSetting(800, False), MeasuredResult(676))]
+    assert read.points == [MeasuredPoint(BenchSetting(900, True, 2), MeasuredResult(860, 3.1)),
+                           MeasuredPoint(BenchSetting(800, False), MeasuredResult(676))]
     assert (read.packets_per_s, read.values) == (66_700, 4)
     assert str(read.points[0].setting) == "2x900+burst"

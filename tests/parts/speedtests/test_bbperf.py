@@ -18,7 +18,7 @@ from flent_aqm.results.metrics.latency import flow_rtt_ms
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.show.figures.speedtests import TELLS, row_of
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from tests import files
 
 from .one_run import make_run
@@ -29,7 +29,7 @@ GOLDEN = files.GOLDEN / "speedtest_programs" / "bbperf.json"
 def test_file_tells_latency_of_the_data_itself() -> None:
     """An upload through a full queue of 20 Mbit/s: all within the load, which ends now, as the
     file's clock is of another day."""
-    report = Report("bbperf")
+    report = ClientReport("bbperf")
     bbperf.read(GOLDEN.read_text(), "upload", report)
     assert set(report.numbers) == {
         one.name for one in bbperf.TOOL.numbers if "download" not in one.name}
@@ -49,7 +49,7 @@ def test_file_tells_latency_of_the_data_itself() -> None:
 def test_file_without_a_result_is_refused(text: str, output: str) -> None:
     """By bbperf's own words where it has some."""
     with pytest.raises(BadResult, match=output):
-        bbperf.read(text, "download", Report("bbperf"), "ERROR: not enough valid samples")
+        bbperf.read(text, "download", ClientReport("bbperf"), "ERROR: not enough valid samples")
 
 
 @pytest.mark.lab

@@ -19,7 +19,7 @@ from flent_aqm.base.shell import find_program
 from flent_aqm.parts.speedtests.cloudflare import BROWSER
 from flent_aqm.parts.speedtests.cloudflare_browser import fill, measurements
 from flent_aqm.setup.optional import find
-from flent_aqm.tools.report import Report, read_report
+from flent_aqm.tools.report import ClientReport, read_report
 from flent_aqm.tools.table import PROGRAMS
 
 STAND_IN = """
@@ -90,11 +90,11 @@ def test_measurements_are_the_defaults_of_the_real_engine() -> None:
 def test_page_that_failed_is_no_result() -> None:
     """Its own words say why."""
     with pytest.raises(BadResult, match="came to no result: Connection failed"):
-        fill(Report("x"), {"fault": "Connection failed to https://x."})
+        fill(ClientReport("x"), {"fault": "Connection failed to https://x."})
 
 
 def test_summary_without_measurements_is_no_result() -> None:
     """It names the measurements that the page didn't send."""
     whole = {"results": {"1": {"timings": [{"ping": 1.0}]}}}
     with pytest.raises(BadResult, match=r"no measurements of latency and upload$"):
-        fill(Report("x"), {"summary": {"download": 8e6}, "raw": {"download": whole}})
+        fill(ClientReport("x"), {"summary": {"download": 8e6}, "raw": {"download": whole}})

@@ -13,7 +13,7 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.speedtests.own_clients import http3
-from flent_aqm.parts.speedtests.own_clients.connection import Server, find_server
+from flent_aqm.parts.speedtests.own_clients.connection import ServerAddress, find_server
 from flent_aqm.parts.speedtests.own_clients.http3 import Http3Connection
 from flent_aqm.parts.speedtests.responsiveness import TOOL
 from flent_aqm.servers import http3 as served
@@ -26,14 +26,14 @@ from tests.servers.serving import RunningServer
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+def server() -> Iterator[ServerAddress]:
     """One of its own, on a port that was free."""
     running = RunningServer("http3")
     yield find_server("127.0.0.1", running.ports["http3"], None, secure=True)
     assert running.stop() == 0
 
 
-def test_small_answers_come_beside_a_download_and_an_upload(server: Server) -> None:
+def test_small_answers_come_beside_a_download_and_an_upload(server: ServerAddress) -> None:
     """While either goes on; what waits in a sender is no more than two pieces."""
     got, sent = [0], [0]
 
@@ -72,7 +72,7 @@ def test_small_answers_come_beside_a_download_and_an_upload(server: Server) -> N
     asyncio.run(asyncio.wait_for(both(), 60))
 
 
-def test_upload_of_known_size_is_answered(server: Server) -> None:
+def test_upload_of_known_size_is_answered(server: ServerAddress) -> None:
     """Once all of it has come, and each piece was counted."""
     sent: list[int] = []
 
@@ -88,7 +88,7 @@ def test_upload_of_known_size_is_answered(server: Server) -> None:
 
 
 def test_no_server_and_an_ended_connection_are_told(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one line each."""
     async def ended() -> None:
@@ -127,7 +127,7 @@ def test_failed_quic_handshake_is_not_told_as_silence() -> None:
         thread.join()
 
 
-def test_head_over_http3_has_no_content(server: Server) -> None:
+def test_head_over_http3_has_no_content(server: ServerAddress) -> None:
     """As over the other versions."""
     async def ask() -> tuple[int, int]:
         async with Http3Connection(server) as connection:
@@ -205,7 +205,7 @@ def test_connection_of_quic_without_a_request_is_given_up() -> None:
         assert running.stop() == 0
 
 
-async def _open_within(server: Server, patience_s: float) -> None:
+async def _open_within(server: ServerAddress, patience_s: float) -> None:
     try:
         async with asyncio.timeout(patience_s):
             async with Http3Connection(server):

@@ -19,7 +19,7 @@ from flent_aqm.base.shell import find_program
 from flent_aqm.parts.speedtests.librespeed import BROWSER
 from flent_aqm.parts.speedtests.librespeed_browser import PageReport
 from flent_aqm.setup.optional import find, optional_path
-from flent_aqm.tools.report import Report, read_report
+from flent_aqm.tools.report import ClientReport, read_report
 from flent_aqm.tools.table import PROGRAMS
 
 from ...warm_flent import run_flent_aqm
@@ -94,7 +94,7 @@ def test_page_ends_beside_irtt_in_the_lab(
 
 def test_test_that_failed_is_no_result() -> None:
     """The page shows "Fail" in the place of a number, or nothing if it was aborted."""
-    heard = PageReport(Report("librespeed_browser"))
+    heard = PageReport(ClientReport("librespeed_browser"))
     state = {"testState": 4, "dlStatus": "9.00", "ulStatus": "Fail", "pingStatus": "1.00",
              "jitterStatus": "0.00", "at_ms": 1000}
     heard.take(json.dumps(state).encode())

@@ -12,7 +12,12 @@ from flent_aqm.parts.speedtests.librespeed_client import smoothed_jitter_ms
 from flent_aqm.parts.speedtests.ookla_style_client import sliced_mbps
 from flent_aqm.parts.speedtests.own_clients.connection import Reply
 from flent_aqm.parts.speedtests.own_clients.statistics import mean_difference, percentile, without
-from flent_aqm.parts.speedtests.responsiveness_client import Parameters, Probe, go_rpm, rpm_of
+from flent_aqm.parts.speedtests.responsiveness_client import (
+    Parameters,
+    TimedRequest,
+    go_rpm,
+    rpm_of,
+)
 from flent_aqm.tools.report import read_report
 
 
@@ -38,8 +43,8 @@ def test_cloudflare_times_downloads_whole_and_uploads_to_the_answer() -> None:
 
 def test_rpm_by_the_draft_and_by_goresponsiveness() -> None:
     """Foreign 20 ms and self 200 ms: 1650 and 545, as docs/reference/metrics.md works out."""
-    external = [Probe(0.0, 20.0, 20.0) for _ in range(40)]
-    own = [Probe(0.0, 200.0) for _ in range(40)]
+    external = [TimedRequest(0.0, 20.0, 20.0) for _ in range(40)]
+    own = [TimedRequest(0.0, 200.0) for _ in range(40)]
     assert rpm_of(external, own, Parameters()) == pytest.approx(1650)
     assert go_rpm(external, own, percentile=False) == pytest.approx(545.4545)
     assert go_rpm(external, own, percentile=True) == pytest.approx(545.4545)
@@ -47,14 +52,14 @@ def test_rpm_by_the_draft_and_by_goresponsiveness() -> None:
 
 def test_rpm_with_tls_has_three_round_trips_of_equal_weight() -> None:
     """20, 30 and 40 ms are 30 ms: 2000 RPM, and with self of 30 ms that is all."""
-    external = [Probe(0.0, 40.0, 20.0, 30.0)] * 10
-    assert rpm_of(external, [Probe(0.0, 30.0)] * 10, Parameters()) == pytest.approx(2000)
+    external = [TimedRequest(0.0, 40.0, 20.0, 30.0)] * 10
+    assert rpm_of(external, [TimedRequest(0.0, 30.0)] * 10, Parameters()) == pytest.approx(2000)
 
 
 def test_the_drafts_mean_leaves_out_the_slowest_5_percent_only() -> None:
     """Of 20 times, the slowest one goes."""
-    own = [Probe(0.0, 10.0)] * 19 + [Probe(0.0, 10_000.0)]
-    external = [Probe(0.0, 10.0, 10.0)] * 20
+    own = [TimedRequest(0.0, 10.0)] * 19 + [TimedRequest(0.0, 10_000.0)]
+    external = [TimedRequest(0.0, 10.0, 10.0)] * 20
     assert rpm_of(external, own, Parameters()) == pytest.approx(6000)
 
 

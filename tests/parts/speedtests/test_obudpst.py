@@ -14,7 +14,7 @@ from flent_aqm.parts.speedtests import obudpst
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.tools.client import Call
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from tests import files
 
 from .one_run import make_run
@@ -25,7 +25,7 @@ GOLDEN = files.GOLDEN / "speedtest_programs"
 def test_output_tells_the_best_second_and_round_trips() -> None:
     """Of a queue of 20 Mbit/s: the rate with IP's headers, whose frames have 14 bytes more; the
     mean is between the least and the most that it saw."""
-    report = Report("obudpst")
+    report = ClientReport("obudpst")
     obudpst.read((GOLDEN / "obudpst.json").read_text(), "upload", report)
     assert set(report.numbers) == {
         one.name for one in obudpst.TOOL.numbers if "download" not in one.name}
@@ -48,7 +48,7 @@ def test_output_tells_the_best_second_and_round_trips() -> None:
 def test_output_without_a_result_is_refused(text: str, message: str) -> None:
     """By its own words where it has some."""
     with pytest.raises(BadResult, match=message):
-        obudpst.read(text, "download", Report("obudpst"))
+        obudpst.read(text, "download", ClientReport("obudpst"))
 
 
 @pytest.mark.parametrize(("script", "message"), [
@@ -61,7 +61,7 @@ def test_status_of_a_client_that_says_why_is_no_reason(
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     with pytest.raises(BadResult, match=message):
-        obudpst.measure(Call("192.0.2.1", 1, programs=(str(program),)), Report("obudpst"))
+        obudpst.measure(Call("192.0.2.1", 1, programs=(str(program),)), ClientReport("obudpst"))
 
 
 @pytest.mark.lab

@@ -11,7 +11,7 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.speedtests import iperf2_bounceback, nuttcp
 from flent_aqm.tools.client import Line
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from tests.files import GOLDEN
 
 
@@ -20,9 +20,9 @@ def lines(name: str) -> Iterator[Line]:
     return (Line(9.0, text) for text in (GOLDEN / "nuttcp" / name).read_text().splitlines())
 
 
-def begun(direction: str) -> Report:
+def begun(direction: str) -> ClientReport:
     """A report whose direction began a second ago."""
-    report = Report("")
+    report = ClientReport("")
     report.way(direction).begin(8.0)
     return report
 
@@ -43,7 +43,7 @@ def test_nuttcp_tells_rates_and_the_whole(way: str) -> None:
         None if way == "download" else pytest.approx(20, abs=0.5))
 
 
-def iperf2(way: str) -> Report:
+def iperf2(way: str) -> ClientReport:
     """A report of what both iperfs printed."""
     report = begun(way)
     iperf2_bounceback.read_load(
@@ -121,7 +121,7 @@ def test_iperf2_needs_an_interval_and_the_whole() -> None:
     """No less; the last line is of the whole, and no interval."""
     lines = [LINE.format(start="0.0000", end="1.0000", mbps="22.0"),
              LINE.format(start="0.0000", end="1.2000", mbps="19.0")]
-    report = Report("")
+    report = ClientReport("")
     way = report.way("upload")
     way.begin(5.0)
     iperf2_bounceback.read_load("\n".join(lines), "upload", report)

@@ -30,7 +30,7 @@ from flent_aqm.parts.speedtests import (
     msak,
 )
 from flent_aqm.tools.client import Call, Line, call_of, lines_of
-from flent_aqm.tools.report import Report, read_report
+from flent_aqm.tools.report import ClientReport, read_report
 from tests import files
 
 GOLDEN = files.GOLDEN / "speedtest_programs"
@@ -47,7 +47,7 @@ def lines(name: str, step_s: float = 0.1) -> Iterator[Line]:
 
 def test_msak_tells_rates_and_round_trips() -> None:
     """Its result is its summary's; on the way it shows means since the start."""
-    report = Report("msak")
+    report = ClientReport("msak")
     msak.read(lines("msak"), report)
     assert report.numbers == {
         "download_mbps": 17.49, "rtt_download_ms": 40.05, "min_rtt_download_ms": 20.05,
@@ -64,7 +64,7 @@ def test_msak_tells_rates_and_round_trips() -> None:
 
 def test_librespeed_cli_tells_events() -> None:
     """Rates on the way are means since the start; its result comes last."""
-    report = Report("librespeed_cli")
+    report = ClientReport("librespeed_cli")
     librespeed_cli.read(lines("librespeed_cli", 1.0), report)
     assert report.numbers == {"download_mbps": 18.98, "upload_mbps": 20.4, "ping_ms": 20.01,
                               "jitter_ms": 0}
@@ -76,7 +76,7 @@ def test_librespeed_cli_tells_events() -> None:
 def test_ethr_tells_seconds_and_a_table_of_latencies() -> None:
     """Of the upload it counts what the sender's kernel has taken, which is more than the link
     carries."""
-    report = Report("ethr")
+    report = ClientReport("ethr")
     ethr.read_latency(lines("ethr-latency"), report)
     ethr.read_rates(lines("ethr-upload", 1.0), "upload", report)
     assert report.numbers["latency_ms"] == pytest.approx(20.0, abs=0.1)
@@ -91,7 +91,7 @@ def test_ethr_tells_seconds_and_a_table_of_latencies() -> None:
     ("950", 0.00095), ("1.5K", 0.0015), ("94.12M", 94.12), ("1.25G", 1250.0)])
 def test_ethr_abbreviates_rates(shown: str, mbps: float) -> None:
     """In bits a second, by thousands."""
-    report = Report("ethr")
+    report = ClientReport("ethr")
     ethr.read_rates(iter([Line(0.0, "[  3] local a port 1 connected to b port 2"),
                           Line(1.0, f"[    3]     TCP      000-001 sec    {shown}")]),
                     "download", report)
@@ -100,7 +100,7 @@ def test_ethr_abbreviates_rates(shown: str, mbps: float) -> None:
 
 def test_crusader_tells_latency_under_load_and_saves_all_of_it() -> None:
     """Its samples stand in its load: rates that sum to what it shows, and times that rise."""
-    report = Report("crusader")
+    report = ClientReport("crusader")
     begin_s = crusader.read_text(lines("crusader"), report)
     crusader.read_export(gzip.decompress((GOLDEN / "crusader.json.gz").read_bytes()).decode(),
                          begin_s, report)
@@ -122,7 +122,7 @@ def test_crusader_tells_latency_under_load_and_saves_all_of_it() -> None:
 def test_goresponsiveness_tells_what_it_can(tmp_path: Path) -> None:
     """NaN and infinite are no numbers. An upload whose first connection is late is one of
     0 Mbit/s, and what that means is noted."""
-    report = Report("goresponsiveness")
+    report = ClientReport("goresponsiveness")
     goresponsiveness.read_text(lines("goresponsiveness"), report)
     for table in GOLDEN.glob("run-*.csv"):
         (tmp_path / table.name).write_bytes(table.read_bytes())
@@ -148,7 +148,7 @@ def test_load_of_goresponsiveness_begins_an_interval_before_its_first_row(tmp_pa
         (tmp_path / table.name).write_bytes(table.read_bytes())
     starts_s = []
     for interval_s in (1.0, 5.0):
-        report = Report("goresponsiveness")
+        report = ClientReport("goresponsiveness")
         goresponsiveness.read_text(lines("goresponsiveness"), report)
         goresponsiveness.read_tables(tmp_path, 0.0, report, interval_s)
         start_s = report.ways["download"].start_s
@@ -170,20 +170,21 @@ def test_server_that_is_not_there_is_told(name: str, read: object, output: str) 
     """By the program's own words where it ended with status 0."""
     assert callable(read)
     with pytest.raises(BadResult, match=output):
-        read(lines(name), Report(name))
+        read(lines(name), ClientReport(name))
 
 
 def test_what_an_output_lacks_is_named() -> None:
     """Rates without the line that tells when they began; a result without rates; no last rate."""
     with pytest.raises(BadResult, match="output of the upload lacks the line 'connected to'"):
-        ethr.read_rates([Line(1.0, "[  5]     TCP    000-001 sec   9.42M")], "upload", Report("x"))
+        ethr.read_rates([Line(1.0, "[  5]     TCP    000-001 sec   9.42M")], "upload",
+                        ClientReport("x"))
     with pytest.raises(BadResult, match="no rate of its download while it ran"):
         librespeed_cli.read([Line(1.0, '{"event": "result", "reports": [{"download": 9}]}')],
-                            Report("x"))
+                            ClientReport("x"))
     start = [Line(1.0, "Starting download stream (server: x)"),
              Line(2.0, "Elapsed: 1s download rate: 9.4 Mb/s, rtt: 1ms, minrtt: 1ms")]
     with pytest.raises(BadResult, match="no download: its output has no final rate"):
-        msak.read(start, Report("x"))
+        msak.read(start, ClientReport("x"))
 
 
 def test_programs_that_write_no_result_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -193,15 +194,15 @@ def test_programs_that_write_no_result_are_named(tmp_path: Path, monkeypatch: py
     (tmp_path / "bbperf" / "bbperf.py").write_text("print('ERROR: no such server')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(BadResult, match="no result file of the download: ERROR: no such server"):
-        bbperf.measure(Call("192.0.2.1", 1), Report("bbperf"))
+        bbperf.measure(Call("192.0.2.1", 1), ClientReport("bbperf"))
     with pytest.raises(BadResult, match="goresponsiveness printed 'many' as RPM"):
-        goresponsiveness.read_text([Line(1.0, "Final RPM: many (P90)")], Report("x"))
+        goresponsiveness.read_text([Line(1.0, "Final RPM: many (P90)")], ClientReport("x"))
 
 
 def test_export_that_is_none_is_refused() -> None:
     """In one line, with how it starts."""
     with pytest.raises(BadResult, match=r"JSON has an unexpected form .* starts with '\{\}'"):
-        crusader.read_export("{}", 0.0, Report("crusader"))
+        crusader.read_export("{}", 0.0, ClientReport("crusader"))
 
 
 def stand_in(folder: Path, script: str) -> str:

@@ -15,7 +15,12 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.speedtests import responsiveness_client
-from flent_aqm.parts.speedtests.own_clients.connection import Connection, Reply, Server, find_server
+from flent_aqm.parts.speedtests.own_clients.connection import (
+    Connection,
+    Reply,
+    ServerAddress,
+    find_server,
+)
 from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
 from flent_aqm.parts.speedtests.own_clients.http2 import Http2Connection
 from flent_aqm.servers.protocols.http2_bulk import Inbound
@@ -25,7 +30,7 @@ from flent_aqm.tools.table import TOOLS
 KINDS = (Http1Connection, Http2Connection)
 
 
-def _server(port: int, secure: bool = False) -> Server:
+def _server(port: int, secure: bool = False) -> ServerAddress:
     return find_server("127.0.0.1", port, None, secure)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.speedtests.webrtc_call import TOOL
-from flent_aqm.tools.report import Report
+from flent_aqm.tools.report import ClientReport
 from tests.servers.serving import RunningServer
 
 pytest.importorskip("aiortc")
@@ -126,7 +126,7 @@ def test_numbers_are_those_computed_by_hand() -> None:
         frames=[(0.02 + number / 15 + (0.15 if number == 7 else 0), number * 6000)
                 for number in range(9)],
         received=[(0.0, 0), (0.5, 31_250), (1.0, 125_000), (2.9, 10**9)])
-    report = Report("webrtc_call")
+    report = ClientReport("webrtc_call")
     fill(report, "download", theirs, mine, 100.0, 1.0)
     assert report.numbers == {
         "download_mbps": pytest.approx(1.0), "rtt_download_ms": 30.0,
@@ -166,7 +166,7 @@ def _handshake() -> list[int]:
 def test_call_without_a_picture_is_refused() -> None:
     """Nothing is made of a direction that never came."""
     with pytest.raises(BadResult, match="no video frame of the call's upload arrived: 11 were sen"):
-        fill(Report("webrtc_call"), "upload", EndRecord(sent=11), EndRecord(), 0.0, 1.0)
+        fill(ClientReport("webrtc_call"), "upload", EndRecord(sent=11), EndRecord(), 0.0, 1.0)
 
 
 def test_report_of_the_other_end_is_checked() -> None:

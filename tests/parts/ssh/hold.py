@@ -12,16 +12,16 @@ import subprocess
 import sys
 
 from flent_aqm.base.errors import AqmError
-from flent_aqm.parts.ssh.connection import Connection
-from flent_aqm.parts.ssh.session import Session
+from flent_aqm.parts.ssh.connection import SshConnection
+from flent_aqm.parts.ssh.session import RouterSession
 
 
 def main(testbed: str, devices: str) -> None:
     """Begin, run the code, end; prints the error of one line if there is one."""
     code = sys.stdin.read()
     try:
-        with Connection(testbed) as connection:
-            session = Session(connection, devices.split())
+        with SshConnection(testbed) as connection:
+            session = RouterSession(connection, devices.split())
             session.begin(clear=True)
             subprocess.run(["sh", "-c", f'. "$GUEST_SH"\n{code}'], check=False, env={
                 **os.environ, **connection.environment, "FLENT_AQM_SSH_TOKEN": session.token})

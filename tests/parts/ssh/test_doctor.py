@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.ssh.answers import Answer, answers
+from flent_aqm.parts.ssh.answers import ServerAnswer, answers
 from flent_aqm.parts.ssh.doctor import _advice
 from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
 from flent_aqm.parts.ssh.probe import RouterProperties
@@ -62,8 +62,8 @@ def facts(**kinds: str) -> RouterProperties:
     return RouterProperties({}, "mgmt", {}, {}, {**KINDS, **kinds})
 
 
-def answered(*names: str) -> list[Answer]:
-    return [Answer(name, [name], "" if name in names else "no", "")
+def answered(*names: str) -> list[ServerAnswer]:
+    return [ServerAnswer(name, [name], "" if name in names else "no", "")
             for name in ("irtt", "iperf3", "ndt7-cleartext")]
 
 

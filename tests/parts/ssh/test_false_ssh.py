@@ -14,7 +14,7 @@ from flent_aqm.base.errors import TestbedError
 from flent_aqm.base.waiting import told_if_slow
 from flent_aqm.cli import main
 from flent_aqm.parts.ssh import connection
-from flent_aqm.parts.ssh.connection import Connection, hook_command
+from flent_aqm.parts.ssh.connection import SshConnection, hook_command
 
 ADDRESS = "ssh://root@127.0.0.9"
 CONNECT = 'case "$*" in *ready*) echo ready; exec cat >/dev/null ;; esac\n'
@@ -88,7 +88,8 @@ def test_restore_succeeds_with_the_whole_answer(
 def test_no_command_succeeds_with_an_empty_answer(ssh: Path, command: str) -> None:
     """All that a sweep does on a host, not restore alone."""
     write(ssh, CONNECT + "cat >/dev/null")
-    with Connection(ADDRESS) as host, pytest.raises(TestbedError, match="without the whole answer"):
+    with (SshConnection(ADDRESS) as host,
+          pytest.raises(TestbedError, match="without the whole answer")):
         host.run(command, "token=1")
 
 
@@ -97,7 +98,8 @@ def test_host_that_says_nothing_is_told_of_early(
     """Long before the patience with it is over."""
     monkeypatch.setattr(connection, "SLOW_S", 0.0)
     write(ssh, CONNECT + "exec sleep 2")
-    with Connection(ADDRESS) as host, pytest.raises(TestbedError, match="still running after 1 s"):
+    with (SshConnection(ADDRESS) as host,
+          pytest.raises(TestbedError, match="still running after 1 s")):
         host.run("restore", timeout_s=1)
     assert f"{ADDRESS}: no answer to `restore` yet; waiting up to 1 s" in capsys.readouterr().err
     assert connection.SLOW_S + 20 < connection.COMMAND_S

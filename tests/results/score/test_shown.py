@@ -14,7 +14,7 @@ from rich.console import Console
 
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import METRICS, Unavailable
-from flent_aqm.results.score.leaves import Kind, Leaf
+from flent_aqm.results.score.leaves import Leaf, NumberKind
 from flent_aqm.results.score.shown import (
     ScoredFile,
     _comparisons,
@@ -83,7 +83,7 @@ def test_shares_of_variance_that_overlap_are_said_to() -> None:
 
 def test_threshold_of_a_name_alone_is_none() -> None:
     """0 ms: only a call gives another."""
-    assert Leaf("name", Kind.NUMBER, "function").threshold_ms == 0
+    assert Leaf("name", NumberKind.NUMBER, "function").threshold_ms == 0
 
 
 def test_two_runs_have_quartiles_and_one_has_none() -> None:

@@ -11,7 +11,7 @@ from matplotlib.image import imread
 
 from flent_aqm.cli import main
 from flent_aqm.results.data_file import read_data_file
-from flent_aqm.show.figures.speedtests import ADDS, HIDES, NOTHING, TELLS, Row
+from flent_aqm.show.figures.speedtests import ADDS, HIDES, NOTHING, TELLS, SpeedtestRow
 from tests.files import RUNS, load, save
 
 GOLDEN = RUNS
@@ -69,7 +69,7 @@ def test_a_call_has_a_latency_and_late_frames_but_no_share_of_the_line(tmp_path:
     (201.0, ADDS)])
 def test_a_test_is_judged_by_the_mean_of_the_probe(shown_ms: float | None, judged: str) -> None:
     """Half of 100 ms and twice that are the limits."""
-    row = Row(Path("x"), {}, "ndt7", {}, shown_ms,
+    row = SpeedtestRow(Path("x"), {}, "ndt7", {}, shown_ms,
               {"mean": 100.0, "p5": 20.0, "median": 20.0, "p95": 300.0}, None, "")
     assert row.judged == judged
 

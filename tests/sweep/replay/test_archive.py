@@ -16,7 +16,7 @@ from flent_aqm.cli import main
 from flent_aqm.results import status
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.locate import find_kernel
-from flent_aqm.setup.kernel.recipe import Recipe, Source
+from flent_aqm.setup.kernel.recipe import KernelSource, Recipe
 from tests.files import GOLDEN, load, save
 
 from ..conftest import new_bench
@@ -59,7 +59,7 @@ def test_archive_holds_what_makes_its_data_again(made: Path, tmp_path: Path) -> 
     assert subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=target,
                           check=False).returncode == 0
     facts = json.loads((target / "kernel" / "kernel.json").read_text())
-    rebuilt = Recipe(Source(facts["package"], facts["version"]),
+    rebuilt = Recipe(KernelSource(facts["package"], facts["version"]),
                      (target / "kernel" / recipe.FRAGMENT.name).read_text(),
                      tuple((path.name, path.read_bytes())
                            for path in sorted((target / "kernel" / "patches").iterdir())))

@@ -29,7 +29,7 @@ from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.install import locked
 from flent_aqm.setup.kernel.coverage import (
     SLEEPS,
-    Change,
+    ChangedFile,
     Instrumented,
     counts_of_blocks,
     read_instrumented,
@@ -88,7 +88,7 @@ class Exercised:
     ran: Mapping[tuple[str, int], Mapping[str, int]]
     never: Sequence[tuple[str, int]] = ()
     without_code: int = 0
-    changes: Sequence[Change] = ()
+    changes: Sequence[ChangedFile] = ()
     why_unknown: str = ""
     recording: Recording | None = None
     fault: str = ""
@@ -272,7 +272,7 @@ def recorded_blocks(path: Path) -> dict[int, int]:
     return {int(address): int(count) for address, count in aqm.get("coverage", ())}
 
 
-def judge_lines(changes: Sequence[Change], code: Instrumented,
+def judge_lines(changes: Sequence[ChangedFile], code: Instrumented,
                 blocks: Mapping[str, Mapping[int, int]]) -> Exercised:
     """Return which changed lines ran.
 
@@ -300,8 +300,8 @@ def judge_lines(changes: Sequence[Change], code: Instrumented,
     return Exercised(ran, never, without, changes)
 
 
-def _blocks_of_line(change: Change, line: int, code: Instrumented, changes: Sequence[Change]
-                    ) -> set[int]:
+def _blocks_of_line(change: ChangedFile, line: int, code: Instrumented,
+                    changes: Sequence[ChangedFile]) -> set[int]:
     """Return the basic blocks whose run shows that a changed line ran. They are the line's own, or
     else those of the lines that name what it defines, of its statement, or of the last line with
     code before it in the function. Empty for blank lines, comments and lines without any such

@@ -27,7 +27,7 @@ KEPT_BYTES = 65_536
 
 
 @dataclass(frozen=True)
-class Server:
+class ServerAddress:
     """Address of the server.
 
     Attributes:
@@ -114,7 +114,7 @@ class PendingRequest:
             self.future.set_exception(fault)
 
 
-def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> Server:
+def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> ServerAddress:
     """Resolve a server's name and return its address.
 
     Args:
@@ -133,7 +133,7 @@ def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> S
         raise BadResult(f"cannot resolve the server's name {host!r}{version}: "
                         f"{fault.strerror or fault}") from None
     host_and_port = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return Server(host_and_port, address[0], address[4], secure)
+    return ServerAddress(host_and_port, address[0], address[4], secure)
 
 
 class Connection(ABC, asyncio.Protocol):
@@ -152,7 +152,7 @@ class Connection(ABC, asyncio.Protocol):
 
     alpn = ""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerAddress) -> None:
         self.server = server
         self.tcp_ms = 0.0
         self.tls_ms: float | None = None

@@ -13,7 +13,7 @@ from flent_aqm.parts.speedtests.own_clients.connection import (
     Count,
     PendingRequest,
     Reply,
-    Server,
+    ServerAddress,
 )
 from flent_aqm.servers.protocols.content import FILLER, length_of
 from flent_aqm.servers.protocols.watermarks import WakeAt
@@ -26,7 +26,7 @@ class Http1Connection(Connection):
 
     alpn = "http/1.1"
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerAddress) -> None:
         super().__init__(server)
         self._http = h11.Connection(h11.CLIENT)
         self._request: PendingRequest | None = None

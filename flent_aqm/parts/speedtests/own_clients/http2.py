@@ -16,7 +16,7 @@ from flent_aqm.parts.speedtests.own_clients.connection import (
     Count,
     PendingRequest,
     Reply,
-    Server,
+    ServerAddress,
 )
 from flent_aqm.servers.protocols.content import FILLER
 from flent_aqm.servers.protocols.http2_bulk import Inbound, frame_of_filler, settings_for_bulk
@@ -30,7 +30,7 @@ class Http2Connection(Connection):
 
     alpn = "h2"
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerAddress) -> None:
         super().__init__(server)
         self._http = h2.connection.H2Connection(h2.config.H2Configuration(
             client_side=True, header_encoding="utf-8"))

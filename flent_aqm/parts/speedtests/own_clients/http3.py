@@ -20,7 +20,7 @@ from flent_aqm.parts.speedtests.own_clients.connection import (
     Count,
     PendingRequest,
     Reply,
-    Server,
+    ServerAddress,
 )
 from flent_aqm.servers.protocols.quic import Bulk, configuration
 
@@ -33,7 +33,7 @@ class Http3Connection(Connection):
     QUIC's handshake includes that of TLS. Its duration is `tcp_ms`, and `tls_ms` is None.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerAddress) -> None:
         super().__init__(server)
         self._streams: dict[int, PendingRequest] = {}
         self._quic_end: Bulk | None = None

@@ -8,21 +8,22 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
-from flent_aqm.parts.speedtests.own_clients.connection import Server, find_server
+from flent_aqm.parts.speedtests.own_clients.connection import ServerAddress, find_server
 from flent_aqm.tools.client import Call, main
-from flent_aqm.tools.report import DirectionLoad, Report
+from flent_aqm.tools.report import ClientReport, DirectionLoad
 
 STEP_S = 0.2
 
 
-def run(name: str, measure: Callable[[Server, Report, Call], Coroutine[Any, Any, None]]) -> int:
+def run(name: str,
+        measure: Callable[[ServerAddress, ClientReport, Call], Coroutine[Any, Any, None]]) -> int:
     """Run a client of this package and return its exit status, as main() of the tools does.
 
     Args:
         name: name of the tool.
         measure: coroutine that does the whole test and fills the report. It raises BadResult.
     """
-    def find_and_measure(call: Call, report: Report) -> None:
+    def find_and_measure(call: Call, report: ClientReport) -> None:
         """Find the server, and run the test to its end. Raises BadResult, or the first of several
         errors."""
         server = find_server(call.host, call.port, call.ip_version or None, call.tls)

@@ -32,7 +32,7 @@ from flent_aqm.results import status
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.score.shown import ScoredFile
-from flent_aqm.setup.kernel.coverage import Change as ChangedFile
+from flent_aqm.setup.kernel.coverage import ChangedFile
 from tests.files import RUNS, load, save
 
 GOLDEN = RUNS / "iperf3_upload.flent.gz"
