@@ -68,7 +68,7 @@ def directions(run: Run) -> list[str]:
 def start_s(run: Run, way: str) -> float:
     """Return the start of a direction's first flow, in epoch seconds. way: "download" or "upload".
     Raises NotAvailable if the test has none."""
-    return min(flow.start_s for flow in run.way(way))
+    return min(flow.start_s for flow in run.flows_of(way))
 
 
 def loaded(run: Run) -> dict[str, Samples]:
@@ -97,7 +97,7 @@ def captured_curve(run: Run, way: str, seen: Captured | None) -> Curve | None:
     """
     if not seen or way not in seen.mbps:
         return None
-    begin_s, end_s = start_s(run, way), max(flow.end_s for flow in run.way(way))
+    begin_s, end_s = start_s(run, way), max(flow.end_s for flow in run.flows_of(way))
     inside = (seen.at_s > begin_s) & (seen.at_s <= end_s)
     return Curve((seen.at_s[inside] - begin_s).astype(numpy.float32),
                  seen.mbps[way][inside].astype(numpy.float32))

@@ -257,9 +257,9 @@ def measure_by(client: str, reads: str, call: Call, report: ClientReport) -> Non
     for direction in WAYS:
         if (mbps := numbers.get(f"{direction}_mbps")) is not None:
             # When each was, the capture tells.
-            report.way(direction).begin(started_s)
-            report.way(direction).show(time.monotonic(), mbps)
-            report.way(direction).mbps = mbps
+            report.load(direction).begin(started_s)
+            report.load(direction).show(time.monotonic(), mbps)
+            report.load(direction).mbps = mbps
 
 
 def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str, float]:

@@ -92,31 +92,31 @@ class ClientReport:
 
     Attributes:
         client: name of the client.
-        ways: the loads by direction, "download" and "upload".
+        loads: the loads by direction, "download" and "upload".
         idle: has the latencies that were measured on the idle line.
         numbers: values of the tool's numbers, by name.
         notes: sentences that a reader of this run has to know.
     """
 
     client: str
-    ways: dict[str, DirectionLoad] = field(default_factory=dict)
+    loads: dict[str, DirectionLoad] = field(default_factory=dict)
     idle: DirectionLoad = field(default_factory=DirectionLoad)
     numbers: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def way(self, direction: str) -> DirectionLoad:
+    def load(self, direction: str) -> DirectionLoad:
         """Return the load of a direction. The first call creates it.
 
         direction: "download" or "upload".
         """
-        return self.ways.setdefault(direction, DirectionLoad())
+        return self.loads.setdefault(direction, DirectionLoad())
 
     def at(self, at_s: float) -> DirectionLoad:
         """Return the load that ran at a time, the first one if both did, or `idle` if none did.
 
         at_s: the time in monotonic seconds.
         """
-        return next((load for load in self.ways.values()
+        return next((load for load in self.loads.values()
                      if load.start_s is not None and load.start_s <= at_s <= load.end_s), self.idle)
 
     def text(self) -> str:
@@ -134,7 +134,7 @@ class ClientReport:
                            "val": 8e-6 * size / length_s}
                           for end_s, length_s, size in load.rates if length_s > 0],
                 "probes": [_probe_sample(probe, epoch_s) for probe in load.probes],
-            } for name, load in self.ways.items() if load.start_s is not None}})
+            } for name, load in self.loads.items() if load.start_s is not None}})
 
 
 def _probe_sample(probe: tuple[float, str, float], epoch_s: float) -> Mapping[str, Any]:

@@ -63,7 +63,7 @@ class Case:
 
 def _judge_rate(run: Run) -> Outcome:
     # The median over time leaves out PROBE_RTT, which takes 6 % of the time at 400 ms.
-    flow, = run.way(WAY)
+    flow, = run.flows_of(WAY)
     late = flow.at_s > flow_window(flow).start_s + FOUND_S + 2 * _delay_s(run)
     share = float(numpy.median(flow.mbps[late])) / _payload_mbps(run)
     return Outcome(f"{share:.1%}", share >= 0.98)
@@ -76,7 +76,7 @@ def _judge_drain(run: Run) -> Outcome:
 
 
 def _judge_dips(run: Run) -> Outcome:
-    flow, = run.way(WAY)
+    flow, = run.flows_of(WAY)
     at_s = flow.at_s - flow_window(flow).start_s
     low = at_s[(flow.mbps < 0.7 * numpy.median(flow.mbps)) & (at_s > FOUND_S)]
     begun = low[numpy.diff(low, prepend=-numpy.inf) > 1.0]
@@ -85,7 +85,7 @@ def _judge_dips(run: Run) -> Outcome:
 
 
 def _judge_growth(run: Run) -> Outcome:
-    flow, = run.way(WAY)
+    flow, = run.flows_of(WAY)
     at_s = flow.at_s - flow_window(flow).start_s
     there = at_s[(at_s > STEP_S) & (flow.mbps >= 0.9 * 100 * PAYLOAD_SHARE)]
     if not there.size:
@@ -99,7 +99,7 @@ def _judge_growth(run: Run) -> Outcome:
 
 
 def _judge_decrease(run: Run) -> Outcome:
-    flow, = run.way(WAY)
+    flow, = run.flows_of(WAY)
     length_s = flow_window(flow).length_s
     rate = _rate(run, length_s - 5, length_s) / (10 * PAYLOAD_SHARE)
     wait_ms = _wait_ms(run, length_s - 5, None)
@@ -113,7 +113,7 @@ def _judge_policer(run: Run) -> Outcome:
 
 
 def _judge_fairness(run: Run) -> Outcome:
-    index = jain([mean_mbps(flow, _window(run, 20, None)) for flow in run.way(WAY)])
+    index = jain([mean_mbps(flow, _window(run, 20, None)) for flow in run.flows_of(WAY)])
     return Outcome(f"{index:.3f}", index >= 0.9)
 
 
@@ -142,13 +142,13 @@ CASES = (
 def _window(run: Run, start_s: float, end_s: float | None) -> Window:
     """Return the window between two times, in s since the load began. `end_s` None: up to the
     load's end."""
-    whole = flow_window(run.way(WAY)[0])
+    whole = flow_window(run.flows_of(WAY)[0])
     return Window(whole.start_s + start_s,
                   whole.end_s if end_s is None else whole.start_s + end_s)
 
 
 def _rate(run: Run, start_s: float, end_s: float | None) -> float:
-    return sum(mean_mbps(flow, _window(run, start_s, end_s)) for flow in run.way(WAY))
+    return sum(mean_mbps(flow, _window(run, start_s, end_s)) for flow in run.flows_of(WAY))
 
 
 def _share(run: Run, start_s: float, end_s: float | None) -> float:

@@ -48,7 +48,7 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 def rates(run: Run) -> tuple[float, float]:
     """Return the rate in Mbit/s of the marked flow, and of all other flows together, once they are
     stable."""
-    flows = {flow.name.rpartition("::")[2]: flow for flow in run.way(WAY)}
+    flows = {flow.name.rpartition("::")[2]: flow for flow in run.flows_of(WAY)}
     marked = flows.pop("1")
     window = Window(float(marked.at_s.min()) + SETTLED_S, float(marked.at_s.max()))
     return (mean_mbps(marked, window),

@@ -109,7 +109,7 @@ def _queue_key(run: Run) -> tuple[str, str]:
 
 def _scalable_and_classic(run: Run) -> tuple[Flow, Flow]:
     """Return the scalable flow and the classic one. The run must have exactly two flows."""
-    one, other = run.way(WAY)
+    one, other = run.flows_of(WAY)
     return (other, one) if _control(one) in CLASSIC else (one, other)
 
 

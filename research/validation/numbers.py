@@ -325,7 +325,7 @@ def delay_part_means(runs: Sequence[Run]) -> Lines:
         parts = delay_parts(read_data_file(run.path).raw_values)
         crossed = ", cross traffic both ways" if run.settings["cross_traffic"] else ""
         for phase in ("download", "upload"):
-            window = span(run.way(phase))
+            window = span(run.flows_of(phase))
             assert window is not None  # there are flows, or way() refuses
             means = parts.subset(window.holds(parts.sent_s)).means_ms()
             speed = METRICS[f"ndt7_throughput_{phase}_mbps"]

@@ -75,7 +75,7 @@ def _cells(run: Run, load: str) -> Iterator[str]:
 def _received_mbps(run: Run) -> list[float]:
     """Return the Mbit/s that each station receives, in the order of HOSTS, from SETTLED_S after the
     begin of the load."""
-    flows = run.way(WAY)
+    flows = run.flows_of(WAY)
     whole = flow_window(flows[0])
     window = Window(whole.start_s + SETTLED_S, whole.end_s)
     mbps = {flow.name.partition("client")[2][:1]: mean_mbps(flow, window) for flow in flows}

@@ -55,7 +55,7 @@ def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
     data = read_data_file(next(tmp_path.glob("speedtest_concurrent*.flent.gz")))
     assert data.metadata["FAILED_RUNNERS"] == 0
     run = as_run(data)
-    assert len(run.way("download")) == len(run.way("upload")) == 5
+    assert len(run.flows_of("download")) == len(run.flows_of("upload")) == 5
     assert throughput_mbps(run, "download") > 8
     assert {"Queues", "Ping (ms) UDP irtt", "Ping (ms) ICMP"} <= data.raw_values.keys()
 

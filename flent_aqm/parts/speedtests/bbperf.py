@@ -65,17 +65,17 @@ def read(text: str, direction: str, report: ClientReport, complaint: str = "") -
         ended_s = entries[-1]["received_time_sec"] - epoch_s
         # The sender may have another clock: then assume that the test has ended just now.
         behind_s = 0.0 if abs(ended_s - now_s) < 3.0 else now_s - ended_s
-        way = report.way(direction)
+        load = report.load(direction)
         # It sends only 1 kB at a time until it has measured the unloaded round-trip time.
-        way.warms_up = True
-        way.begin(entries[0]["sent_time_sec"] - epoch_s + behind_s)
+        load.warms_up = True
+        load.begin(entries[0]["sent_time_sec"] - epoch_s + behind_s)
         for one in entries:
-            way.show(one["received_time_sec"] - epoch_s + behind_s,
+            load.show(one["received_time_sec"] - epoch_s + behind_s,
                      one["receiver_throughput_rate_mbps"])
-            way.probe("rtt_ms", one["sent_time_sec"] - epoch_s + behind_s, one["loaded_rtt_ms"])
-        way.mbps = float(summary["receiver_throughput_rate_mbps"]["p50"])
+            load.probe("rtt_ms", one["sent_time_sec"] - epoch_s + behind_s, one["loaded_rtt_ms"])
+        load.mbps = float(summary["receiver_throughput_rate_mbps"]["p50"])
         report.numbers |= {
-            f"{direction}_mbps": way.mbps,
+            f"{direction}_mbps": load.mbps,
             f"unloaded_rtt_{direction}_ms": float(summary["unloaded_rtt_ms"]),
             f"loaded_rtt_{direction}_ms": float(summary["loaded_rtt_ms"]["p50"]),
             f"excess_{direction}_bytes": float(summary["excess_buffered_bytes"]["p50"])}

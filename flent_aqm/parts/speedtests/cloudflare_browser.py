@@ -100,19 +100,19 @@ def fill(report: ClientReport, results: Mapping[str, Any]) -> None:
             report.numbers[number] = float(value) * factor
     for direction in ("download", "upload"):
         sizes = raw[direction]["results"]
-        way = report.way(direction)
+        load = report.load(direction)
         for end_s, one, size in sorted((
                 (_measured_at_s(one) - epoch_s, one, int(size)) for size, each in sizes.items()
                 for one in each["timings"]), key=lambda timing: timing[0]):
             length_s = one["duration"] / 1000
-            way.begin(end_s - length_s)
-            way.rates.append((end_s, length_s, size))
-            way.end_s = end_s
+            load.begin(end_s - length_s)
+            load.rates.append((end_s, length_s, size))
+            load.end_s = end_s
         for one in _sorted_timings(each.get("sideLatency") or [] for each in sizes.values()):
-            way.probe("ping_ms", _measured_at_s(one) - epoch_s - one["ping"] / 1000, one["ping"])
-        if not way.rates or f"{direction}_mbps" not in report.numbers:
+            load.probe("ping_ms", _measured_at_s(one) - epoch_s - one["ping"] / 1000, one["ping"])
+        if not load.rates or f"{direction}_mbps" not in report.numbers:
             raise BadResult(f"Cloudflare's engine computed no throughput of its {direction}")
-        way.mbps = report.numbers[f"{direction}_mbps"]
+        load.mbps = report.numbers[f"{direction}_mbps"]
     for one in raw["latency"]["results"]["timings"]:
         report.idle.probe("ping_ms", _measured_at_s(one) - epoch_s - one["ping"] / 1000,
                           one["ping"])

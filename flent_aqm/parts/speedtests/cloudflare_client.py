@@ -116,16 +116,16 @@ async def _make_requests(connection: Connection, beside: Connection, report: Cli
         size: bytes of each request's body, used for uploads only: the query says it for downloads.
         results: gets durations, throughputs and latencies.
     """
-    way = report.way(direction)
-    async with Metered(way):
+    load = report.load(direction)
+    async with Metered(load):
         pings = asyncio.create_task(_measure_latency(beside, report, direction, results))
         try:
             for _ in range(count):
                 if direction == DOWNLOAD:
-                    reply = await connection.get(f"/__down?{query}", way.count,
+                    reply = await connection.get(f"/__down?{query}", load.count,
                                                  patience_s=None)
                 else:
-                    reply = await connection.post(f"/__up?{query}", size, way.count,
+                    reply = await connection.post(f"/__up?{query}", size, load.count,
                                                   patience_s=None)
                 took_ms, mbps = timed(direction, reply, size)
                 results.times_ms.append(took_ms)
@@ -159,7 +159,7 @@ async def _measure_latency(connection: Connection, report: ClientReport, directi
     while True:
         reply = await connection.get("/__down?bytes=0", patience_s=None)
         results.beside_ms.append(reply.wait_ms)
-        report.way(direction).probe("ping_ms", reply.sent_s, reply.wait_ms)
+        report.load(direction).probe("ping_ms", reply.sent_s, reply.wait_ms)
         await asyncio.sleep(LOADED_PAUSE_S)
 
 
@@ -175,7 +175,7 @@ def _record_results(report: ClientReport, direction: str, sizes: list[Size]) -> 
              if took_ms >= LEAST_MS]
     if rates:
         report.numbers[f"{direction}_mbps"] = percentile(rates, BANDWIDTH_PERCENTILE)
-        report.way(direction).mbps = report.numbers[f"{direction}_mbps"]
+        report.load(direction).mbps = report.numbers[f"{direction}_mbps"]
     loaded_ms = [ms for size in sizes if min(size.times_ms) >= LEAST_LOADED_MS
                  for ms in size.beside_ms][-LOADED_POINTS:]
     if loaded_ms:

@@ -72,8 +72,9 @@ def read_text(lines: Iterable[Line], report: ClientReport) -> float:
                 if match := form.match(line.text):
                     scale = _SCALE[match[2]] if form.groups == 2 else 1.0
                     report.numbers[name.format(direction)] = float(match[1]) * scale
-    missing = [name.format(way) for way in _WAYS.values() for _form, name in _NUMBERS[:2]
-               if name.format(way) not in report.numbers]
+    missing = [name.format(direction)
+               for direction in _WAYS.values() for _form, name in _NUMBERS[:2]
+               if name.format(direction) not in report.numbers]
     if missing or begin_s is None:
         raise BadResult("crusader's output lacks " + (
             f"the value of {missing[0]}" if missing else
@@ -100,11 +101,11 @@ def read_export(text: str, tested_s: float, report: ClientReport) -> None:
             if group["both"]:
                 continue
             direction = "download" if group["download"] else "upload"
-            way, part = report.way(direction), parts[direction]
-            way.start_s = _to_seconds(part["start"]) + offset_s
-            way.end_s = _to_seconds(part["end"]) + offset_s
-            way.mbps = report.numbers[f"{direction}_mbps"]
-            way.rates = _total_rates(group["streams"], offset_s)
+            load, part = report.load(direction), parts[direction]
+            load.start_s = _to_seconds(part["start"]) + offset_s
+            load.end_s = _to_seconds(part["end"]) + offset_s
+            load.mbps = report.numbers[f"{direction}_mbps"]
+            load.rates = _total_rates(group["streams"], offset_s)
         for ping in data["pings"]:
             total = (ping["latency"] or {}).get("total")
             if total is not None:

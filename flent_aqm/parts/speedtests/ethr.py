@@ -66,24 +66,24 @@ def read_rates(lines: Iterable[Line], direction: str, report: ClientReport) -> N
         direction: "download" or "upload".
         report: the report to fill.
     """
-    way, shown_mbps, fault = report.way(direction), [], ""
+    load, shown_mbps, fault = report.load(direction), [], ""
     for line in lines:
         match = _RATE.match(line.text)
         if "connected to" in line.text:
-            way.begin(line.at_s)
+            load.begin(line.at_s)
         elif match:
             length_s = int(match[3]) - int(match[2])
             mbps = float(match[4]) * _SCALE[match[5]]
             shown_mbps.append(mbps)
-            way.rates.append((line.at_s, length_s, round(mbps * length_s * 125_000)))
-            way.end_s = line.at_s
+            load.rates.append((line.at_s, length_s, round(mbps * length_s * 125_000)))
+            load.end_s = line.at_s
         fault = line.text if line.text.startswith("Error") else fault
-    if not way.rates:
+    if not load.rates:
         raise BadResult(f"ethr reported no {direction}: {fault or 'its output has no rate'}")
-    if way.start_s is None:
+    if load.start_s is None:
         raise BadResult(f"ethr's output of the {direction} lacks the line 'connected to', which "
                         "tells when it began")
-    way.mbps = report.numbers[f"{direction}_mbps"] = _mean(shown_mbps)
+    load.mbps = report.numbers[f"{direction}_mbps"] = _mean(shown_mbps)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -54,7 +54,7 @@ def read_text(lines: Iterable[Line], report: ClientReport) -> None:
         direction = _WAYS.get(text, direction)
         rate, rpm = _THROUGHPUT.match(text), _RPM.match(text)
         if rate and direction:
-            report.numbers[f"{direction}_mbps"] = report.way(direction).mbps = float(rate[1])
+            report.numbers[f"{direction}_mbps"] = report.load(direction).mbps = float(rate[1])
             report.numbers[f"connections_{direction}"] = float(rate[2])
         elif rpm and (rpm[1] or direction):
             name = "rpm" if rpm[3].startswith("P") else "trimmed_rpm"
@@ -86,15 +86,15 @@ def read_tables(folder: Path, epoch_s: float, report: ClientReport,
     Raises BadResult if a table has another form.
     """
     try:
-        for direction, way in report.ways.items():
+        for direction, load in report.loads.items():
             for row in _table_rows(folder, f"throughput-{direction}"):
                 at_s = _epoch_s(row[0]) - epoch_s
                 # A row stands at the end of its interval.
-                way.begin(at_s - interval_s)
-                if at_s > way.end_s:
-                    way.rates.append((at_s, at_s - way.end_s,
-                                      round(float(row[1]) * (at_s - way.end_s))))
-                way.end_s = at_s
+                load.begin(at_s - interval_s)
+                if at_s > load.end_s:
+                    load.rates.append((at_s, at_s - load.end_s,
+                                       round(float(row[1]) * (at_s - load.end_s))))
+                load.end_s = at_s
         _fill_empty_directions(report)
         for kind, name in (("foreign", "foreign_ms"), ("self", "self_http_ms")):
             for row in _table_rows(folder, kind):
@@ -113,12 +113,12 @@ def _fill_empty_directions(report: ClientReport) -> None:
     The client gives a direction up and shows 0 Mbit/s if no connection is open within its first
     interval.
     """
-    for direction, way in report.ways.items():
-        if way.start_s is None:
-            other = report.ways["upload" if direction == "download" else "download"]
-            way.start_s = other.end_s
-            way.end_s = way.start_s + 1.0
-            way.rates.append((way.end_s, 1.0, 0))
+    for direction, load in report.loads.items():
+        if load.start_s is None:
+            other = report.loads["upload" if direction == "download" else "download"]
+            load.start_s = other.end_s
+            load.end_s = load.start_s + 1.0
+            load.rates.append((load.end_s, 1.0, 0))
             report.notes.append(f"{direction}: no connection within its first interval")
 
 

@@ -58,7 +58,7 @@ def measure(call: Call, report: ClientReport) -> None:
     common = [call.program, "-c", call.host, "-p", str(call.port), "-e", "-f", "m", "-t",
               call.options["length"], *(["-V"] if ":" in call.host else [])]
     for direction, more in (("download", ["-R"]), ("upload", [])):
-        report.way(direction).begin(time.monotonic())
+        report.load(direction).begin(time.monotonic())
         with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
             with delayed(signal.SIGTERM):
                 load = subprocess.Popen([*common, "-i", f"{LOAD_INTERVAL_S}", *more], text=True,
@@ -107,12 +107,12 @@ def read_load(text: str, direction: str, report: ClientReport) -> None:
     matches = _throughput_lines(text)
     if len(matches) < 2 or float(matches[-1]["start"]):
         raise _missing_output(text, "no throughput of each interval and of the whole test")
-    way = report.way(direction)
-    way.own_clock = True
-    start_s = way.end_s
+    load = report.load(direction)
+    load.own_clock = True
+    start_s = load.end_s
     for one in matches[:-1]:
-        way.show(start_s + float(one["end"]), float(one["mbps"]))
-    way.mbps = report.numbers[f"{direction}_mbps"] = float(matches[-1]["mbps"])
+        load.show(start_s + float(one["end"]), float(one["mbps"]))
+    load.mbps = report.numbers[f"{direction}_mbps"] = float(matches[-1]["mbps"])
 
 
 def read_messages(text: str, direction: str, report: ClientReport) -> None:
@@ -129,11 +129,11 @@ def read_messages(text: str, direction: str, report: ClientReport) -> None:
                 if (bounce := _BOUNCES.match(line["rest"]))]
     if len(messages) < 2 or float(messages[-1][0]["start"]):
         raise _missing_output(text, "no bounceback times of each interval and of the whole test")
-    way, numbers = report.way(direction), report.numbers
+    load, numbers = report.load(direction), report.numbers
     for line, bounce in messages[:-1]:
-        at_s = (way.start_s or 0.0) + float(line["end"])
-        way.probe("bounceback_ms", at_s, float(bounce["mean"]))
-        way.probe("bounceback_max_ms", at_s, float(bounce["most"]))
+        at_s = (load.start_s or 0.0) + float(line["end"])
+        load.probe("bounceback_ms", at_s, float(bounce["mean"]))
+        load.probe("bounceback_max_ms", at_s, float(bounce["most"]))
     whole = messages[-1][1]
     numbers |= {f"rps_{direction}": float(whole["rps"]),
                 f"bounceback_{direction}_ms": float(whole["mean"]),

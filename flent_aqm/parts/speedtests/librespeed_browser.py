@@ -87,12 +87,12 @@ class PageReport:
         direction, name = _WAYS.get(state["testState"], ("", ""))
         if not direction:
             return
-        way = self.report.way(direction)
-        way.begin(at_s)
+        load = self.report.load(direction)
+        load.begin(at_s)
         if state[name]:
             # The rate is the mean since the end of the grace time.
-            way.show(at_s, float(state[name]))
-        way.end_s = at_s
+            load.show(at_s, float(state[name]))
+        load.end_s = at_s
 
     def conclude(self) -> None:
         """Record the final numbers. Raises BadResult if the last state lacks any of them."""
@@ -103,7 +103,7 @@ class PageReport:
                 raise BadResult(f"LibreSpeed's script ended with {self.last.get(name, '')!r} as "
                                 f"{number}; expected a number") from None
         for direction, name in _WAYS.values():
-            self.report.way(direction).mbps = float(str(self.last[name]))
+            self.report.load(direction).mbps = float(str(self.last[name]))
 
 
 def measure(call: Call, report: ClientReport) -> None:

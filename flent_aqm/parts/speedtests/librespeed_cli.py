@@ -56,11 +56,11 @@ def read(lines: Iterable[Line], report: ClientReport) -> None:
             if kind == "result":
                 result = (event["reports"] or [None])[0]
             elif phase in ("download", "upload"):
-                way = report.way(phase)
-                way.begin(line.at_s)
+                load = report.load(phase)
+                load.begin(line.at_s)
                 if kind == "progress":
                     # The client's rate is the mean since the direction's start.
-                    way.show(line.at_s, float(event["mbps"]))
+                    load.show(line.at_s, float(event["mbps"]))
         except (ValueError, LookupError, TypeError, AttributeError) as fault:
             raise BadResult("librespeed-cli printed an event of an unexpected form "
                             f"({cause_of(fault)}): {line.text[:60]!r}") from None
@@ -68,15 +68,15 @@ def read(lines: Iterable[Line], report: ClientReport) -> None:
         raise BadResult("librespeed-cli printed no result: "
                         f"{complaint or 'it gives no reason; does the server respond?'}")
     for name in ("download", "upload"):
-        if not report.way(name).rates:
+        if not report.load(name).rates:
             raise BadResult(f"librespeed-cli printed no rate of its {name} while it ran")
     try:
         report.numbers = {name: float(result[key]) for name, key in _NUMBERS.items()}
     except (ValueError, LookupError, TypeError) as fault:
         raise BadResult("librespeed-cli printed a result of an unexpected form "
                         f"({cause_of(fault)})") from None
-    for name, way in report.ways.items():
-        way.mbps = report.numbers[f"{name}_mbps"]
+    for name, load in report.loads.items():
+        load.mbps = report.numbers[f"{name}_mbps"]
 
 
 TOOL = Tool(

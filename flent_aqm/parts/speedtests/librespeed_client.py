@@ -77,70 +77,71 @@ def smoothed_jitter_ms(times_ms: list[float]) -> float:
 async def _load_direction(server: ServerAddress, report: ClientReport, direction: str) -> None:
     """Load the line in one direction, "download" or "upload", and record the throughput that
     LibreSpeed would show."""
-    way = report.way(direction)
+    load = report.load(direction)
     request = _download if direction == "download" else _upload
-    async with Metered(way), asyncio.TaskGroup() as group:
-        streams = [group.create_task(_repeat_request(server, way, request, number * STREAM_DELAY_S))
-                   for number in range(STREAMS[direction])]
-        way.mbps = await _measure_mbps(way, GRACE_S[direction])
+    async with Metered(load), asyncio.TaskGroup() as group:
+        streams = [
+            group.create_task(_repeat_request(server, load, request, number * STREAM_DELAY_S))
+            for number in range(STREAMS[direction])]
+        load.mbps = await _measure_mbps(load, GRACE_S[direction])
         for stream in streams:
             stream.cancel()
-    report.numbers[f"{direction}_mbps"] = way.mbps
+    report.numbers[f"{direction}_mbps"] = load.mbps
 
 
-async def _measure_mbps(way: DirectionLoad, grace_s: float) -> float:
+async def _measure_mbps(load: DirectionLoad, grace_s: float) -> float:
     """Wait until the test has lasted long enough, and return the throughput in Mbit/s that
     LibreSpeed would then show.
 
     The transferred bytes are read every 0.2 s.
 
     Args:
-        way: the load of the direction.
+        load: the load of the direction.
         grace_s: bytes of the first `grace_s` seconds don't count.
     """
-    began_s, before, bonus_s, grace = time.monotonic(), way.total_bytes, 0.0, True
+    began_s, before, bonus_s, grace = time.monotonic(), load.total_bytes, 0.0, True
     while True:
         await asyncio.sleep(TICK_S)
         passed_s = time.monotonic() - began_s
         if grace:
             if passed_s > grace_s:
                 # If nothing has been transferred yet, the test is measured from its beginning.
-                if way.total_bytes > before:
-                    began_s, before = time.monotonic(), way.total_bytes
+                if load.total_bytes > before:
+                    began_s, before = time.monotonic(), load.total_bytes
                 grace = False
             continue
-        per_s = (way.total_bytes - before) / passed_s
+        per_s = (load.total_bytes - before) / passed_s
         bonus_s += min(_MOST_BONUS_S, per_s * _BONUS_S_PER_BYTES_PER_S)
         if passed_s + bonus_s > LONGEST_S:
             return per_s * 8e-6 * OVERHEAD_FACTOR
 
 
-async def _repeat_request(server: ServerAddress, way: DirectionLoad,
+async def _repeat_request(server: ServerAddress, load: DirectionLoad,
                           request: Callable[[Connection, DirectionLoad], Awaitable[None]],
                           delay_s: float) -> None:
     """Repeat a request on a connection of its own until cancelled.
 
     Args:
         server: address of the server.
-        way: the load that counts the bytes.
+        load: the load that counts the bytes.
         request: coroutine that makes one request.
         delay_s: time to wait before the connection is opened.
     """
     await asyncio.sleep(delay_s)
     async with Http1Connection(server) as connection:
         while True:
-            await request(connection, way)
+            await request(connection, load)
 
 
-async def _download(connection: Connection, way: DirectionLoad) -> None:
-    """Request filler bytes, and count them in `way` as they arrive."""
-    await connection.get(f"/garbage?ckSize={GARBAGE_CHUNKS}", way.count, patience_s=None)
+async def _download(connection: Connection, load: DirectionLoad) -> None:
+    """Request filler bytes, and count them in `load` as they arrive."""
+    await connection.get(f"/garbage?ckSize={GARBAGE_CHUNKS}", load.count, patience_s=None)
 
 
-async def _upload(connection: Connection, way: DirectionLoad) -> None:
-    """Send one POST of UPLOAD_BYTES of filler, and wait for the response. Bytes are added to `way`
+async def _upload(connection: Connection, load: DirectionLoad) -> None:
+    """Send one POST of UPLOAD_BYTES of filler, and wait for the response. Bytes are added to `load`
     as the kernel takes them."""
-    await connection.post("/empty", UPLOAD_BYTES, way.count, patience_s=None)
+    await connection.post("/empty", UPLOAD_BYTES, load.count, patience_s=None)
 
 
 if __name__ == "__main__":

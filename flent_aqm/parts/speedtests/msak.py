@@ -40,24 +40,24 @@ def read(lines: Iterable[Line], report: ClientReport) -> None:
         start = re.match(r"Starting (download|upload) stream", line.text)
         match = _RESULT.search(line.text)
         if start:
-            report.way(start[1]).begin(line.at_s)
+            report.load(start[1]).begin(line.at_s)
         elif match and not line.text.startswith(" "):
-            way = report.way(match[1])
-            if line.at_s > way.end_s:
+            load = report.load(match[1])
+            if line.at_s > load.end_s:
                 # The client's rate is the mean since the direction's start.
-                way.show(line.at_s, float(match[2]))
-                way.probe("rtt_ms", line.at_s, float(match[3]))
+                load.show(line.at_s, float(match[2]))
+                load.probe("rtt_ms", line.at_s, float(match[3]))
         elif match:
-            way = report.way(match[1])
-            way.mbps = report.numbers[f"{match[1]}_mbps"] = float(match[2])
+            load = report.load(match[1])
+            load.mbps = report.numbers[f"{match[1]}_mbps"] = float(match[2])
             report.numbers[f"rtt_{match[1]}_ms"] = float(match[3])
             report.numbers[f"min_rtt_{match[1]}_ms"] = float(match[4])
         elif not re.match(r"Connected to|Stream \d|Test results|\s|$", line.text):
             complaint = complaint or line.text
     for name in ("download", "upload"):
-        way = report.way(name)
-        if not way.rates or way.mbps is None:
-            lacks = "its output has no final rate" if way.rates else "its output has no rates"
+        load = report.load(name)
+        if not load.rates or load.mbps is None:
+            lacks = "its output has no final rate" if load.rates else "its output has no rates"
             raise BadResult(f"msak-client reported no {name}: {complaint or lacks}")
 
 

@@ -26,7 +26,7 @@ def measure(call: Call, report: ClientReport) -> None:
     """Run nuttcp for each direction and fill the report. Raises BadResult if it fails or reports no
     rates."""
     for direction, word in (("download", "-r"), ("upload", "-t")):
-        report.way(direction).begin(time.monotonic())
+        report.load(direction).begin(time.monotonic())
         read(lines_of("nuttcp", [
             call.program, *(["-6"] if ":" in call.host else []), "-fparse", "-i",
             f"{INTERVAL_S:g}", "-T", call.options["length"], "-P", str(call.port), "-p",
@@ -36,20 +36,20 @@ def measure(call: Call, report: ClientReport) -> None:
 def read(lines: Iterable[Line], direction: str, report: ClientReport) -> None:
     """Read nuttcp's output for a direction, "download" or "upload", into the report. Raises
     BadResult if it has no rates of the intervals, or none of the whole test."""
-    way, complaint = report.way(direction), ""
-    way.own_clock = True
+    load, complaint = report.load(direction), ""
+    load.own_clock = True
     for line in lines:
         values = {name: float(value) for name, value in _PAIR.findall(line.text)}
         if {"real_sec", "rate_Mbps"} <= set(values):
-            way.show(way.end_s + values["real_sec"], values["rate_Mbps"])
+            load.show(load.end_s + values["real_sec"], values["rate_Mbps"])
         elif {"real_seconds", "rate_Mbps"} <= set(values):
             report.numbers |= {number.format(direction): values[name]
                                for name, number in _NUMBERS.items() if name in values}
-            way.mbps = values["rate_Mbps"]
+            load.mbps = values["rate_Mbps"]
         else:
             complaint = complaint or line.text
-    if way.mbps is None or not way.rates:
-        lacks = f"its output has no rate of {'the whole test' if way.rates else 'an interval'}"
+    if load.mbps is None or not load.rates:
+        lacks = f"its output has no rate of {'the whole test' if load.rates else 'an interval'}"
         raise BadResult(f"nuttcp reported no {direction}: {complaint or lacks}")
 
 

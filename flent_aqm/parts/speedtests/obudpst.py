@@ -56,15 +56,15 @@ def read(text: str, direction: str, report: ClientReport) -> None:
         if "Output" not in document:
             raise BadResult(f"udpst reported no {direction}: "
                             f"{document.get('ErrorMessage2') or document['ErrorMessage']}")
-        output, way = document["Output"], report.way(direction)
-        way.begin(to_monotonic_s(output["BOMTime"]))
+        output, load = document["Output"], report.load(direction)
+        load.begin(to_monotonic_s(output["BOMTime"]))
         for one in output["IncrementalResult"]:
-            way.show(to_monotonic_s(one["TimeOfSubInterval"]), float(one["IPLayerCapacity"]))
+            load.show(to_monotonic_s(one["TimeOfSubInterval"]), float(one["IPLayerCapacity"]))
         summary = output["Summary"]
-        way.mbps = float(output["AtMax"]["MaxIPLayerCapacity"])
+        load.mbps = float(output["AtMax"]["MaxIPLayerCapacity"])
         least_s = float(summary["MinRTTSummary"])
         report.numbers |= {
-            f"{direction}_mbps": way.mbps,
+            f"{direction}_mbps": load.mbps,
             f"min_rtt_{direction}_ms": 1000 * least_s,
             f"rtt_{direction}_ms": 1000 * (least_s + float(summary["RTTAvg"])),
             f"loss_{direction}_percent": 100 * float(summary["LossRatioSummary"])}

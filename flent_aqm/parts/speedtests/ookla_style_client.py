@@ -54,35 +54,35 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
 async def _load_direction(server: ServerAddress, report: ClientReport, direction: str) -> None:
     """Load the line in one direction, "download" or "upload", for 15 s. Record the throughput, the
     number of connections, and the latency under load unless none was measured."""
-    way = report.way(direction)
-    async with Metered(way), asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_transfer_chunks(server, way, direction))
+    load = report.load(direction)
+    async with Metered(load), asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_transfer_chunks(server, load, direction))
                  for _ in range(FIRST_CONNECTIONS)]
-        tasks.append(group.create_task(_measure_latency(server, way)))
+        tasks.append(group.create_task(_measure_latency(server, load)))
         samples: list[int] = []
         begin_s = time.monotonic()
-        added_s, before, last_rate = begin_s, way.total_bytes, 0.0
-        seen = way.total_bytes
+        added_s, before, last_rate = begin_s, load.total_bytes, 0.0
+        seen = load.total_bytes
         connections = FIRST_CONNECTIONS
         while (now_s := time.monotonic()) - begin_s < LENGTH_S:
             if (connections < MOST_CONNECTIONS and now_s - added_s >= _ADD_EVERY_S
                     and now_s - begin_s < LENGTH_S / 2):
-                rate = (way.total_bytes - before) / (now_s - added_s)
-                added_s, before = now_s, way.total_bytes
+                rate = (load.total_bytes - before) / (now_s - added_s)
+                added_s, before = now_s, load.total_bytes
                 if rate > last_rate * _HELPS:
                     last_rate = rate
                     connections += 1
-                    tasks.append(group.create_task(_transfer_chunks(server, way, direction)))
+                    tasks.append(group.create_task(_transfer_chunks(server, load, direction)))
             await asyncio.sleep(max(0.0, begin_s + (len(samples) + 1) * SAMPLE_S - now_s))
-            samples.append(way.total_bytes - seen)
-            seen = way.total_bytes
+            samples.append(load.total_bytes - seen)
+            seen = load.total_bytes
         took_s = time.monotonic() - begin_s
         for task in tasks:
             task.cancel()
-    way.mbps = sliced_mbps(samples, took_s / len(samples))
-    report.numbers[f"{direction}_mbps"] = way.mbps
+    load.mbps = sliced_mbps(samples, took_s / len(samples))
+    report.numbers[f"{direction}_mbps"] = load.mbps
     report.numbers[f"{direction}_connections"] = connections
-    loaded_ms = [ms for _, _, ms in way.probes]
+    loaded_ms = [ms for _, _, ms in load.probes]
     if loaded_ms:
         report.numbers |= {
             f"latency_iqm_{direction}_ms": mean(without(loaded_ms, QUARTER, QUARTER)),
@@ -105,38 +105,38 @@ def sliced_mbps(samples: list[int], sample_s: float) -> float:
     return mean(without(rates, SLOWEST_SHARE, FASTEST_SHARE))
 
 
-async def _transfer_chunks(server: ServerAddress, way: DirectionLoad, direction: str) -> None:
+async def _transfer_chunks(server: ServerAddress, load: DirectionLoad, direction: str) -> None:
     """Transfer chunks on a connection of its own until cancelled. Their size follows the rate, so
     that a chunk takes about half a second.
 
     Args:
         server: address of the server.
-        way: the load that counts the bytes.
+        load: the load that counts the bytes.
         direction: "download" or "upload".
     """
     size = FIRST_CHUNK_BYTES
     async with Http1Connection(server) as connection:
         while True:
             if direction == "download":
-                reply = await connection.get(f"/download?bytes={size}", way.count,
+                reply = await connection.get(f"/download?bytes={size}", load.count,
                                              patience_s=None)
             else:
                 reply = await connection.post("/chunk", size, patience_s=None)
                 # Counted when the server has answered: bytes that the kernel took may still be in
                 # its buffer.
-                way.count(size)
+                load.count(size)
             took_s = max(reply.whole_ms / 1000, 1e-3)
             size = round(min(max(size * CHUNK_S / took_s, LEAST_CHUNK_BYTES), 2 * size,
                              MOST_CHUNK_BYTES))
 
 
-async def _measure_latency(server: ServerAddress, way: DirectionLoad) -> None:
+async def _measure_latency(server: ServerAddress, load: DirectionLoad) -> None:
     """Record the latency of a small request, sent 0.2 s after each response on a connection of its
     own, until cancelled."""
     async with Http1Connection(server) as connection:
         while True:
             reply = await connection.get("/latency", patience_s=None)
-            way.probe("ping_ms", reply.sent_s, reply.wait_ms)
+            load.probe("ping_ms", reply.sent_s, reply.wait_ms)
             await asyncio.sleep(LOADED_PING_S)
 
 

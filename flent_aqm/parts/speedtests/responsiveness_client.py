@@ -101,7 +101,7 @@ class _Test:
     Attributes:
         server: address of the server.
         kind: class of the connections.
-        way: the load of the direction, as reported.
+        load: the load of the direction, as reported.
         requested: the test's parameters.
         group: task group of the direction.
         chance: source of random numbers, which choose connections for self probes.
@@ -114,7 +114,7 @@ class _Test:
 
     server: ServerAddress
     kind: type[Connection]
-    way: DirectionLoad
+    load: DirectionLoad
     requested: Parameters
     group: asyncio.TaskGroup
     chance: random.Random
@@ -177,13 +177,13 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
     # Seeded with the kernel's random numbers, which in the lab depend on the run's seed.
     chance = random.Random()
     for direction in ("download", "upload"):
-        way = report.way(direction)
-        async with Metered(way), asyncio.TaskGroup() as group:
-            test = _Test(server, kind, way, requested, group, chance)
+        load = report.load(direction)
+        async with Metered(load), asyncio.TaskGroup() as group:
+            test = _Test(server, kind, load, requested, group, chance)
             numbers = await _test_direction(test, direction)
             for task in list(test.tasks):
                 task.cancel()
-        way.mbps = numbers["goodput_mbps"]
+        load.mbps = numbers["goodput_mbps"]
         for name, value in numbers.items():
             stem, _, unit = name.rpartition("_")
             report.numbers[f"{stem}_{direction}_mbps" if unit == "mbps"
@@ -203,7 +203,7 @@ async def _test_direction(test: _Test, direction: str) -> dict[str, float]:
     test.add_loads(requested.first_connections, direction)
     test.begin(_start_probes(test))
     begin_s = time.monotonic()
-    transferred = [test.way.total_bytes]  # at the end of each interval
+    transferred = [test.load.total_bytes]  # at the end of each interval
     goodputs: list[float] = []
     results: list[float] = []
     goodput_state, state, stage_s = LOW, LOW, begin_s
@@ -212,7 +212,7 @@ async def _test_direction(test: _Test, direction: str) -> dict[str, float]:
         await asyncio.sleep(max(0.0, begin_s + len(transferred) * requested.interval_s
                                 - time.monotonic()))
         now_s = time.monotonic()
-        transferred.append(test.way.total_bytes)
+        transferred.append(test.load.total_bytes)
         seen = transferred[-1 - requested.intervals:]
         goodputs.append((seen[-1] - seen[0]) / (requested.interval_s * (len(seen) - 1)))
         late = now_s - stage_s >= STAGE_S - 1e-3
@@ -326,11 +326,11 @@ async def _run_load(test: _Test, direction: str) -> None:
     async with connection:
         test.connections.append(connection)
         if direction == "download":
-            await connection.get(f"/large?unsent={test.requested.unsent}", test.way.count,
+            await connection.get(f"/large?unsent={test.requested.unsent}", test.load.count,
                                  patience_s=None)
         else:
             connection.limit_unsent(test.requested.unsent)
-            await connection.post("/upload", UPLOAD_BYTES, test.way.count, patience_s=None)
+            await connection.post("/upload", UPLOAD_BYTES, test.load.count, patience_s=None)
     raise BadResult("responsiveness: a connection of the load ended before the test did")
 
 
@@ -341,18 +341,18 @@ async def _start_probes(test: _Test) -> None:
     and at most `probes_per_s` pairs per second. The self probe is left out while no connection of
     the load is open.
     """
-    seen: list[tuple[float, int]] = [(time.monotonic(), test.way.total_bytes)]
+    seen: list[tuple[float, int]] = [(time.monotonic(), test.load.total_bytes)]
     next_s = time.monotonic()
     while True:
         now_s = time.monotonic()
         seen = [one for one in seen if one[0] > now_s - CAPACITY_S] or seen[-1:]
-        passed_s, size = now_s - seen[0][0], test.way.total_bytes - seen[0][1]
+        passed_s, size = now_s - seen[0][0], test.load.total_bytes - seen[0][1]
         pairs_per_s = FIRST_PAIRS_PER_S
         if passed_s >= CAPACITY_S / 2:
             pairs_per_s = size / passed_s * test.requested.share / PAIR_BYTES
         pairs_per_s = min(max(pairs_per_s, 1.0), test.requested.probes_per_s)
         next_s = max(next_s + 1 / pairs_per_s, now_s)
-        seen.append((now_s, test.way.total_bytes))
+        seen.append((now_s, test.load.total_bytes))
         test.begin(_probe_new_connection(test))
         # Foreign and self probes alternate.
         await asyncio.sleep(max(0.0, (next_s - now_s) / 2))
@@ -368,17 +368,17 @@ async def _probe_new_connection(test: _Test) -> None:
         reply = await connection.get("/small", patience_s=None)
     probe = TimedRequest(reply.end_s, reply.whole_ms, connection.tcp_ms, connection.tls_ms)
     test.foreign.append(probe)
-    test.way.probe("foreign_tcp_ms", began_s, probe.tcp_ms)
+    test.load.probe("foreign_tcp_ms", began_s, probe.tcp_ms)
     if probe.tls_ms is not None:
-        test.way.probe("foreign_tls_ms", began_s, probe.tls_ms)
-    test.way.probe("foreign_http_ms", reply.sent_s, probe.http_ms)
+        test.load.probe("foreign_tls_ms", began_s, probe.tls_ms)
+    test.load.probe("foreign_http_ms", reply.sent_s, probe.http_ms)
 
 
 async def _probe_load_connection(test: _Test, connection: Connection) -> None:
     """Time a request on a connection of the load, and record it as a self probe."""
     reply = await connection.get("/small", patience_s=None)
     test.own.append(TimedRequest(reply.end_s, reply.whole_ms))
-    test.way.probe("self_http_ms", reply.sent_s, reply.whole_ms)
+    test.load.probe("self_http_ms", reply.sent_s, reply.whole_ms)
 
 
 if __name__ == "__main__":

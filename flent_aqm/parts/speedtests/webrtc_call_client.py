@@ -121,17 +121,17 @@ def fill(report: ClientReport, direction: str, sender: EndRecord, receiver: EndR
     if not receiver.frames:
         raise BadResult(f"no video frame of the call's {direction} arrived: {sender.sent} were "
                         "sent")
-    way, numbers = report.way(direction), report.numbers
-    way.start_s, way.end_s = began_s, began_s + length_s
+    load, numbers = report.load(direction), report.numbers
+    load.start_s, load.end_s = began_s, began_s + length_s
     received = [(at_s, size) for at_s, size in receiver.received if at_s <= length_s]
     for (before_s, before), (at_s, size) in pairwise(received):
-        way.rates.append((began_s + at_s, at_s - before_s, size - before))
-    way.mbps = numbers[f"{direction}_mbps"] = _mean_mbps(received)
-    late_ms = _extra_delays_ms(way, receiver, began_s)
+        load.rates.append((began_s + at_s, at_s - before_s, size - before))
+    load.mbps = numbers[f"{direction}_mbps"] = _mean_mbps(received)
+    late_ms = _extra_delays_ms(load, receiver, began_s)
     for at_s, _lost, jitter_ms, rtt_ms in sender.reports:
-        way.probe("jitter_ms", began_s + at_s, jitter_ms)
+        load.probe("jitter_ms", began_s + at_s, jitter_ms)
         if rtt_ms is not None:
-            way.probe("rtt_ms", began_s + at_s, rtt_ms)
+            load.probe("rtt_ms", began_s + at_s, rtt_ms)
     rtts_ms = [one for *_, one in sender.reports if one is not None]
     if rtts_ms:
         numbers[f"rtt_{direction}_ms"] = fmean(rtts_ms)
@@ -161,19 +161,19 @@ def _mean_mbps(received: list[tuple[float, int]]) -> float:
     return 8e-6 * (received[-1][1] - received[0][1]) / (received[-1][0] - received[0][0])
 
 
-def _extra_delays_ms(way: DirectionLoad, receiver: EndRecord, began_s: float) -> list[float]:
+def _extra_delays_ms(load: DirectionLoad, receiver: EndRecord, began_s: float) -> list[float]:
     """Return for each frame how many ms longer it took than the fastest frame. Also record these
-    times as probes in `way`.
+    times as probes in `load`.
 
     Args:
-        way: the load of the direction.
+        load: the load of the direction.
         receiver: record of the end that received the frames.
         began_s: begin of the call, in monotonic s.
     """
     took_s = [at_s - pts / CLOCK_HZ for at_s, pts in receiver.frames]
     late_ms = [1000 * (one - min(took_s)) for one in took_s]
     for (at_s, _pts), one in zip(receiver.frames, late_ms, strict=True):
-        way.probe("frame_ms", began_s + at_s, one)
+        load.probe("frame_ms", began_s + at_s, one)
     return late_ms
 
 

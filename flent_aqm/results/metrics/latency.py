@@ -118,7 +118,7 @@ def udp_loss_pct(run: Run, direction: str) -> float:
     """Return the share in % of a direction's UDP packets that the receiver missed, by their
     numbers, over all flows with counts. direction: "download" or "upload". Source: RFC 7680, one
     way. Raises NotAvailable if no flow has counts, or if they are impossible."""
-    counts = [(flow.packets, flow.lost_packets) for flow in run.way(direction)
+    counts = [(flow.packets, flow.lost_packets) for flow in run.flows_of(direction)
               if flow.packets is not None and flow.lost_packets is not None]
     if not counts:
         raise NotAvailable(f"the test has no UDP flow in {direction} whose receiver reports its "
@@ -146,7 +146,7 @@ def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
 
     Raises NotAvailable without a capture, or if fewer than 10 samples lie beyond the percentile.
     """
-    trips = [flow.trips for flow in run.way(direction) if flow.trips is not None]
+    trips = [flow.trips for flow in run.flows_of(direction) if flow.trips is not None]
     if not trips:
         raise NotAvailable(f"the file has no round trips of the {direction} flows' packets; give "
                            "the test parameter round_trips=yes")

@@ -109,7 +109,7 @@ def _sampled(run: Run, direction: str) -> tuple[QueueSamples, NDArray[numpy.bool
     """Return a direction's queue, and the mask of samples taken while the test loaded the
     direction. Raises NotAvailable without a flow in that direction, without samples, or without
     samples under load."""
-    window, queue = span(run.way(direction)), run.queue_by_direction.get(direction)
+    window, queue = span(run.flows_of(direction)), run.queue_by_direction.get(direction)
     if queue is None:
         raise NotAvailable(f"the router's {direction} queue was not sampled in this run")
     assert window is not None, "way() has a flow"

@@ -146,7 +146,7 @@ class Run:
                             f"{_join_names(failed)}: {first}")]
         return [*lines, *failed.values()]
 
-    def way(self, direction: str) -> Sequence[Flow]:
+    def flows_of(self, direction: str) -> Sequence[Flow]:
         """Return the test's flows in a direction, without cross traffic. direction: "download" or
         "upload". Raises NotAvailable if there are none."""
         flows = [flow for flow in self.speed_test if flow.direction == direction]
@@ -172,7 +172,7 @@ class Run:
     def sharing(self, direction: str) -> Sequence[Flow]:
         """Return all flows in a direction, including cross traffic. direction: "download" or
         "upload". Raises NotAvailable if no flow in it is the test's own."""
-        self.way(direction)
+        self.flows_of(direction)
         return [flow for flow in self.flows if flow.direction == direction]
 
     @cached_property
@@ -198,7 +198,7 @@ class Run:
             return _samples(probe, windows, numpy.logical_or.reduce(
                 [window.holds(probe.sent_s) for window in windows]),
                 "while this direction alone was loaded")
-        window = self.load_window if direction is None else span(self.way(direction))
+        window = self.load_window if direction is None else span(self.flows_of(direction))
         if window is None:
             raise NotAvailable(self.why_no_flow())
         return _samples(probe, [window], window.holds(probe.sent_s), "under load")

@@ -73,7 +73,7 @@ def ndt7_archived_rtt_ms(run: Run, direction: str) -> float:
     the server sent, as NDT7's archive keeps them. Clients show the smallest one only. direction:
     "download" or "upload". Raises NotAvailable if the test has no NDT7 flow in that direction, or
     if its server sent no measurements."""
-    rtts = [flow.tcp["tcp_rtt"].values for flow in run.way(direction)
+    rtts = [flow.tcp["tcp_rtt"].values for flow in run.flows_of(direction)
             if flow.ndt7 and "tcp_rtt" in flow.tcp]
     if not rtts:
         raise NotAvailable("the test is not an NDT7 test, or its server sent no measurements")
@@ -94,7 +94,7 @@ def ndt7(run: Run, direction: str, field: str) -> float:
         direction: "download" or "upload".
         field: "throughput_mbps", "latency_ms" or "retransmission_pct".
     """
-    reports = [flow.ndt7 for flow in run.way(direction) if flow.ndt7]
+    reports = [flow.ndt7 for flow in run.flows_of(direction) if flow.ndt7]
     if not reports:
         raise NotAvailable(f"the {direction} is not NDT7's, or its client gave no results")
     value = a_number(reports[0].get(field))

@@ -47,7 +47,7 @@ def throughput_mbps(run: Run, direction: str) -> float:
     mean over the time in which any of them ran. Raises NotAvailable if the test has no flow in that
     direction, or if the throughput of one is not known.
     """
-    flows = run.way(direction)
+    flows = run.flows_of(direction)
     means = [flow.mean_mbps for flow in flows if flow.mean_mbps is not None]
     if unknown := [flow.name for flow in flows if flow.mean_mbps is None]:
         raise NotAvailable(f"the throughput of {unknown[0]!r} is not known: its tool reports no "
@@ -71,7 +71,7 @@ def total_mbps(run: Run, direction: str) -> float:
     NotAvailable if the test has no flow in that direction, or if the throughput of a flow is not
     known."""
     flows = run.sharing(direction)
-    own = run.way(direction)
+    own = run.flows_of(direction)
     if len(flows) == len(own):
         return throughput_mbps(run, direction)
     window = _window_of_any(own)
@@ -95,7 +95,7 @@ def utilisation_pct(run: Run, direction: str) -> float:
     """
     flows = run.sharing(direction)
     rate_mbps = link_rate_mbps(run, direction)
-    window = _window_of_any(run.way(direction))
+    window = _window_of_any(run.flows_of(direction))
     carried_mbps = sum(mean_mbps(flow, window) for flow in flows)
     return carried_mbps / (rate_mbps * payload_share(run, direction)) * 100
 
@@ -208,7 +208,7 @@ def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
     """Return host -> throughput of its flows together in Mbit/s, while all the test's flows of that
     direction ran. Flows without a host are left out. Raises NotAvailable with fewer than two hosts,
     or if the flows ran together for less than 1 s."""
-    flows = run.way(direction)
+    flows = run.flows_of(direction)
     if len({flow.host for flow in flows if flow.host}) < 2:
         raise NotAvailable(f"the file doesn't record {direction} flows of two or more hosts")
     window = shared_window(flows)

@@ -68,7 +68,7 @@ class Leaf:
 def _rates_mbps(run: Run, direction: str) -> Numbers:
     """Return the throughput of a direction's single flow over time, in Mbit/s. Raises NotAvailable
     if there is no flow or several. direction: "download" or "upload"."""
-    flows = run.way(direction)
+    flows = run.flows_of(direction)
     if len(flows) > 1:
         raise NotAvailable(f"the run has {len(flows)} {direction} flows, and samples of "
                            "throughput are compared for a single flow only")

@@ -89,5 +89,5 @@ def row_of(data: DataFile) -> FigureRow:
 def _reported_latencies_ms(run: Run, ways: Sequence[str]) -> dict[str, float]:
     """Return direction -> latency in ms that NDT7's client reports. Empty for other tools."""
     by_way = {way: a_number(flow.ndt7.get("latency_ms")) for way in ways
-              for flow in run.way(way) if flow.ndt7}
+              for flow in run.flows_of(way) if flow.ndt7}
     return {way: value for way, value in by_way.items() if value is not None}

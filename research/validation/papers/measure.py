@@ -98,7 +98,7 @@ def queue_delay_ms(from_s: float, to_s: float) -> Measure:
 
 def _rates_of_groups(run: Run, from_s: float) -> Iterator[tuple[str, float]]:
     """Yield (name, Mbit/s) of each group of flows, from `from_s` after the start of the load."""
-    flows = run.way(WAY)
+    flows = run.flows_of(WAY)
     whole = flow_window(flows[0])
     window = Window(whole.start_s + from_s, whole.end_s)
     for flow in flows:
@@ -125,7 +125,7 @@ def _queue_samples(run: Run, field: str, from_s: float, to_s: float | None) -> t
 
     Raises BadResult if there are no samples, or one is damaged.
     """
-    whole = flow_window(run.way(WAY)[0])
+    whole = flow_window(run.flows_of(WAY)[0])
     samples = read_data_file(run.path).raw_values.get("Queues", [])
     at_s = numbers([one.get("t") for one in samples], "time in 'Queues'")
     values = numbers([one.get(field) for one in samples], f"{field} in 'Queues'")

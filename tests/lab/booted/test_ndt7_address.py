@@ -24,7 +24,7 @@ def test_address_in_place_of_a_name_measures(tmp_path: Path) -> None:
     both, = tmp_path.glob("ndt7-*.flent.gz")
     early, = tmp_path.glob("ndt7_download-*.flent.gz")
     for way in ("download", "upload"):
-        flow, = load_run(both).way(way)
+        flow, = load_run(both).flows_of(way)
         assert flow.mean_mbps is not None
         assert 500 < flow.mean_mbps < 600
     window = load_run(early).load_window

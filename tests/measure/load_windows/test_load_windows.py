@@ -68,7 +68,7 @@ def one(folder: Path, name: str) -> tuple[Run, Path]:
 
 
 def agree(run: Run, direction: str, seen: tuple[float, float], within_s: float = 1e-5) -> None:
-    flows = run.way(direction)
+    flows = run.flows_of(direction)
     own = min(flow.start_s for flow in flows), max(flow.end_s for flow in flows)
     assert own == pytest.approx(seen, abs=within_s, rel=0)
     assert run.loaded(direction).sent_s[0] >= seen[0] - within_s
@@ -86,7 +86,7 @@ def test_iperf3_begins_with_its_data(runs: Path, name: str, ways: tuple[str, ...
         seen = packets.window(data, way)
         agree(run, way, seen)
         assert seen[0] - control.first_s > 0.1
-        flow, = run.way(way)
+        flow, = run.flows_of(way)
         carried = flow.mbps > 0
         first = float(flow.at_s[carried][0] - flow.length_s[carried][0])
         assert first == pytest.approx(seen[0], abs=1e-5)
@@ -103,7 +103,7 @@ def test_cross_traffic_has_its_own_window(runs: Path) -> None:
 def test_throughput_of_eight_streams_is_that_of_the_capture(runs: Path) -> None:
     """Within what is lost and sent again: the same seconds are looked at."""
     run, capture = one(runs, "eight")
-    flow, = run.way("download")
+    flow, = run.flows_of("download")
     own = {number for connection in packets.connections(capture, defaults.IPERF3_PORT)[1:]
            for number in connection.data["download"]}
     carried = [length for at_s, source, _, length in packets.packets(capture, "tcp")
@@ -196,7 +196,7 @@ def test_netperf_tells_it_by_its_receivers(tmp_path: Path, test: str) -> None:
     file, = tmp_path.glob("*.flent.gz")
     run, windows = load_run(file), packets.both(packets.connections(tmp_path / "beside.pcap"))
     for way in ("download", "upload"):
-        flows = run.way(way)
+        flows = run.flows_of(way)
         assert min(flow.start_s for flow in flows) == pytest.approx(windows[way][0], abs=0.26)
         assert windows[way][1] - 0.8 < max(flow.end_s for flow in flows) < windows[way][1] + 0.25
 

@@ -101,7 +101,7 @@ TOOL = Tool("mine", Server("mine", {{"PORT": (9400,)}},
 
 
 def measure(call, report):
-    way = report.way("download")
+    way = report.load("download")
     way.begin(time.monotonic())
     told = json.loads(run(["{program}", call.host, str(call.port)], capture_output=True).stdout)
     way.mbps = told["down"]["mbps"]

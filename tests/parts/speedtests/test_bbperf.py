@@ -37,7 +37,7 @@ def test_file_tells_latency_of_the_data_itself() -> None:
     assert report.numbers["unloaded_rtt_upload_ms"] == pytest.approx(20, abs=1)
     assert report.numbers["loaded_rtt_upload_ms"] > 5 * report.numbers["unloaded_rtt_upload_ms"]
     assert report.numbers["excess_upload_bytes"] > 100_000
-    way = report.ways["upload"]
+    way = report.loads["upload"]
     assert way.start_s is not None
     assert way.start_s < way.probes[1][0] < way.rates[-1][0] == way.end_s
     assert max(ms for _, _, ms in way.probes) > report.numbers["loaded_rtt_upload_ms"]

@@ -33,7 +33,7 @@ def test_output_tells_the_best_second_and_round_trips() -> None:
     assert report.numbers["min_rtt_upload_ms"] == pytest.approx(20, abs=1)
     assert 100 < report.numbers["rtt_upload_ms"] < 846
     assert report.numbers["loss_upload_percent"] == 0
-    way = report.ways["upload"]
+    way = report.loads["upload"]
     assert way.start_s is not None
     assert way.end_s - way.start_s == pytest.approx(5, abs=0.2)
     assert len(way.rates) == 5

@@ -23,7 +23,7 @@ def lines(name: str) -> Iterator[Line]:
 def begun(direction: str) -> ClientReport:
     """A report whose direction began a second ago."""
     report = ClientReport("")
-    report.way(direction).begin(8.0)
+    report.load(direction).begin(8.0)
     return report
 
 
@@ -33,7 +33,7 @@ def test_nuttcp_tells_rates_and_the_whole(way: str) -> None:
     as it says, by its own clock."""
     report = begun(way)
     nuttcp.read(lines(f"{way}-6.1.2.txt"), way, report)
-    one = report.way(way)
+    one = report.load(way)
     assert one.mbps == report.numbers[f"{way}_mbps"] == pytest.approx(19, abs=0.5)
     assert [(end_s, length_s) for end_s, length_s, _ in one.rates[:2]] == [(8.5, 0.5), (9, 0.5)]
     assert len(one.rates) >= 3
@@ -57,7 +57,7 @@ def iperf2(way: str) -> ClientReport:
 def test_iperf2_tells_load_and_bounces(way: str) -> None:
     """The whole comes last; messages take longer in the second half than in the first."""
     report = iperf2(way)
-    one = report.way(way)
+    one = report.load(way)
     assert one.mbps == report.numbers[f"{way}_mbps"] == pytest.approx(19.1, abs=0.3)
     assert one.end_s - 8 > 10
     assert len(one.rates) >= 10
@@ -122,7 +122,7 @@ def test_iperf2_needs_an_interval_and_the_whole() -> None:
     lines = [LINE.format(start="0.0000", end="1.0000", mbps="22.0"),
              LINE.format(start="0.0000", end="1.2000", mbps="19.0")]
     report = ClientReport("")
-    way = report.way("upload")
+    way = report.load("upload")
     way.begin(5.0)
     iperf2_bounceback.read_load("\n".join(lines), "upload", report)
     assert (way.rates, way.mbps) == ([(6.0, 1.0, 2_750_000)], 19)

@@ -53,13 +53,13 @@ def test_msak_tells_rates_and_round_trips() -> None:
         "download_mbps": 17.49, "rtt_download_ms": 40.05, "min_rtt_download_ms": 20.05,
         "upload_mbps": 16.94, "rtt_upload_ms": 56.7, "min_rtt_upload_ms": 20.04}
     for name in ("download", "upload"):
-        way = report.ways[name]
+        way = report.loads[name]
         assert way.mbps == report.numbers[f"{name}_mbps"]
         assert way.start_s is not None
         assert way.start_s < way.rates[0][0] <= way.end_s
         assert way.rates[-1][2] * 8e-6 / way.rates[-1][1] == pytest.approx(way.mbps, rel=0.02)
         assert way.probes[-1][2] == report.numbers[f"rtt_{name}_ms"]
-    assert report.ways["download"].end_s < (report.ways["upload"].start_s or 0)
+    assert report.loads["download"].end_s < (report.loads["upload"].start_s or 0)
 
 
 def test_librespeed_cli_tells_events() -> None:
@@ -68,9 +68,9 @@ def test_librespeed_cli_tells_events() -> None:
     librespeed_cli.read(lines("librespeed_cli", 1.0), report)
     assert report.numbers == {"download_mbps": 18.98, "upload_mbps": 20.4, "ping_ms": 20.01,
                               "jitter_ms": 0}
-    assert [round(size * 8e-6, 2) for _at_s, _length_s, size in report.ways["download"].rates] == \
+    assert [round(size * 8e-6, 2) for _at_s, _length_s, size in report.loads["download"].rates] == \
         [18.31, 18.72, 18.86, 18.92, 18.96]
-    assert report.ways["upload"].mbps == 20.4
+    assert report.loads["upload"].mbps == 20.4
 
 
 def test_ethr_tells_seconds_and_a_table_of_latencies() -> None:
@@ -81,7 +81,7 @@ def test_ethr_tells_seconds_and_a_table_of_latencies() -> None:
     ethr.read_rates(lines("ethr-upload", 1.0), "upload", report)
     assert report.numbers["latency_ms"] == pytest.approx(20.0, abs=0.1)
     assert report.numbers["latency_max_ms"] == pytest.approx(20.1, abs=0.1)
-    assert [round(size * 8e-6, 2) for _at_s, _length_s, size in report.ways["upload"].rates] == \
+    assert [round(size * 8e-6, 2) for _at_s, _length_s, size in report.loads["upload"].rates] == \
         [21.1, 20.86, 21.89]
     assert report.numbers["upload_mbps"] == pytest.approx((21.1 + 20.86 + 21.89) / 3)
     assert report.numbers["upload_mbps"] > CARRIED_MBPS * 1.1
@@ -107,7 +107,7 @@ def test_crusader_tells_latency_under_load_and_saves_all_of_it() -> None:
     assert set(report.numbers) == {one.name for one in crusader.TOOL.numbers}
     assert report.numbers["idle_ms"] == pytest.approx(20, abs=0.1)
     for name in ("download", "upload"):
-        way = report.ways[name]
+        way = report.loads[name]
         assert way.start_s is not None
         assert way.end_s - way.start_s == pytest.approx(2.2, abs=0.4)
         inside_s = sum(length_s for _at_s, length_s, _size in way.rates)
@@ -116,7 +116,7 @@ def test_crusader_tells_latency_under_load_and_saves_all_of_it() -> None:
         # A queue of 1000 packets holds 0.6 s: it fills while packets wait in it.
         assert max(ms for _at_s, _what, ms in way.probes) > 3 * way.probes[0][2]
     assert all(ms < 700 for _at_s, _what, ms in report.idle.probes)
-    assert report.ways["download"].start_s == begin_s
+    assert report.loads["download"].start_s == begin_s
 
 
 def test_goresponsiveness_tells_what_it_can(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_goresponsiveness_tells_what_it_can(tmp_path: Path) -> None:
     assert report.numbers == {
         "download_mbps": 17.991, "connections_download": 4, "rpm_download": 47,
         "upload_mbps": 0, "connections_upload": 0, "rpm": 35, "trimmed_rpm": 89}
-    down, up = report.ways["download"], report.ways["upload"]
+    down, up = report.loads["download"], report.loads["upload"]
     assert down.start_s is not None
     assert down.end_s - down.start_s > 20
     assert 8e-6 * sum(size for _at_s, _length_s, size in down.rates) / \
@@ -151,9 +151,9 @@ def test_load_of_goresponsiveness_begins_an_interval_before_its_first_row(tmp_pa
         report = ClientReport("goresponsiveness")
         goresponsiveness.read_text(lines("goresponsiveness"), report)
         goresponsiveness.read_tables(tmp_path, 0.0, report, interval_s)
-        start_s = report.ways["download"].start_s
+        start_s = report.loads["download"].start_s
         assert start_s is not None
-        assert report.ways["download"].rates[0][:2] == pytest.approx(
+        assert report.loads["download"].rates[0][:2] == pytest.approx(
             (start_s + interval_s, interval_s))
         starts_s.append(start_s)
     assert starts_s[0] - starts_s[1] == pytest.approx(4)

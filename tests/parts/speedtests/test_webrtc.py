@@ -134,7 +134,7 @@ def test_numbers_are_those_computed_by_hand() -> None:
         "frame_download_ms": pytest.approx(0.6 * 150),
         "late_frames_download_percent": pytest.approx(100 / 9),
         "lost_frames_download_percent": pytest.approx(10.0)}
-    way = report.way("download")
+    way = report.load("download")
     assert way.rates == [(100.5, 0.5, 31_250), (101.0, 0.5, 93_750)]
     assert max(ms for _, what, ms in way.probes if what == "frame_ms") == pytest.approx(150)
 

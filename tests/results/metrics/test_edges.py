@@ -321,8 +321,8 @@ def test_loss_of_udp_is_that_of_all_flows_whose_receiver_tells(make_run: MakeRun
 
     def with_losses(*losses: tuple[float | None, float | None]) -> Run:
         uploads = [replace(flow, packets=sent, lost_packets=lost)
-                   for flow, (sent, lost) in zip(run.way("upload"), losses, strict=True)]
-        return replace(run, flows=(*uploads, *run.way("download")))
+                   for flow, (sent, lost) in zip(run.flows_of("upload"), losses, strict=True)]
+        return replace(run, flows=(*uploads, *run.flows_of("download")))
 
     assert latency.udp_loss_pct(with_losses((900, 9), (100, 11), (None, None)), "upload") == 2
     assert latency.udp_loss_pct(with_losses((10, 0), (None, 5), (None, None)), "upload") == 0

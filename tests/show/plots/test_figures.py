@@ -117,7 +117,7 @@ def test_numbers_are_those_of_the_runs(drawn: Drawn) -> None:
     assert float(row["p99_ms"]) == pytest.approx(numpy.percentile(answered, 99), rel=1e-4)
     assert int(row["values"]) == answered.size
     assert float(row["tool_latency_median_ms"]) == pytest.approx(
-        run.way("upload")[0].ndt7["latency_ms"], rel=1e-4)
+        run.flows_of("upload")[0].ndt7["latency_ms"], rel=1e-4)
     verdict, = [row for row in numbers(out, "figure10-verdicts")
                 if (row["metric"], row["aqm"]) == ("dslreports_rise_ms", "fq_codel")]
     value = METRICS["dslreports_rise_ms"].of(load_run(sweep / "ndt7-fq_codel-100.flent.gz"))

@@ -40,20 +40,20 @@ def run(name: str,
 
 
 class Metered:
-    """Context manager for `async with Metered(way)`: records the rate of a direction every 0.2 s
+    """Context manager for `async with Metered(load)`: records the rate of a direction every 0.2 s
     while the block runs, and the direction's begin and end. A direction may be loaded several
     times."""
 
-    def __init__(self, way: DirectionLoad) -> None:
-        self._way = way
+    def __init__(self, load: DirectionLoad) -> None:
+        self._load = load
         self._task: asyncio.Task[None] | None = None
         self._last_s = 0.0
         self._last_bytes = 0
 
     async def __aenter__(self) -> Self:
-        self._last_s, self._last_bytes = time.monotonic(), self._way.total_bytes
-        if self._way.start_s is None:
-            self._way.start_s = self._last_s
+        self._last_s, self._last_bytes = time.monotonic(), self._load.total_bytes
+        if self._load.start_s is None:
+            self._load.start_s = self._last_s
         self._task = asyncio.create_task(self._record_steps())
         return self
 
@@ -61,7 +61,7 @@ class Metered:
         assert self._task is not None
         self._task.cancel()
         self._record_step()
-        self._way.end_s = time.monotonic()
+        self._load.end_s = time.monotonic()
 
     async def _record_steps(self) -> None:
         """Record a step every 0.2 s until cancelled."""
@@ -76,6 +76,6 @@ class Metered:
         """Record the bytes transferred since the previous step."""
         now_s = time.monotonic()
         if now_s - self._last_s > 1e-4:
-            self._way.rates.append((now_s, now_s - self._last_s,
-                                    self._way.total_bytes - self._last_bytes))
-            self._last_s, self._last_bytes = now_s, self._way.total_bytes
+            self._load.rates.append((now_s, now_s - self._last_s,
+                                     self._load.total_bytes - self._last_bytes))
+            self._last_s, self._last_bytes = now_s, self._load.total_bytes
