@@ -62,19 +62,23 @@ class Curve:
 
 def directions(run: Run) -> list[str]:
     """Return the directions that the test loads, "download" before "upload". Empty without load."""
-    return [way for way in DIRECTIONS if any(flow.direction == way for flow in run.speed_test)]
+    return [direction for direction in DIRECTIONS
+            if any(flow.direction == direction for flow in run.speed_test)]
 
 
-def start_s(run: Run, way: str) -> float:
-    """Return the start of a direction's first flow, in epoch seconds. way: "download" or "upload".
-    Raises NotAvailable if the test has none."""
-    return min(flow.start_s for flow in run.flows_of(way))
+def start_s(run: Run, direction: str) -> float:
+    """Return the start of a direction's first flow, in epoch seconds. Raises NotAvailable if the
+    test has none.
+
+    direction: "download" or "upload".
+    """
+    return min(flow.start_s for flow in run.flows_of(direction))
 
 
 def loaded(run: Run) -> dict[str, Samples]:
     """Return direction -> probes sent under its load. Directions without probes are left out."""
-    return {way: samples for way in directions(run)
-            if (samples := or_none(partial(run.loaded, way))) is not None}
+    return {direction: samples for direction in directions(run)
+            if (samples := or_none(partial(run.loaded, direction))) is not None}
 
 
 def loaded_ms(by_way: Mapping[str, Samples]) -> dict[str, Floats]:
@@ -83,24 +87,24 @@ def loaded_ms(by_way: Mapping[str, Samples]) -> dict[str, Floats]:
     Args:
         by_way: the result of loaded().
     """
-    return {way: one.rtt_ms.astype(numpy.float32) for way, one in by_way.items()}
+    return {direction: one.rtt_ms.astype(numpy.float32) for direction, one in by_way.items()}
 
 
-def captured_curve(run: Run, way: str, seen: Captured | None) -> Curve | None:
+def captured_curve(run: Run, direction: str, seen: Captured | None) -> Curve | None:
     """Return the throughput of captured packets' payload in the steps that end between the start of
     a direction's first flow and the end of its last. None if the direction was not captured.
 
     Args:
         run: the run, whose test loads the direction.
-        way: "download" or "upload".
+        direction: "download" or "upload".
         seen: the capture, None without one.
     """
-    if not seen or way not in seen.mbps:
+    if not seen or direction not in seen.mbps:
         return None
-    begin_s, end_s = start_s(run, way), max(flow.end_s for flow in run.flows_of(way))
+    begin_s, end_s = start_s(run, direction), max(flow.end_s for flow in run.flows_of(direction))
     inside = (seen.at_s > begin_s) & (seen.at_s <= end_s)
     return Curve((seen.at_s[inside] - begin_s).astype(numpy.float32),
-                 seen.mbps[way][inside].astype(numpy.float32))
+                 seen.mbps[direction][inside].astype(numpy.float32))
 
 
 def or_none(function: Callable[[], Value]) -> Value | None:

@@ -161,17 +161,17 @@ _ACCESS_BOUNDS = {
     "gap_ms": (0.0, 10_000.0)}
 
 
-def parse_access(key: str, text: str, way: str) -> Access:
+def parse_access(key: str, text: str, direction: str) -> Access:
     """Parse `NAME+PARAMETER=VALUE+…` into an access model.
 
     Args:
         key: the batch key, for messages.
         text: the value of the key.
-        way: "down" or "up", the direction, which has named models of its own.
+        direction: "down" or "up", the direction, which has named models of its own.
 
     Raises ConfigError if the name or a parameter is unknown, or a value is out of range.
     """
-    return parse_words(key, text, ACCESS_MODELS[way], _ACCESS_BOUNDS)
+    return parse_words(key, text, ACCESS_MODELS[direction], _ACCESS_BOUNDS)
 
 
 SEEDED = "seeded"
@@ -328,10 +328,10 @@ class Link(Record):
 
         Raises ConfigError if a direction has both link_..._trace and modem_..._mbps.
         """
-        for way in ("down", "up"):
-            if self.of(way, "link_trace") and scenario.path.modem_mbps(way):
-                raise ConfigError(f"link_{way}_trace: the trace gives the rate; leave "
-                                  f"modem_{way}_mbps out", f"link_{way}_trace")
+        for direction in ("down", "up"):
+            if self.of(direction, "link_trace") and scenario.path.modem_mbps(direction):
+                raise ConfigError(f"link_{direction}_trace: the trace gives the rate; leave "
+                                  f"modem_{direction}_mbps out", f"link_{direction}_trace")
 
     def of(self, role: str, name: str) -> Any:
         """Return the value of a setting in one direction. Example: `of("up", "link_loss")` returns

@@ -38,7 +38,7 @@ _FRAME_BYTES = 1514
 
 
 @functools.lru_cache(maxsize=8)
-def lay_out(scenario: Scenario, way: str) -> LinkPlan:
+def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
     """Return the plan of one direction of the link.
 
     Reads the trace file, if the scenario has one. The buffer's size in bytes is its time at the
@@ -46,55 +46,56 @@ def lay_out(scenario: Scenario, way: str) -> LinkPlan:
 
     Args:
         scenario: settings of the run.
-        way: "down" or "up".
+        direction: "down" or "up".
 
     Raises ConfigError if the direction has access or outages but no rate, if TCP would starve on
     the link, or if the trace is wrong.
     """
     seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
-    mbps = scenario.path.modem_mbps(way)
+    mbps = scenario.path.modem_mbps(direction)
     link: Link = scenario.record("link")
-    access_text: str = link.of(way, "link_access")
-    access = parse_access(f"link_{way}_access", access_text, way) if access_text else Access()
-    schedule, about = _schedule_before_access(scenario, way, seed, mbps)
+    access_text: str = link.of(direction, "link_access")
+    access = (parse_access(f"link_{direction}_access", access_text, direction) if access_text
+              else Access())
+    schedule, about = _schedule_before_access(scenario, direction, seed, mbps)
     outages = parse_outages("link_outages_s", link.link_outages_s)
     if schedule is None and (access_text or outages):
-        key = f"link_{way}_access" if access_text else "link_outages_s"
-        raise ConfigError(f"{key}: the link has no rate in the direction {way}; give "
-                          f"modem_{way}_mbps or link_{way}_trace", key)
+        key = f"link_{direction}_access" if access_text else "link_outages_s"
+        raise ConfigError(f"{key}: the link has no rate in the direction {direction}; give "
+                          f"modem_{direction}_mbps or link_{direction}_trace", key)
     if schedule is not None:
-        schedule = allot(schedule, access, outages, seed, way)
+        schedule = allot(schedule, access, outages, seed, direction)
         # Whether a schedule that ends is long enough depends on the run's length:
         # refuse_link_that_ends().
         fault = "" if schedule.dead_from_ns() is not None else unplayable(schedule)
         if fault:
-            key = _key_to_blame(way, outages, schedule, has_access=bool(access_text))
+            key = _key_to_blame(direction, outages, schedule, has_access=bool(access_text))
             raise ConfigError(f"{key}: {fault}", key)
         about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.table),
                   "period_s": schedule.period_ns / NS or None}
-    packets: int | None = link.of(way, "modem_buffer_packets")
+    packets: int | None = link.of(direction, "modem_buffer_packets")
     limit_bytes = 0
     if packets is None and schedule is not None:
-        buffer_ms: float = scenario.path.modem_buffer_ms(way)
+        buffer_ms: float = scenario.path.modem_buffer_ms(direction)
         limit_bytes = max(round(schedule.mean_mbps * 125 * buffer_ms), _FRAME_BYTES)
     return LinkPlan(
         schedule, round(access.request_ms * 1e6),
-        round(link.of(way, "link_jitter_ms") * 1e6),
-        parse_loss(f"link_{way}_loss", link.of(way, "link_loss")),
+        round(link.of(direction, "link_jitter_ms") * 1e6),
+        parse_loss(f"link_{direction}_loss", link.of(direction, "link_loss")),
         limit_bytes, packets or 0,
         # The two directions have different seeds for every seed of the lab.
-        (2 * seed + WAYS.index(way)) % 2**63,
+        (2 * seed + WAYS.index(direction)) % 2**63,
         {**about, "buffer_bytes": limit_bytes or None, "buffer_packets": packets})
 
 
-def _key_to_blame(way: str, outages: tuple[Outage, ...], schedule: Schedule, *,
+def _key_to_blame(direction: str, outages: tuple[Outage, ...], schedule: Schedule, *,
                   has_access: bool) -> str:
     """Return the key to blame in the message about an unplayable schedule: the outages' if one is
     too long, or if there are outages and no access model. Otherwise the access's if it is given and
     the schedule repeats, else the trace's.
 
     Args:
-        way: "down" or "up".
+        direction: "down" or "up".
         outages: the outages.
         schedule: the schedule.
         has_access: whether the key of the access model is given.
@@ -102,10 +103,11 @@ def _key_to_blame(way: str, outages: tuple[Outage, ...], schedule: Schedule, *,
     if any(end - begin > TCP_GIVES_UP_S * NS for begin, end in outages) or (
             outages and not has_access):
         return "link_outages_s"
-    return f"link_{way}_access" if has_access and schedule.period_ns else f"link_{way}_trace"
+    what = "access" if has_access and schedule.period_ns else "trace"
+    return f"link_{direction}_{what}"
 
 
-def _schedule_before_access(scenario: Scenario, way: str, seed: int,
+def _schedule_before_access(scenario: Scenario, direction: str, seed: int,
                             mbps: float | None) -> tuple[Schedule | None, dict[str, object]]:
     """Return the direction's schedule before access and outages, and a description of its trace for
     the data file.
@@ -115,20 +117,20 @@ def _schedule_before_access(scenario: Scenario, way: str, seed: int,
 
     Args:
         scenario: settings of the run.
-        way: "down" or "up".
+        direction: "down" or "up".
         seed: seed of a seeded trace.
         mbps: rate of the modem, None if it isn't limited.
 
     Raises ConfigError if the trace is wrong.
     """
-    key = f"link_{way}_trace"
+    key = f"link_{direction}_trace"
     link: Link = scenario.record("link")
-    text: str = link.of(way, "link_trace")
+    text: str = link.of(direction, "link_trace")
     if not text:
         return (None if mbps is None else constant(mbps)), {}
     model = parse_seeded(key, text)
     if model is not None:
-        return of_opportunities(*make_seeded(model, seed, way)), {"trace": text}
+        return of_opportunities(*make_seeded(model, seed, direction)), {"trace": text}
     trace = read_trace(key, text, link.link_trace_end)
     return trace.schedule, {"trace": trace.name, "sha256": trace.sha256,
                             "size_bytes": trace.size_bytes}

@@ -92,7 +92,7 @@ def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
     # Imported here, because most runs have no link, and loading numpy takes as long as half a boot.
     from flent_aqm.parts.links.laid_out import lay_out
 
-    return {way: lay_out(scenario, way) for way in WAYS}
+    return {direction: lay_out(scenario, direction) for direction in WAYS}
 
 
 def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
@@ -102,13 +102,13 @@ def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
         scenario: settings of the run.
         length_s: length of the run.
     """
-    for way, plan in link_plans(scenario).items():
+    for direction, plan in link_plans(scenario).items():
         dead_ns = plan.schedule.dead_from_ns() if plan.schedule else None
         if dead_ns is not None and dead_ns < length_s * NS:
             raise ConfigError(
-                f"link_{way}_trace: {scenario.record('link').of(way, 'link_trace')} ends after "
-                f"{dead_ns / NS:g} s, and the run lasts {length_s:g} s; give a longer trace, or "
-                "link_trace_end = repeat", f"link_{way}_trace")
+                f"link_{direction}_trace: {scenario.record('link').of(direction, 'link_trace')} "
+                f"ends after {dead_ns / NS:g} s, and the run lasts {length_s:g} s; give a longer "
+                "trace, or link_trace_end = repeat", f"link_{direction}_trace")
 
 
 class LinkModel:
@@ -127,12 +127,12 @@ class LinkModel:
             in_guest: path of `folder` as the guest sees it.
         """
         variables = {"MODEM": self.script.name}
-        for way, plan in link_plans(scenario).items():
+        for direction, plan in link_plans(scenario).items():
             if plan.schedule is not None:
                 (folder / _FOLDER).mkdir(exist_ok=True)
-                (folder / _FOLDER / way).write_bytes(plan.schedule.packed())
-            variables[f"LINK_{way.upper()}"] = plan.line(
-                _DEVICES[way], f"{in_guest}/{_FOLDER}/{way}")
+                (folder / _FOLDER / direction).write_bytes(plan.schedule.packed())
+            variables[f"LINK_{direction.upper()}"] = plan.line(
+                _DEVICES[direction], f"{in_guest}/{_FOLDER}/{direction}")
         return variables
 
     def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
@@ -143,8 +143,8 @@ class LinkModel:
             counted: output of the guest's script, a line per device.
         """
         lines = {words[0]: words[1:] for words in map(str.split, counted.splitlines()) if words}
-        return {way: {**plan.about, "counters": counters(lines.get(_DEVICES[way], []))}
-                for way, plan in link_plans(scenario).items()}
+        return {direction: {**plan.about, "counters": counters(lines.get(_DEVICES[direction], []))}
+                for direction, plan in link_plans(scenario).items()}
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
         """Raise ConfigError if a trace that doesn't repeat ends before the run, which takes
@@ -160,9 +160,9 @@ class LinkModel:
             requested: batch keys of the run and their values.
             reported: what report() returned, from the data file.
         """
-        for way in WAYS:
-            key = f"link_{way}_trace"
+        for direction in WAYS:
+            key = f"link_{direction}_trace"
             text = requested.get(key)
             if text not in (None, "") and parse_seeded(key, str(text)) is None:
-                link = reported.get(way) if isinstance(reported, dict) else None
+                link = reported.get(direction) if isinstance(reported, dict) else None
                 yield key, link if isinstance(link, dict) else {}

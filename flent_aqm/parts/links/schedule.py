@@ -299,7 +299,7 @@ def _refuse_too_many(steps: int) -> None:
 
 
 def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: int,
-          way: str) -> Schedule:
+          direction: str) -> Schedule:
     """Return the schedule after reallocations, outages and grants, in this order.
 
     Args:
@@ -307,19 +307,19 @@ def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: i
         access: the access model.
         outages: times at which the link carries nothing.
         seed: seed of the random numbers of reallocations.
-        way: "down" or "up". Each direction has its own random numbers.
+        direction: "down" or "up". Each direction has its own random numbers.
 
     Raises ConfigError if the schedule gets too many steps.
     """
     if access.period_s or outages:
         schedule = unrolled(schedule, max([ROUND_S * NS, *(end for _, end in outages)]))
     if access.period_s:
-        schedule = _with_reallocations(schedule, access, seed, way)
+        schedule = _with_reallocations(schedule, access, seed, direction)
     schedule = cut(schedule, outages)
     return in_grants(schedule, round(access.cycle_ms * 1e6)) if access.cycle_ms else schedule
 
 
-def _with_reallocations(schedule: Schedule, access: Access, seed: int, way: str) -> Schedule:
+def _with_reallocations(schedule: Schedule, access: Access, seed: int, direction: str) -> Schedule:
     """Return the schedule with random changes of rate and delay, and a gap without capacity, at
     each reallocation.
 
@@ -327,9 +327,9 @@ def _with_reallocations(schedule: Schedule, access: Access, seed: int, way: str)
         schedule: a schedule that repeats.
         access: the access model, whose period is above 0.
         seed: seed of the random numbers.
-        way: "down" or "up". Each direction has its own random numbers.
+        direction: "down" or "up". Each direction has its own random numbers.
     """
-    chance = random.Random(f"{seed} {way} access").random
+    chance = random.Random(f"{seed} {direction} access").random
     every, offset, gap = (round(value * NS) for value in (
         access.period_s, access.offset_s % access.period_s, access.gap_ms / 1000))
     # Begins with the reallocation before the first one: it holds when the link begins.

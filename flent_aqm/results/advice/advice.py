@@ -229,8 +229,9 @@ def _throughput_loss(configuration: Configuration, worst: Configuration) -> floa
     """Return the largest share of throughput, 0 to 1, that a configuration loses in a direction,
     compared with the worst one. 0 if it is faster in all, or if no direction was measured with
     both."""
-    shares = [1 - own / its for way in DIRECTIONS
-              if (own := configuration.mbps(way)) is not None and (its := worst.mbps(way))]
+    shares = [1 - own / its for direction in DIRECTIONS
+              if (own := configuration.mbps(direction)) is not None
+              and (its := worst.mbps(direction))]
     return max(0.0, *shares) if shares else 0.0
 
 
@@ -259,8 +260,8 @@ def _steady_rates_mbps(configuration: Configuration) -> list[float]:
     medians_mbps: list[float] = []
     if BOTH in configuration.busy:
         return medians_mbps
-    for way in DIRECTIONS:
-        values = [run.mbps[way] for run in configuration.runs if way in run.mbps]
+    for direction in DIRECTIONS:
+        values = [run.mbps[direction] for run in configuration.runs if direction in run.mbps]
         if len(values) < len(configuration.runs) or min(values) < (1 - _STEADY_SHARE) * max(values):
             return []
         medians_mbps.append(median(values))

@@ -190,14 +190,14 @@ def loads(run: Run) -> dict[str, str | None]:
     """Return busy -> direction for run.loaded(). If both directions overlap for most of their time,
     they can't be distinguished: the only key is BOTH, with None. Empty if the test loads neither.
     """
-    windows = {way: window for way in DIRECTIONS
-               if (window := span([one for one in run.speed_test if one.direction == way]))}
+    windows = {direction: window for direction in DIRECTIONS
+               if (window := span([one for one in run.speed_test if one.direction == direction]))}
     if len(windows) == 2:
         first, second = windows.values()
         shared_s = min(first.end_s, second.end_s) - max(first.start_s, second.start_s)
         if shared_s > min(first.length_s, second.length_s) / 2:
             return {BOTH: None}
-    return {_BUSY[way]: way for way in windows}
+    return {_BUSY[direction]: direction for direction in windows}
 
 
 def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | None]]

@@ -76,15 +76,15 @@ def _setting_columns() -> Iterator[Column]:
 
 def _applied_columns() -> Iterator[Column]:
     """Yield the columns for settings that the router's kernel reported."""
-    for way in ("down", "up"):
+    for direction in ("down", "up"):
         for name, kind, unit in (
             ("shaper", TEXT, ""), ("qdisc", TEXT, ""), ("rate_mbps", NUMBER, "Mbit/s"),
             ("ceil_mbps", NUMBER, "Mbit/s"), ("burst_bytes", NUMBER, "bytes"),
             ("cburst_bytes", NUMBER, "bytes"),
         ):
-            yield _aqm_column(f"applied_{way}_{name}", kind, unit,
-                       f"reported by the kernel after the run, device {way}",
-                       "after", "applied", way, name)
+            yield _aqm_column(f"applied_{direction}_{name}", kind, unit,
+                       f"reported by the kernel after the run, device {direction}",
+                       "after", "applied", direction, name)
 
 
 # Columns of every run, from a data file's metadata.

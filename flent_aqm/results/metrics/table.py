@@ -181,21 +181,23 @@ def _latency() -> Iterator[Metric]:
 
 def _own_packets_and_queue() -> Iterator[Metric]:
     """Yield metrics of the RTT of the load's own packets, and of the queue's delay and backlog."""
-    for way in DIRECTIONS:
+    for direction in DIRECTIONS:
         for statistic in latency.FLOW_RTT_PERCENTILES:
-            yield Metric(f"flow_rtt_{way}_{statistic}_ms", partial(
-                         latency.flow_rtt_ms, direction=way, statistic=statistic), "ms", LOWER,
-                         f"round-trip time of the {way}'s own packets, "
+            yield Metric(f"flow_rtt_{direction}_{statistic}_ms", partial(
+                         latency.flow_rtt_ms, direction=direction, statistic=statistic),
+                         "ms", LOWER,
+                         f"round-trip time of the {direction}'s own packets, "
                          f"{_STATISTIC_NAMES[statistic]}", "RFC 7323, pping")
         for statistic in queue.STATISTICS:
-            yield Metric(f"queue_delay_{way}_{statistic}_ms", partial(
-                         queue.delay_ms, direction=way, statistic=statistic), "ms", LOWER,
-                         f"time that the {way}'s queue needs to send its backlog, "
+            yield Metric(f"queue_delay_{direction}_{statistic}_ms", partial(
+                         queue.delay_ms, direction=direction, statistic=statistic), "ms", LOWER,
+                         f"time that the {direction}'s queue needs to send its backlog, "
                          f"{_STATISTIC_NAMES[statistic]}", _OURS)
         for statistic in ("mean", "max"):
-            yield Metric(f"queue_standing_{way}_{statistic}_bytes", partial(
-                         queue.standing_bytes, direction=way, statistic=statistic), "bytes", LOWER,
-                         f"backlog of the {way}'s queue, "
+            yield Metric(f"queue_standing_{direction}_{statistic}_bytes", partial(
+                         queue.standing_bytes, direction=direction, statistic=statistic),
+                         "bytes", LOWER,
+                         f"backlog of the {direction}'s queue, "
                          f"{_STATISTIC_NAMES[statistic]}", "tc(8)")
 
 
@@ -212,9 +214,10 @@ def _jitter_loss_glitches() -> Iterator[Metric]:
                  "%", LOWER, "probes lost under load", "RFC 7680")
     yield Metric("loss_idle_pct", lambda run: latency.loss_pct(run.idle()),
                  "%", LOWER, "probes lost before the load", "RFC 7680")
-    for way in DIRECTIONS:
-        yield Metric(f"udp_loss_{way}_pct", partial(latency.udp_loss_pct, direction=way), "%",
-                     LOWER, f"share of the UDP {way}'s packets that were lost", "RFC 7680")
+    for direction in DIRECTIONS:
+        yield Metric(f"udp_loss_{direction}_pct", partial(
+                     latency.udp_loss_pct, direction=direction), "%", LOWER,
+                     f"share of the UDP {direction}'s packets that were lost", "RFC 7680")
     for threshold_ms in latency.GLITCH_THRESHOLDS_MS:
         beyond = f"glitches of more than {threshold_ms} ms above the idle median"
         yield Metric(f"glitches_per_minute_{threshold_ms}ms", partial(
@@ -230,62 +233,65 @@ def _jitter_loss_glitches() -> Iterator[Metric]:
 
 def _throughput() -> Iterator[Metric]:
     """Yield metrics of throughput, utilisation and fairness."""
-    for way in DIRECTIONS:
-        yield Metric(f"throughput_{way}_mbps", partial(throughput.throughput_mbps,
-                     direction=way), "Mbit/s", HIGHER,
-                     f"throughput of the {way}, as the test's tool reports it", "the tool")
-    for way in DIRECTIONS:
-        yield Metric(f"total_{way}_mbps", partial(throughput.total_mbps, direction=way), "Mbit/s",
-                     HIGHER, f"throughput of all {way} flows during the test, with cross traffic",
+    for direction in DIRECTIONS:
+        yield Metric(f"throughput_{direction}_mbps", partial(throughput.throughput_mbps,
+                     direction=direction), "Mbit/s", HIGHER,
+                     f"throughput of the {direction}, as the test's tool reports it", "the tool")
+    for direction in DIRECTIONS:
+        yield Metric(f"total_{direction}_mbps", partial(
+                     throughput.total_mbps, direction=direction), "Mbit/s", HIGHER,
+                     f"throughput of all {direction} flows during the test, with cross traffic",
                      "arithmetic")
-    for way in DIRECTIONS:
-        yield Metric(f"utilisation_{way}_pct", partial(throughput.utilisation_pct,
-                     direction=way), "%", HIGHER,
-                     f"throughput of all {way} flows as a share of what TCP can carry at the "
+    for direction in DIRECTIONS:
+        yield Metric(f"utilisation_{direction}_pct", partial(throughput.utilisation_pct,
+                     direction=direction), "%", HIGHER,
+                     f"throughput of all {direction} flows as a share of what TCP can carry at the "
                      "link's rate",
                      "rate x 1448/1514")
-        yield Metric(f"fairness_{way}", partial(throughput.fairness, direction=way), "",
-                     HIGHER, f"Jain's fairness index of the {way} flows, while all run",
+        yield Metric(f"fairness_{direction}", partial(throughput.fairness, direction=direction), "",
+                     HIGHER, f"Jain's fairness index of the {direction} flows, while all run",
                      "Jain et al., 1984")
-        yield Metric(f"host_fairness_{way}", partial(throughput.host_fairness, direction=way), "",
-                     HIGHER, f"Jain's fairness index over each host's {way}, while all flows run",
+        yield Metric(f"host_fairness_{direction}", partial(
+                     throughput.host_fairness, direction=direction), "", HIGHER,
+                     f"Jain's fairness index over each host's {direction}, while all flows run",
                      "Jain et al., 1984")
         for name, function, what in (("least", throughput.least_host_mbps, "least"),
                                      ("most", throughput.most_host_mbps, "most")):
-            yield Metric(f"host_{name}_{way}_mbps", partial(function, direction=way), "Mbit/s",
-                         HIGHER if name == "least" else NEITHER,
-                         f"{way} of the host with the {what} throughput", _OURS)
-        yield Metric(f"synchronisation_{way}", partial(throughput.synchronisation,
-                     direction=way), "", NEITHER,
-                     f"correlation of drops in throughput between the {way} flows", _OURS)
+            yield Metric(f"host_{name}_{direction}_mbps", partial(function, direction=direction),
+                         "Mbit/s", HIGHER if name == "least" else NEITHER,
+                         f"{direction} of the host with the {what} throughput", _OURS)
+        yield Metric(f"synchronisation_{direction}", partial(throughput.synchronisation,
+                     direction=direction), "", NEITHER,
+                     f"correlation of drops in throughput between the {direction} flows", _OURS)
 
 
 def _speed_tests() -> Iterator[Metric]:
     """Yield metrics of NDT7, and latency as Ookla's Speedtest shows it."""
-    for way in DIRECTIONS:
+    for direction in DIRECTIONS:
         for field, unit, better, what in (
             ("throughput_mbps", "Mbit/s", HIGHER, "throughput"),
             ("latency_ms", "ms", LOWER, "latency (TCP's MinRTT)"),
             ("retransmission_pct", "%", LOWER, "retransmitted bytes"),
         ):
             name, _, suffix = field.rpartition("_")
-            yield Metric(f"ndt7_{name}_{way}_{suffix}", partial(
-                         speedtests.ndt7, direction=way, field=field), unit, better,
-                         f"{what} of the {way}, as NDT7 reports it", "ndt7 protocol v0.11",
+            yield Metric(f"ndt7_{name}_{direction}_{suffix}", partial(
+                         speedtests.ndt7, direction=direction, field=field), unit, better,
+                         f"{what} of the {direction}, as NDT7 reports it", "ndt7 protocol v0.11",
                          least=KERNEL_LEAST_MS if unit == "ms" else None)
-        yield Metric(f"ndt7_rtt_{way}_ms",
-                     partial(speedtests.ndt7_archived_rtt_ms, direction=way), "ms", LOWER,
-                     f"median RTT (TCPInfo.RTT) of the {way} in NDT7's archive, which its clients "
-                     "don't show", "ndt7 protocol v0.11", least=KERNEL_LEAST_MS)
-    for way in DIRECTIONS:
+        yield Metric(f"ndt7_rtt_{direction}_ms",
+                     partial(speedtests.ndt7_archived_rtt_ms, direction=direction), "ms", LOWER,
+                     f"median RTT (TCPInfo.RTT) of the {direction} in NDT7's archive, which its "
+                     "clients don't show", "ndt7 protocol v0.11", least=KERNEL_LEAST_MS)
+    for direction in DIRECTIONS:
         for what, function, description in (
             ("iqm", grades.ookla_iqm_ms, "interquartile mean"),
             ("low", grades.ookla_low_ms, "lowest"),
             ("high", grades.ookla_high_ms, "highest"),
             ("jitter", grades.ookla_jitter_ms, "jitter"),
         ):
-            yield Metric(f"ookla_style_{what}_{way}_ms", partial(function, direction=way), "ms",
-                         LOWER, f"loaded latency of the {way}, {description}",
+            yield Metric(f"ookla_style_{what}_{direction}_ms",
+                         partial(function, direction=direction), "ms", LOWER,
+                         f"loaded latency of the {direction}, {description}",
                          "fields of Ookla's command-line client")
 
 
@@ -331,10 +337,10 @@ def _scores() -> Iterator[Metric]:
         yield Metric(f"aim_{experience}", points, "points", HIGHER,
                      f"Cloudflare's AIM score for {experience}", _AIM,
                      partial(grades.aim_word, experience))
-    for way in DIRECTIONS:
-        yield Metric(f"aim_loaded_latency_{way}_ms", partial(grades.aim_loaded_latency_ms,
-                     direction=way), "ms", LOWER,
-                     f"latency under {way}, by Cloudflare's method", _AIM)
+    for direction in DIRECTIONS:
+        yield Metric(f"aim_loaded_latency_{direction}_ms", partial(grades.aim_loaded_latency_ms,
+                     direction=direction), "ms", LOWER,
+                     f"latency under {direction}, by Cloudflare's method", _AIM)
     yield Metric("dslreports_rise_ms", grades.dslreports_rise_ms, "ms", LOWER,
                  "mean rise of latency in both directions, with DSLReports' grade",
                  "dslreports.com/faq/17930", grades.bufferbloat_grade)
@@ -360,11 +366,13 @@ def _scores() -> Iterator[Metric]:
 
 def _cross_traffic() -> Iterator[Metric]:
     """Yield metrics of cross traffic: calls, video, web pages."""
-    for way in DIRECTIONS:
-        yield Metric(f"call_lost_frames_{way}_pct", partial(cross.lost_frames_pct, direction=way),
-                     "%", LOWER, f"share of frames of the call's {way} that lost a packet", _OURS)
-        yield Metric(f"call_late_frames_{way}_pct", partial(cross.late_frames_pct, direction=way),
-                     "%", LOWER, f"share of frames of the call's {way} that arrived more "
+    for direction in DIRECTIONS:
+        yield Metric(f"call_lost_frames_{direction}_pct", partial(
+                     cross.lost_frames_pct, direction=direction), "%", LOWER,
+                     f"share of frames of the call's {direction} that lost a packet", _OURS)
+        yield Metric(f"call_late_frames_{direction}_pct", partial(
+                     cross.late_frames_pct, direction=direction), "%", LOWER,
+                     f"share of frames of the call's {direction} that arrived more "
                      f"than {cross.PLAYOUT_MS:g} ms later than the fastest packet would "
                      "have", "ITU-T G.114")
     yield Metric("video_bitrate_mbps", cross.video_bitrate_mbps, "Mbit/s", HIGHER,
@@ -379,7 +387,7 @@ def _cross_traffic() -> Iterator[Metric]:
 
 def _queue() -> Iterator[Metric]:
     """Yield metrics from the counters of the router's queue."""
-    for way in DIRECTIONS:
+    for direction in DIRECTIONS:
         for name, function, unit, better, description in (
             ("drops", queue.drops, "packets", NEITHER, "packets dropped"),
             ("drop_pct", queue.drop_pct, "%", NEITHER, "share of packets dropped"),
@@ -389,9 +397,9 @@ def _queue() -> Iterator[Metric]:
                                                                      "after the run")),
         ):
             stem, _, suffix = name.partition("_")
-            yield Metric("_".join(filter(None, ("queue", stem, way, suffix))),
-                         partial(function, direction=way), unit, better,
-                         f"{description}, router's {way} queue", "tc(8)")
+            yield Metric("_".join(filter(None, ("queue", stem, direction, suffix))),
+                         partial(function, direction=direction), unit, better,
+                         f"{description}, router's {direction} queue", "tc(8)")
 
 
 METRICS: Mapping[str, Metric] = {

@@ -39,9 +39,9 @@ class StockTest:
 def _test_with_directions(series_names: Sequence[str]) -> str:
     """Return the name of Flent's test with the same directions as the series: tcp_bidirectional,
     tcp_download, tcp_upload, or ping without any."""
-    way = {(True, True): "tcp_bidirectional", (True, False): "tcp_download",
-           (False, True): "tcp_upload", (False, False): "ping"}
-    return way["TCP download" in series_names, "TCP upload" in series_names]
+    tests = {(True, True): "tcp_bidirectional", (True, False): "tcp_download",
+             (False, True): "tcp_upload", (False, False): "ping"}
+    return tests["TCP download" in series_names, "TCP upload" in series_names]
 
 
 def _as_is(series_names: Sequence[str]) -> StockTest:
@@ -60,16 +60,16 @@ def _stock_test_of_rrul_compete(series_names: Sequence[str]) -> StockTest:
     return StockTest("rrul")
 
 
-def _stock_test_with_streams(way: str, series_names: Sequence[str]) -> StockTest:
+def _stock_test_with_streams(direction: str, series_names: Sequence[str]) -> StockTest:
     """Return the StockTest of Flent's tcp_ndown or tcp_nup, with the series as its streams.
 
     Args:
-        way: "download" or "upload".
+        direction: "download" or "upload".
         series_names: names of the series, in the order of the streams.
     """
-    series = {name: f"TCP {way}::{number}" for number, name in enumerate(series_names, 1)}
-    return StockTest("tcp_ndown" if way == "download" else "tcp_nup", series,
-                  {f"{way}_streams": str(len(series))})
+    series = {name: f"TCP {direction}::{number}" for number, name in enumerate(series_names, 1)}
+    return StockTest("tcp_ndown" if direction == "download" else "tcp_nup", series,
+                  {f"{direction}_streams": str(len(series))})
 
 
 def _stock_test_of_tcp_compete(series_names: Sequence[str]) -> StockTest:
@@ -82,10 +82,11 @@ def _stock_test_of_tcp_compete(series_names: Sequence[str]) -> StockTest:
 def _stock_test_of_aqm_flows(series_names: Sequence[str]) -> StockTest:
     """Return the StockTest for files of this package's test aqm_flows: Flent's tcp_ndown or
     tcp_nup, with the flows of the direction that has more as its streams."""
-    ways = {way: [name for name in series_names if name.startswith((f"TCP {way} ", f"UDP {way} "))]
-            for way in ("download", "upload")}
-    way = max(ways, key=lambda way: len(ways[way]))
-    return _stock_test_with_streams(way, ways[way])
+    flows = {direction: [name for name in series_names
+                         if name.startswith((f"TCP {direction} ", f"UDP {direction} "))]
+             for direction in ("download", "upload")}
+    direction = max(flows, key=lambda name: len(flows[name]))
+    return _stock_test_with_streams(direction, flows[direction])
 
 
 def _stock_test_of_ping_exp(series_names: Sequence[str]) -> StockTest:

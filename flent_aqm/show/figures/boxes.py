@@ -36,8 +36,9 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
         canvas: matplotlib figure to draw on.
         title: title of the figure, "" for none.
     """
-    ways = [way for way in DIRECTIONS if any(way in row.mbps or way in row.loaded_ms
-                                             for row in rows)] or list(DIRECTIONS)
+    ways = [direction for direction in DIRECTIONS
+            if any(direction in row.mbps or direction in row.loaded_ms for row in rows)] \
+        or list(DIRECTIONS)
     latency = figure.kind == "latency"
     table = Table(["direction", RATE, AQM, "runs", "values", *(["lost"] if latency else []), *(
         f"{name}_{'ms' if latency else 'mbps'}" for name in STATISTICS),
@@ -47,20 +48,21 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
     axes = canvas.subplots(len(ways), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     handles: list[Any] = []
     narrow = canvas.get_figwidth() < PAPER_INCHES
-    for axis, way in zip(axes, ways, strict=True):
+    for axis, direction in zip(axes, ways, strict=True):
         cells: dict[tuple[int, int], Any] = {}
         for place, rate in enumerate(grid.rates_mbps):
             for number, aqm in enumerate(grid.aqms):
                 members = [row for row in rows if row.has(rate_mbps=rate, aqm=aqm)]
-                cell = _cell_values(members, way, latency)
+                cell = _cell_values(members, direction, latency)
                 cells[place, number] = cell
-                own = [row.own_latency_ms[way] for row in members if way in row.own_latency_ms]
+                own = [row.own_latency_ms[direction] for row in members
+                       if direction in row.own_latency_ms]
                 if cell.size:
-                    table.rows.append([way, rate, aqm, len(members), cell.size,
+                    table.rows.append([direction, rate, aqm, len(members), cell.size,
                                        *([int(numpy.isinf(cell).sum())] if latency else []),
                                        *quantiles(cell), *(_median_cell(own) if latency else [])])
                 else:
-                    table.missing.append(f"{way}, {rate:g} Mbit/s, {aqm}")
+                    table.missing.append(f"{direction}, {rate:g} Mbit/s, {aqm}")
                 if latency and own:
                     at = place + (number - (len(sides) - 1) / 2) * 0.86 / len(sides)
                     axis.plot([at], [max(LEAST_MS, float(numpy.median(own)))], "d",
@@ -69,10 +71,10 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
                                     cells, log=latency)
         if latency:
             name_latency_axis(axis, "y")
-            axis.set_ylabel(f"{way}\nRTT (ms)" if narrow else f"RTT in {way} (ms)")
+            axis.set_ylabel(f"{direction}\nRTT (ms)" if narrow else f"RTT in {direction} (ms)")
         else:
             _draw_ideal_throughput(axis, grid)
-            axis.set_ylabel(f"{way}\n(Mbit/s)" if narrow else f"{way} (Mbit/s)")
+            axis.set_ylabel(f"{direction}\n(Mbit/s)" if narrow else f"{direction} (Mbit/s)")
         axis.set_axisbelow(True)
         axis.grid(visible=True, axis="y", alpha=0.3)
     if not latency:
@@ -101,19 +103,20 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
         "from left to right as above", "grey stripe with a dash: no run"]
 
 
-def _cell_values(members: Sequence[FigureRow], way: str, latency: bool) -> Floats:
+def _cell_values(members: Sequence[FigureRow], direction: str, latency: bool) -> Floats:
     """Return the values of a cell's runs in a direction: RTTs of probes in ms, infinite if lost, or
     throughput in Mbit/s. Runs without values are left out.
 
     Args:
         members: runs of the cell.
-        way: "download" or "upload".
+        direction: "download" or "upload".
         latency: return RTTs, and not throughput.
     """
     if latency:
-        values = [row.loaded_ms[way] for row in members if way in row.loaded_ms]
+        values = [row.loaded_ms[direction] for row in members if direction in row.loaded_ms]
         return numpy.concatenate(values) if values else numpy.empty(0, numpy.float32)
-    return numpy.array([row.mbps[way] for row in members if way in row.mbps], numpy.float32)
+    return numpy.array([row.mbps[direction] for row in members if direction in row.mbps],
+                       numpy.float32)
 
 
 def _median_cell(own: Sequence[float]) -> list[float | str]:

@@ -78,16 +78,16 @@ def row_of(data: DataFile) -> FigureRow:
     seen = captured(data.raw_values)
     return FigureRow(
         path=data.path, settings=run.settings, loaded_ms=loaded_ms(loaded(run)),
-        mbps={way: mbps for way in ways
-              if (mbps := or_none(partial(throughput_mbps, run, way))) is not None},
+        mbps={direction: mbps for direction in ways
+              if (mbps := or_none(partial(throughput_mbps, run, direction))) is not None},
         own_latency_ms=_reported_latencies_ms(run, ways),
-        curves={way: curve for way in ways
-                if (curve := captured_curve(run, way, seen)) is not None},
+        curves={direction: curve for direction in ways
+                if (curve := captured_curve(run, direction, seen)) is not None},
         samples=run.samples)
 
 
 def _reported_latencies_ms(run: Run, ways: Sequence[str]) -> dict[str, float]:
     """Return direction -> latency in ms that NDT7's client reports. Empty for other tools."""
-    by_way = {way: a_number(flow.ndt7.get("latency_ms")) for way in ways
-              for flow in run.flows_of(way) if flow.ndt7}
-    return {way: value for way, value in by_way.items() if value is not None}
+    by_way = {direction: a_number(flow.ndt7.get("latency_ms")) for direction in ways
+              for flow in run.flows_of(direction) if flow.ndt7}
+    return {direction: value for direction, value in by_way.items() if value is not None}

@@ -156,10 +156,10 @@ def row_of(data: DataFile) -> SpeedtestRow | None:
         return None
     _refuse_missing_settings(run)
     share = {}
-    for way, name in zip(DIRECTIONS, about.rates, strict=bool(about.rates)):
-        rate, value = _link_rate_mbps(run, way), value_of(run, name)
+    for direction, name in zip(DIRECTIONS, about.rates, strict=bool(about.rates)):
+        rate, value = _link_rate_mbps(run, direction), value_of(run, name)
         if rate is not None and value is not None:
-            share[way] = value / (rate * payload_share(run, way)) * 100
+            share[direction] = value / (rate * payload_share(run, direction)) * 100
     try:
         loaded = run.loaded()
         truth = {"mean": float(loaded.answered_ms.mean()),
@@ -182,11 +182,11 @@ def _refuse_missing_settings(run: Run) -> None:
                         "number")
 
 
-def _link_rate_mbps(run: Run, way: str) -> float | None:
+def _link_rate_mbps(run: Run, direction: str) -> float | None:
     """Return the link's rate in a direction, "download" or "upload", in Mbit/s. None if there are
     several links or none, for which a share would have no meaning."""
     try:
-        return link_rate_mbps(run, way)
+        return link_rate_mbps(run, direction)
     except NotAvailable:
         return None
 
@@ -211,8 +211,8 @@ def _queue_ms(run: Run, data: DataFile) -> float | None:
     window = run.load_window
     queues_ms = []
     by_way = queues(data.raw_values)
-    for way in DIRECTIONS:
-        rate, queue = _link_rate_mbps(run, way), by_way.get(way)
+    for direction in DIRECTIONS:
+        rate, queue = _link_rate_mbps(run, direction), by_way.get(direction)
         if rate is not None and queue is not None and window is not None:
             inside = window.holds(queue.at_s)
             if inside.any():
@@ -292,12 +292,13 @@ def _draw_shares(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[s
     for line, test in enumerate(tests):
         for aqm in aqms:
             row = cells.get((test, aqm))
-            for way, marker in (("download", "v"), ("upload", "^")):
-                if row is not None and way in row.share_pct:
-                    share = min(row.share_pct[way], _MOST_SHARE_PCT)
+            for direction, marker in (("download", "v"), ("upload", "^")):
+                if row is not None and direction in row.share_pct:
+                    share = min(row.share_pct[direction], _MOST_SHARE_PCT)
                     axis.plot([share], [line + offsets[aqm]], marker, markersize=5,
                               color=looks[aqm].colour,
-                              markerfacecolor="none" if way == "upload" else looks[aqm].colour)
+                              markerfacecolor=("none" if direction == "upload"
+                                               else looks[aqm].colour))
     axis.axvline(100, color=QUIET, linewidth=1, linestyle=(0, (4, 2)))
     axis.set_xlim(0, _MOST_SHARE_PCT + 3)
     axis.set_xlabel("throughput (% of what TCP can carry)")
@@ -379,7 +380,7 @@ def _draw_legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
 def _page_table(cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> Table:
     """Return the values of the page, with a row for each test and queue that has a run. The others
     are listed as missing."""
-    table = Table(["test", AQM, *(f"share_{way}_pct" for way in DIRECTIONS), "shown_ms",
+    table = Table(["test", AQM, *(f"share_{direction}_pct" for direction in DIRECTIONS), "shown_ms",
                    *(f"truth_{name}_ms" for name in ("mean", *TRUTH)), "queue_p95_ms", "judged",
                    "verdict"], runs=len(cells))
     for test in tests:
@@ -389,7 +390,7 @@ def _page_table(cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> Tabl
                 table.missing.append(f"{test}, {aqm}")
                 continue
             numbers: list[Cell] = [_cell(value) for value in (
-                *(row.share_pct.get(way) for way in DIRECTIONS), row.shown_ms,
+                *(row.share_pct.get(direction) for direction in DIRECTIONS), row.shown_ms,
                 *((row.truth_ms or {}).get(name) for name in ("mean", *TRUTH)), row.queue_ms)]
             table.rows.append([test, aqm, *numbers, row.judged,
                                row.verdict.replace("\n", "; ")])

@@ -56,15 +56,15 @@ class AqmCompareSidesPlotter(ComparePlotter):
         conditions = condition_grid(self, runs)
         kind = self.config.get("kind", "box")
         axes = self.grid(len(ways), 1, sharex=True, sharey=True)
-        for axis, way in zip(axes, ways, strict=True):
-            cells = {at: values(self.quantity, members, way)
+        for axis, direction in zip(axes, ways, strict=True):
+            cells = {at: values(self.quantity, members, direction)
                      for at, members in conditions.runs.items()}
             self.counted += sum(cell.size for cell in cells.values())
-            self.note_lost(way, numpy.concatenate(list(cells.values())))
+            self.note_lost(direction, numpy.concatenate(list(cells.values())))
             self.handles = draw_side_by_side(
                 axis, short_labels(conditions.along, conditions.keys), conditions.compared, cells,
                 kind, self.quantity.log)
-            axis.set_ylabel(f"{way}\n{'RTT ' * self.quantity.log}({self.quantity.unit})")
+            axis.set_ylabel(f"{direction}\n{'RTT ' * self.quantity.log}({self.quantity.unit})")
             if self.quantity.log:
                 name_latency_axis(axis, "y")
         if not self.quantity.log:

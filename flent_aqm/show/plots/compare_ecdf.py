@@ -55,13 +55,13 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         """Draw all groups of runs in one panel for each direction. ways: directions."""
         groups = self.groups_of(runs, together=True)
         axes = self.grid(1, len(ways), sharey=True, sharex=True)
-        for axis, way in zip(axes, ways, strict=True):
-            lines = [(group.label, group.look, values(self.quantity, group.runs, way))
+        for axis, direction in zip(axes, ways, strict=True):
+            lines = [(group.label, group.look, values(self.quantity, group.runs, direction))
                      for group in groups]
             for label, _, samples in lines:
-                self.note_lost(f"{label}, {way}", samples)
+                self.note_lost(f"{label}, {direction}", samples)
             self._draw_lines(axis, lines)
-            axis.set_title(way, fontsize="medium")
+            axis.set_title(direction, fontsize="medium")
         self._label_axes(axes, len(ways))
 
     def _draw_panels(self, runs: Sequence[Run], conditions: ConditionGrid, ways: Sequence[str]
@@ -76,19 +76,19 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         """
         panels = []
         for place, key in enumerate(conditions.keys):
-            for way in ways:
+            for direction in ways:
                 lines = [(side.label, side.look,
-                          values(self.quantity, conditions.runs[place, number], way))
+                          values(self.quantity, conditions.runs[place, number], direction))
                          for number, side in enumerate(conditions.compared)]
                 # A test of one direction has no samples in the other.
                 if any(samples.size for *_, samples in lines):
-                    panels.append((", ".join(map(word, conditions.along, key)), way, lines))
+                    panels.append((", ".join(map(word, conditions.along, key)), direction, lines))
         whole = len(panels) == len(conditions.keys) * len(ways)
         columns = len(ways) if len(ways) > 1 and whole else self._column_count(len(panels) or 1)
         rows = math.ceil(len(panels) / columns) or 1
         width = self.figure.get_figwidth()
-        titles = [wrapped(name if len(ways) == 1 else f"{name}, {way}", width / columns,
-                          TITLE_LETTERS) for name, way, _ in panels]
+        titles = [wrapped(name if len(ways) == 1 else f"{name}, {direction}", width / columns,
+                          TITLE_LETTERS) for name, direction, _ in panels]
         if is_height_open(self.fig_width, self.fig_height) and not self.in_window:
             lines_of_titles = max((title.count("\n") for title in titles), default=0)
             self.figure.set_figheight(WORDS_HEIGHT + rows * (

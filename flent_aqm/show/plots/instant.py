@@ -56,13 +56,13 @@ class AqmInstantPlotter(ChartPlotter):
             {"height_ratios": (2.4, 1)} if queue_by_direction else {}))
         begin_s = 0.0 if self.absolute_time else start_s(run)
         looks = looks_within(run, list(DIRECTIONS))
-        for way in DIRECTIONS:
-            if not any(flow.direction == way for flow in run.flows):
+        for direction in DIRECTIONS:
+            if not any(flow.direction == direction for flow in run.flows):
                 continue
-            for name, style in ((way, "-"), (f"cross_{way}", (0, (1, 1.2)))):
+            for name, style in ((direction, "-"), (f"cross_{direction}", (0, (1, 1.2)))):
                 if name in capture.mbps:
                     self._draw_steps(above, capture.at_s - begin_s, capture.mbps[name],
-                               looks[way].colour, style,
+                               looks[direction].colour, style,
                                f"{name.replace('_', ' ')}, headers")
         for flow in run.speed_test:
             if flow.at_s.size and flow.direction:
@@ -72,14 +72,14 @@ class AqmInstantPlotter(ChartPlotter):
                     label="the tool's own" if not self._has_tool_entry() else "_tool")
         above.set_ylabel("throughput (Mbit/s)")
         for axis in below:
-            for way, queue in queue_by_direction.items():
-                sign = "" if len(run.speed_test) == 1 else f", {way}"
+            for direction, queue in queue_by_direction.items():
+                sign = "" if len(run.speed_test) == 1 else f", {direction}"
                 for name, counts, colour in (("drops", queue.drops, DROPS),
                                              ("marks", queue.marks, MARKS)):
                     there = counts > 0
                     if there.any():
                         self.handles.append(_draw_stems(
-                            axis, queue.at_s[there] - begin_s, counts[there], colour, way,
+                            axis, queue.at_s[there] - begin_s, counts[there], colour, direction,
                             f"{name}{sign}"))
             axis.set_ylabel("packets\nin 0.1 s")
             if not axis.has_data():
@@ -94,25 +94,25 @@ class AqmInstantPlotter(ChartPlotter):
             runs: the runs.
             captures: id() of a run -> its capture, None without one.
         """
-        ways = [way for way in DIRECTIONS if any(flow.direction == way for run in runs
-                                                 for flow in run.speed_test)]
+        ways = [direction for direction in DIRECTIONS
+                if any(flow.direction == direction for run in runs for flow in run.speed_test)]
         groups = self.groups_of(runs)
         axes = self.grid(max(1, len(ways)), 1, sharex=True)
-        for axis, way in zip(axes, ways, strict=True):
+        for axis, direction in zip(axes, ways, strict=True):
             for group in groups:
                 for run in group.runs:
                     capture = captures[id(run)]
-                    if capture is None or way not in capture.mbps:
+                    if capture is None or direction not in capture.mbps:
                         continue
                     begin_s = 0.0 if self.absolute_time else start_s(run)
                     labels = [one.get_label() for one in self.handles]
-                    line, = axis.plot(capture.at_s - begin_s, capture.mbps[way],
+                    line, = axis.plot(capture.at_s - begin_s, capture.mbps[direction],
                                       color=group.look.colour, linestyle=group.look.line,
                                       linewidth=1.2 if len(group.runs) == 1 else 0.6,
                                       label=group.label, drawstyle="steps-pre")
                     if group.label not in labels:
                         self.handles.append(line)
-            axis.set_ylabel(f"{way}\n(Mbit/s)")
+            axis.set_ylabel(f"{direction}\n(Mbit/s)")
 
     def _draw_steps(self, axis: Any, at_s: Numbers, values: Numbers, colour: str, style: Any,
               label: str) -> None:
@@ -126,7 +126,7 @@ class AqmInstantPlotter(ChartPlotter):
         return any(one.get_label() == "the tool's own" for one in self.handles)
 
 
-def _draw_stems(axis: Any, at_s: Numbers, counts: Numbers, colour: str, way: str, label: str
+def _draw_stems(axis: Any, at_s: Numbers, counts: Numbers, colour: str, direction: str, label: str
                 ) -> Any:
     """Draw a vertical line with a mark for each sample that has drops or marks, so that a single
     one is seen. Return the marks, which are hollow for the download.
@@ -136,11 +136,12 @@ def _draw_stems(axis: Any, at_s: Numbers, counts: Numbers, colour: str, way: str
         at_s: time of each sample on the plot's time axis.
         counts: packets dropped or marked in each.
         colour: colour of lines and marks.
-        way: "download" or "upload".
+        direction: "download" or "upload".
         label: text for the legend.
     """
     axis.vlines(at_s, 0, counts, color=colour, linewidth=0.9, label=f"_{label}")
     marks, = axis.plot(at_s, counts, linestyle="none", color=colour, markersize=3.5,
-                       marker="^" if way == "upload" else "v", label=label, markeredgewidth=0.8,
-                       markerfacecolor=colour if way == "upload" else "none")
+                       marker="^" if direction == "upload" else "v", label=label,
+                       markeredgewidth=0.8,
+                       markerfacecolor=colour if direction == "upload" else "none")
     return marks

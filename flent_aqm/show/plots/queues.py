@@ -70,12 +70,12 @@ def _queue_lines(runs: Sequence[Run], sampled: dict[int, dict[str, QueueSamples]
     if len(runs) == 1:
         run, = runs
         looks = looks_within(run, list(sampled[id(run)]))
-        return [(f"{way} queue", looks[way], run, queue)
-                for way, queue in sampled[id(run)].items()]
+        return [(f"{direction} queue", looks[direction], run, queue)
+                for direction, queue in sampled[id(run)].items()]
     loaded = {flow.direction for run in runs for flow in run.speed_test} - {""}
     # If directions are loaded one after the other, they can be told apart by their time.
     both = loads_both_at_once(runs)
-    return [(f"{group.label}, {way}" if both else group.label,
-             group.look.lined(WAY_LINES[way]) if both else group.look, run, queue)
+    return [(f"{group.label}, {direction}" if both else group.label,
+             group.look.lined(WAY_LINES[direction]) if both else group.look, run, queue)
             for group in groups for run in group.runs[:1]
-            for way, queue in sampled[id(run)].items() if way in loaded]
+            for direction, queue in sampled[id(run)].items() if direction in loaded]

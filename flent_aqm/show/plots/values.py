@@ -40,16 +40,16 @@ class Quantity:
     of: Callable[[Run, str], Numbers]
 
 
-def _throughput(run: Run, way: str) -> Numbers:
+def _throughput(run: Run, direction: str) -> Numbers:
     """Return an array of one value: the throughput in Mbit/s that a run's tool reports for a
-    direction. way: "download" or "upload". Raises NotAvailable if it is not known."""
-    return numpy.array([throughput_mbps(run, way)])
+    direction. direction: "download" or "upload". Raises NotAvailable if it is not known."""
+    return numpy.array([throughput_mbps(run, direction)])
 
 
-def _latency(run: Run, way: str) -> Numbers:
+def _latency(run: Run, direction: str) -> Numbers:
     """Return the RTTs in ms of all probes while the test loaded a direction, infinite for a lost
-    probe. way: "download" or "upload". Raises NotAvailable if there are none."""
-    return run.loaded(way).rtt_ms
+    probe. direction: "download" or "upload". Raises NotAvailable if there are none."""
+    return run.loaded(direction).rtt_ms
 
 
 QUANTITIES = {
@@ -63,19 +63,19 @@ QUANTITIES = {
 def directions(runs: Sequence[Run]) -> list[str]:
     """Return the directions that any of the tests loads, "download" before "upload". Empty without
     load."""
-    return [way for way in DIRECTIONS
-            if any(flow.direction == way for run in runs for flow in run.speed_test)]
+    return [direction for direction in DIRECTIONS
+            if any(flow.direction == direction for run in runs for flow in run.speed_test)]
 
 
-def values(quantity: Quantity, runs: Sequence[Run], way: str) -> Numbers:
+def values(quantity: Quantity, runs: Sequence[Run], direction: str) -> Numbers:
     """Return the values of all runs in a direction in one array, in the unit of the quantity. Runs
     without a value are left out, lost probes are infinite. Empty if no run has a value.
 
-    way: "download" or "upload"."""
+    direction: "download" or "upload"."""
     of_runs = []
     for run in runs:
         try:
-            of_runs.append(quantity.of(run, way))
+            of_runs.append(quantity.of(run, direction))
         except NotAvailable:
             continue
     return numpy.concatenate(of_runs) if of_runs else numpy.empty(0)

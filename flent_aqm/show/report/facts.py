@@ -92,22 +92,23 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
     queues = {"down": str(requested.get("aqm", "")),
               "up": str(of_upload or requested.get("aqm", ""))}
     settings, applied, faults = [], [], []
-    for way, wanted in queues.items():
-        device = _object_at(moments[1], way)
-        mbps = a_number(requested.get(f"rate_{way}_mbps"))
-        settings.append(f"{way} {mbps:g} Mbit/s" if mbps is not None else way)
+    for direction, wanted in queues.items():
+        device = _object_at(moments[1], direction)
+        mbps = a_number(requested.get(f"rate_{direction}_mbps"))
+        settings.append(f"{direction} {mbps:g} Mbit/s" if mbps is not None else direction)
         reported_mbps = a_number(device.get("rate_mbps"))
         parameters = _object_at(device, "qdisc_parameters")
-        applied.append(f"{way}: {_text(device.get('shaper'))} {_text(device.get('rate_mbps'))} "
-                       f"Mbit/s, burst {_text(device.get('burst_bytes'))} bytes; "
+        applied.append(f"{direction}: {_text(device.get('shaper'))} "
+                       f"{_text(device.get('rate_mbps'))} Mbit/s, "
+                       f"burst {_text(device.get('burst_bytes'))} bytes; "
                        f"{_text(device.get('qdisc'))} " + " ".join(
                            f"{name}={_text(value)}" for name, value in sorted(parameters.items())))
         kind = QUEUES[wanted].kind if wanted in QUEUES else wanted
         if device.get("qdisc") != kind:
-            faults.append(f"{way}: {_text(device.get('qdisc'))} in place of {wanted}")
+            faults.append(f"{direction}: {_text(device.get('qdisc'))} in place of {wanted}")
         if (mbps is not None and reported_mbps is not None
                 and abs(reported_mbps - mbps) > mbps / 1000):
-            faults.append(f"{way}: {reported_mbps:g} in place of {mbps:g} Mbit/s")
+            faults.append(f"{direction}: {reported_mbps:g} in place of {mbps:g} Mbit/s")
     if moments[0] and moments[0] != moments[1]:
         faults.append("changed during the run")
     words = [*_queue_words(requested, ""),

@@ -92,10 +92,10 @@ class QueueRuns:
         losses."""
         return of_any(self.lost_pct, 50) if self.lost_pct else None
 
-    def middle_mbps(self, way: str) -> float:
-        """Return the median over runs of the throughput in a direction, in Mbit/s. way: a key of
-        mbps."""
-        return of_any(self.mbps[way], 50)
+    def middle_mbps(self, direction: str) -> float:
+        """Return the median over runs of the throughput in a direction, in Mbit/s. direction: a
+        key of mbps."""
+        return of_any(self.mbps[direction], 50)
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,8 @@ def _queue_runs(queue: str, colour: str, rows: Sequence[ReportRow]) -> QueueRuns
         return [row.metrics[name] for row in rows if name in row.metrics]
 
     def by_direction(form: str) -> dict[str, list[float]]:
-        return {way: values for way in DIRECTIONS if (values := values_of(form.format(way)))}
+        return {direction: values for direction in DIRECTIONS
+                if (values := values_of(form.format(direction)))}
 
     shared = any(shares_line(row.settings) for row in rows)
     own_mbps = by_direction("throughput_{}_mbps")
@@ -319,12 +320,12 @@ def lose_alike(lines: Sequence[QueueRuns]) -> bool:
         is_more(least.lost_pct, line.lost_pct, LEAST_LOST_PCT, line.p_limit) for line in told)
 
 
-def is_less_mbps(less: QueueRuns, more: QueueRuns, way: str) -> bool:
+def is_less_mbps(less: QueueRuns, more: QueueRuns, direction: str) -> bool:
     """Return whether the throughput of the queue `less` is lower than that of `more`, as is_more()
     decides it: the medians differ by more than SAME_THROUGHPUT_SHARE of the larger, and not by
-    chance. way: "download" or "upload"."""
-    return is_more(less.mbps[way], more.mbps[way],
-                   SAME_THROUGHPUT_SHARE * more.middle_mbps(way), less.p_limit)
+    chance. direction: "download" or "upload"."""
+    return is_more(less.mbps[direction], more.mbps[direction],
+                   SAME_THROUGHPUT_SHARE * more.middle_mbps(direction), less.p_limit)
 
 
 def _unnoticed_ms(least_ms: float) -> float:

@@ -98,8 +98,8 @@ def row_of(data: DataFile) -> ReportRow:
     """Return the row of a data file. Raises BadResult if the file is damaged."""
     run = as_run(data)
     seen = captured(data.raw_values)
-    curves = {way: curve for way in directions(run)
-              if (curve := captured_curve(run, way, seen)) is not None}
+    curves = {direction: curve for direction in directions(run)
+              if (curve := captured_curve(run, direction, seen)) is not None}
     probes = loaded(run)
     metrics = values(run)
     return ReportRow(
@@ -111,10 +111,10 @@ def row_of(data: DataFile) -> ReportRow:
                  if (value := ranked(one)) is not None},
         # A little is subtracted, because a sample's time is the end of its interval, which may be
         # the beginning of the next step.
-        mbps={way: _per_step(curve.at_s - 1e-4, curve.mbps, numpy.mean)
-              for way, curve in curves.items()},
-        rtt_ms={way: _per_step(one.sent_s - start_s(run, way), one.rtt_ms)
-                for way, one in probes.items()},
+        mbps={direction: _per_step(curve.at_s - 1e-4, curve.mbps, numpy.mean)
+              for direction, curve in curves.items()},
+        rtt_ms={direction: _per_step(one.sent_s - start_s(run, direction), one.rtt_ms)
+                for direction, one in probes.items()},
         facts=facts_of(data, run),
         errors=_errors(data), measured=measured(run), notes=tuple(run.notes),
         no_latency=_why_no_latency(run, metrics["latency_loaded_median_ms"]),

@@ -214,57 +214,60 @@ def _throughput_sentences(standings: Sequence[Standing]) -> str:
     less than the queue with most throughput. If queues don't differ in latency in any condition,
     return the sentences on how throughput differs between queues. Return a sentence that says so if
     no run has a throughput, and "" if there is nothing to compare."""
-    ways = [way for way in DIRECTIONS if any(way in line.mbps for one in standings
+    ways = [direction for direction in DIRECTIONS if any(direction in line.mbps for one in standings
                                              for line in one.condition.lines)]
     if not ways:
         return "These runs don't tell their throughput."
     differing = [one for one in standings if one.outcome is Outcome.DIFFER]
     if not differing:
-        return " ".join(filter(None, (_throughput_difference(standings, way, len(ways) > 1)
-                                      for way in ways)))
-    costs = [text for way in ways if (text := _throughput_cost(differing, way, len(ways) > 1))]
+        return " ".join(filter(None, (_throughput_difference(standings, direction, len(ways) > 1)
+                                      for direction in ways)))
+    costs = [text for direction in ways
+             if (text := _throughput_cost(differing, direction, len(ways) > 1))]
     return f"It cost {'; '.join(costs)}." if costs else ""
 
 
-def _throughput_name(standings: Sequence[Standing], way: str, several: bool) -> str:
+def _throughput_name(standings: Sequence[Standing], direction: str, several: bool) -> str:
     """Return the name of the throughput in a sentence: "throughput", "upload throughput of all
     flows".
 
     Args:
         standings: conditions. If the line is shared in any, "of all flows" is added.
-        way: "download" or "upload", which is named if there are several directions or the line is
-            shared.
+        direction: "download" or "upload", which is named if there are several directions or the
+            line is shared.
         several: the runs have both directions.
     """
     shared = any(line.is_shared for one in standings for line in one.condition.lines)
-    return (f"{way} throughput" if several or shared else "throughput") + (
+    return (f"{direction} throughput" if several or shared else "throughput") + (
         " of all flows" if shared else "")
 
 
-def _throughput_cost(standings: Sequence[Standing], way: str, several: bool) -> str:
+def _throughput_cost(standings: Sequence[Standing], direction: str, several: bool) -> str:
     """Return how much throughput in a direction the queues with the lowest latency lost, at most,
     as the end of the sentence "It cost …". "" if no condition has two queues with a throughput.
 
     Args:
         standings: conditions whose queues differ in latency.
-        way: "download" or "upload".
+        direction: "download" or "upload".
         several: the runs have both directions.
     """
-    what = _throughput_name(standings, way, several)
+    what = _throughput_name(standings, direction, several)
     comparable = [(one, lines) for one in standings
-                  if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1
+                  if len(lines := [line for line in one.condition.lines
+                                   if direction in line.mbps]) > 1
                   and any(line in one.best for line in lines)]
     if not comparable:
         return ""
-    cases = [(1 - line.middle_mbps(way) / most.middle_mbps(way), line, most, one)
-             for one, lines in comparable for most in [_highest_throughput(lines, way)]
-             for line in lines if line in one.best and most.middle_mbps(way) > 0]
-    tested = [case for case in cases if is_less_mbps(case[1], case[2], way)]
+    cases = [(1 - line.middle_mbps(direction) / most.middle_mbps(direction), line, most, one)
+             for one, lines in comparable for most in [_highest_throughput(lines, direction)]
+             for line in lines if line in one.best and most.middle_mbps(direction) > 0]
+    tested = [case for case in cases if is_less_mbps(case[1], case[2], direction)]
     if tested:
         part, line, most, one = max(tested, key=lambda case: case[0])
         up_to = "up to " if len(cases) > 1 else ""
-        return (f"{up_to}{100 * part:.0f} % of {what}: {number(line.middle_mbps(way))} Mbit/s with "
-                f"{line.queue}, {number(most.middle_mbps(way))} with {most.queue}"
+        return (f"{up_to}{100 * part:.0f} % of {what}: "
+                f"{number(line.middle_mbps(direction))} Mbit/s with {line.queue}, "
+                f"{number(most.middle_mbps(direction))} with {most.queue}"
                 f"{_in_brackets(one, standings)}")
     if any(part > SAME_THROUGHPUT_SHARE for part, *_ in cases):
         return f"no {what} that the runs could tell, as they overlap"
@@ -273,49 +276,52 @@ def _throughput_cost(standings: Sequence[Standing], way: str, several: bool) -> 
     (one, lines), = comparable
     best = [line for line in lines if line in one.best]
     others = [line for line in lines if line not in one.best]
-    mbps = span([line.middle_mbps(way) for line in best], "Mbit/s")
-    if not any(is_less_mbps(line, _highest_throughput(lines, way), way) for line in lines):
-        mbps = span([line.middle_mbps(way) for line in lines], "Mbit/s")
+    mbps = span([line.middle_mbps(direction) for line in best], "Mbit/s")
+    if not any(is_less_mbps(line, _highest_throughput(lines, direction), direction)
+               for line in lines):
+        mbps = span([line.middle_mbps(direction) for line in lines], "Mbit/s")
         return f"no {what}: {mbps} with all"
     return (f"no {what}: {mbps} with {listed([line.queue for line in best])}, "
-            f"{span([line.middle_mbps(way) for line in others], 'Mbit/s')} with "
+            f"{span([line.middle_mbps(direction) for line in others], 'Mbit/s')} with "
             f"{listed([line.queue for line in others])}")
 
 
-def _throughput_difference(standings: Sequence[Standing], way: str, several: bool) -> str:
+def _throughput_difference(standings: Sequence[Standing], direction: str, several: bool) -> str:
     """Return the sentence on the largest difference in throughput in a direction, or on throughput
     that is alike. Return "" if the runs show neither.
 
     Args:
         standings: conditions.
-        way: "download" or "upload".
+        direction: "download" or "upload".
         several: the runs have both directions.
     """
-    what = _throughput_name(standings, way, several)
+    what = _throughput_name(standings, direction, several)
     comparable = [(one, lines) for one in standings
-                  if len(lines := [line for line in one.condition.lines if way in line.mbps]) > 1]
-    pairs = [(1 - least.middle_mbps(way) / most.middle_mbps(way), least, most, one)
-             for one, lines in comparable for most in [_highest_throughput(lines, way)]
-             for least in lines if is_less_mbps(least, most, way)]
+                  if len(lines := [line for line in one.condition.lines
+                                   if direction in line.mbps]) > 1]
+    pairs = [(1 - least.middle_mbps(direction) / most.middle_mbps(direction), least, most, one)
+             for one, lines in comparable for most in [_highest_throughput(lines, direction)]
+             for least in lines if is_less_mbps(least, most, direction)]
     if pairs:
         part, least, most, one = max(pairs, key=lambda pair: pair[0])
         up_to = "up to " if len(pairs) > 1 else ""
         return (f"{what.capitalize()} differed by {up_to}{100 * part:.0f} %: "
-                f"{number(least.middle_mbps(way))} Mbit/s with {least.queue}, "
-                f"{number(most.middle_mbps(way))} with {most.queue}"
+                f"{number(least.middle_mbps(direction))} Mbit/s with {least.queue}, "
+                f"{number(most.middle_mbps(direction))} with {most.queue}"
                 f"{_in_brackets(one, standings)}.")
-    if comparable and all(line.middle_mbps(way) >= (1 - SAME_THROUGHPUT_SHARE)
-                          * _highest_throughput(lines, way).middle_mbps(way)
+    if comparable and all(line.middle_mbps(direction) >= (1 - SAME_THROUGHPUT_SHARE)
+                          * _highest_throughput(lines, direction).middle_mbps(direction)
                           for _, lines in comparable for line in lines):
-        mbps = span([line.middle_mbps(way) for _, lines in comparable for line in lines], "Mbit/s")
+        mbps = span([line.middle_mbps(direction) for _, lines in comparable for line in lines],
+                    "Mbit/s")
         return f"{what.capitalize()}, too, was alike: {mbps}."
     return ""
 
 
-def _highest_throughput(lines: Sequence[QueueRuns], way: str) -> QueueRuns:
+def _highest_throughput(lines: Sequence[QueueRuns], direction: str) -> QueueRuns:
     """Return the queue with the highest median throughput in a direction, "download" or
     "upload"."""
-    return max(lines, key=lambda line: line.middle_mbps(way))
+    return max(lines, key=lambda line: line.middle_mbps(direction))
 
 
 # ---- shares and groups ----
@@ -325,30 +331,34 @@ def _sharing_sentence(standings: Sequence[Standing]) -> str:
     direction in which queues differ most in fairness. Return "" if they differ in none."""
     cases = []
     for one in standings:
-        for way in DIRECTIONS:
+        for direction in DIRECTIONS:
             lines = [line for line in one.condition.lines if line.is_shared
-                     and all(way in by_way for by_way in (line.mbps, line.own_mbps, line.fairness))]
+                     and all(direction in values
+                             for values in (line.mbps, line.own_mbps, line.fairness))]
             if len(lines) > 1:
-                fair = max(lines, key=lambda line: of_any(line.fairness[way], 50))
-                unfair = min(lines, key=lambda line: of_any(line.fairness[way], 50))
-                if is_more(unfair.fairness[way], fair.fairness[way], UNFAIR, fair.p_limit):
-                    cases.append((of_any(fair.fairness[way], 50) - of_any(unfair.fairness[way], 50),
-                                  way, fair, unfair, one))
+                fair = max(lines, key=lambda line: of_any(line.fairness[direction], 50))
+                unfair = min(lines, key=lambda line: of_any(line.fairness[direction], 50))
+                if is_more(unfair.fairness[direction], fair.fairness[direction], UNFAIR,
+                           fair.p_limit):
+                    difference = (of_any(fair.fairness[direction], 50)
+                                  - of_any(unfair.fairness[direction], 50))
+                    cases.append((difference, direction, fair, unfair, one))
     if not cases:
         return ""
-    _, way, fair, unfair, one = max(cases, key=lambda case: case[0])
-    own, other = (_own_of_all(line, way) for line in (fair, unfair))
-    rest = max(0.0, unfair.middle_mbps(way) - of_any(unfair.own_mbps[way], 50))
+    _, direction, fair, unfair, one = max(cases, key=lambda case: case[0])
+    own, other = (_own_of_all(line, direction) for line in (fair, unfair))
+    rest = max(0.0, unfair.middle_mbps(direction) - of_any(unfair.own_mbps[direction], 50))
     where = f"; {one.condition.title}" if len(standings) > 1 else ""
-    jain = " and ".join(number(of_any(line.fairness[way], 50), 2) for line in (fair, unfair))
-    return (f"Test and cross traffic share the line: the test's {way} got {own} Mbit/s with "
+    jain = " and ".join(number(of_any(line.fairness[direction], 50), 2) for line in (fair, unfair))
+    return (f"Test and cross traffic share the line: the test's {direction} got {own} Mbit/s with "
             f"{fair.queue}, and {other} with {unfair.queue}, which left about {number(rest, 2)} "
             f"for the other (Jain's index {jain}{where}).")
 
 
-def _own_of_all(line: QueueRuns, way: str) -> str:
+def _own_of_all(line: QueueRuns, direction: str) -> str:
     """Return the median throughput of the test and of all flows in Mbit/s: "43 of 86"."""
-    return f"{number(of_any(line.own_mbps[way], 50))} of {number(line.middle_mbps(way))}"
+    return (f"{number(of_any(line.own_mbps[direction], 50))} of "
+            f"{number(line.middle_mbps(direction))}")
 
 
 def _two_groups_sentence(standings: Sequence[Standing]) -> str:
@@ -358,8 +368,8 @@ def _two_groups_sentence(standings: Sequence[Standing]) -> str:
     found = []
     for one in standings:
         for line in one.condition.lines:
-            numbers = [(f"{way} throughput", values, "Mbit/s", 3)
-                       for way, values in line.mbps.items()]
+            numbers = [(f"{direction} throughput", values, "Mbit/s", 3)
+                       for direction, values in line.mbps.items()]
             numbers += [(f"{percentile(one.percent)} of latency", line.latency_ms[one.percent],
                          "ms", LATENCY_DIGITS)]
             for what, values, unit, digits in numbers:

@@ -91,18 +91,20 @@ def _queue_data(line: QueueRuns, tail_pct: float, common: Scale) -> dict[str, An
         "lost": math.isinf(tail_ms), "middle": ms(line.within_ms(MIDDLE_PCT)),
         "latency": ms(tail_ms),
         "lost_pct": number(line.middle_lost_pct, 2) if line.middle_lost_pct else "",
-        "throughput": " / ".join(_throughput_text(line, way) for way in line.mbps)}
+        "throughput": " / ".join(_throughput_text(line, direction) for direction in line.mbps)}
 
 
-def _throughput_text(line: QueueRuns, way: str) -> str:
+def _throughput_text(line: QueueRuns, direction: str) -> str:
     """Return a direction's median throughput in Mbit/s as text: both values if the runs fall into
-    two groups, and "43 of 86" if the line is shared with cross traffic. DASH without a value. way:
-    a key of line.mbps."""
-    values = line.own_mbps.get(way, ()) if line.is_shared else line.mbps[way]
+    two groups, and "43 of 86" if the line is shared with cross traffic. DASH without a value.
+
+    direction: a key of line.mbps.
+    """
+    values = line.own_mbps.get(direction, ()) if line.is_shared else line.mbps[direction]
     if groups := two_groups(values):
         low, high = groups
         text = (f"{number(of_any(low, 50))} ({counted(len(low), 'run')}) or "
                 f"{number(of_any(high, 50))} ({len(high)})")
     else:
         text = number(of_any(values, 50)) if values else DASH
-    return f"{text} of {number(line.middle_mbps(way))}" if line.is_shared else text
+    return f"{text} of {number(line.middle_mbps(direction))}" if line.is_shared else text

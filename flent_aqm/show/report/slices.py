@@ -191,18 +191,19 @@ def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
         rows: runs of the cell, at least one.
     """
     ways = {}
-    for way in DIRECTIONS:
-        sent = [row.loaded_ms[way] for row in rows if way in row.loaded_ms]
+    for direction in DIRECTIONS:
+        sent = [row.loaded_ms[direction] for row in rows if direction in row.loaded_ms]
         mbps = [row.metrics[name] for row in rows
-                if (name := f"throughput_{way}_mbps") in row.metrics]
+                if (name := f"throughput_{direction}_mbps") in row.metrics]
         if not sent and not mbps:
             continue
-        ways[way] = {
+        ways[direction] = {
             **(_latency_data(numpy.concatenate(sent)) if sent else {}),
             "mbps": [number(one) for one in mbps],
-            "over_time": _curve_over_runs([row.mbps[way] for row in rows if way in row.mbps]),
-            "rtt_over_time": _curve_over_runs([row.rtt_ms[way] for row in rows
-                                               if way in row.rtt_ms])}
+            "over_time": _curve_over_runs([row.mbps[direction] for row in rows
+                                           if direction in row.mbps]),
+            "rtt_over_time": _curve_over_runs([row.rtt_ms[direction] for row in rows
+                                               if direction in row.rtt_ms])}
     words = {name: metric.text(of_any(samples, 50)) for name, metric in METRICS.items()
              if metric.word and (samples := [row.metrics[name] for row in rows
                                              if name in row.metrics])}
