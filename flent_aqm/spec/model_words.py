@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import unknown_value
+from flent_aqm.spec.readers import number_or_nan
 
 Model = TypeVar("Model")
 
@@ -39,10 +39,7 @@ def parse_words(key: str, text: str, models: Mapping[str, Model],
         if parameter in parameters:
             raise ConfigError(f"{key}: the parameter {parameter} is given twice; give it once")
         low, high = bounds[parameter]
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
+        number = number_or_nan(value)
         if not low <= number <= high:
             raise ConfigError(f"{key}: {parameter} has the value {value[:40]!r}; expected a "
                               f"number from {low:g} to {high:g}")

@@ -48,6 +48,15 @@ def number(key: str, value: object, unit: str) -> float:
     return parsed
 
 
+def number_or_nan(text: str) -> float:
+    """Return the number that a text is, NaN if it is none. A comparison with NaN is false, so one
+    check of the range refuses both."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def rate(key: str, value: object) -> float:
     """Return a rate in Mbit/s, from MIN_RATE_MBPS to MAX_RATE_MBPS. Raises ConfigError."""
     mbps = number(key, value, "Mbit/s")

@@ -8,7 +8,6 @@ medium access are examples with the numbers of their sources. They are no statem
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,7 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.key import Record, key
 from flent_aqm.spec.model_words import parse_words
-from flent_aqm.spec.readers import one_of, whole
+from flent_aqm.spec.readers import number_or_nan, one_of, whole
 
 NS = 10**9  # ns per second
 OPPORTUNITY_BYTES = 1500  # size of one delivery opportunity in mahimahi's traces
@@ -251,10 +250,7 @@ def _check_outages(key: str, value: object) -> str:
 def _read_jitter_ms(key: str, value: object) -> float:
     """Return the jitter in ms. Raises ConfigError if the value is no number from 0 to
     MAX_JITTER_MS."""
-    try:
-        number = float(str(value))
-    except ValueError:
-        number = math.nan
+    number = number_or_nan(str(value))
     if isinstance(value, bool):  # Flent turns 0 and 1 into bool
         number = int(value)
     if not 0 <= number <= defaults.MAX_JITTER_MS:

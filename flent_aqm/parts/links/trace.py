@@ -42,6 +42,7 @@ from flent_aqm.parts.links.schedule import (
     schedule_of,
     unplayable,
 )
+from flent_aqm.spec.readers import number_or_nan
 
 MOST_BYTES = 64 << 20
 _TICK_MS = 20
@@ -283,10 +284,7 @@ def _parse_row(file: _File, line: int, text: str, names: list[str]) -> dict[str,
     row = {}
     for name, cell, column in zip(names, cells, _positions(text), strict=True):
         low, high = _COLUMNS[name]
-        try:
-            number = float(cell)
-        except ValueError:
-            number = math.nan
+        number = number_or_nan(cell)
         if not low <= number <= high:
             raise file.fault(line, column, f"{name} is not a number from {low:g} to {high:g}")
         row[name] = number

@@ -23,6 +23,7 @@ from typing import Any
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import unknown_value
+from flent_aqm.spec.readers import number_or_nan
 
 _LATENCY = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?)us")
 # On the link a frame has a preamble, a checksum and a gap around it: 8 + 4 + 12 bytes.
@@ -244,10 +245,7 @@ def _parse_change(key: str, change: str) -> tuple[str, float | int | str | bool]
         return name, text == "1"
     low, high = _BOUNDS[name]
     whole = name in _WHOLE
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
+    number = number_or_nan(text)
     if not low <= number <= high or (whole and number != int(number)):
         kind = "a whole number" if whole else "a number"
         wrong = "is not a number" if math.isnan(number) else "is out of range" if not (
