@@ -132,15 +132,15 @@ def _transfers_of_load(load: Load, end_s: float, transfers: Sequence[Transfer]) 
         end_s: end of the load that the tool reports, in epoch seconds.
         transfers: all transfers of the capture.
     """
-    matching = [one for one in transfers if (one.server_port, one.direction) == (
-        load.server_port, load.direction)]
+    matching = [transfer for transfer in transfers
+                if (transfer.server_port, transfer.direction) == (load.server_port, load.direction)]
     if load.client_ports:
-        return [one for one in matching if one.client_port in load.client_ports]
-    matching = [one for one in matching if load.from_s <= one.first_s <= end_s]
+        return [transfer for transfer in matching if transfer.client_port in load.client_ports]
+    matching = [transfer for transfer in matching if load.from_s <= transfer.first_s <= end_s]
     carried: Counter[int] = Counter()
-    for one in matching:
-        carried[one.protocol] += one.byte_count
-    return [one for one in matching if one.protocol == carried.most_common(1)[0][0]]
+    for transfer in matching:
+        carried[transfer.protocol] += transfer.byte_count
+    return [transfer for transfer in matching if transfer.protocol == carried.most_common(1)[0][0]]
 
 
 def _move_samples(series: list[list[Any]], samples: list[dict[str, Any]], start_s: float,

@@ -240,8 +240,9 @@ def rates_mbps(progress: list[AppSample]) -> Iterator[tuple[float, float, float]
         progress: total bytes over time, as Subtest.progress() returns them.
     """
     last = AppSample(0.0, 0)
-    for one in progress:
-        length_s = one.elapsed_s - last.elapsed_s
+    for sample in progress:
+        length_s = sample.elapsed_s - last.elapsed_s
         if length_s >= 0.01:
-            yield one.elapsed_s, length_s, (one.byte_count - last.byte_count) * 8e-6 / length_s
-            last = one
+            mbps = (sample.byte_count - last.byte_count) * 8e-6 / length_s
+            yield sample.elapsed_s, length_s, mbps
+            last = sample

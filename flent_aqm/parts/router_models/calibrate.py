@@ -327,14 +327,15 @@ def _first_guesses(measurements: Measurements,
     """Return the models of the first grid. The grid has a single value for a ring's size, and for
     the processor time per packet if packets per second were measured."""
     axes: list[list[float]] = []
-    for one in parameters:
-        if one.name == "rx_packet_ns" and measurements.packets_per_s:
-            axes.append([min(one.high, max(one.low, round(1e9 / measurements.packets_per_s)))])
-        elif one.geometric:
-            axes.append([round(math.sqrt(one.low * one.high))])
+    for parameter in parameters:
+        if parameter.name == "rx_packet_ns" and measurements.packets_per_s:
+            packet_ns = round(1e9 / measurements.packets_per_s)
+            axes.append([min(parameter.high, max(parameter.low, packet_ns))])
+        elif parameter.geometric:
+            axes.append([round(math.sqrt(parameter.low * parameter.high))])
         else:
-            count = min(MOST_GUESSES, int((one.high - one.low) / one.step))
-            axes.append([one.low + number * one.step for number in range(count + 1)])
+            count = min(MOST_GUESSES, int((parameter.high - parameter.low) / parameter.step))
+            axes.append([parameter.low + number * parameter.step for number in range(count + 1)])
     return list(product(*axes))
 
 

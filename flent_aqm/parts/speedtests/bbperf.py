@@ -69,10 +69,11 @@ def read(text: str, direction: str, report: ClientReport, complaint: str = "") -
         # It sends only 1 kB at a time until it has measured the unloaded round-trip time.
         load.warms_up = True
         load.begin(entries[0]["sent_time_sec"] - epoch_s + behind_s)
-        for one in entries:
-            load.show(one["received_time_sec"] - epoch_s + behind_s,
-                     one["receiver_throughput_rate_mbps"])
-            load.probe("rtt_ms", one["sent_time_sec"] - epoch_s + behind_s, one["loaded_rtt_ms"])
+        for entry in entries:
+            load.show(entry["received_time_sec"] - epoch_s + behind_s,
+                      entry["receiver_throughput_rate_mbps"])
+            load.probe("rtt_ms", entry["sent_time_sec"] - epoch_s + behind_s,
+                       entry["loaded_rtt_ms"])
         load.mbps = float(summary["receiver_throughput_rate_mbps"]["p50"])
         report.numbers |= {
             f"{direction}_mbps": load.mbps,

@@ -101,21 +101,23 @@ def fill(report: ClientReport, results: Mapping[str, Any]) -> None:
     for direction in ("download", "upload"):
         sizes = raw[direction]["results"]
         load = report.load(direction)
-        for end_s, one, size in sorted((
-                (_measured_at_s(one) - epoch_s, one, int(size)) for size, each in sizes.items()
-                for one in each["timings"]), key=lambda timing: timing[0]):
-            length_s = one["duration"] / 1000
+        for end_s, timing, size in sorted((
+                (_measured_at_s(timing) - epoch_s, timing, int(size))
+                for size, each in sizes.items() for timing in each["timings"]),
+                key=lambda entry: entry[0]):
+            length_s = timing["duration"] / 1000
             load.begin(end_s - length_s)
             load.rates.append((end_s, length_s, size))
             load.end_s = end_s
-        for one in _sorted_timings(each.get("sideLatency") or [] for each in sizes.values()):
-            load.probe("ping_ms", _measured_at_s(one) - epoch_s - one["ping"] / 1000, one["ping"])
+        for timing in _sorted_timings(each.get("sideLatency") or [] for each in sizes.values()):
+            load.probe("ping_ms", _measured_at_s(timing) - epoch_s - timing["ping"] / 1000,
+                       timing["ping"])
         if not load.rates or f"{direction}_mbps" not in report.numbers:
             raise BadResult(f"Cloudflare's engine computed no throughput of its {direction}")
         load.mbps = report.numbers[f"{direction}_mbps"]
-    for one in raw["latency"]["results"]["timings"]:
-        report.idle.probe("ping_ms", _measured_at_s(one) - epoch_s - one["ping"] / 1000,
-                          one["ping"])
+    for timing in raw["latency"]["results"]["timings"]:
+        report.idle.probe("ping_ms", _measured_at_s(timing) - epoch_s - timing["ping"] / 1000,
+                          timing["ping"])
 
 
 def _sorted_timings(lists: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:

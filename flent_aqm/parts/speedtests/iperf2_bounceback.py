@@ -110,8 +110,8 @@ def read_load(text: str, direction: str, report: ClientReport) -> None:
     load = report.load(direction)
     load.own_clock = True
     start_s = load.end_s
-    for one in matches[:-1]:
-        load.show(start_s + float(one["end"]), float(one["mbps"]))
+    for interval in matches[:-1]:
+        load.show(start_s + float(interval["end"]), float(interval["mbps"]))
     load.mbps = report.numbers[f"{direction}_mbps"] = float(matches[-1]["mbps"])
 
 

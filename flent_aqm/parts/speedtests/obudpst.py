@@ -58,8 +58,9 @@ def read(text: str, direction: str, report: ClientReport) -> None:
                             f"{document.get('ErrorMessage2') or document['ErrorMessage']}")
         output, load = document["Output"], report.load(direction)
         load.begin(to_monotonic_s(output["BOMTime"]))
-        for one in output["IncrementalResult"]:
-            load.show(to_monotonic_s(one["TimeOfSubInterval"]), float(one["IPLayerCapacity"]))
+        for interval in output["IncrementalResult"]:
+            load.show(to_monotonic_s(interval["TimeOfSubInterval"]),
+                      float(interval["IPLayerCapacity"]))
         summary = output["Summary"]
         load.mbps = float(output["AtMax"]["MaxIPLayerCapacity"])
         least_s = float(summary["MinRTTSummary"])

@@ -119,10 +119,10 @@ def _print_servers(server: str | None, server_answers: Sequence[ServerAnswer]) -
     table = Table(box=None, pad_edge=False)
     for heading in (f"server {server}", "answers", "for", "how to start it there"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "answers")
-    for one in server_answers:
-        table.add_row(one.server, f"[red]no:[/] {one.why}" if one.why else "[green]yes[/]",
-                      "the probe of all tests" if one.server == IRTT.name
-                      else ", ".join(one.tests), escape(one.start) if one.why else "")
+    for answer in server_answers:
+        table.add_row(answer.server, f"[red]no:[/] {answer.why}" if answer.why else "[green]yes[/]",
+                      "the probe of all tests" if answer.server == IRTT.name
+                      else ", ".join(answer.tests), escape(answer.start) if answer.why else "")
     _console().print(table, "")
 
 

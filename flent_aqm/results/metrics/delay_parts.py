@@ -73,11 +73,11 @@ def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
                            "docs/router-models.md")
     spent: dict[int, dict[str, float]] = {}
     try:
-        for one in raw[PARTS]:
-            probe = spent.setdefault(int(one["seq"]), dict.fromkeys(GROUPS, 0.0) | {"ways": 0})
+        for passage in raw[PARTS]:
+            probe = spent.setdefault(int(passage["seq"]), dict.fromkeys(GROUPS, 0.0) | {"ways": 0})
             probe["ways"] += 1
             for name, parts in GROUPS.items():
-                probe[name] += sum(float(one[part]) for part in parts) / 1000
+                probe[name] += sum(float(passage[part]) for part in parts) / 1000
         back = [one for one in raw.get(PROBES, ()) if one.get("val") is not None
                 and spent.get(int(one.get("seq", -1)), {}).get("ways") == 2]
     except (KeyError, TypeError, ValueError) as fault:

@@ -317,10 +317,10 @@ def show_csv(console: Console, scored: Sequence[ScoredFile], names: Sequence[str
     settings = sorted({name for one in scored for name in one.settings})
     lines = csv.writer(console.file, lineterminator="\n")
     lines.writerow(["file", *map(for_spreadsheet, settings), *names])
-    for one in scored:
-        lines.writerow([_for_csv(plain(one.path)),
-                        *(_for_csv(one.settings.get(name, "")) for name in settings), *(
-            "" if isinstance(one.values[name], Unavailable) else one.values[name]
+    for file in scored:
+        lines.writerow([_for_csv(plain(file.path)),
+                        *(_for_csv(file.settings.get(name, "")) for name in settings), *(
+            "" if isinstance(file.values[name], Unavailable) else file.values[name]
             for name in names)])
 
 

@@ -290,8 +290,8 @@ def write_versions(packed: Sequence[Packed], target: Path) -> None:
     runs were made, with the names of their files, and the versions of the Python packages that made
     this archive."""
     made: dict[str, list[str]] = {}
-    for one in packed:
-        made.setdefault(json_text(one.facts, sort_keys=True), []).append(one.name)
+    for run in packed:
+        made.setdefault(json_text(run.facts, sort_keys=True), []).append(run.name)
     text = {"made_with": [{**json.loads(facts), "files": names}
                           for facts, names in made.items()],
             "archived_with": _python_packages()}

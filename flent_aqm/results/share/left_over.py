@@ -48,13 +48,13 @@ def _removed_text_in(gone: Iterable[str], text: str) -> str:
         gone: removed texts, in lower case.
         text: the text, in lower case.
     """
-    for one in gone:
-        place = text.find(one)
+    for removed in gone:
+        place = text.find(removed)
         while place >= 0:
-            around = text[max(place - 1, 0):place], text[place + len(one):][:1]
+            around = text[max(place - 1, 0):place], text[place + len(removed):][:1]
             if not any(character.isalnum() for character in around):
-                return one
-            place = text.find(one, place + 1)
+                return removed
+            place = text.find(removed, place + 1)
     return ""
 
 

@@ -141,8 +141,8 @@ def combine_facts(runs: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str
         runs: heading -> value, for each run.
     """
     by_heading: dict[str, dict[str, int]] = {}
-    for one in runs:
-        for heading, value in one.items():
+    for run in runs:
+        for heading, value in run.items():
             counts = by_heading.setdefault(heading, {})
             counts[value] = counts.get(value, 0) + 1
     return [(heading, _with_counts(counts, len(runs))) for heading, counts in by_heading.items()

@@ -330,9 +330,9 @@ def _sharing_sentence(standings: Sequence[Standing]) -> str:
     """Return the sentence on how test and cross traffic shared the line, for the condition and
     direction in which queues differ most in fairness. Return "" if they differ in none."""
     cases = []
-    for one in standings:
+    for result in standings:
         for direction in DIRECTIONS:
-            lines = [line for line in one.condition.lines if line.is_shared
+            lines = [line for line in result.condition.lines if line.is_shared
                      and all(direction in values
                              for values in (line.mbps, line.own_mbps, line.fairness))]
             if len(lines) > 1:
@@ -342,7 +342,7 @@ def _sharing_sentence(standings: Sequence[Standing]) -> str:
                            fair.p_limit):
                     difference = (of_any(fair.fairness[direction], 50)
                                   - of_any(unfair.fairness[direction], 50))
-                    cases.append((difference, direction, fair, unfair, one))
+                    cases.append((difference, direction, fair, unfair, result))
     if not cases:
         return ""
     _, direction, fair, unfair, one = max(cases, key=lambda case: case[0])
@@ -366,17 +366,17 @@ def _two_groups_sentence(standings: Sequence[Standing]) -> str:
     latency whose groups are the furthest apart. The median of such runs is just a value of the
     larger group. Return "" if there is none."""
     found = []
-    for one in standings:
-        for line in one.condition.lines:
+    for result in standings:
+        for line in result.condition.lines:
             numbers = [(f"{direction} throughput", values, "Mbit/s", 3)
                        for direction, values in line.mbps.items()]
-            numbers += [(f"{percentile(one.percent)} of latency", line.latency_ms[one.percent],
-                         "ms", LATENCY_DIGITS)]
+            numbers += [(f"{percentile(result.percent)} of latency",
+                         line.latency_ms[result.percent], "ms", LATENCY_DIGITS)]
             for what, values, unit, digits in numbers:
                 if groups := two_groups(values):
                     low, high = (of_any(group, 50) for group in groups)
                     found.append((1 - low / high if high else 0.0, line.queue, what, unit, digits,
-                                  groups, one))
+                                  groups, result))
     if not found:
         return ""
     _, queue, what, unit, digits, (low_runs, high_runs), one = max(found, key=lambda each: each[0])

@@ -175,12 +175,13 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMe
                                         for one in measured]))
     strays = iter(_corrected_for_number([one.stray.probability for one in measured]))
     judged: dict[str, list[Effect]] = {}
-    for one in measurements:
-        if isinstance(one, _Measured):
-            effect = _decide_effect(one, next(means), next(strays), FALSE_SHARE / len(measured))
-            judged.setdefault(one.metric.name, []).append(effect)
+    for measurement in measurements:
+        if isinstance(measurement, _Measured):
+            effect = _decide_effect(measurement, next(means), next(strays),
+                                    FALSE_SHARE / len(measured))
+            judged.setdefault(measurement.metric.name, []).append(effect)
         else:
-            judged.setdefault(one[0].name, []).append(one[1])
+            judged.setdefault(measurement[0].name, []).append(measurement[1])
     return [JudgedMetric(METRICS[name], _overall_verdict(effects),
                          sorted(effects, key=_effect_sort_key))
             for name, effects in judged.items()]

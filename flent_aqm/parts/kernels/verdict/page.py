@@ -120,15 +120,15 @@ def markdown(comparison: Comparison, judged: Sequence[JudgedMetric],
              ("| metric | verdict | cell | base, median | test, median | mean difference | "
               f"{CONFIDENCE:.0%} interval |"),
              "| --- | --- | --- | --- | --- | --- | --- |"]
-    for one in judged:
-        deciding = [effect for effect in one.effects if effect.verdict != SAME]
-        for effect in deciding[:MOST_CELLS] or one.effects[:1]:
+    for row in judged:
+        deciding = [effect for effect in row.effects if effect.verdict != SAME]
+        for effect in deciding[:MOST_CELLS] or row.effects[:1]:
             verdict = effect.verdict + (f": {effect.why}" if effect.why else "")
-            lines.append(f"| `{one.metric.name}` | {_escape(verdict)} | {_escape(effect.cell)} | "
+            lines.append(f"| `{row.metric.name}` | {_escape(verdict)} | {_escape(effect.cell)} | "
                          + " | ".join(_format_effect(effect)) + " |")
         if len(deciding) > MOST_CELLS:
             others = ", ".join(effect.cell for effect in deciding[MOST_CELLS:])
-            lines.append(f"| `{one.metric.name}` | {one.verdict} | also: {_escape(others)} "
+            lines.append(f"| `{row.metric.name}` | {row.verdict} | also: {_escape(others)} "
                          "| | | | |")
     if exercised is not None and (never := lines_by_file(exercised)):
         lines += ["", "Changed lines that never ran:", "", *(f"- {_escape(one)}" for one in never)]
