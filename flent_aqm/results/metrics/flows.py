@@ -13,7 +13,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import Numbers, a_number, numbers
 from flent_aqm.results.metrics.window import Window
-from flent_aqm.results.reading.series import Quantity, Series
+from flent_aqm.results.reading.series import Series, SeriesKind
 
 # Runners whose series are the throughput of a speed test or of cross traffic. Those with Reverse
 # and Part in their names, and those of nuttcp and iperf 2, occur in older files only.
@@ -130,7 +130,8 @@ def is_flow(series: Series) -> bool:
     """Return whether a series is the throughput of a flow, even if the tool gave no data. False for
     series of a captured or preset rate."""
     return (series.meta.get("RUNNER") in SPEED_TESTS
-            or (series.kind is Quantity.THROUGHPUT and series.meta.get("RUNNER") not in OBSERVERS))
+            or (series.kind is SeriesKind.THROUGHPUT
+                and series.meta.get("RUNNER") not in OBSERVERS))
 
 
 def read_flow(series: Series) -> Flow | None:

@@ -36,7 +36,7 @@ from flent_aqm.results.metrics.settings import Setting, settings_of
 from flent_aqm.results.metrics.turns import turns
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.limits import limits
-from flent_aqm.results.reading.series import Quantity, Tool, series_of
+from flent_aqm.results.reading.series import SeriesKind, Tool, series_of
 from flent_aqm.results.reading.times import refuse_too_long
 
 # Largest number of a run's settings, and of characters of each, for plots and tables.
@@ -273,14 +273,14 @@ def _parse_run(data: DataFile) -> Run:
     silent: dict[str, str] = {}
     lost = 0  # lost probes that are known only from gaps
     for name, series in series_of(data).items():
-        if series.kind is Quantity.LATENCY and not series.failure:
+        if series.kind is SeriesKind.LATENCY and not series.failure:
             if probe := read_probe(series):
                 probes.append(probe)
                 lost += max(0, probe.sent_s.size - len(series.samples))
                 _refuse_lost(lost)
             else:
                 silent[name] = f"none of the probes of {plain(name)!r} came back"
-        elif series.kind is Quantity.LATENCY:
+        elif series.kind is SeriesKind.LATENCY:
             silent[name] = series.failure
         elif is_flow(series):
             flow = read_flow(series)

@@ -48,7 +48,7 @@ class Tool(Enum):
         return self in (Tool.UDP_RR, Tool.TCP_RR)
 
 
-class Quantity(Enum):
+class SeriesKind(Enum):
     """Quantity that a series measures. LATENCY is in ms, THROUGHPUT in Mbit/s."""
 
     LATENCY = "latency"
@@ -73,7 +73,7 @@ class Series:
     """
 
     name: str
-    kind: Quantity
+    kind: SeriesKind
     meta: Mapping[str, Any]
     samples: Sequence[Mapping[str, Any]]
     tool: Tool | None = None
@@ -146,38 +146,39 @@ def _read_series(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[s
         of_steps: the samples are interpolated steps.
     """
     kind = _kind_of(name, meta, samples)
-    tool = _tool_of(name, meta, () if of_steps else samples) if kind is Quantity.LATENCY else None
-    if kind is Quantity.LATENCY and tool is None:
-        kind = Quantity.OTHER
+    tool = _tool_of(name, meta, () if of_steps else samples) if kind is SeriesKind.LATENCY else None
+    if kind is SeriesKind.LATENCY and tool is None:
+        kind = SeriesKind.OTHER
     if version < CONVERTED_VERSION and not of_steps:
         samples = _with_latencies_in_ms(name, kind, samples)
-    if kind is Quantity.THROUGHPUT:
+    if kind is SeriesKind.THROUGHPUT:
         factor = _factor_to_mbps(name, meta, samples, version)
         if factor != 1:
             samples = [_scaled(one, factor) for one in samples]
             mean = a_number(meta.get("MEAN_VALUE"))
             meta = meta if mean is None else {**meta, "MEAN_VALUE": mean * factor}
         meta = {**meta, "UNITS": MBPS}
-    elif kind is Quantity.LATENCY:
+    elif kind is SeriesKind.LATENCY:
         meta = {**meta, "UNITS": MS}
-    failure = "" if kind is Quantity.OTHER or any(
+    failure = "" if kind is SeriesKind.OTHER or any(
         one.get("val") is not None or "lost" in one
         for one in samples) else _why_no_samples(name, meta)
     return Series(name, kind, meta, samples, tool, of_steps, failure)
 
 
-def _kind_of(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> Quantity:
+def _kind_of(name: str, meta: Mapping[str, Any],
+             samples: Sequence[Mapping[str, Any]]) -> SeriesKind:
     """Return the kind of a series, by its unit, else by its samples and name. Arguments: as for
     _read_series()."""
     units = meta.get("UNITS")
     if units == MS:
-        return Quantity.LATENCY
+        return SeriesKind.LATENCY
     if isinstance(units, str) and units in _TO_MBPS:
-        return Quantity.THROUGHPUT
+        return SeriesKind.THROUGHPUT
     if units or (samples and not any("val" in one for one in samples)):
-        return Quantity.OTHER
-    return {MS: Quantity.LATENCY, MBPS: Quantity.THROUGHPUT}.get(
-        unit_of(name, meta), Quantity.OTHER)
+        return SeriesKind.OTHER
+    return {MS: SeriesKind.LATENCY, MBPS: SeriesKind.THROUGHPUT}.get(
+        unit_of(name, meta), SeriesKind.OTHER)
 
 
 def _tool_of(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
@@ -196,13 +197,13 @@ def _tool_of(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, 
     return Tool.UDP_RR if "UDP" in name else Tool.PING
 
 
-def _with_latencies_in_ms(name: str, kind: Quantity, samples: Sequence[Mapping[str, Any]]
+def _with_latencies_in_ms(name: str, kind: SeriesKind, samples: Sequence[Mapping[str, Any]]
                ) -> Sequence[Mapping[str, Any]]:
     """Return raw samples of a format before 4 with latencies in ms. Throughput is not converted
     here."""
     if name == _HTTP_LATENCY:
         return [_scaled(one, 1000.0) for one in samples]
-    if kind is not Quantity.LATENCY or not any(_OF_NETPERF in one for one in samples):
+    if kind is not SeriesKind.LATENCY or not any(_OF_NETPERF in one for one in samples):
         return samples
     return [_rate_to_ms(one) if _OF_NETPERF in one else one for one in samples]
 

@@ -15,7 +15,7 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.metrics.probes import MAX_LOST, Probe, read_probe, until
 from flent_aqm.results.metrics.window import Window
-from flent_aqm.results.reading.series import Quantity, Series, Tool
+from flent_aqm.results.reading.series import Series, SeriesKind, Tool
 
 USUAL = [(0.25, 20.0)] * 10
 
@@ -28,7 +28,7 @@ def netperf(*lengths_and_rtts: tuple[float, float], gaps_s: Sequence[float] = ()
     for gap_s, (length_s, rtt_ms) in zip(gaps, lengths_and_rtts, strict=True):
         now_s += gap_s + length_s
         samples.append({"t": now_s, "dur": length_s, "val": rtt_ms})
-    return read_probe(Series("Ping UDP", Quantity.LATENCY, {}, samples, Tool.UDP_RR))
+    return read_probe(Series("Ping UDP", SeriesKind.LATENCY, {}, samples, Tool.UDP_RR))
 
 
 def stood_still(*lengths_and_rtts: tuple[float, float], gaps_s: Sequence[float] = ()
@@ -142,8 +142,8 @@ def test_time_in_which_a_tool_was_stopped_is_that_within_the_window() -> None:
 def test_steps_and_replies_were_sent_a_round_trip_before() -> None:
     """Of a lost probe, irtt tells when it was sent."""
     samples = [{"t": 1.5, "val": 500.0}, {"t": 3.0, "val": 1000.0}]
-    steps = read_probe(Series("Ping", Quantity.LATENCY, {}, samples, Tool.PING, of_steps=True))
-    irtt = read_probe(Series("Ping", Quantity.LATENCY, {}, [*samples, {"t": 1.5, "lost": True}],
+    steps = read_probe(Series("Ping", SeriesKind.LATENCY, {}, samples, Tool.PING, of_steps=True))
+    irtt = read_probe(Series("Ping", SeriesKind.LATENCY, {}, [*samples, {"t": 1.5, "lost": True}],
                              Tool.IRTT))
     assert steps is not None
     assert irtt is not None
@@ -154,7 +154,7 @@ def test_steps_and_replies_were_sent_a_round_trip_before() -> None:
 
 def numbered(*numbers: int) -> Probe:
     """Pings of 0 ms, a second apart by their place."""
-    probe = read_probe(Series("Ping", Quantity.LATENCY, {}, [
+    probe = read_probe(Series("Ping", SeriesKind.LATENCY, {}, [
         {"t": float(place), "val": 0.0, "seq": number} for place, number in enumerate(numbers)],
         Tool.PING))
     assert probe is not None

@@ -20,7 +20,7 @@ from flent_aqm.results.data_file import as_data_file, read_data_file
 from flent_aqm.results.export.samples import sample_batch
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
-from flent_aqm.results.reading.series import Quantity, Tool, series_of, unit_of
+from flent_aqm.results.reading.series import SeriesKind, Tool, series_of, unit_of
 from flent_aqm.show.report.gather import row_of
 from flent_aqm.show.report.model import build
 from tests.results.old_files import (
@@ -333,4 +333,4 @@ def test_what_flent_computed_is_no_measured_series() -> None:
     series = series_of(as_data_file(whole({UP: tcp(5.0)}, {
         UP: MBPS, "TCP totals": MBPS, "Ping (ms) avg": MS,
         "Sum": {**MBPS, "RUNNER": "SumRunner"}, "TCP upload::1::tcp_cwnd": {}}), Path("made")))
-    assert {name: one.kind for name, one in series.items()} == {UP: Quantity.THROUGHPUT}
+    assert {name: one.kind for name, one in series.items()} == {UP: SeriesKind.THROUGHPUT}
