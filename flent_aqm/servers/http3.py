@@ -111,7 +111,7 @@ class Http3(Bulk):
         self._credit.earn(size)
 
     def forgotten(self) -> None:
-        """Cancel the timeout. Called by the Listener when the connection has ended."""
+        """Cancel the timeout. Called by Http3Listener when the connection has ended."""
         self._request_timeout.cancel()
 
     def _note_request(self, headers_event: HeadersReceived) -> None:

@@ -108,7 +108,7 @@ def all_parts() -> Iterator[Requirement]:
 
 
 def _find_lab_kernel() -> Requirement:
-    """Return the lab's kernel as a Part. Patches that it lacks are part of the version."""
+    """Return the lab's kernel as a Requirement. Patches that it lacks are part of the version."""
     try:
         kernel = find_kernel()
     except ToolMissing:
@@ -121,7 +121,7 @@ def _find_lab_kernel() -> Requirement:
 
 
 def _find_named_kernels() -> Iterator[Requirement]:
-    """Yield each kernel that the user has built as a Part."""
+    """Yield each kernel that the user has built as a Requirement."""
     for kernel in all_named():
         path = kernel.program
         there = path is not None and is_whole(path)
@@ -131,7 +131,7 @@ def _find_named_kernels() -> Iterator[Requirement]:
 
 
 def _find_irtt() -> Requirement:
-    """Return irtt as a Part. An irtt with which runs don't repeat counts as missing."""
+    """Return irtt as a Requirement. An irtt with which runs don't repeat counts as missing."""
     part = _find_program("irtt", "run", GET_BUILT)
     if part.found and not irtt_is_fit(Path(part.where)):
         # It works, but runs with it wouldn't repeat.
@@ -141,7 +141,7 @@ def _find_irtt() -> Requirement:
 
 
 def _find_tc_for_dualpi2() -> Requirement:
-    """Return the tc that knows DualPI2 as a Part."""
+    """Return the tc that knows DualPI2 as a Requirement."""
     path = find_new_tc()
     if path is None:
         return Requirement("tc for dualpi2", "dualpi2", False, "", "", GET_BUILT)
@@ -150,8 +150,8 @@ def _find_tc_for_dualpi2() -> Requirement:
 
 
 def _find_speedtest(name: str) -> Requirement:
-    """Return a program of a speed test as a Requirement. Its version is "" if set-up didn't install it,
-    unless it is a Python package.
+    """Return a program of a speed test as a Requirement. Its version is "" if set-up didn't install
+    it, unless it is a Python package.
 
     name: key in OPTIONAL.
     """
@@ -168,7 +168,7 @@ def _find_speedtest(name: str) -> Requirement:
 
 
 def _find_program(name: str, group: str, how_to_get: str) -> Requirement:
-    """Look for a program, and return it as a Part, found or not.
+    """Look for a program, and return it as a Requirement, found or not.
 
     Args:
         name: name of the program.
@@ -220,7 +220,7 @@ def _installed_packages() -> dict[str, str]:
 
 
 def _find_library(package: SystemPackage, installed: dict[str, str]) -> Requirement:
-    """Return a system package without programs as a Part.
+    """Return a system package without programs as a Requirement.
 
     Args:
         package: the package.
@@ -233,7 +233,7 @@ def _find_library(package: SystemPackage, installed: dict[str, str]) -> Requirem
 
 
 def _find_python_package(name: str, group: str) -> Requirement:
-    """Return a Python package as a Part.
+    """Return a Python package as a Requirement.
 
     Args:
         name: name of the package.
@@ -248,8 +248,8 @@ def _find_python_package(name: str, group: str) -> Requirement:
 
 
 def _find_package_without_metadata(name: str, group: str, how_to_get: str) -> Requirement:
-    """Return a Python package that has no metadata, such as Debian's Flent, as a Part. Packages
-    other than Flent count as missing.
+    """Return a Python package that has no metadata, such as Debian's Flent, as a Requirement.
+    Packages other than Flent count as missing.
 
     Args:
         name: name of the package.

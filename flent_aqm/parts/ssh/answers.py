@@ -44,8 +44,8 @@ class ServerAnswer:
 
 
 def answers(address: str) -> list[ServerAnswer]:
-    """Check all servers at this address, at the same time. Return an Answer for each. Servers that
-    are reached by UDP only are left out, except irtt's, which is checked by a probe."""
+    """Check all servers at this address, at the same time. Return a ServerAnswer for each. Servers
+    that are reached by UDP only are left out, except irtt's, which is checked by a probe."""
     tests: dict[str, list[str]] = {IRTT.name: []}
     servers: dict[str, Server] = {IRTT.name: IRTT}
     for tool in TOOLS.values():

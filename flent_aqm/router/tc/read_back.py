@@ -615,7 +615,8 @@ def _parse_htb_class(block: str) -> ReportedClass:
 
 def _parse_hfsc_class(block: str) -> list[ReportedClass]:
     """Parse one `class hfsc` block. Return one ReportedClass in a list, or an empty list for the
-    root class, which stands for the qdisc. Raises ParseError if the block is not as tc prints it."""
+    root class, which stands for the qdisc. Raises ParseError if the block is not as tc prints
+    it."""
     if re.match(r"class hfsc [0-9a-f]+: root\b", block):
         return []
     match, level = _HFSC.match(block), _HFSC_LEVEL.search(block)
