@@ -20,8 +20,9 @@ _TESTBED_KEY = re.compile(r"^\s*testbed\s*[=:]", re.MULTILINE | re.IGNORECASE)
 def new(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a replacement for the function that makes Flent's runner of batches and tests.
 
-    It makes a SweepRunner for batches with a testbed, and Flent's own runner for all other calls.
-    For a plot that compares files of several tests, Flent's runner doesn't warn about that.
+    It makes a SweepRunner for batches with a testbed, and Flent's own runner for all other calls,
+    also in a Flent that the sweep has started for a run. For a plot that compares files of several
+    tests, Flent's runner doesn't warn about that.
 
     stock: Flent's function.
     """

@@ -20,8 +20,10 @@ from flent_aqm.measure.runners.fallback import warn_of_netperf
 def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a replacement for the method that runs a test's runners and collects their series.
 
-    The replacement adds further series of this package's runners, reads the time of their load from
-    the capture, and logs series without data. It warns if netperf replaced irtt.
+    The replacement starts a runner with the key run_after_all when the runners of all series in
+    that list have ended. Afterwards it adds further series of this package's runners, reads the
+    time of their load from the capture, and logs series without data (not in a run on a testbed).
+    It warns if netperf replaced irtt.
 
     stock: Flent's method.
     """

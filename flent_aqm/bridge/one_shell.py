@@ -66,8 +66,8 @@ class OneShell:
             self._shell = None
 
     def _read_answer(self, shell: subprocess.Popen[bytes]) -> bytes | None:
-        """Return the shell's output up to the mark at its end. None if the mark doesn't come in
-        time, or if the shell has ended."""
+        """Return the output of a command, followed by _MARK, its exit status and _MARK. None if
+        these don't come in time, or if the shell has ended."""
         assert shell.stdout is not None
         end_s = time.monotonic() + self._timeout_s
         text = b""

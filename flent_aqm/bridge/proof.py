@@ -34,9 +34,10 @@ def record_metadata(stock: Function) -> Function | None:
     """Return a replacement for the function that gathers metadata before the test. None, which
     keeps Flent's function, if no scenario is requested.
 
-    The replacement adds the object AQM with the router's settings, prints warnings about the router
-    to standard error, and raises RouterDisagrees if the settings differ from the scenario. In the
-    virtual lab it then waits for the next full second.
+    The replacement adds the object AQM with the router's settings, and prints warnings about the
+    router to standard error. In the virtual lab it then waits for the next full second. It raises
+    ConfigError if the scenario isn't valid, RouterDisagrees if the settings differ from it,
+    CommandFailed or ParseError if the router can't be read.
 
     stock: Flent's function.
     """
@@ -66,8 +67,9 @@ def record_postrun_metadata(stock: Function) -> Function | None:
     """Return a replacement for the function that gathers metadata after the test. None, which keeps
     Flent's function, if no scenario is requested.
 
-    The replacement adds the router's settings and counters after the test to the object AQM, and
-    raises RouterDisagrees if they differ from the scenario.
+    The replacement adds the router's settings and counters after the test to the object AQM. Raises
+    RouterDisagrees if settings differ from the scenario, CommandFailed or ParseError if the router
+    can't be read.
 
     stock: Flent's function.
     """

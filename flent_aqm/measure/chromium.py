@@ -32,7 +32,7 @@ def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str
     Args:
         chromium: path of the browser.
         page: HTML of the page.
-        files: files that the page may load, by their path in the address.
+        files: scripts that the page may load, by their path in the address, such as "/ndt7.js".
         query: parameters for the page's address.
         on_report: called with the body of each report, by one thread at a time.
         patience_s: most seconds to wait for the end.

@@ -55,11 +55,12 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[RunGroup]:
     the values.
 
     If runs are grouped by queue, queues have different colours, and other settings are shown by the
-    style of the line. Otherwise each group has a look of its own.
+    style of the line. Otherwise each group has a look of its own. A single group has its queue's
+    look, if all of its runs have the same known queue.
 
     Args:
         runs: the runs.
-        names: names of the settings to group by.
+        names: names of the settings to group by. If empty, all runs are one group.
     """
     members = collect(runs, lambda run: tuple(setting(run.settings, name) for name in names))
     keys = sorted(members, key=lambda key: [sort_key(name, value)
@@ -104,7 +105,7 @@ def looks_within(run: Run, names: Sequence[str]) -> dict[str, Look]:
 
 def looks_of_files(runs: Sequence[Run]) -> list[Look]:
     """Return a look for each run, in their order: its queue's look, and shades of it for further
-    runs of that queue."""
+    runs of that queue. Runs without a queue are told apart by their title, or by their path."""
     names = [str(run.settings.get(AQM) or run.title or run.path) for run in runs]
     looks = looks_for(list(dict.fromkeys(names)))
     own = {name: iter(shades(looks[name], names.count(name))) for name in looks}
@@ -137,16 +138,19 @@ def by_run(runs: Sequence[Run], most: int) -> list[RunGroup]:
 
 
 def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], str]:
-    """Return the names of the settings along an axis, and the name of the setting whose values
-    stand side by side or down.
+    """Return how to arrange runs in a chart with one axis, or in a heat map: the names of the
+    settings along the axis, at least one, and the name of the setting whose values stand side by
+    side at each position (in a heat map: the rows).
 
     By default, queues stand side by side, and all other settings in which runs differ are along the
-    axis, so that nothing is pooled.
+    axis, so that nothing is pooled. If the user requested settings, only the first of them is along
+    the axis. The second stands side by side if runs differ in it, else the queue or another setting
+    in which they differ. If runs differ in too few settings, the rate, the queue or "test" is
+    returned, of which there is then one value.
 
     Args:
         runs: the runs.
-        requested: names of the settings that the user requested: the first is along the axis, the
-            second side by side, if runs differ in it. Empty for the default.
+        requested: names of the settings that the user requested. Empty for the default.
     """
     differing = factors(settings_of(runs))
     if requested:
@@ -170,8 +174,8 @@ def key_of(run: Run, names: Sequence[str]) -> tuple[Setting | None, ...]:
 
 
 def sorted_keys(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[Setting | None, ...]]:
-    """Return the different combinations of values of the settings `names` in the runs, in the order
-    of an axis."""
+    """Return the different combinations of values of the settings `names` in the runs, sorted by
+    the first setting, then the second: queues as in legends, numbers by size."""
     return sorted({key_of(run, names) for run in runs}, key=lambda key: [
         sort_key(name, value) for name, value in zip(names, key, strict=True)])
 

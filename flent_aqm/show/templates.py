@@ -24,7 +24,8 @@ _TABLE_OPEN = '<div class="scroll" tabindex="0" role="region" aria-label="table"
 
 
 def environment(package: str) -> jinja2.Environment:
-    """Return the environment of Jinja2 for a page's templates.
+    """Return the environment of Jinja2 for a page's templates. It escapes text, unless that is
+    Markup, and a variable that a template uses but doesn't get raises jinja2.UndefinedError.
 
     Args:
         package: dotted name of the package that has them in its folder page. Templates from
@@ -60,7 +61,7 @@ def text_page(title: str, markdown: str) -> str:
 
 
 def policy_text(directives: Mapping[str, str]) -> str:
-    """Return a content security policy as it stands in a page's head.
+    """Return a content security policy as text, for a page's head: "NAME VALUE; NAME VALUE".
 
     Args:
         directives: names of directives -> their values.

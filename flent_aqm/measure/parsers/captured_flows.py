@@ -47,6 +47,8 @@ class CapturedFlow:
         server: address of the server.
         direction: "upload" or "download".
         steps: index of the time step, counted from the epoch -> payload in bytes.
+        payload_bytes: payload in all. An upload's retransmissions count neither here nor in
+            `steps`.
         packets: number of packets with payload.
         first_s, last_s: times of the first and the last packet with payload.
         retransmitted_packets, retransmitted_bytes: packets of TCP that came after later data, and

@@ -91,7 +91,8 @@ class Capture:
     Attributes:
         start_s: start of the first step in epoch seconds.
         step_s: length of a step in s.
-        steps: traffic of each step. Empty if no packet is readable.
+        steps: traffic of each step: (class of FlowClasses, "upload" or "download") -> amount. Empty
+            if no packet is readable.
         transfers: data of each connection and direction.
         packets: number of records in the file.
         external: number of records without a known port, with IP options, or that are too short.

@@ -104,11 +104,9 @@ def percentiles(ms: Sequence[float]) -> list[float]:
 
 
 def together(parts: Sequence[tuple[int, Sequence[float]]]) -> dict[str, object]:
-    """Return the round trips of some connections as an object for a data file: number of
-    connections and samples, and for each percentile its mean in ms over the connections, with equal
-    weights.
-
-    Empty if no connection has percentiles.
+    """Return the round trips of some connections as an object for a data file: connections and
+    samples (their numbers), and percentiles_ms (0th to 100th, each the mean over the connections,
+    with equal weights). Empty if no connection has percentiles.
 
     Args:
         parts: number of round trips, and percentiles in ms, of each connection. Connections without

@@ -86,8 +86,8 @@ class AqmCaptureRunner(SupervisedRunner):
 
     def check(self) -> None:
         """Determine device and addresses, and build tcpdump's command line. Raises RunnerCheckError
-        if tcpdump isn't installed, a host can't be resolved, or the device towards the first host
-        can't be determined."""
+        if tcpdump isn't installed, or the device towards the first host can't be determined,
+        RuntimeError if a host can't be resolved."""
         program = find_program("tcpdump")
         if program is None:
             raise RunnerCheckError("tcpdump is not installed; see flent-aqm doctor")

@@ -90,10 +90,10 @@ def _frequency_mhz(path: Path) -> float | None:
 
 
 def read_samples(text: str) -> list[dict[str, Any]]:
-    """Parse the lines that the runner stored, and return raw samples: from the second line on, the
-    load in percent since the line before. Raises BadResult if no line has grown counts compared
-    with the line before, as with fewer than two lines, ParseError if a text of /proc/stat is
-    damaged."""
+    """Parse the lines that the runner stored, and return raw samples: for each line from the second
+    on, the load in percent since the line before. Processors whose counts did not grow are left
+    out. Raises BadResult if no sample is left, as with fewer than two lines, ParseError if a text
+    of /proc/stat is damaged."""
     taken = [json.loads(line) for line in text.splitlines()]
     samples: list[dict[str, Any]] = []
     for before, after in pairwise(taken):

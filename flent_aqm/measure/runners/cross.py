@@ -36,7 +36,18 @@ from flent_aqm.tools.table import TOOLS
 
 class _CrossRunner(SupervisedRunner):
     """Base class of the runners of a call and of this package's cross-traffic clients. Being
-    stopped is their normal end."""
+    stopped is their normal end.
+
+    Keys of the data set:
+        client: name in TOOLS.
+        host, port: the server.
+        length: seconds, unless kill_after ends it earlier.
+
+    Series: throughput in Mbit/s. Raw samples have `val` and `dur` (s), or what users notice.
+
+    Attributes:
+        args: words of the tool's command line, from check() on.
+    """
 
     endless = True
     args: list[str]
@@ -49,7 +60,8 @@ class _CrossRunner(SupervisedRunner):
         self.run_for_s = length
 
     def address(self) -> str:
-        """Return the server's address, of the IP version of the test."""
+        """Return the server's address, of the IP version of the test. Raises RuntimeError if the
+        host can't be resolved."""
         address_info = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
         return str(address_info[4][0])
 
@@ -72,10 +84,11 @@ class _CrossRunner(SupervisedRunner):
 
 class AqmCallRunner(_CrossRunner):
     """Runs a video call in both directions: irtt's packets at a call's pace (the upload), and its
-    server's answers, which are the part "download"."""
+    server's answers, which are the part "download". Keys of the data set: as for _CrossRunner."""
 
     def check(self) -> None:
-        """Build irtt's command line. Raises RunnerCheckError if irtt isn't installed."""
+        """Build irtt's command line. Raises RunnerCheckError if irtt isn't installed, RuntimeError
+        if the host can't be resolved."""
         program = find_program("irtt")
         if program is None:
             raise RunnerCheckError("irtt is not installed; see flent-aqm doctor")
@@ -103,7 +116,8 @@ class AqmCallRunner(_CrossRunner):
 
 
 class AqmCrossRunner(_CrossRunner):
-    """Runs one of this package's cross-traffic clients."""
+    """Runs one of this package's cross-traffic clients, which only download: adaptive video, web
+    pages or bulk over QUIC. Keys of the data set: as for _CrossRunner."""
 
     title = "cross traffic"
 

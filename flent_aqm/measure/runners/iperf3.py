@@ -107,8 +107,8 @@ class AqmIperf3Runner(SupervisedRunner):
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         """Parse iperf3's JSON. If both directions ran, the download is in the metadata as a part.
-        Raises BadResult if iperf3 failed or a direction has no intervals, ParseError if the output
-        isn't iperf3's JSON."""
+        Raises BadResult if iperf3 failed, if a direction has no intervals, or over UDP if the
+        server's intervals are missing, ParseError if the output isn't iperf3's JSON."""
         report = parse_iperf3(text_of(output))
         if report.error and not self.stopped_by:
             raise BadResult(f"iperf3: {report.error}")

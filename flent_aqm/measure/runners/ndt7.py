@@ -62,7 +62,8 @@ class AqmNdt7Runner(SupervisedRunner):
 
     def check(self) -> None:
         """Build the client's command line. Raises RunnerCheckError if the client isn't installed,
-        isn't the requested one, or can't use the server's address."""
+        isn't the requested one, or can't use the server's address, RuntimeError if the host can't
+        be resolved."""
         if self.client == BROWSER:
             self.title = "ndt7.js in Chromium"
             self.command = shlex.join(self._browser_words())
@@ -147,7 +148,8 @@ class AqmNdt7Runner(SupervisedRunner):
         return ["-server", f"{self._address()}:{self.port}", *words, f"-{other}=false"]
 
     def _address(self) -> str:
-        """Return the server's address of the test's IP version, an IPv6 address in brackets."""
+        """Return the server's address of the test's IP version, an IPv6 address in brackets. Raises
+        RuntimeError if the host can't be resolved."""
         address_info = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)
         return str(normalise_host(address_info[4][0], bracket_v6=True))
 

@@ -24,8 +24,9 @@ SPARE_S = 90
 class AqmIrttRunner(SupervisedRunner, IrttRunner):
     """Measures UDP round-trip times by irtt. The keys of the data set are those of Flent's `irtt`.
 
-    With kill_after, irtt is stopped linger_s + ANSWERS_S seconds after that runner's end. Only
-    probes sent until ANSWERS_S seconds before the last one are kept.
+    With kill_after and linger_s, irtt runs until linger_s + ANSWERS_S seconds after the end of
+    kill_after's runner, at most SPARE_S seconds longer than `length`. Only probes sent until
+    ANSWERS_S seconds before the last one are kept.
     """
 
     def __init__(self, *, length: float, linger_s: float | None = None, **kwargs: Any) -> None:

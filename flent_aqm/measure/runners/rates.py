@@ -28,7 +28,7 @@ class AqmRatesRunner(SupervisedRunner):
         step_s: seconds for which each rate lasts.
         length: seconds in all.
         usual_mbps: device -> rate before and after. None if the router isn't in a network
-            namespace.
+            namespace, which check() refuses by RunnerCheckError.
 
     Series and raw samples: the rate in Mbit/s, which is the same for both devices, at each change.
     """

@@ -50,7 +50,8 @@ class AqmSpeedtestRunner(SupervisedRunner):
         self.options = options or {}
 
     def check(self) -> None:
-        """Build the client's command line. Raises RunnerCheckError if a program is missing."""
+        """Build the client's command line. Raises RunnerCheckError if a program is missing,
+        RuntimeError if the host of a client with programs can't be resolved."""
         call = Call(self._address() if self.client.programs else str(normalise_host(self.host)),
                     self.port, self.tls, self.settings.IP_VERSION or 0,
                     tuple(self._program_paths()), self.options)
@@ -59,7 +60,8 @@ class AqmSpeedtestRunner(SupervisedRunner):
 
     def _address(self) -> str:
         """Return the server's first address of the test's IP version, by the system's resolver. A
-        program may have a resolver with another order, but the capture expects this address."""
+        program may have a resolver with another order, but the capture expects this address. Raises
+        RuntimeError if the host can't be resolved."""
         address: str = lookup_host(normalise_host(self.host), self.settings.IP_VERSION)[4][0]
         return address
 
@@ -78,8 +80,8 @@ class AqmSpeedtestRunner(SupervisedRunner):
                     raise RunnerCheckError(str(error)) from None
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse the client's report. Raises BadResult if this runner's direction is missing or the
-        report can't be used."""
+        """Parse the client's report. Raises BadResult if it has no result of this runner's
+        direction, ParseError if it is damaged or has an impossible throughput."""
         parsed = read_report(text_of(output), self.client)
         if self.direction not in parsed:
             raise BadResult(f"{self.client.name} reported no result of the {self.direction}")

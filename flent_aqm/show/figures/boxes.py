@@ -120,7 +120,7 @@ def _cell_values(members: Sequence[FigureRow], direction: str, latency: bool) ->
 
 
 def _median_cell(own: Sequence[float]) -> list[float | str]:
-    """Return a list with the median of the tool's own latencies, "" without any."""
+    """Return a list of one cell: the median of the tool's own latencies, "" without any."""
     return [float(numpy.median(own)) if own else ""]
 
 

@@ -71,8 +71,8 @@ def deviation(values: Floats) -> float:
 
 
 def _for_csv(cell: Cell) -> Cell:
-    """Return a cell as CSV has it: text that a spreadsheet doesn't take for a formula, numbers with
-    six digits, and LOST for infinity."""
+    """Return a cell as CSV has it: text that a spreadsheet doesn't take for a formula, floats with
+    six significant digits as text, and LOST for infinity. Integers are unchanged."""
     if isinstance(cell, str):
         return for_spreadsheet(plain(cell))
     if isinstance(cell, float):

@@ -110,7 +110,8 @@ def _metric_text(run: Run, name: str, form: str) -> str:
 
 
 def _verdict_text(run: Run, shown: Shown) -> str:
-    """Return the verdict that a speed test's user sees.
+    """Return the verdict that a speed test's user sees, DASH in place of missing metrics, and "a
+    rate, no more" for a test without a verdict.
 
     Args:
         run: the run.
@@ -149,7 +150,7 @@ Cells = Mapping[tuple[str, str], "SpeedtestRow"]
 
 def row_of(data: DataFile) -> SpeedtestRow | None:
     """Return the row of a data file, None if its test is not one of SHOWN. Raises BadResult if the
-    file is damaged, or does not record the settings that a page needs."""
+    file is damaged, does not record its queue, or has a rate or base delay that is not a number."""
     run = as_run(data)
     about = SHOWN.get(run.test)
     if about is None:

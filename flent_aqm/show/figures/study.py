@@ -67,8 +67,8 @@ class Grid:
     """Rates and queues that all figures share.
 
     Attributes:
-        rates_mbps: rates of all runs.
-        aqms: the study's queues, and those of all runs.
+        rates_mbps: different rates of all runs, ascending.
+        aqms: the study's queues, and those of all runs, in the order of legends.
         model: router model and testbed as text for the caption, "" if runs have no router model.
     """
 
@@ -78,8 +78,9 @@ class Grid:
 
 
 def grid(rows: Sequence[FigureRow]) -> Grid:
-    """Return the grid of all figures, from the runs that record a queue and one rate. Raises
-    ConfigError if there are none, or if they are of different testbeds or router models."""
+    """Return the grid of all figures, from the runs that record a queue and the same rate for both
+    directions. Raises ConfigError if there are none, or if they are of different testbeds or router
+    models."""
     usable = [row for row in rows if AQM in row.settings
               and isinstance(row.settings.get(RATE), (int, float))]
     if not usable:
@@ -101,7 +102,8 @@ def grid(rows: Sequence[FigureRow]) -> Grid:
 
 
 def rows_of(figure: Figure, rows: Sequence[FigureRow], test: str) -> list[FigureRow]:
-    """Return the runs of a test that belong to a figure. test: name of the test."""
+    """Return the runs of a test with a figure's burst shaping and cross traffic, at any rate. test:
+    name of the test."""
     return [row for row in rows if row.has(test=test, burst_shaping=figure.burst,
                                            cross_traffic=figure.cross)]
 

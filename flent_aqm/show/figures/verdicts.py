@@ -67,17 +67,17 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
          rate_mbps: float, test: str) -> tuple[Table, list[str]]:
     """Draw the figure, and return its values and the parts of its caption.
 
-    The runs' data files are read again, because all of their probes are needed. Raises BadResult if
-    one can't be read.
+    The data files of the runs that are drawn are read again, because all of their probes are
+    needed. Raises BadResult if one can't be read.
 
     Args:
         figure: the row of FIGURES.
-        rows: runs of all tests.
+        rows: runs of all tests and rates.
         grid: queues of all figures.
         canvas: matplotlib figure to draw on.
         title: title of the figure, "" for none.
-        rate_mbps: rate of the runs.
-        test: the test of rows without a test of their own.
+        rate_mbps: draw the runs at this rate.
+        test: name of the test for the rows of VERDICTS that name none.
     """
     table = Table(["verdict", "metric", "test", AQM, "runs", "value", "unit", "in_words",
                    "not_available_because"])

@@ -36,7 +36,11 @@ MOST_LINES = 12
 
 class ChartPlotter(Framed):
     """Base class of plots that this package draws. A subclass implements draw(), which draws on
-    self.axes, which grid() makes."""
+    self.axes, which grid() makes.
+
+    Attributes:
+        metric: value of the option --metric, None without it.
+    """
 
     can_subplot_combine = False
     can_highlight = True
@@ -62,8 +66,8 @@ class ChartPlotter(Framed):
     # Methods for subclasses.
 
     def grid(self, rows: int = 1, columns: int = 1, **options: Any) -> list[Any]:
-        """Make the axes, and return them row by row. If Flent gives one axis for a part of a plot,
-        return this axis only.
+        """Make the axes, keep them as self.axes, and return them row by row. If Flent gives one
+        axis for a part of a plot, the list has only this axis, whatever the number requested.
 
         Args:
             rows: number of rows.
@@ -93,10 +97,11 @@ class ChartPlotter(Framed):
                   ) -> list[RunGroup]:
         """Return the groups of runs to draw, at most `most`.
 
-        Runs are grouped by the settings that the user requests, else by all in which they differ.
-        Runs that repeat each other are drawn separately if there is room, unless `together` is set.
-        Notes below the plot tell which runs were pooled or left out. Raises ConfigError if no run
-        has a requested setting.
+        If the user requests settings to group by, there is a group for each combination of their
+        values. Otherwise runs are grouped by all settings in which they differ, and runs that
+        repeat each other have a group each if there are at most `most` runs, unless `together` is
+        set. Notes below the plot tell which settings were pooled, and how many groups are left out.
+        Raises ConfigError if no run has a requested setting.
         """
         requested = self.group_names(runs)
         names = requested or factors(settings_of(runs))

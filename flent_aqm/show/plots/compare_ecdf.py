@@ -40,7 +40,8 @@ Drawn = Sequence[tuple[str, Look, Numbers]]
 
 class AqmCompareEcdfPlotter(ComparePlotter):
     """A line for each group of runs. There is a panel for each direction, and with more than
-    MOST_TOGETHER groups also for each condition: the settings that the runs of one panel share."""
+    MOST_TOGETHER groups also for each condition: the settings that the runs of one panel share.
+    There are no conditions if the user groups by one setting, or by more than two."""
 
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
         # One setting to group by gives no conditions. With three, the third would be pooled.
@@ -112,7 +113,8 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         self._label_axes(self.axes, columns)
 
     def _column_count(self, panels: int) -> int:
-        """Return the number of columns for a number of panels."""
+        """Return the number of columns for a number of panels: at most 3, in a narrow figure 1 for
+        up to three panels and 2 for more."""
         if panels <= 3:
             return 1 if self._narrow else panels
         return 2 if self._narrow else math.ceil(panels / math.ceil(panels / 3))

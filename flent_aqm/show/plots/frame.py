@@ -113,8 +113,8 @@ class Framed(Plotter):
         return rc_context(letters(self.figure.get_figwidth()))
 
     def _fit_title(self) -> None:
-        """Wrap the title, and place it above the figure. If a legend is there, the title becomes
-        the legend's."""
+        """Wrap the title, and place it above the figure. If the legend is above the axes, too, the
+        title becomes the legend's."""
         text = wrapped(self.title or "", self.figure.get_figwidth())
         if self._title_of_legend:
             legend, = self.legends

@@ -119,11 +119,13 @@ class LatencyLine:
 def latency_lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES,
           together: bool = False) -> list[LatencyLine]:
     """Return the lines to draw: a line for each latency series of a single run, else a line for
-    each group of runs, with the best series of each run. Runs without a latency series are left
-    out.
+    each group of runs, with the series of each run from which its metrics are computed. Runs
+    without a latency series are left out. A single run that the user groups by a setting is a
+    group.
 
     Args:
-        chart: the plot, whose options group runs. It gets notes on runs that are left out.
+        chart: the plot, whose options group runs. It gets notes on settings that are pooled, and on
+            groups that are left out because of `most`.
         runs: the runs.
         most: largest number of lines of several runs.
         together: runs that repeat each other share a line.
@@ -221,8 +223,9 @@ class AqmLatencyCdfPlotter(ChartPlotter):
 
 
 class AqmIdleLoadedPlotter(ChartPlotter):
-    """A dotted line for the idle link, and a line under load. A single run with one latency series
-    also has a line for each direction."""
+    """Two lines for each latency series or group of runs: a dotted one for the idle link, and one
+    under load. Of a single run, the first series also has a line for each direction, if the
+    directions were loaded one after the other."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = latency_lines(self, runs, MOST_LINES // 2)
@@ -464,12 +467,14 @@ def span_s(probe: Probe) -> float:
 def spans(probe: Probe, length_s: float, load: Window | None = None
           ) -> tuple[Numbers, dict[str, Numbers]]:
     """Return the middle of each span in epoch seconds, and statistic ("median", "slowest", "90th
-    percentile") -> its value in ms for each span, NaN if unknown.
+    percentile") -> its value in ms for each span, NaN if unknown. Spans without a probe are left
+    out.
 
-    Spans are counted from the load's start, backwards and forwards, and again from its end, because
-    a span with both would show the load's effect before it began. The 90th percentile is left out
-    if spans have too few probes. A lost probe is slower than any other. A percentile that is a lost
-    probe is NaN. `slowest` is that of the answered probes.
+    Spans are counted from the load's start (without load from the first probe), backwards and
+    forwards, and again from its end, because a span with both would show the load's effect before
+    it began. The key "90th percentile" is missing if no span has enough probes for it. A lost probe
+    is slower than any other. A percentile that is a lost probe is NaN. `slowest` is that of the
+    answered probes.
 
     Args:
         probe: the latency series.

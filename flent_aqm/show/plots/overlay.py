@@ -75,9 +75,9 @@ class AqmOverlayPlotter(ChartPlotter):
 
 
 def slowest_per_step(run: Run) -> tuple[Numbers, Numbers]:
-    """Return the slowest answered probe of each step of STEP_S in which a probe was answered: times
-    in s since the run's start, and RTTs in ms. Raises NotAvailable without a latency series, or if
-    no probe was answered."""
+    """Return the slowest answered probe of each step of STEP_S in which a probe was answered: the
+    steps' starts in s since the run's start, and RTTs in ms. Raises NotAvailable without a latency
+    series, or if no probe was answered."""
     probe = run.probe
     answered = ~probe.lost
     at_s = probe.sent_s[answered] - start_s(run)
@@ -94,9 +94,9 @@ def ways_of(run: Run) -> set[str]:
 
 
 def captured_payload(run: Run, capture: Captured | None) -> tuple[Numbers, Numbers]:
-    """Return the test's captured payload in both directions together: times in s since the run's
-    start, and throughput in Mbit/s. Cross traffic is left out. Raises NotAvailable without a
-    capture.
+    """Return the test's captured payload in both directions together: the steps' ends in s since
+    the run's start, and throughput in Mbit/s. Cross traffic is left out. Raises NotAvailable
+    without a capture.
 
     Args:
         run: the run.

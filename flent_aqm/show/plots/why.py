@@ -52,11 +52,11 @@ class Explained:
         title: which probe, when, how long it took.
         sentences: the sentences of the explanation.
         place: name of the queue in which it waited longest, such as "up".
-        begin_s, end_s: what is drawn.
+        begin_s, end_s: the time that is drawn.
         sent_s: when the probe was sent.
         rtt_ms: its RTT, None if it was lost.
         stay_s: when it came to the queue and when it left, None if it was dropped there.
-        flows: kB in the queue, by flow.
+        flows: kB of each flow in the queue, all at the same times.
         drops_s, marks_s: when packets came that the queue dropped or marked.
         window: kB in flight of the flows that filled the queue, None if they are not TCP.
         runs: RTT of the probes in ms, of this run first, then of each run with a change.
@@ -128,8 +128,8 @@ def _curve(one: Mapping[str, Any]) -> Curve:
 
 
 def _numbers(values: Sequence[Any], *, gaps: bool = False) -> list[float]:
-    """Return values as numbers. Raises ValueError or TypeError if they are no numbers, too many, or
-    not finite.
+    """Return a list's values as numbers. Raises ValueError or TypeError if they are not a list, not
+    numbers, not finite, or more than _MOST_VALUES.
 
     Args:
         values: the values.
@@ -144,7 +144,7 @@ def _numbers(values: Sequence[Any], *, gaps: bool = False) -> list[float]:
 
 
 def _words(text: object) -> str:
-    """Return a text, cut to _LONGEST characters. Raises TypeError if it is none."""
+    """Return a text, cut to _LONGEST characters. Raises TypeError if it is not text."""
     if not isinstance(text, str):
         raise TypeError
     return text[:_LONGEST]
@@ -157,7 +157,8 @@ def _require(is_so: bool) -> None:
 
 
 def ratios(explained: Explained) -> list[float]:
-    """Return the heights of the panels that draw() fills."""
+    """Return the relative heights of the panels that draw() fills, from top to bottom: backlog,
+    drops and marks (left out if there are none), bytes in flight, probes."""
     return [2.2, *([0.6] if explained.has_losses else []), 1.0, 1.5]
 
 
@@ -249,12 +250,13 @@ def _draw_probes(axis: Any, explained: Explained) -> list[Any]:
 
 
 def _queue_of(one: Curve) -> str:
-    """Return the name of the queue that a change requests, otherwise the change itself."""
+    """Return the key for the look of a changed run: its queue's name if the change is another
+    queue (the curve's name is "aqm=QUEUE"), otherwise the curve's name."""
     return one.name.removeprefix("aqm=")
 
 
 class AqmWhyPlotter(ChartPlotter):
-    """The explanation that a file keeps."""
+    """The explanation that a data file keeps, of the first file that keeps one."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         kept = [run for run in runs if KEPT in run.aqm]

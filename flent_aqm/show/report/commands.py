@@ -88,8 +88,8 @@ def _as_comment(line: str) -> str:
 
 
 def _only_measures(words: Sequence[str]) -> bool:
-    """Return whether the command is `flent` with a batch of this package, and has only harmless
-    options. False without words."""
+    """Return whether the command is `flent` with harmless options only, so that a batch that it
+    names is one of this package. False without words."""
     if not words or Path(words[0]).name != "flent":
         return False
     rest = list(words[1:])

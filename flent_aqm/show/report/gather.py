@@ -41,13 +41,13 @@ LISTED_MS = GLITCH_THRESHOLDS_MS[0]
 
 @dataclass(frozen=True)
 class RunGlitch:
-    """A glitch of a run: a sequence of probes under load that were lost, or took LISTED_MS longer
-    than the idle median.
+    """A glitch of a run: a sequence of probes under load that were lost, or took more than
+    LISTED_MS longer than the idle median.
 
     Attributes:
         number: its number in the run, in the order of time, counted from 1.
         start_s: when its first probe was sent, in seconds since the run's first probe.
-        length_ms: its length, as latency.Glitch has it.
+        length_ms: time from then until the probe after its last one was due.
         slowest_ms: longest RTT of the answered probes that were too slow, None if there is none,
             as all bad ones were lost.
         lost: number of its probes that were lost.

@@ -87,11 +87,11 @@ class Report:
         title: heading of the page.
         made_at: date and time at which it was made, as text.
         runs: number of runs.
-        virtual_s: sum of the runs' durations on the lab's clock.
-        wall_s: sum of the runs' durations on the host's clock.
+        virtual_s: sum of the runs' durations on the lab's clock, as far as they are recorded.
+        wall_s: sum of the runs' durations on the host's clock, as far as they are recorded.
         facts: (heading, values) over all runs.
         seeds: different seeds of the runs.
-        failures: (name, cause) of failed runs and damaged files.
+        failures: (name, cause) of failed runs, damaged files, and runs whose tools had errors.
         proofs: the router's settings, each with the number of its runs, faulty ones first.
         glitches: the worst glitches of the runs, the longest first, at most MOST_GLITCHES.
         more_glitches: number of the glitches that are not listed.
@@ -255,8 +255,8 @@ WHY = "why"
 
 
 def _glitches(rows: Sequence[ReportRow], beside: Path | None) -> list[ListedGlitch]:
-    """Return the worst glitches of runs, the longest first, of equal length the slowest first, with
-    the command or page that explains each.
+    """Return the worst glitches of runs, at most MOST_GLITCHES, the longest first, of equal length
+    the slowest first, with the command or page that explains each.
 
     Args:
         rows: the runs.

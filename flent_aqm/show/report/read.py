@@ -25,7 +25,8 @@ def read(paths: Sequence[Path], jobs: int | None = None
         paths: data files and folders.
         jobs: number of processes, None for the default.
 
-    Raises ConfigError if a path doesn't exist or has no data files.
+    Raises ConfigError if a path doesn't exist or has no data files. A folder in which a sweep has
+    not yet finished a run is no error.
     """
     rows: list[ReportRow] = []
     damaged: list[tuple[Path, str]] = []
@@ -42,8 +43,9 @@ def read(paths: Sequence[Path], jobs: int | None = None
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """Return the data files at and below the paths. A folder in which a sweep has not yet finished
-    a run has none. Raises ConfigError if a path doesn't exist or has no data files."""
+    """Return the data files at and below the paths. Raises ConfigError if a path doesn't exist or
+    has no data files, except a folder in which a sweep has not yet finished a run: there, none is
+    expected. May be empty then."""
     empty = [path for path in paths if os.path.isdir(path) and status.read(path) is not None
              and not status.count_done(path)]
     others = [path for path in paths if path not in empty]

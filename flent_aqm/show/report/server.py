@@ -210,8 +210,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile = self._head  # type: ignore[assignment]
 
     def _answer(self) -> None:
-        """Answer a request, or refuse it with an error status: if its head is too long, if it is
-        for another name or comes from another site, or if it is for an unknown address."""
+        """Answer a request for the follower's page ("/"), data ("/data") or state ("/state"), or
+        refuse it with an error status: if its head is too long, if it is for another name or comes
+        from another site, or if it is for another address."""
         if not self._head.left_bytes:
             self._send(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "text/plain",
                        f"A request of more than {_MOST_HEAD_BYTES} bytes.\n".encode())

@@ -52,8 +52,9 @@ class Dimension:
 def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, ...]]:
     """Decide what is compared: queues, or whole configurations of the router.
 
-    Configurations are compared if other settings of the router go together with the queue. A
-    setting that was varied for each queue is not part of the configuration.
+    Configurations are compared if other settings of the router go together with the queue, unless
+    there are more than MOST_SIDES of them. A setting that was varied for each queue is not part of
+    the configuration.
 
     Returns:
         The rows, and the names of the settings that belong to what is compared. If configurations
@@ -96,8 +97,9 @@ def _configuration_name(row: ReportRow, names: Sequence[str]) -> str:
 
 
 def _own_title_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
-    """Return the words of a run's title that are not values of its other settings, as far as runs
-    differ in these."""
+    """Return a run's title without the words that are values of its settings outside of the
+    router's configuration (such as the rate), as far as runs differ in them. The rest is the user's
+    name for the configuration. May be empty."""
     others = {str(value) for name, value in row.settings.items()
               if name not in (AQM, "title", *_ROUTER) and len(_value_pairs(name, name, rows)) > 1}
     return " ".join(part for part in str(row.settings.get("title", "")).split()
@@ -184,8 +186,14 @@ def rates(rows: Sequence[ReportRow]) -> list[Setting]:
 
 
 def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
-    """Return the data that plots show of a cell: latency and throughput by direction, curves over
-    time, and metrics that are words. Directions without data are left out.
+    """Return the data that plots show of a cell:
+
+    - runs: number of runs.
+    - ways: direction -> values of _latency_data(), if any; mbps, the throughput of each run that
+      has it; over_time and rtt_over_time, curves of throughput and RTT (None without). Directions
+      without data are left out.
+    - words: metric that is shown in words -> median over runs in words.
+    - shared: whether cross traffic was on the line in any run.
 
     Args:
         rows: runs of the cell, at least one.
