@@ -98,7 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run the server until SIGINT or SIGTERM. Return 0. Raises ConfigError if an option is wrong or
     a port can't be used, ToolMissing if a service needs a Python package that isn't installed. Both
-    are raised before it listens."""
+    are raised before the log says that it listens."""
     args.what = tuple(args.what) or USUAL
     _check_options(args)
     from flent_aqm.servers.acceptor import Listener, Server, address_text, listen

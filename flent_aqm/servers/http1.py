@@ -136,7 +136,7 @@ class Http1:
 
     def _request_from_event(self, event: Any) -> Request:
         """Return the request of h11's event `Request`. Send 100 Continue if the client waits for
-        it."""
+        it. Raises ValueError if the request's target isn't a URL."""
         headers = {name.decode(): value.decode("latin-1") for name, value in event.headers}
         if self._http.they_are_waiting_for_100_continue:
             self._transport.write(self._http.send(h11.InformationalResponse(

@@ -53,8 +53,9 @@ class Http2:
         settings_for_bulk(self._http, MOST_STREAMS)
 
     def received(self, data: bytes) -> None:
-        """Process received bytes. Raises ValueError if they aren't HTTP/2, Flood if the client has
-        used up its credit."""
+        """Process received bytes, and send responses. The first call has to have the whole
+        connection preface. Raises ValueError if the bytes aren't HTTP/2 or a request's target isn't
+        a URL, Flood if the client has used up its credit."""
         try:
             if self._preface:  # http.py has waited until the preface is complete
                 self._preface = False
@@ -111,7 +112,8 @@ class Http2:
             self._paid_frames, self._paid_settings = frames, settings
 
     def _process_event(self, event: h2.events.Event) -> None:
-        """Process one event of h2. Raises Flood if the client has used up its credit."""
+        """Process one event of h2. Raises Flood if the client has used up its credit, ValueError if
+        a request's target isn't a URL."""
         if isinstance(event, h2.events.RequestReceived):
             self._note_request(event)
         elif isinstance(event, h2.events.DataReceived):
@@ -173,7 +175,8 @@ class Http2:
         self.moved += size
 
     def _note_request(self, event: h2.events.RequestReceived) -> None:
-        """Record the request of a stream whose head has arrived."""
+        """Record the request of a stream whose head has arrived. Raises ValueError if its target
+        isn't a URL."""
         headers = {str(name): str(value) for name, value in event.headers or ()}
         peer = self._transport.get_extra_info("peername")
         assert event.stream_id is not None

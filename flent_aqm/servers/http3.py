@@ -57,7 +57,7 @@ class Http3(Bulk):
 
     def datagram_received(self, data: bytes | str, addr: Any) -> None:
         """Process a datagram, which costs credit. End the connection if its client has used up its
-        credit."""
+        credit, if the client's address is no longer served, or if a request isn't HTTP."""
         self._peer = addr
         try:
             self._credit.spend(_DATAGRAM)

@@ -77,7 +77,8 @@ class Requirement:
 def missing(parts: list[Requirement]) -> list[Requirement]:
     """Return the required parts that aren't installed or can't be used.
 
-    Parts that only set-up uses are required until the lab kernel and the NDT7 client are built.
+    Parts that only set-up uses are required until all that it builds or downloads for measuring is
+    there: the lab kernel, irtt and the NDT7 client.
 
     parts: all parts.
     """

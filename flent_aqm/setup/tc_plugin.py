@@ -99,8 +99,8 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
 
 
 def _refuse_unloadable(tc: Path, folder: Path, name: str) -> None:
-    """Let tc load a queue's library once. Raises SetupError, with the missing functions, if it
-    can't. tc itself would only report that the queue is unknown.
+    """Let tc load a queue's library once. Raises SetupError, with their names, if the library uses
+    functions that tc hasn't. tc itself would only report that the queue is unknown.
 
     Args:
         tc: path of tc.

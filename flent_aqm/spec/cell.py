@@ -70,8 +70,8 @@ class Cell:
 
     @property
     def runs_router_hook_only(self) -> bool:
-        """True if the only command of the run is the one that sets up the router. False if the
-        batch adds commands of its own, which a data file can't hold."""
+        """True if the only command of the run is the one that sets up the router, unchanged. False
+        if the batch has other commands, which a data file can't hold."""
         return self.commands == ROUTER_COMMAND
 
     @property

@@ -82,8 +82,9 @@ class FlowGroup:
 
 
 def groups_from(text: str, load_s: float, refuse: Refuse) -> list[FlowGroup]:
-    """Parse the test parameter `flows` into groups. If the text can't be parsed, or if a group
-    doesn't fit into the load, call `refuse` with a message.
+    """Parse the test parameter `flows` into groups. If the text can't be parsed, or if a group ends
+    after the load, is shorter than SHORTEST_FLOW_S or has more than MAX_FLOWS flows, call `refuse`
+    with a message.
 
     Args:
         text: the value of the parameter: groups with + between, such as "2xreno+1xudp8@20-40".

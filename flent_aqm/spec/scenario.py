@@ -122,8 +122,8 @@ class Scenario:
         """Check and convert settings from a batch, command line or data file.
 
         settings: key -> given value. Keys are those of the records, keys for both directions such
-        as `rate_mbps`, `aqm_NAME` for a parameter of the AQM, and `router_NAME` for a parameter of
-        the router's model. Other keys are ignored.
+        as `rate_mbps`, `aqm_NAME` and `up_aqm_NAME` for a parameter of the AQM, `shaper_NAME` for
+        one of the shaper, and `router_NAME` for one of the router's model. Other keys are ignored.
 
         Raises ConfigError that names the key and the value, also for values that can't be combined.
         """

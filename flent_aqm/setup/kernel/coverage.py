@@ -253,7 +253,8 @@ def _files_in_note(note: Path) -> set[str]:
 
 def instrument(tree: KernelTree, files: Iterable[str]) -> None:
     """Make these C files be compiled with calls of the recorder, and add coverage.c to the kernel.
-    Makefiles of the tree are changed. Raises SetupError if one is missing.
+    In files that queue packets, calls that may sleep are reported, too. Makefiles of the tree are
+    changed. Raises SetupError if one is missing.
 
     Args:
         tree: the source tree.

@@ -75,7 +75,7 @@ def _split_by_file(patch: bytes) -> list[bytes]:
 
 
 def _is_absent(tree: Path, name: str) -> bool:
-    """Return whether a file of a patch is one that set-up doesn't unpack.
+    """Return whether a file of a patch is one that set-up doesn't unpack, and isn't in the tree.
 
     Args:
         tree: folder of the kernel's source.

@@ -263,15 +263,16 @@ class Overhead:
 
 
 def mask(text: str) -> str:
-    """Return a mask of 32 bits as tc prints it: hexadecimal with 0x, or 0. Raises ConfigError."""
+    """Return a mask of 32 bits as tc prints it: hexadecimal with 0x, or 0. The text is hexadecimal
+    with 0x, or decimal. Raises ConfigError."""
     if not re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}|\d{1,10}", text) or int(text, 0) > _U32:
         raise ConfigError("expected a mask of 32 bits, such as 0xff")
     return f"{int(text, 0):#x}" if int(text, 0) else "0"
 
 
 def selector(text: str) -> str:
-    """Return VALUE/MASK of eight bits each as tc prints them: hexadecimal with 0x, or 0. Raises
-    ConfigError."""
+    """Return VALUE/MASK of eight bits each as tc prints them: hexadecimal with 0x, or 0. In the
+    text, each is hexadecimal with 0x, or decimal. Raises ConfigError."""
     parts = text.split("/")
     if len(parts) != 2 or not all(re.fullmatch(r"0[xX][0-9a-fA-F]{1,2}|\d{1,3}", part)
                                   and int(part, 0) < 256 for part in parts):
@@ -280,7 +281,8 @@ def selector(text: str) -> str:
 
 
 def time_ns(text: str) -> int:
-    """Return a time in ns, from texts such as 500ns, 10us, 1ms. Raises ConfigError."""
+    """Return a time in ns, from texts such as 500ns, 10us, 1ms. Even 0 needs a unit. Raises
+    ConfigError, also for more than 4.29 s."""
     match = _NUMBER.fullmatch(text)
     factor = _TIME_NS.get(match[2].lower()) if match else None
     if match is None or factor is None or int(float(match[1]) * factor) > _U32:
@@ -290,7 +292,7 @@ def time_ns(text: str) -> int:
 
 def rate_bytes_per_s(text: str) -> int:
     """Return a rate in bytes per second, from texts such as 512kbit, 20mbit, 1gbit. It has to fit
-    into 32 bits. Raises ConfigError."""
+    into 32 bits. 0 needs no unit. Raises ConfigError."""
     match = _NUMBER.fullmatch(text)
     factor = _RATE_BIT_S.get(match[2].lower()) if match else None
     if match is None or factor is None:

@@ -97,8 +97,8 @@ def parse_links(text: str, path: str = "") -> Graph:
 
     Raises Fault, with line and column in a file, otherwise with the column: if a link can't be
     parsed, has a reserved name or closes a ring, a node can't be reached, client, router or server
-    is missing, there are more than MOST_NODES nodes, or a node has a number of links that its kind
-    can't have.
+    is missing, no router is between client and server, there are more than MOST_NODES nodes, or a
+    node has a number of links that its kind can't have.
     """
     edges: list[tuple[str, str, str]] = []  # names of two nodes, and the link's line and column
     for place, link_text, column in _split_links(text):
