@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -221,7 +222,7 @@ def test_cause_is_told_in_one_line_the_most_frequent_first(tmp_path: Path) -> No
 @pytest.mark.parametrize("modem", [True, False])
 def test_advice_is_for_lines_with_a_modem(tmp_path: Path, modem: bool) -> None:
     """As homes have one: the run adds little latency, which is good."""
-    settings = {"modem_mbps": 60, "shaper": "htb"} if modem else {}
+    settings: Any = {"modem_mbps": 60, "shaper": "htb"} if modem else {}
     one = cell(tmp_path, 1, "ndt7", None, aqm="fq_codel", **settings)
     one.data_file.write_bytes((RUNS / "ndt7.flent.gz").read_bytes())
     text = " ".join(table([one], {}).split())

@@ -77,8 +77,9 @@ def ranked(test: str, low: float | None, high: float | None) -> Any:
 
 def test_tests_whose_intervals_overlap_share_a_rank() -> None:
     """Of others, those wholly above count; without an interval there is none."""
+    without: Any = SimpleNamespace(test="none", scores={})
     assert ranks([ranked("best", 0.8, 1.0), ranked("near", 0.6, 0.8), ranked("far", 0.3, 0.5),
-                  ranked("few", None, None), SimpleNamespace(test="none", scores={})]) == {
+                  ranked("few", None, None), without]) == {
         "best": "1", "near": "1", "far": "3", "few": "none", "none": "none"}
 
 
@@ -86,7 +87,8 @@ def test_score_is_shown_with_its_interval_and_count() -> None:
     column = Column("heading", "tells_apart", SHARE)
     score: Any = SimpleNamespace(value=0.5, low=0.25, high=0.75, count=9)
     assert column.whole(score) == "50 % [25 to 75] of 9"
-    assert column.whole(SimpleNamespace(value=0.5, low=None, high=None, count=9)) == "50 % of 9"
+    few: Any = SimpleNamespace(value=0.5, low=None, high=None, count=9)
+    assert column.whole(few) == "50 % of 9"
     assert column.whole(None) == column.value(None) == column.case(None) == "none"
     assert column.case(Case("line")) == "line"
     assert Column("heading", "throughput").case(Case("line", 0.5)) == "0.50: line"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
@@ -151,12 +152,13 @@ def test_heading_has_two_lines_at_most() -> None:
 def test_figure_has_a_row_per_test_with_its_numbers() -> None:
     """In percent, in the order of the table from above; the axis of ratios holds 0.5 and 2."""
     alone = Figure()
-    figure._draw_rows([card("right", 1.0)], alone)
+    figure._draw_rows([card("below", 0.95), card("above", 1.1)], alone)
     assert alone.axes[0].get_xlim() == (0.5, 2)
     shown = [card("right", 1.0, "A test with a long name (of somebody)"), card("blind", 0.01)]
     canvas = Figure()
     figure._draw_rows(shown, canvas)
-    latency, tells, rate = canvas.axes
+    axes: list[Any] = canvas.axes
+    latency, tells, rate = axes
     assert latency.get_ylim() == (1.5, -0.5)
     assert latency.get_xlim()[0] < 0.1
     bars = [patch for patch in tells.patches if isinstance(patch, Rectangle)]

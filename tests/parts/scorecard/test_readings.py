@@ -5,6 +5,7 @@ given by a command."""
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +22,7 @@ from flent_aqm.parts.scorecard.places import Line, Place
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading, _megabytes
 from flent_aqm.parts.scorecard.worst import AIMS, Lines, Point
 from flent_aqm.results.data_file import parse_data_file
+from flent_aqm.results.metrics import latency
 from flent_aqm.results.metrics.run import Samples, as_run
 from tests.files import RUNS, load
 
@@ -85,7 +87,7 @@ def test_possible_throughput_is_the_payload_of_the_lines_rate(
 def test_throughput_of_another_unit_is_refused(
         monkeypatch: pytest.MonkeyPatch, mbps: float, is_read: bool) -> None:
     """Eight times what is possible is 382.6 Mbit/s. A test may show 0."""
-    name, _ = NDT7.shown.rates
+    name = next(iter(NDT7.shown.rates))
     if is_read:
         assert read_with(monkeypatch, **{name: mbps}).ways["download"].shown_mbps == mbps
     else:
@@ -111,14 +113,14 @@ def test_verdict_is_that_of_the_tests_own_classes(
 
 def test_load_without_a_length_has_no_rate_of_glitches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not an endless one; 3 in 10 s are 18 a minute."""
-    monkeypatch.setattr(reading.latency, "idle_median_ms", lambda run: 20.0)
+    monkeypatch.setattr(latency, "idle_median_ms", lambda run: 20.0)
     rtt_ms = numpy.full(1000, 20.0)
     rtt_ms[[100, 300, 500]] = 200.0
     for length_s, rate in ((10.0, 18.0), (0.0, None)):
         samples = Samples(numpy.arange(1000) / 100, rtt_ms, length_s, 10.0)
         run: Any = SimpleNamespace(loaded=lambda way, it=samples: it)
         assert reading._finite_or_none(
-            lambda run=run: reading._glitches_per_minute(run, "upload")) == rate
+            partial(reading._glitches_per_minute, run, "upload")) == rate
 
 
 def test_test_that_takes_an_hour_is_left_out_of_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,8 +184,8 @@ def test_whole_numbers_are_those_of_64_bits() -> None:
     """What Arrow's type can hold; a switch is none."""
     for value in (2**63 - 1, -2**63 + 1, 0):
         assert columns.as_cell(value, columns.WHOLE) == value
-    for value in (2**63, -2**63, 1.0, True, "1"):
-        assert columns.as_cell(value, columns.WHOLE) is None
+    for other in (2**63, -2**63, 1.0, True, "1"):
+        assert columns.as_cell(other, columns.WHOLE) is None
 
 
 def test_metadata_of_a_row_are_those_without_a_column_in_the_order_of_their_names() -> None:
