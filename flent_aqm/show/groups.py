@@ -169,13 +169,14 @@ def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], s
 
 
 def key_of(run: Run, names: Sequence[str]) -> tuple[Setting | None, ...]:
-    """Return a run's values of the settings `names`, None for a setting that it doesn't have."""
+    """Return a run's values of the settings `names`. For a setting that it doesn't record, that is
+    the default in UNRECORDED_DEFAULTS, else None."""
     return tuple(setting(run.settings, name) for name in names)
 
 
 def sorted_keys(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[Setting | None, ...]]:
     """Return the different combinations of values of the settings `names` in the runs, sorted by
-    the first setting, then the second: queues as in legends, numbers by size."""
+    the first setting, then the second: queues as in legends, numbers by size, None last."""
     return sorted({key_of(run, names) for run in runs}, key=lambda key: [
         sort_key(name, value) for name, value in zip(names, key, strict=True)])
 

@@ -126,7 +126,8 @@ class AqmIperf3Runner(SupervisedRunner):
 
     def _series_of(self, report: Iperf3Output, direction: str) -> Parsed:
         """Return one direction as series, raw samples and metadata. The metadata identify the
-        flow's packets in the capture, if the client ran on this host.
+        flow's packets in the capture, if the client ran on this host. Raises BadResult if the
+        report has no interval of this direction.
 
         Args:
             report: iperf3's parsed output.

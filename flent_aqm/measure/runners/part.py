@@ -26,6 +26,7 @@ class AqmPartRunner(NullRunner):
     Keys of the data set:
         of: name of that runner's series.
         part: that runner's name for this series.
+        units: unit of this series.
     """
 
     def __init__(self, *, of: str, part: str, units: str = "Mbits/s", **kwargs: Any) -> None:

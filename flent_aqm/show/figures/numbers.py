@@ -29,7 +29,7 @@ class Table:
         columns: names of the columns.
         rows: cells of each row, in the order of the columns.
         runs: number of runs.
-        missing: names of the figure's cells that have no run.
+        missing: names of the figure's cells that have no run, or whose runs have no value.
     """
 
     columns: Sequence[str]

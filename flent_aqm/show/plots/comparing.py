@@ -73,7 +73,14 @@ class Comparing(QueueColours):
         self, results: Sequence[Any], config: dict[str, Any] | None = None, axis: Any = None,
         always_colour: bool = False,
     ) -> None:
-        """Draw several result sets in one plot, each in its colour. Called by Flent's plot()."""
+        """Draw several result sets in one plot, each in its colour. Called by Flent's plot().
+
+        Args:
+            results: Flent's result sets.
+            config: the plot's definition, None for self.config.
+            axis: axis to draw on, None for that of the plot.
+            always_colour: not used, because each result set has a colour of its own anyway.
+        """
         config = config or self.config
         for series, style in zip(config["series"], cycle(LINE_STYLES), strict=False):
             series.setdefault("linestyle", style)

@@ -22,7 +22,15 @@ EMPTY = "Nothing was measured that this plot could show."
 
 class Framed(Plotter):
     """Mixin for Flent's plotters, placed before them: title, legend and caption. Flent's options
-    for titles, legends, sizes and notes apply."""
+    for titles, legends, sizes and notes apply.
+
+    Attributes:
+        metadata: metadata of a result set, for title and annotation.
+        description: text on the result sets, for the title.
+        heading: title in place of the plot's description, "" for that.
+        notes: lines of the caption, see note().
+        handles: artists of matplotlib that the legend shows, each with its label.
+    """
 
     metadata: Any
     description: str

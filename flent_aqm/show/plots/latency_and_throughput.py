@@ -189,8 +189,8 @@ def _throughputs_mbps(runs: Sequence[Run]) -> list[Numbers]:
 
 
 def _setting_values(runs: Sequence[Run], name: str) -> list[Any]:
-    """Return the different values of the setting `name` in the runs, in the order of an axis. None
-    stands for runs without it."""
+    """Return the different values of the setting `name` in the runs, in the order of an axis. Runs
+    that don't record it have its default in UNRECORDED_DEFAULTS, else None, which is last."""
     return sorted_values(name, [setting(run.settings, name) for run in runs])
 
 

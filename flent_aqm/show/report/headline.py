@@ -142,7 +142,7 @@ def _best_and_worst(standings: Sequence[Standing]) -> str:
 def _most_named(cases: Cases) -> tuple[list[str], Cases]:
     """Return the names of the queues that are named in the largest number of cases, and the cases
     reduced to these queues. Cases without them are left out. Both are empty if no case names a
-    queue."""
+    queue. cases: conditions, each with some of its queues."""
     times = Counter(line.queue for _, lines in cases for line in lines)
     names = [name for name, count in times.items() if count == max(times.values())]
     named = [(one, [line for line in lines if line.queue in names]) for one, lines in cases]
@@ -150,8 +150,9 @@ def _most_named(cases: Cases) -> tuple[list[str], Cases]:
 
 
 def _in_how_many(names: Sequence[str], cases: Cases, among: Sequence[Standing]) -> str:
-    """Return in how many conditions each of the queues was named: " in 3 of 4 conditions". "" if
-    there is only one condition.
+    """Return in how many conditions each of the queues was named: " in 3 of 4 conditions", or ",
+    each in 3 of 4 conditions" if these are not the same conditions for all. "" if there is only one
+    condition.
 
     Args:
         names: the queues.
@@ -169,8 +170,9 @@ def _in_how_many(names: Sequence[str], cases: Cases, among: Sequence[Standing]) 
 
 
 def _latencies_text(cases: Cases) -> str:
-    """Return percentiles of latency under load as text, the highest percentile first. At least one
-    case must have a queue."""
+    """Return percentiles of latency under load as text: for each percentile at which conditions are
+    compared, the highest first, the range over its cases. At least one case must have a queue.
+    cases: conditions, each with some of its queues."""
     by: dict[float, list[tuple[Standing, Sequence[QueueRuns]]]] = {}
     for one, lines in sorted(cases, key=lambda case: -case[0].percent):
         if lines:
@@ -182,7 +184,8 @@ def _latencies_text(cases: Cases) -> str:
 
 
 def _latency_range(cases: Cases) -> str:
-    """Return the range of the cases' latencies as text: "12 to 15 ms"."""
+    """Return the range of latencies as text: "12 to 15 ms". cases: conditions, each with some of
+    its queues, whose latencies at the condition's percentile count."""
     return span([line.within_ms(one.percent) for one, lines in cases for line in lines], "ms")
 
 
@@ -210,10 +213,10 @@ def _times_as_long(worst: Cases, winners: Sequence[str]) -> str:
 # ---- throughput ----
 
 def _throughput_sentences(standings: Sequence[Standing]) -> str:
-    """Return the sentence on the price of low latency: the throughput that the fastest queues have
-    less than the queue with most throughput. If queues don't differ in latency in any condition,
-    return the sentences on how throughput differs between queues. Return a sentence that says so if
-    no run has a throughput, and "" if there is nothing to compare."""
+    """Return the sentence on the price of low latency: how much less throughput the queues with the
+    lowest latency have than the queue with most. If queues don't differ in latency in any
+    condition, return the sentences on how throughput differs between queues. Return a sentence that
+    says so if no run has a throughput, and "" if there is nothing to compare."""
     ways = [direction for direction in DIRECTIONS if any(direction in line.mbps for one in standings
                                              for line in one.condition.lines)]
     if not ways:

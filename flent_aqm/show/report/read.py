@@ -19,7 +19,8 @@ from flent_aqm.show.report.model import Folder
 def read(paths: Sequence[Path], jobs: int | None = None
          ) -> tuple[list[ReportRow], list[tuple[Path, str]], list[Folder]]:
     """Read data files. Return the rows of good files, (path, cause) of damaged files, and their
-    folders. Files with the same samples count once; a line on standard error tells their number.
+    folders. Of files with the same samples and settings, only the first counts. A line on standard
+    error tells how many are left out.
 
     Args:
         paths: data files and folders.

@@ -85,13 +85,14 @@ def _value_pairs(name: str, other_name: str, rows: Sequence[ReportRow]
 
 
 def _values_of(row: ReportRow, names: Sequence[str]) -> tuple[Setting | None, ...]:
-    """Return a run's values of the settings `names`, None for a setting that it doesn't have."""
+    """Return a run's values of the settings `names`. For a setting that it doesn't record, that is
+    the default in UNRECORDED_DEFAULTS, else None."""
     return tuple(setting(row.settings, name) for name in names)
 
 
 def _configuration_name(row: ReportRow, names: Sequence[str]) -> str:
-    """Return the name of a run's configuration: the values of the settings `names`, without those
-    that it doesn't have."""
+    """Return the name of a run's configuration: the values of the settings `names` as text, with
+    commas between, without those that it doesn't have."""
     return ", ".join(setting_text(name, value) for name, value in
                      zip(names, _values_of(row, names), strict=True) if value is not None)
 
@@ -108,7 +109,7 @@ def _own_title_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
 
 def queue_of(row: ReportRow) -> str:
     """Return the name as which a run is compared: its configuration or queue, or for files of other
-    origin its title or test."""
+    origin its title or test. NOT_TOLD if it records none of these."""
     return str(row.side or row.settings.get(AQM) or row.settings.get("title")
                or row.settings.get("test") or NOT_TOLD)
 
@@ -168,7 +169,8 @@ def key_of(row: ReportRow, dims: Sequence[Dimension]) -> tuple[Setting, ...]:
 
 
 def _setting(row: ReportRow, name: str) -> Setting:
-    """Return a run's value of a setting, NOT_TOLD if it has none."""
+    """Return a run's value of a setting. If it records none, return the default in
+    UNRECORDED_DEFAULTS, else NOT_TOLD."""
     value = setting(row.settings, name)
     return NOT_TOLD if value is None else value
 
