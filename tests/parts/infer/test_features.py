@@ -56,6 +56,15 @@ def test_feature_of_worked_samples(name: str, value: float) -> None:
     assert features(WORKED)[name] == pytest.approx(value, abs=1e-9)
 
 
+def test_correlations_are_those_of_short_rises_too() -> None:
+    """Of a hundredth: a tenth of a millisecond is not constant."""
+    short = replace(WORKED, rtt_ms=10 + RISE_MS / 100, min_rtt_ms=numpy.full(8, 10.0),
+                    sent_bytes=ACKED + RETRANSMITTED + 1.25 * RISE_MS)
+    found = features(short)
+    assert found["follows_in_flight"] == pytest.approx(1)
+    assert found["rise_autocorrelation"] == pytest.approx(120 / 520)
+
+
 def test_fall_is_measured_from_the_samples_beside_the_first_loss() -> None:
     """A higher rise two samples later is no part of it."""
     rise_ms = RISE_MS.copy()
