@@ -191,7 +191,7 @@ def title_of(run: Run) -> str:
 
 def word(name: str, value: Setting | None) -> str:
     """Return a setting's value as text for labels of matplotlib, in which dollar signs are no
-    formula."""
+    formula. NOT_TOLD for None."""
     return for_plot(setting_text(name, value))
 
 

@@ -33,8 +33,8 @@ def load_page(host: str, port: int, printer: ResultPrinter) -> None:
     faults: list[OSError] = []
 
     def get_objects(connection: CrossConnection | None) -> None:
-        """Download objects until none is left, over this connection or a new one. An OSError is
-        appended to `faults`."""
+        """Download objects until none is left, over this connection, or for None over a new one.
+        All threads take their objects from `objects`. An OSError is appended to `faults`."""
         try:
             connection = connection or CrossConnection(host, port, printer)
             for size in objects:

@@ -50,12 +50,12 @@ def captured(raw: RawValues) -> Captured | None:
 
 
 def captured_in(results: Any) -> Captured | None:
-    """Return captured() of a result set of Flent, which is computed once. Raises BadResult as it
-    does."""
+    """Return captured() of a result set of Flent, which is computed once. None without a capture.
+    Raises BadResult as captured() does."""
     return once(results, "captured", lambda: captured(samples_of(results)))
 
 
 def queues_in(results: Any) -> dict[str, QueueSamples]:
-    """Return queues() of a result set of Flent, direction -> queue, which is computed once. Raises
-    BadResult if the samples are damaged."""
+    """Return queues() of a result set of Flent, direction -> queue, which is computed once. Empty
+    if the queues were not sampled. Raises BadResult if the samples are damaged."""
     return once(results, "queues", lambda: queues(samples_of(results)))

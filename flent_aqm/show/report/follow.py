@@ -37,10 +37,11 @@ _REST_FACTOR = 10
 
 
 class Follower:
-    """Makes the answers to a browser, each once for each state of the results.
+    """Makes a report's page, and its data for updates, which it keeps until the results change.
 
-    look() reads new files. page(), data() and state() return answers as bytes, and may be called by
-    any number of threads. Raises ConfigError if a folder doesn't exist or isn't a folder.
+    look() reads new files. Until its first call there are no runs. page(), data() and state()
+    return answers to a browser as bytes, and may be called by any number of threads. Raises
+    ConfigError if a folder doesn't exist or isn't a folder.
 
     Args:
         folders: folders of results.

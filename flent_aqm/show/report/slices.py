@@ -267,8 +267,8 @@ def _curve_over_runs(curves: Sequence[Any]) -> dict[str, Any] | None:
 
 
 def json_value(value: float) -> float | int | str | None:
-    """Return a metric's value for JSON: the number, or LOST for a percentile that is a lost
-    probe."""
+    """Return a metric's value for JSON: the number as number() rounds it, LOST for a percentile
+    that is a lost probe (infinite), None for NaN."""
     return LOST if numpy.isinf(value) else number(value)
 
 
