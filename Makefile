@@ -119,7 +119,7 @@ infer: test-venv setup
 	$(BIN)/python -m research.infer.recipe make results/infer $(INFER_ARGUMENTS)
 	$(BIN)/python -m research.infer.table results/infer -o results/infer/table.parquet
 	$(BIN)/python -m research.infer.train results/infer/table.parquet
-	$(BIN)/python -m research.infer.page results/infer/table.parquet results/infer -o docs
+	$(BIN)/python -m research.infer.page results/infer/table.parquet -o docs
 
 # The parts of README.md and docs/reference/ that follow from the code.
 reference: test-venv

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Write how good `flent-aqm infer` is on lines that its model hasn't seen: tables of docs/infer.md.
 
-    .venv/bin/python -m research.infer.page TABLE.parquet FOLDER… [-o docs]
+    .venv/bin/python -m research.infer.page TABLE.parquet [-o docs] [--archive FILE.tgz]
 
-FOLDERs have the runs of the table. Held out are whole bands of rates and of round trips, congestion
-controls, the worlds of the recipe, another kernel, and real time; never rows at random.
+Held out are whole bands of rates and of round trips, congestion
+controls and the worlds of the recipe; never rows at random. FILE.tgz is a file of M-Lab's archive,
+whose lines nobody knows: the page says only how many answers it gets.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +23,58 @@ import numpy
 from matplotlib import pyplot
 
 from flent_aqm.base.errors import AqmError
-from flent_aqm.parts.infer.classes import (
-    ANSWERS,
-    CANT_TELL,
-    CLASSES,
-    DROP_TAIL,
-    answer_of,
-)
+from flent_aqm.parts.infer.classes import AQM, CANT_TELL, CLASSES, DROP_TAIL, SHORT, answer_of
 from flent_aqm.parts.infer.features import BASELINE, FEATURES
-from flent_aqm.results.data_file import Numbers, read_data_file
-from flent_aqm.results.many_files import find_files
-from flent_aqm.results.metrics.run import as_run
-from research.infer.recipe import SLOW_ROUTER, TWO_BOTTLENECKS, WIFI
-from research.infer.train import Rows, fit, quantile_masks, read, usual_runs
+from flent_aqm.parts.infer.model import DEPTH_SHARE, judge_all
+from flent_aqm.parts.infer.reading import read_downloads
+from flent_aqm.results.data_file import Numbers
+from research.infer.recipe import (
+    BURSTS,
+    JITTER,
+    LOSS,
+    PARALLEL,
+    PLAIN,
+    SLOW_ROUTER,
+    TWO_BOTTLENECKS,
+    WIFI,
+    WINDOW,
+)
+from research.infer.table import ARCHIVED, FULL, ONE_LOST, SPARSE
+from research.infer.train import (
+    OF_RUN,
+    Rows,
+    fit,
+    for_training,
+    known_rates_mbps,
+    quantile_masks,
+    read,
+    usual_runs,
+    world_masks,
+)
 from research.validation import marked
-from research.validation.stamp import made_of
+from research.validation.stamp import Made
 
 matplotlib.use("agg")
 
 PAGE, PICTURE = "infer.md", Path("img") / "infer.png"
-_BINS = 10
+_BINS = 5
 # A share of fewer says nothing.
-_LEAST_IN_BIN = 4
+_LEAST_IN_BIN = 5
 NONE = "none"
 _OURS, _BASELINE = list(FEATURES), list(BASELINE)
+# Fewer than the shipped model has: there are many models, and they are no better for it.
+_TREES = 50
+# Least probability that counts in a log loss, so that one run can't decide it.
+_LEAST_PROBABILITY = 0.001
+_CC = {"bbr": "BBR", "cubic": "Cubic", "reno": "Reno"}
+# World -> its name on the page.
+_WORLDS = {
+    PLAIN: "the queue alone", LOSS: "random loss, 0.001 to 2 %", BURSTS: "bursty loss, the same",
+    JITTER: "jitter, 0.5 to 20 ms", WINDOW: "sender limited by a window",
+    PARALLEL: "another download beside it", TWO_BOTTLENECKS: "two bottlenecks", WIFI: "Wi-Fi",
+    SLOW_ROUTER: "slow routers"}
+# Share of lines with an AQM for which the page judges --prior.
+_FEW_AQMS = 0.1
 
 
 def main() -> int:
@@ -52,87 +83,190 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m research.infer.page",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("table", type=Path)
-    parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
+    parser.add_argument("--archive", type=Path, metavar="FILE",
+                        help="a file of M-Lab's archive to count the answers of")
     args = parser.parse_args()
-    rows = read(args.table)
-    by_rate = _probabilities_by_band(usual_runs(rows), "line_mbps", _OURS)
-    parts = {"held out": _held_out_table(rows), "by class": _class_table(usual_runs(rows), by_rate),
-             "depth": _depth_sentence(usual_runs(rows), by_rate)}
-    for name, text in parts.items():
-        print(f"\n{name}\n\n{text}")
-    if not args.output:
-        return 0
+    rows = usual_runs(read(args.table))
+    by_rate = Unseen(rows, quantile_masks(rows["line_mbps"]), _OURS)
+    parts = {"held out": _held_out_table(by_rate), "prior": _prior_sentence(rows),
+             "by world": _world_table(by_rate), "by class": _class_table(by_rate),
+             "one lost": _one_lost_sentence(by_rate), "depth": _depth_sentence(by_rate)}
     try:
-        runs = [as_run(read_data_file(path)) for path in find_files(args.folders)]
+        if args.archive:
+            parts["archive"] = _archive_table(args.archive)
+        for name, text in parts.items():
+            print(f"\n{name}\n\n{text}")
+        if not args.output:
+            return 0
         for name, text in parts.items():  # all of the same runs, which are counted once
             marked.replace(args.output / PAGE, name, text,
-                           made_of(runs) if name == "held out" else None)
+                           _made(rows) if name == "held out" else None)
     except (AqmError, ValueError) as error:
         print(f"infer: {error}", file=sys.stderr)
         return 1
-    _draw_reliability(usual_runs(rows), by_rate, args.output / PICTURE)
+    _draw_reliability(by_rate, args.output / PICTURE)
     return 0
 
 
-def _probabilities_by_band(rows: Rows, column: str, names: list[str]) -> Numbers:
-    """Return the probabilities of the classes for all rows. Each row is judged by a model that was
-    trained without the row's band.
+def _made(rows: Rows) -> Made:
+    """Return what the runs of a table were measured with."""
+    runs = rows.drop_duplicates(list(OF_RUN))
+    return Made(tuple(sorted(set(runs["made_by"]))), tuple(sorted(set(runs["made_with"]))),
+                max(runs["made_on"]), len(runs))
+
+
+class Unseen:
+    """Runs, some of which are judged by a model that hasn't seen any run of their band.
+
+    Attributes:
+        rows: all runs, a row for each cadence.
+        judged: boolean mask of the rows that are in a band.
+    """
+
+    def __init__(self, rows: Rows, bands: Iterable[Any], names: list[str]) -> None:
+        """Train a model for each band.
+
+        Args:
+            rows: all runs, a row for each cadence.
+            bands: boolean masks of the rows to hold out, for each band.
+            names: names of the features.
+        """
+        self.rows = rows
+        self.judged = numpy.zeros(len(rows), dtype=bool)
+        self._models = []
+        for apart in bands:
+            self._models.append((apart, fit(for_training(rows[~apart]), names, _TREES)))
+            self.judged |= apart
+
+    def of(self, mask: Any, prior: float | None = None) -> tuple[Rows, Numbers]:
+        """Return the rows of a mask that are in a band, and the probabilities of their classes.
+
+        Args:
+            mask: boolean mask of the rows.
+            prior: share of lines with an AQM that the probabilities rest on. None for that of the
+                recipe.
+        """
+        mask = mask & self.judged
+        found = numpy.zeros((len(self.rows), len(CLASSES)))
+        for apart, model in self._models:
+            some = self.rows[apart & mask]
+            if len(some):
+                found[apart & mask] = (model.probabilities(some) if prior is None
+                                       else model.reweighted(some, prior))
+        return self.rows[mask].reset_index(drop=True), found[mask]
+
+    def archived(self, mask: Any = True) -> tuple[Rows, Numbers]:
+        """Return the rows of M-Lab's cadence among those of a mask, as of() does."""
+        return self.of(mask & (self.rows["cadence"] == ARCHIVED).to_numpy())
+
+
+def log_loss(truth: Any, probabilities: Numbers, weights: Any = None) -> float:
+    """Return the mean of -log(probability of the true class). A probability counts as 0.001 or
+    more.
 
     Args:
-        rows: the runs.
-        column: name of the column whose values are divided into bands.
-        names: names of the features.
+        truth: true class of each row.
+        probabilities: probabilities of the classes, in rows.
+        weights: weight of each row, equal by default.
     """
-    held_out = numpy.zeros((len(rows), len(CLASSES)))
-    for apart in quantile_masks(rows[column]):
-        held_out[apart] = fit(rows[~apart].reset_index(drop=True), names).probabilities(rows[apart])
-    return held_out
+    columns = [CLASSES.index(name) for name in truth]
+    of_truth = probabilities[numpy.arange(len(probabilities)), columns]
+    return float(numpy.average(-numpy.log(numpy.maximum(of_truth, _LEAST_PROBABILITY)),
+                               weights=weights))
 
 
-def _judge_held_out(rows: Rows, apart: Any, names: list[str]) -> tuple[Rows, Numbers]:
-    """Return the held-out rows, and the probabilities that a model of the other rows gives them.
+def _shares_of_classes(rows: Rows) -> Numbers:
+    """Return the share of each class among the rows, in the order of CLASSES."""
+    return numpy.array([(rows["truth"] == name).mean() for name in CLASSES])
+
+
+def _cells(test: Rows, ours: Numbers, shares: Numbers, weights: Any = None) -> tuple[str, ...]:
+    """Return the cells of a row of a table.
 
     Args:
-        rows: the runs.
-        apart: boolean mask of the rows to hold out.
-        names: names of the features.
+        test: the runs that are judged.
+        ours: probabilities of their classes.
+        shares: shares of the classes among the runs that the model is made of, which are the
+            probabilities of somebody who doesn't look at the run.
+        weights: weight of each run in the log loss.
     """
-    test = rows[apart].reset_index(drop=True)
-    return test, fit(rows[~apart].reset_index(drop=True), names).probabilities(test)
+    nothing = numpy.tile(shares, (len(test), 1))
+    return (f"{len(test)}", f"{log_loss(test['truth'], ours, weights):.2f}",
+            f"{log_loss(test['truth'], nothing, weights):.2f}",
+            ", ".join(_answer_shares(test["truth"], ours)))
 
 
-def _held_out_cases(rows: Rows, names: list[str]) -> Iterator[tuple[str, Rows, Numbers]]:
-    """Yield (description of what is held out, its rows, the probabilities of a model without it)
-    for each case."""
-    own = usual_runs(rows)
-    yield "a fifth of the rates", own, _probabilities_by_band(own, "line_mbps", names)
-    yield "a fifth of the round trips", own, _probabilities_by_band(own, "line_rtt_ms", names)
-    for name in ("bbr", "cubic", "reno"):
-        yield f"{_CC[name]} as sender", *_judge_held_out(own, own["cc"] == name, names)
+def _held_out_cases(rows: Rows) -> Iterator[tuple[str, list[Any]]]:
+    """Yield (description of what is held out, masks of the bands that are held out one by one) for
+    each case but the rates."""
+    yield "a fifth of the round trips", list(quantile_masks(rows["line_rtt_ms"]))
+    for name, words in _CC.items():
+        yield f"{words} as sender", [(rows["cc"] == name).to_numpy()]
+    for apart in world_masks(rows):
+        yield _WORLDS[rows[apart]["world"].iloc[0]], [apart]
+    yield "buffers of 2 to 20 ms", [_is_shallow(rows)]
+    yield "rates above 200 Mbit/s", [(rows["line_mbps"] > 200).to_numpy()]
+    yield "round trips above 200 ms", [(rows["line_rtt_ms"] > 200).to_numpy()]
+
+
+def _is_shallow(rows: Rows) -> Any:
+    """Return a mask of the runs with a drop-tail buffer below 20 ms that dropped something."""
+    return ((rows["truth"] == SHORT) & rows["depth_ms"].notna()).to_numpy()
+
+
+_HEAD = "| runs | log loss | without looking | answered, right, % |"
+
+
+def _held_out_table(by_rate: Unseen) -> str:
+    """Return a Markdown table: how runs are judged unlike all that a model has seen.
+
+    by_rate: the runs by models that haven't seen their rates.
+    """
+    rows = by_rate.rows
+    lines = [f"| held out {_HEAD}", "|---" * 5 + "|"]
+
+    def add(words: str, unseen: Unseen) -> None:
+        """Add a row to the table: a description, and the runs."""
+        known = rows if unseen.judged.all() else rows[~unseen.judged]
+        cells = _cells(*unseen.archived(), _shares_of_classes(for_training(known)))
+        lines.append(f"| {words} | {' | '.join(cells)} |")
+
+    rates = list(quantile_masks(rows["line_mbps"]))
+    add("a fifth of the rates", by_rate)
+    add("the same, by the features of IMC'17", Unseen(rows, rates, _BASELINE))
+    for words, bands in _held_out_cases(rows):
+        if any(band.any() for band in bands):
+            add(words, Unseen(rows, bands, _OURS))
+    return "\n".join(lines)
+
+
+def _world_table(unseen: Unseen) -> str:
+    """Return a Markdown table: how runs of each kind are judged whose rates are held out."""
+    rows = unseen.rows
+    shares = _shares_of_classes(for_training(rows))
+    lines = [f"| kind of run {_HEAD}", "|---" * 5 + "|"]
+
+    def add(words: str, test: Rows, found: Numbers, weights: Any = None) -> None:
+        """Add a row to the table, if there are runs for it. The arguments are those of
+        _cells()."""
+        if len(test):
+            cells = _cells(test, found, shares, weights)
+            lines.append(f"| {words} | {' | '.join(cells)} |")
+
     for world, words in _WORLDS.items():
-        yield words, *_judge_held_out(own, own["world"] == world, names)
-    model = fit(own, names)
-    for words, other in (
-            ("Linux 6.12 and 7.2", rows[rows["kernel"] != "stock"]),
-            ("namespaces", rows[rows["testbed"] == "netns"]),
-            ("a router in qemu", rows[rows["testbed"].str.startswith("ssh:")])):
-        if len(other):
-            yield words, other, model.probabilities(other)
-
-
-_CC = {"bbr": "BBR", "cubic": "Cubic", "reno": "Reno"}
-_WORLDS = {SLOW_ROUTER: "slow routers", TWO_BOTTLENECKS: "two bottlenecks", WIFI: "Wi-Fi"}
-
-
-def _held_out_table(rows: Rows) -> str:
-    """Return a Markdown table: how often a model answers for runs that it has not seen, and is
-    right then, beside the baseline's."""
-    lines = ["| held out | runs | answered, right, % | IMC'17's features |", "|---|---|---|---|"]
-    for (words, test, ours), (_, _, theirs) in zip(
-            _held_out_cases(rows, _OURS), _held_out_cases(rows, _BASELINE), strict=True):
-        cells = [", ".join(_answer_shares(test["truth"], one)) for one in (ours, theirs)]
-        lines.append(f"| {words} | {len(test)} | {' | '.join(cells)} |")
+        add(words, *unseen.archived((rows["world"] == world).to_numpy()))
+    add("buffers of 2 to 20 ms", *unseen.archived(_is_shallow(rows)))
+    add("all, at M-Lab's cadence", *unseen.archived())
+    add("all, every sample", *unseen.of((rows["cadence"] == FULL).to_numpy()))
+    add("all, half as many samples", *unseen.of((rows["cadence"] == SPARSE).to_numpy()))
+    archived = (rows["cadence"] == ARCHIVED).to_numpy()
+    for prior in (0.5, _FEW_AQMS):
+        test, found = unseen.of(archived, prior)
+        share = float(test["has_aqm"].mean())
+        weights = numpy.where(test["has_aqm"], _FEW_AQMS / share, (1 - _FEW_AQMS) / (1 - share))
+        add(f"if {_FEW_AQMS:.0%} had an AQM, `--prior {prior:g}`".replace("%", " %"), test, found,
+            weights)
     return "\n".join(lines)
 
 
@@ -151,35 +285,67 @@ def _answer_shares(truth: Any, probabilities: Numbers) -> tuple[str, str]:
     """
     pairs = [(answer, true) for answer, true in zip(answers(probabilities), truth, strict=True)
              if answer != CANT_TELL]
-    right = sum(true in ANSWERS[answer] for answer, true in pairs)
+    right = sum(true == answer for answer, true in pairs)
     return (f"{100 * len(pairs) / len(truth):.0f}",
             f"{100 * right / len(pairs):.0f}" if pairs else NONE)
 
 
-def _class_table(rows: Rows, probabilities: Numbers) -> str:
+def _class_table(unseen: Unseen) -> str:
     """Return a Markdown table of the answers for each true queue, with the rates held out."""
+    test, probabilities = unseen.archived()
     answered = answers(probabilities)
-    lines = [f"| queue, runs | {' | '.join(ANSWERS)} |", "|---|" + "---|" * len(ANSWERS)]
+    lines = [f"| queue, runs | {' | '.join(CLASSES)} |", "|---" * (1 + len(CLASSES)) + "|"]
     for queue in CLASSES:
-        of = [answer for answer, true in zip(answered, rows["truth"], strict=True) if true == queue]
-        shares = [f"{100 * of.count(answer) / len(of):.0f}" if of else NONE for answer in ANSWERS]
+        of = [answer for answer, true in zip(answered, test["truth"], strict=True) if true == queue]
+        shares = [f"{100 * of.count(answer) / len(of):.0f}" if of else NONE for answer in CLASSES]
         lines.append(f"| {queue}, {len(of)} | {' | '.join(shares)} |")
     return "\n".join(lines)
 
 
-def _depth_sentence(rows: Rows, probabilities: Numbers) -> str:
-    """Return a sentence on drop-tail queues that are recognized: the highest rise relative to the
-    true depth, with and without losses."""
+def _prior_sentence(rows: Rows) -> str:
+    """Return a sentence on the runs that the model is made of: the share with an AQM, and the rates
+    that it knows."""
+    runs = for_training(rows).drop_duplicates(list(OF_RUN))
+    low, high = known_rates_mbps(for_training(rows))
+    share = 100 * runs["has_aqm"].mean()
+    return (f"Of the {len(runs)} runs that the model is made of, {share:.0f} % have an AQM at the "
+            f"bottleneck. It knows downloads of {low:g} to {high:g} Mbit/s.")
+
+
+def _one_lost_sentence(unseen: Unseen) -> str:
+    """Return a sentence on what one lost segment changes in downloads without a loss."""
+    cadence, loses = unseen.rows["cadence"].to_numpy(), unseen.rows["loses"].to_numpy(dtype=bool)
+    pairs = [answers(unseen.of((cadence == name) & ~loses)[1]) for name in (ARCHIVED, ONE_LOST)]
+    changed = [(before, after) for before, after in zip(*pairs, strict=True) if before != after]
+    into = sum(after == AQM for _, after in changed)
+    return (f"One lost segment, added to each of {len(pairs[0])} downloads without a loss, changes "
+            f"{len(changed)} answers, {into} of them to `{AQM}`.")
+
+
+def _depth_sentence(unseen: Unseen) -> str:
+    """Return a sentence on drop-tail queues that are recognized: the depth that is said relative to
+    the true depth, and how often it is none too large."""
+    test, probabilities = unseen.archived()
     is_told = numpy.array([answer == DROP_TAIL for answer in answers(probabilities)])
-    drop_tail = is_told & ((rows["truth"] == DROP_TAIL) & rows["depth_ms"].notna()).to_numpy()
-    lost = (rows["loss_start"] + rows["loss_late"]).to_numpy() > 0
-    parts = []
-    for words, apart in (("about", lost), ("at least", ~lost)):
-        ratios = (rows["rise_max_ms"] / rows["depth_ms"])[drop_tail & apart]
-        if len(ratios):
-            low, middle, high = numpy.quantile(ratios, (0.25, 0.5, 0.75))
-            parts.append(f'"{words}" {middle:.2f} ({low:.2f} to {high:.2f}, {len(ratios)} runs)')
-    return f"Depth said by true depth, median and quartiles: {'; '.join(parts)}."
+    # Wi-Fi and a modem have queues of their own.
+    known = (test["truth"] == DROP_TAIL) & test["depth_ms"].notna() & ~test["world"].isin(
+        (WIFI, TWO_BOTTLENECKS))
+    ratios = (DEPTH_SHARE * test["rise_max_ms"] / test["depth_ms"])[is_told & known.to_numpy()]
+    if not len(ratios):
+        return "No drop-tail queue of known depth was recognized."
+    low, middle, high = numpy.quantile(ratios, (0.25, 0.5, 0.75))
+    return (f"The depth that is said, by the true depth: median {middle:.2f}, quartiles {low:.2f} "
+            f"to {high:.2f}; not above it in {(ratios <= 1).sum()} of {len(ratios)} runs.")
+
+
+def _archive_table(path: Path) -> str:
+    """Return a Markdown table: how many downloads of a file of M-Lab's archive get which answer, or
+    are refused for which reason. Raises BadResult if the file can't be read."""
+    downloads = read_downloads(path)
+    counts = Counter(re.sub(r"\d[\d.]*", "N", verdict.reason) or verdict.answer
+                     for verdict in judge_all(downloads))
+    return "\n".join(["| answer, or reason for none | downloads |", "|---|---|",
+                      *(f"| {words} | {count} |" for words, count in counts.most_common())])
 
 
 def reliability_by_bin(truth: Any, probabilities: Numbers) -> Mapping[float, tuple[float, int]]:
@@ -198,19 +364,26 @@ def reliability_by_bin(truth: Any, probabilities: Numbers) -> Mapping[float, tup
             for one in range(_BINS) if (bins == one).sum() >= _LEAST_IN_BIN}
 
 
-def _draw_reliability(rows: Rows, probabilities: Numbers, path: Path) -> None:
-    """Draw the reliability diagram, for a paper's column, and save it to `path`."""
-    bins = reliability_by_bin(rows["truth"], probabilities)
-    figure, axes = pyplot.subplots(figsize=(3.33, 2.6), layout="constrained")
-    axes.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
-    axes.plot(list(bins), [right for right, _ in bins.values()], "o-", markersize=3.5,
-              linewidth=1)
-    for probability, (right, count) in bins.items():
-        axes.annotate(f"{count}", (probability, right), xytext=(3, -9), textcoords="offset points",
-                      fontsize=6)
-    axes.set(xlabel="probability of the likeliest class", ylabel="share that was right",
-             xlim=(0.15, 1.02), ylim=(0, 1.04))
-    axes.tick_params(labelsize=7)
+def _draw_reliability(unseen: Unseen, path: Path) -> None:
+    """Draw a reliability diagram of all runs and one of each world, and save them to `path`."""
+    shown = {"all": unseen.archived(), **{
+        words.split(",")[0]: unseen.archived((unseen.rows["world"] == world).to_numpy())
+        for world, words in _WORLDS.items()}}
+    figure, panels = pyplot.subplots(2, 5, figsize=(7.0, 3.1), layout="constrained", sharex=True,
+                                     sharey=True)
+    for axes, (words, (test, probabilities)) in zip(panels.flat, shown.items(), strict=False):
+        bins = reliability_by_bin(test["truth"], probabilities)
+        axes.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
+        axes.plot(list(bins), [right for right, _ in bins.values()], "o-", markersize=3,
+                  linewidth=1)
+        for probability, (right, count) in bins.items():
+            axes.annotate(f"{count}", (probability, right), xytext=(3, -8),
+                          textcoords="offset points", fontsize=6)
+        axes.set_title(words, fontsize=6)
+        axes.set(xlim=(0.25, 1.05), ylim=(0, 1.05))
+        axes.tick_params(labelsize=6)
+    figure.supxlabel("probability of the likeliest class", fontsize=7)
+    figure.supylabel("share that was right", fontsize=7)
     figure.savefig(path, dpi=200, metadata={"Software": None})
     pyplot.close(figure)
 

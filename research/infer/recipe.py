@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from flent_aqm.base.errors import AqmError
-from flent_aqm.parts.infer.classes import AQM, DROP_TAIL, FLOW_QUEUEING, POLICER
+from flent_aqm.parts.infer.classes import AQM, DROP_TAIL, SHORT
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep.missing import make_missing
@@ -30,15 +30,26 @@ from flent_aqm.sweep.missing import make_missing
 ALL_RUNS = 20_000
 TEST = "ndt7_download"
 # Bump it where anything below changes: other runs then have these numbers.
-_VERSION = 1
+_VERSION = 2
 
 _Of = TypeVar("_Of")
 
 # Before and after the test, in place of Flent's 5 s: nobody looks at it.
 _IDLE_S = 1
+# Bounds of the router's rate and of the round-trip time of the idle path.
+RATES_MBPS, RTTS_MS = (4.0, 400.0), (3.0, 400.0)
+# A drop-tail queue below this depth shows no delay that tells it from a policer.
+SHALLOW_MS = 20.0
 
-# What is ahead of the client: the router's queue alone, or more that delays.
-PLAIN, TWO_BOTTLENECKS, WIFI, SLOW_ROUTER = "plain", "two_bottlenecks", "wifi", "slow_router"
+# What a download meets beside the router's queue. LOSS: packets lost at random, each on its own.
+# BURSTS: lost in groups. WINDOW: the sender may have less in flight than fills the path.
+# PARALLEL: another download without a rate limit.
+PLAIN, LOSS, BURSTS, JITTER = "plain", "loss", "bursts", "jitter"
+WINDOW, PARALLEL = "window", "parallel"
+TWO_BOTTLENECKS, WIFI, SLOW_ROUTER = "two_bottlenecks", "wifi", "slow_router"
+# World -> weight in the draw.
+WORLDS = {PLAIN: 29, LOSS: 17, BURSTS: 10, JITTER: 8, WINDOW: 6, PARALLEL: 8, TWO_BOTTLENECKS: 8,
+          WIFI: 7, SLOW_ROUTER: 7}
 
 
 @dataclass(frozen=True)
@@ -47,12 +58,13 @@ class Line:
 
     Attributes:
         number: number of the run, from 0.
-        world: what is ahead of the client: PLAIN, TWO_BOTTLENECKS, WIFI or SLOW_ROUTER.
+        world: one of WORLDS.
         queue: class drawn for the router's queue. The truth is what table.py says: in WIFI no such
             queue is used, and with TWO_BOTTLENECKS the modem's may decide.
         rate_mbps: the router's shaped rate in the download's direction, not used in WIFI.
         rtt_ms: round-trip time of the idle path.
-        depth_ms: depth of a drop-tail queue at rate_mbps, None for other queues.
+        depth_ms: depth of a drop-tail queue, or of the queue of one flow if the queue keeps one
+            without AQM for each, at rate_mbps. None for other queues.
         settings: batch keys and their values.
     """
 
@@ -73,22 +85,23 @@ class Line:
 def line(number: int) -> Line:
     """Return the settings of the run with this number."""
     draw = _Draw(number)
-    rate_mbps, rtt_ms = draw.between(5, 1000), draw.between(5, 200)
-    world = draw.one({PLAIN: 80, TWO_BOTTLENECKS: 7, WIFI: 7, SLOW_ROUTER: 6})
+    rate_mbps, rtt_ms = draw.between(*RATES_MBPS), draw.between(*RTTS_MS)
+    world = draw.one(WORLDS)
     queue, depth_ms, settings = _draw_queue(draw, rate_mbps)
+    cross_traffic = draw.one({"0": 84, "video": 8, "web": 8})
     settings |= {
         "rate_down_mbps": rate_mbps,
         "rate_up_mbps": max(_round(rate_mbps / draw.one({1: 4, 2: 2, 5: 2, 10: 2})), 1.0),
         "base_delay_ms": rtt_ms,
         "ndt7_cc": draw.one({"bbr": 6, "cubic": 3, "reno": 1}),
-        "cross_traffic": draw.one({"0": 60, "bulk": 26, "video": 7, "web": 7}),
+        "cross_traffic": "bulk" if world == PARALLEL else cross_traffic,
         "seed": number + 1}
     if world == WIFI:  # the channel is the bottleneck, and the queue in front of it stays empty
         settings |= {"aqm": "no_aqm", "shaper": "none", "tbf_burst_ms": ""}
         del settings["rate_down_mbps"], settings["rate_up_mbps"]
         settings = {key: value for key, value in settings.items() if not key.startswith("aqm_")}
     return Line(number, world, queue, rate_mbps, rtt_ms, depth_ms,
-                settings | _world_settings(world, draw, rate_mbps))
+                settings | _world_settings(world, draw, rate_mbps, rtt_ms))
 
 
 def digest() -> str:
@@ -146,21 +159,32 @@ def _round(value: float) -> float:
 def _draw_queue(draw: _Draw, rate_mbps: float) -> tuple[str, float | None, dict[str, object]]:
     """Draw a queue. Return its class, the depth in ms of a drop-tail queue (otherwise None), and
     its batch keys."""
-    kind = draw.one({"bfifo": 34, "codel": 10, "pie": 9, "red": 7, "fq_codel": 12, "cake": 10,
-                     "sfq": 6, "policer": 12})
-    if kind == "bfifo":
-        depth_ms = draw.between(10, 2000)
-        return DROP_TAIL, depth_ms, {"aqm": kind, "aqm_limit": _queue_bytes(rate_mbps, depth_ms)}
+    kind = draw.one({"deep": 24, "shallow": 12, "policer": 10, "sfq": 4, "fq": 3, "codel": 9,
+                     "pie": 8, "red": 5, "sfb": 2, "fq_codel": 13, "cake": 10})
+    if kind in ("deep", "shallow"):
+        depth_ms = draw.between(*((SHALLOW_MS, 1500) if kind == "deep" else (2, SHALLOW_MS)))
+        return _class_by_depth(depth_ms), depth_ms, {
+            "aqm": "bfifo", "aqm_limit": _queue_bytes(rate_mbps, depth_ms)}
     if kind == "policer":
-        return POLICER, None, {"aqm": "bfifo", "aqm_limit": 2 * 1514, "shaper": "tbf",
-                               "tbf_burst_ms": draw.between(5, 500)}
+        return SHORT, None, {"aqm": "bfifo", "aqm_limit": 2 * 1514, "shaper": "tbf",
+                             "tbf_burst_ms": draw.between(5, 500)}
+    if kind in _FLOW_PACKETS:
+        depth_ms = _round(_FLOW_PACKETS[kind] * 1514 / 125 / rate_mbps)
+        return _class_by_depth(depth_ms), depth_ms, {"aqm": kind}
     if kind in ("codel", "fq_codel"):
-        target = draw.one({"5ms": 3, "15ms": 1})
-        return (AQM if kind == "codel" else FLOW_QUEUEING), None, {
-            "aqm": kind, "aqm_target": target}
+        return AQM, None, {"aqm": kind, "aqm_target": draw.one({"5ms": 3, "15ms": 1})}
     if kind == "cake":
-        return FLOW_QUEUEING, None, {"aqm": kind, "aqm_rtt": draw.one({"100ms": 3, "30ms": 1})}
-    return (FLOW_QUEUEING if kind == "sfq" else AQM), None, {"aqm": kind}
+        return AQM, None, {"aqm": kind, "aqm_rtt": draw.one({"100ms": 3, "30ms": 1})}
+    return AQM, None, {"aqm": kind}
+
+
+# Queue that keeps a drop-tail queue for each flow -> packets that one flow may have in it.
+_FLOW_PACKETS = {"sfq": 127, "fq": 100}
+
+
+def _class_by_depth(depth_ms: float) -> str:
+    """Return the class of a drop-tail queue of this depth."""
+    return DROP_TAIL if depth_ms >= SHALLOW_MS else SHORT
 
 
 def _queue_bytes(rate_mbps: float, depth_ms: float) -> int:
@@ -168,15 +192,29 @@ def _queue_bytes(rate_mbps: float, depth_ms: float) -> int:
     return max(round(rate_mbps * 125 * depth_ms), 2 * 1514)
 
 
-def _world_settings(world: str, draw: _Draw, rate_mbps: float) -> dict[str, object]:
+def _world_settings(world: str, draw: _Draw, rate_mbps: float, rtt_ms: float) -> dict[str, object]:
+    """Draw what a download meets beside the router's queue. Return its batch keys."""
+    if world in (LOSS, BURSTS):
+        share = draw.between(1e-5, 0.02)
+        return_share = 1 / draw.between(2, 20)  # 1 / mean number of packets in a group
+        return {"link_down_loss": f"{100 * share:.6f}%" if world == LOSS else
+                f"gemodel {100 * share * return_share / (1 - share):.6f}% "
+                f"{100 * return_share:.4f}%"}
+    if world == JITTER:
+        return {"link_down_jitter_ms": draw.between(0.5, 20)}
+    if world == WINDOW:
+        # The kernel counts a segment's memory, about twice its data.
+        most = max(round(2 * draw.between(0.25, 1.5) * rate_mbps * 125 * rtt_ms), 32_768)
+        return {"server_program": f"sh -c 'echo 4096 16384 {most} >/proc/sys/net/ipv4/tcp_wmem'",
+                "server_ready_s": 0}
     if world == TWO_BOTTLENECKS:
         modem_mbps = _round(max(rate_mbps * draw.between(0.8, 1.25), 1.0))
         return {"modem_down_mbps": modem_mbps, "modem_up_mbps": modem_mbps,
-                "modem_down_buffer_ms": draw.between(20, 500)}
+                "modem_down_buffer_ms": draw.between(SHALLOW_MS, 500)}
     if world == WIFI:
         return {"topology": "clients:2",
                 "wifi_rates_mbps": f"2x{draw.one({'144.4': 2, '65': 2, '26': 1, '7.2': 1})}",
-                "wifi_ap": draw.one({"fifo": 1, "fq_mac": 1, "airtime": 1})}
+                "wifi_ap": draw.one({"fifo": 2, "fq_mac": 1, "airtime": 1})}
     if world == SLOW_ROUTER:
         return {"router_model": draw.one({"omnia": 1, "mt7621": 1, "100us": 1})}
     return {}

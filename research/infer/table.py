@@ -1,29 +1,37 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write a row for each run of the recipe: its features, the class of its queue, and what that did.
+"""Write rows for each run of the recipe: its features, the class of its queue, and what that did.
 
     .venv/bin/python -m research.infer.table FOLDER -o TABLE.parquet
+
+A run has a row for each cadence of its samples: see CADENCES.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pyarrow
 import pyarrow.parquet
 
 from flent_aqm.base.errors import AqmError, BadResult
-from flent_aqm.parts.infer.classes import CANT_TELL, DROP_TAIL, FLOW_QUEUEING
+from flent_aqm.parts.infer.cadence import MEAN_GAP_S, as_archived, thin
+from flent_aqm.parts.infer.classes import AQM, CANT_TELL, DROP_TAIL
 from flent_aqm.parts.infer.features import features
-from flent_aqm.parts.infer.reading import downloads_of_data_file
+from flent_aqm.parts.infer.reading import Download, downloads_of_data_file
 from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.many_files import each_file, find_files
 from flent_aqm.results.metrics.queue_samples import queues
-from research.infer.recipe import PLAIN, SLOW_ROUTER, TWO_BOTTLENECKS, WIFI, Line, line
+from flent_aqm.results.metrics.run import as_run
+from research.infer.recipe import TWO_BOTTLENECKS, WIFI, Line, line
+from research.validation.stamp import made_of
 
 # CoDel's interval: any AQM acts within it, so a queue that stood so high without a loss has none.
 _LONG_MS = 100.0
@@ -31,30 +39,102 @@ _LONG_MS = 100.0
 _ALIKE = 0.05
 
 
-def row(data: DataFile) -> dict[str, Any] | None:
-    """Return a run's row: name of a column -> value. None if it is no run of the recipe or has no
-    download."""
+# What a lost segment has: payload of a TCP segment with time stamps over Ethernet.
+_SEGMENT_BYTES = 1448
+
+
+def with_losses(download: Download, lost: Sequence[int]) -> Download:
+    """Return the download as if more segments had been lost and sent again.
+
+    Args:
+        download: the download.
+        lost: number of a segment, from 0 in the order of sending, for each loss.
+    """
+    ends = download.sent_bytes / _SEGMENT_BYTES
+    at = numpy.searchsorted(ends, numpy.array(lost, dtype=float), side="right")
+    more = _SEGMENT_BYTES * numpy.bincount(at, minlength=ends.size)[:ends.size].cumsum()
+    return replace(download, sent_bytes=download.sent_bytes + more,
+                   retransmitted_bytes=download.retransmitted_bytes + more)
+
+
+def _some_segments(download: Download, draw: random.Random, most: int) -> list[int]:
+    """Return 1 to `most` random segments of a download."""
+    sent = download.sent_bytes[-1] / _SEGMENT_BYTES
+    return [int(draw.random() * sent) for _ in range(1 + int(draw.random() * most))]
+
+
+def _share_of_segments(download: Download, draw: random.Random, share: float) -> list[int]:
+    """Return the segments of a download that are lost if each is lost with this probability."""
+    sent, at = download.sent_bytes[-1] / _SEGMENT_BYTES, -1
+    lost: list[int] = []
+    while True:
+        at += 1 + int(math.log(1 - draw.random()) / math.log(1 - share))
+        if at >= sent:
+            return lost
+        lost.append(at)
+
+
+def _at_random(download: Download, draw: random.Random) -> Download:
+    """Return the download at a random cadence of M-Lab's. In half of all calls segments are lost
+    besides: up to three, so that a single one means little; or, of BBR, which goes on alike, a
+    share of 0.001 to 2 %."""
+    one = thin(download, draw, MEAN_GAP_S * (0.3 + 0.7 * draw.random()))
+    kind, share = draw.random(), 1e-5 * 2000 ** draw.random()
+    if kind < 0.5:
+        return one
+    if kind < 0.7 or not one.bbr:
+        return with_losses(one, _some_segments(one, draw, 3))
+    return with_losses(one, _share_of_segments(one, draw, share))
+
+
+# How the samples of a run are thinned -> the download that a row describes. The model is made of
+# ARCHIVED and AT_RANDOM, and the page judges it by ARCHIVED unless it says otherwise. Only
+# downloads without a loss have a row ONE_LOST.
+ARCHIVED, FULL, SPARSE, ONE_LOST = "archived", "full", "sparse", "one lost"
+AT_RANDOM = ("at random 1", "at random 2")
+CADENCES: Mapping[str, Callable[[Download, random.Random], Download]] = {
+    ARCHIVED: lambda download, draw: as_archived(download),
+    **dict.fromkeys(AT_RANDOM, _at_random),
+    FULL: lambda download, draw: download,
+    SPARSE: lambda download, draw: thin(download, draw, 2 * MEAN_GAP_S),
+    ONE_LOST: lambda download, draw: with_losses(download := as_archived(download),
+                                                 _some_segments(download, draw, 1))}
+
+
+def rows_of(data: DataFile) -> list[dict[str, Any]] | None:
+    """Return a run's rows, each name of a column -> value. None if it is no run of the recipe or
+    has no download."""
     download = next(downloads_of_data_file(data), None)
     number = data.path.name.split("-")[0]
     if download is None or not number.isdigit():
         return None
     one = line(int(number))
-    requested, values = data.metadata["AQM"]["requested"], features(download)
+    requested = data.metadata["AQM"]["requested"]
     queue = queues(data.raw_values).get("download")
-    drops, delay_ms = math.nan, math.nan
+    drops, stood_ms = math.nan, features(download)["rise_max_ms"]
     if queue is not None and queue.sent_bytes.size:
-        drops, delay_ms = float(queue.drops.sum()), float(queue.delay_ms.max())
-    return {
-        "number": one.number, "world": one.world, "queue": one.queue, "aqm": requested["aqm"],
-        "cc": requested["ndt7_cc"], "cross_traffic": str(requested["cross_traffic"]),
-        "kernel": requested["kernel"], "testbed": requested["testbed"],
+        drops = float(queue.drops.sum())
+        if one.world not in (WIFI, TWO_BOTTLENECKS):  # there, packets wait elsewhere
+            stood_ms = float(queue.delay_ms.max())
+    made = made_of([as_run(data)])
+    run = {
+        "made_by": ", ".join(made.versions), "made_with": ", ".join(made.kernels),
+        "made_on": made.date, "number": one.number, "world": one.world, "aqm": requested["aqm"],
+        "cc": requested["ndt7_cc"], "kernel": requested["kernel"], "testbed": requested["testbed"],
         "line_mbps": one.rate_mbps, "line_rtt_ms": one.rtt_ms,
         "depth_ms": math.nan if one.depth_ms is None else one.depth_ms,
-        "drops": drops, "delay_ms": delay_ms,
+        "has_aqm": _bottleneck(one) == AQM, "drops": drops, "loses": download.loses,
         # A router behind ssh isn't sampled: there the sender's losses have to do.
         "truth": truth(one, download.loses if math.isnan(drops) else drops > 0, download.loses,
-                       max(values["rise_max_ms"], 0 if math.isnan(delay_ms) else delay_ms)),
-        "throughput_mbps": download.throughput_mbps, **values}
+                       stood_ms)}
+    rows = []
+    for name, change in CADENCES.items():
+        if name == ONE_LOST and download.loses:
+            continue
+        seen = change(download, random.Random(f"{name} {one.number}"))
+        rows.append({**run, "cadence": name, "samples": seen.at_s.size,
+                     "gap_s": float(numpy.median(numpy.diff(seen.at_s))), **features(seen)})
+    return rows
 
 
 def truth(run: Line, dropped: bool, lost: bool, stood_ms: float) -> str:
@@ -67,9 +147,9 @@ def truth(run: Line, dropped: bool, lost: bool, stood_ms: float) -> str:
         lost: whether any queue dropped packets, as the sender knows.
         stood_ms: longest wait of a packet.
     """
-    queue, acted = _bottleneck(run), lost
-    if run.world in (PLAIN, SLOW_ROUTER):
-        acted = dropped
+    queue = _bottleneck(run)
+    # There, the queue is not the router's, and nothing else loses packets.
+    acted = lost if run.world in (WIFI, TWO_BOTTLENECKS) else dropped
     # A long queue shows itself without a loss; of any other nothing was seen.
     return queue if acted or (queue == DROP_TAIL and stood_ms > _LONG_MS) else CANT_TELL
 
@@ -78,23 +158,28 @@ def _bottleneck(run: Line) -> str:
     """Return the class of the queue at the run's bottleneck, CANT_TELL if two bottlenecks hold
     queues by turns."""
     if run.world == WIFI:  # a driver's FIFO, or mac80211's FQ-CoDel
-        return DROP_TAIL if run.settings["wifi_ap"] == "fifo" else FLOW_QUEUEING
+        return DROP_TAIL if run.settings["wifi_ap"] == "fifo" else AQM
     if run.world == TWO_BOTTLENECKS:
         modem = float(str(run.settings["modem_down_mbps"])) / run.rate_mbps
         return DROP_TAIL if modem < 1 - _ALIKE else run.queue if modem > 1 + _ALIKE else CANT_TELL
     return run.queue
 
 
+_NO_RUN = ("no run of the recipe, whose file names begin with a number and -, or no NDT7 download "
+           "in it")
+
+
 def rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """Return the rows of all runs in these files and folders, sorted by number, kernel and testbed.
-    Damaged files are reported on standard error and left out."""
+    """Return the rows of all runs in these files and folders, sorted by number, kernel, testbed and
+    cadence. Damaged files are reported on standard error and left out."""
     made = []
-    for path, result in each_file(find_files(paths), row):
+    for path, result in each_file(find_files(paths), rows_of):
         if isinstance(result, BadResult) or result is None:
-            print(f"infer: {path.name}: {result or 'no download'}", file=sys.stderr)
+            print(f"infer: left out: {result or f'{path.name}: {_NO_RUN}'}", file=sys.stderr)
         else:
-            made.append(result)
-    return sorted(made, key=lambda one: (one["number"], one["kernel"], one["testbed"]))
+            made += result
+    return sorted(made, key=lambda one: (one["number"], one["kernel"], one["testbed"],
+                                         one["cadence"]))
 
 
 def main() -> int:
@@ -110,7 +195,7 @@ def main() -> int:
         print(f"infer: {error}", file=sys.stderr)
         return 1
     pyarrow.parquet.write_table(table, args.output)
-    print(f"{table.num_rows} runs")
+    print(f"{table.num_rows} rows")
     return 0
 
 

@@ -20,10 +20,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy
 import pandas
 
-from flent_aqm.parts.infer.classes import CLASSES
+from flent_aqm.parts.infer.classes import CANT_TELL, CLASSES
 from flent_aqm.parts.infer.features import FEATURES
-from flent_aqm.parts.infer.model import FILE, calibrated, from_json, log_shares, votes
+from flent_aqm.parts.infer.model import (
+    FILE,
+    calibrated,
+    from_json,
+    log_shares,
+    prior_weights,
+    reweighted,
+    votes,
+)
 from flent_aqm.results.data_file import Numbers
+from research.infer.recipe import PLAIN, RTTS_MS, WORLDS
+from research.infer.table import ARCHIVED, AT_RANDOM
 
 # It takes two seconds, which whoever only reads a table would spend.
 if TYPE_CHECKING:
@@ -33,8 +43,16 @@ if TYPE_CHECKING:
 Rows: TypeAlias = Any
 _BANDS = 5
 _SEED = 1
-# Enough that more change nothing; small enough for the package.
-_TREES, _LEAST_IN_LEAF = 120, 3
+# Enough that more change nothing; small enough for the package. A run has three rows.
+_TREES, _LEAST_IN_LEAF = 100, 6
+# Share of the rows that each tree is made of.
+_SEEN_BY_A_TREE = 0.5
+# The calibration is fitted with forests that have this part of the trees.
+_TREES_BY_FOLD = 5
+# Columns that name a run.
+OF_RUN = ("number", "kernel", "testbed")
+# Quantiles of the runs' rates outside of which the model knows too few.
+_KNOWN_RATES = (0.01, 0.99)
 
 
 @dataclass(frozen=True)
@@ -52,36 +70,61 @@ class Fitted:
         model = from_json(self.whole)
         return calibrated(model, votes(model, rows[list(model.names)].to_numpy())[0])
 
+    def reweighted(self, rows: Rows, prior: float) -> Numbers:
+        """Return the probabilities as `flent-aqm infer --prior` gives them."""
+        return reweighted(self.probabilities(rows), prior_weights(from_json(self.whole), prior))
 
-def fit(rows: Rows, names: list[str]) -> Fitted:
-    """Return the model of these rows. The calibration is fitted on bands of rate, each of which is
-    judged by trees that haven't seen it.
+
+def fit(rows: Rows, names: list[str], trees: int = 0) -> Fitted:
+    """Return the model of these rows. The calibration is fitted on rows that the trees haven't
+    seen: of the plain world those of a band of rates, of another world all of that world. So a
+    download unlike all others gets no bolder probabilities than it deserves.
 
     Args:
-        rows: the runs.
+        rows: rows of runs, of the cadences to train on.
         names: names of the features to use.
+        trees: number of trees, _TREES for 0. The calibration is fitted with a fifth of them.
     """
     from sklearn.linear_model import LogisticRegression
 
-    held_out = numpy.zeros((len(rows), len(CLASSES)))
-    for apart in quantile_masks(rows["line_mbps"]):
-        held_out[apart] = voted(forest(rows[~apart], names), rows[apart][names])
-    classes = numpy.array([CLASSES.index(name) for name in rows["truth"]])
+    shares, truths = [], []
+    trees = trees or _TREES
+    plain = (rows["world"] == PLAIN).to_numpy()
+    folds = [(band, band & plain) for band in quantile_masks(rows["line_mbps"])]
+    for apart, judged in (*folds, *((world, world) for world in world_masks(rows))):
+        if judged.any():
+            unseen = forest(rows[~apart], names, trees // _TREES_BY_FOLD)
+            shares.append(voted(unseen, rows[judged][names]))
+            truths.append(rows[judged]["truth"])
+    classes = numpy.array([CLASSES.index(name) for name in pandas.concat(truths)])
     logistic = LogisticRegression(C=1.0, max_iter=2000).fit(
-        log_shares(held_out), classes)
+        log_shares(numpy.concatenate(shares)), classes)
     weights, bias = numpy.zeros((len(CLASSES),) * 2), numpy.full(len(CLASSES), -30.0)
     weights[logistic.classes_], bias[logistic.classes_] = logistic.coef_, logistic.intercept_
+    runs = rows.drop_duplicates(list(OF_RUN))
+    untold = runs[runs["truth"] == CANT_TELL]
     return Fitted({
         "features": names, "weights": weights.round(4).tolist(), "bias": bias.round(4).tolist(),
-        "made_of": f"{len(rows)} runs", "trees": list(_trees_as_json(forest(rows, names)))})
+        "aqm_share": round(float(runs["has_aqm"].mean()), 4),
+        "aqm_share_untold": round(float(untold["has_aqm"].mean()) if len(untold) else 0.5, 4),
+        "ranges": {"base_rtt_ms": list(RTTS_MS), "rate_mbps": known_rates_mbps(rows)},
+        "made_of": f"{len(runs)} runs", "trees": list(_trees_as_json(forest(rows, names, trees)))})
 
 
-def forest(rows: Rows, names: list[str]) -> RandomForestClassifier:
+def known_rates_mbps(rows: Rows) -> list[float]:
+    """Return the least and the largest rate, in Mbit/s, of a download that can be judged by a model
+    of these rows."""
+    return [float(f"{rows['rate_mbps'].quantile(share):.2g}") for share in _KNOWN_RATES]
+
+
+def forest(rows: Rows, names: list[str], trees: int) -> RandomForestClassifier:
     """Return the random forest of these rows. Equal rows give an equal forest."""
     from sklearn.ensemble import RandomForestClassifier
 
-    return RandomForestClassifier(_TREES, min_samples_leaf=_LEAST_IN_LEAF, random_state=_SEED,
-                                  n_jobs=1).fit(rows[names].to_numpy(), rows["truth"])
+    return RandomForestClassifier(
+        trees, min_samples_leaf=_LEAST_IN_LEAF, max_samples=_SEEN_BY_A_TREE,
+        random_state=_SEED, n_jobs=1,
+    ).fit(rows[names].to_numpy(), rows["truth"])
 
 
 def voted(trained: RandomForestClassifier, rows: Rows) -> Numbers:
@@ -117,6 +160,15 @@ def quantile_masks(values: Any) -> Iterator[numpy.typing.NDArray[numpy.bool_]]:
         yield ((ranks > (high - 1) / _BANDS) & (ranks <= high / _BANDS)).to_numpy()
 
 
+def world_masks(rows: Rows) -> Iterator[numpy.typing.NDArray[numpy.bool_]]:
+    """Yield a boolean mask of the rows of each world, for each world but the plain one, in the
+    recipe's order. Used as folds that are held out."""
+    for world in WORLDS:
+        mask = (rows["world"] == world).to_numpy()
+        if world != PLAIN and mask.any() and not mask.all():
+            yield mask
+
+
 def as_bytes(fitted: Fitted) -> bytes:
     """Return the content of the model's file. Equal models give equal files."""
     return gzip.compress(json.dumps(fitted.whole, separators=(",", ":")).encode(), 9, mtime=0)
@@ -134,6 +186,11 @@ def usual_runs(rows: Rows) -> Rows:
     return own.reset_index(drop=True)
 
 
+def for_training(rows: Rows) -> Rows:
+    """Return the rows of the cadences that the model is made of."""
+    return rows[rows["cadence"].isin((ARCHIVED, *AT_RANDOM))].reset_index(drop=True)
+
+
 def main() -> int:
     """Train and write the model. Return the exit status 0."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.train",
@@ -141,9 +198,10 @@ def main() -> int:
     parser.add_argument("table", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=FILE)
     args = parser.parse_args()
-    rows = usual_runs(read(args.table))
-    args.output.write_bytes(as_bytes(fit(rows, list(FEATURES))))
-    print(f"{args.output}: {args.output.stat().st_size:,} bytes, of {len(rows):,} runs")
+    rows = for_training(usual_runs(read(args.table)))
+    fitted = fit(rows, list(FEATURES))
+    args.output.write_bytes(as_bytes(fitted))
+    print(f"{args.output}: {args.output.stat().st_size:,} bytes, of {fitted.whole['made_of']}")
     return 0
 
 

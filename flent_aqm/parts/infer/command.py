@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from pathlib import Path
@@ -11,9 +12,9 @@ from pathlib import Path
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import counted, plain
-from flent_aqm.parts.infer.classes import CANT_TELL
+from flent_aqm.parts.infer.classes import CANT_TELL, LEAST_PROBABILITY
 from flent_aqm.parts.infer.features import FEATURES
-from flent_aqm.parts.infer.model import Verdict, judge_all
+from flent_aqm.parts.infer.model import PRIOR, Verdict, judge_all
 from flent_aqm.parts.infer.reading import Download, UploadsOnly, read_downloads
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.status import NAME as STATUS
@@ -27,13 +28,30 @@ _ENDS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".tgz", ".tar.gz")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.description = (
-        "Say which kind of queue NDT7 downloads went through: drop-tail and how deep it is, an "
-        "AQM, flow queueing, a policer, or that it can't be told. Reads data files of Flent's and "
-        "JSON of M-Lab's archive, one object or a line each, or its .tgz files as they are.")
+        "Say which kind of queue NDT7 downloads went through: drop-tail and how deep it is at "
+        "least; an AQM, alone or with flow queueing; a policer or a short buffer; or that it can't "
+        "be told. Reads data files of Flent's and JSON of M-Lab's archive, one object or a line "
+        "each, or its .tgz files as they are.")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE",
                         help="data file, JSON of M-Lab's archive, or a folder of either")
+    parser.add_argument("--prior", type=_read_share, default=PRIOR, metavar="SHARE",
+                        help="share of lines with an AQM among those that were tested, between 0 "
+                             f"and 1, as far as you know it (default: {PRIOR:g})")
     parser.add_argument("--format", choices=("text", "json"), default="text",
                         help="json: a line for each download, with probabilities and features")
+
+
+def _read_share(text: str) -> float:
+    """Return a share between 0 and 1 from the command line, both excluded. Raises
+    ArgumentTypeError if the text is something else."""
+    try:
+        share = float(text)
+    except ValueError:
+        share = math.nan
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text[:40]!r} is no share of lines; expected a number between 0 and 1, such as 0.1")
+    return share
 
 
 def main(args: argparse.Namespace) -> int:
@@ -50,9 +68,9 @@ def main(args: argparse.Namespace) -> int:
             downloads = read_downloads(path)
             for begin in range(0, len(downloads), _TOGETHER):
                 some = downloads[begin:begin + _TOGETHER]
-                for one, verdict in zip(some, judge_all(some), strict=True):
-                    print((_format_json if args.format == "json" else _format_text)(path, one,
-                                                                                    verdict))
+                for one, verdict in zip(some, judge_all(some, args.prior), strict=True):
+                    print(_format_json(path, one, verdict, args.prior) if args.format == "json"
+                          else _format_text(path, one, verdict))
         except UploadsOnly as fault:
             uploads += fault.count
             if path in args.files:  # in a folder of an archive, half of all files are uploads
@@ -92,29 +110,31 @@ def _format_text(path: Path, download: Download, verdict: Verdict) -> str:
     """Return the line for a person: answer, depth, probability, and the most important feature. If
     the answer is CANT_TELL, the reason or the likeliest classes."""
     name = plain(f"{path}: {download.name[:80]}: " if download.name else f"{path}: ")
-    if verdict.likeliest == CANT_TELL and verdict.answer == CANT_TELL:
-        return (f"{name}can't tell ({verdict.probability:.0%}): nothing happened by which queues "
+    if verdict.reason:
+        return f"{name}{CANT_TELL}: {verdict.reason}"
+    if (verdict.probability or 0) >= LEAST_PROBABILITY and verdict.answer == CANT_TELL:
+        return (f"{name}{CANT_TELL} ({verdict.probability:.0%}): nothing happened by which queues "
                 "differ")
     if verdict.answer == CANT_TELL:
         shares = sorted(verdict.probabilities.items(), key=lambda pair: -pair[1])
         likely = ", ".join(f"{kind} {share:.0%}" for kind, share in shares[:3])
-        return f"{name}can't tell ({likely})"
-    depth = ""
-    if verdict.depth_ms is not None:
-        depth = f", {'at least' if verdict.at_least else 'about'} {verdict.depth_ms:.0f} ms deep"
+        return f"{name}{CANT_TELL} ({likely})"
+    depth = "" if verdict.depth_ms is None else f", at least {verdict.depth_ms:.0f} ms deep"
     deciding = FEATURES[verdict.deciding]
     return (f"{name}{verdict.answer}{depth} ({verdict.probability:.0%}), above all by "
             f"{deciding.words}: {deciding.shown(verdict.features[verdict.deciding])}")
 
 
-def _format_json(path: Path, download: Download, verdict: Verdict) -> str:
-    """Return the line as JSON: names of file and test, answer, probabilities, depth and
-    features."""
+def _format_json(path: Path, download: Download, verdict: Verdict, prior: float) -> str:
+    """Return the line as JSON: names of file and test, answer, reason, probabilities, depth and
+    features. `prior` is the share of lines with an AQM that the probabilities rest on."""
     return json_text({
         "file": str(path), "test": download.name, "answer": verdict.answer,
-        "probability": round(verdict.probability, 3),
+        "reason": verdict.reason or None,
+        "probability": None if verdict.probability is None else round(verdict.probability, 3),
         "probabilities": {name: round(share, 3) for name, share in verdict.probabilities.items()},
-        "depth_ms": verdict.depth_ms and round(verdict.depth_ms, 1),
-        "depth_at_least": verdict.at_least, "deciding": verdict.deciding,
+        "prior": prior,
+        "depth_at_least_ms": None if verdict.depth_ms is None else round(verdict.depth_ms, 1),
+        "deciding": verdict.deciding or None,
         "throughput_mbps": round(download.throughput_mbps, 3),
         "features": {name: round(value, 6) for name, value in verdict.features.items()}})

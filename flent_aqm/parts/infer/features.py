@@ -15,8 +15,8 @@ import numpy
 from flent_aqm.parts.infer.reading import Download
 from flent_aqm.results.data_file import Numbers
 
-# A sender searches for the rate until this time.
-_STARTUP_S = 1.5
+# A sender searches for the rate until this time, or for so many round trips if that is longer.
+_STARTUP_S, _STARTUP_ROUND_TRIPS = 1.5, 8
 # Least round-trip time to compute with. Shorter ones are below the delays of timers and network
 # cards.
 _LEAST_RTT_MS = 0.1
@@ -68,7 +68,7 @@ class _Quantities:
         self.download = download
         self.base_ms = max(float(download.min_rtt_ms[-1]), _LEAST_RTT_MS)
         self.rise_ms = numpy.maximum(download.rtt_ms - self.base_ms, 0)
-        self.late = download.at_s >= _STARTUP_S
+        self.late = download.at_s >= max(_STARTUP_S, _STARTUP_ROUND_TRIPS * self.base_ms / 1000)
         if self.late.sum() < 4:
             self.late = numpy.arange(download.at_s.size) >= download.at_s.size // 2
         edges = numpy.concatenate(([0.0], download.at_s))
@@ -146,6 +146,18 @@ def _spread_at_loss(seen: _Quantities) -> float:
     return _variation(at) if at.size > 2 else -1.0
 
 
+def _rise_without_loss(seen: _Quantities) -> float:
+    """Return the median rise at late samples without losses, relative to that at late losses. It is
+    near 1 if the queue doesn't cause the losses. -1 without late losses or without other late
+    samples."""
+    before = numpy.concatenate((seen.rise_ms[:1], seen.rise_ms[:-1]))
+    at = numpy.maximum(before, seen.rise_ms)[seen.late & seen.lost]
+    other = seen.rise_ms[seen.late & ~seen.lost]
+    if not at.size or not other.size:
+        return -1.0
+    return float(numpy.median(other) / max(float(numpy.median(at)), _LEAST_RTT_MS))
+
+
 def _loss_burst(seen: _Quantities) -> float:
     """Return the median number of full segments lost between two late samples, 0 without late
     losses."""
@@ -182,6 +194,12 @@ def _excess_in_flight(seen: _Quantities) -> float:
     """Return the median of the bytes in flight relative to the path's bandwidth-delay product, for
     late samples."""
     return float(numpy.median(seen.in_flight_ms[seen.late]) / seen.base_ms)
+
+
+def _variation_in_flight(seen: _Quantities) -> float:
+    """Return the coefficient of variation of the bytes in flight, for late samples. It is small if
+    a window limits the sender, and for BBR."""
+    return _variation(seen.in_flight_ms[seen.late])
 
 
 def _early_rate(seen: _Quantities) -> float:
@@ -246,10 +264,13 @@ FEATURES: dict[str, Feature] = {
     "loss_intervals": Feature("the share of intervals with losses",
                               lambda seen: float(seen.lost[seen.late].mean()), "%"),
     "rise_at_loss": Feature("the rise at losses, by the highest one", _rise_at_loss, "%"),
+    "rise_without_loss": Feature("the rise without losses, by that at losses", _rise_without_loss,
+                                 "%"),
     "rise_spread_at_loss": Feature("how much the rises at losses differ", _spread_at_loss, "%"),
     "follows_in_flight": Feature("how far the rise follows what is in flight (correlation)",
                                  _follows_in_flight),
     "in_flight": Feature("what is in flight, by what the path holds", _excess_in_flight, "%"),
+    "in_flight_variation": Feature("how much the bytes in flight vary", _variation_in_flight, "%"),
     "early_rate": Feature("the rate of the start, by the later one", _early_rate, "%"),
     "rate_variation": Feature("how much the rate varies",
                               lambda seen: _variation(seen.rate_bytes_s[seen.late]), "%"),

@@ -18,14 +18,21 @@ from typing import Any
 import numpy
 import orjson
 
-from flent_aqm.parts.infer.classes import ANSWERS, CLASSES, DROP_TAIL, answer_of
+from flent_aqm.parts.infer.cadence import as_archived
+from flent_aqm.parts.infer.classes import AQM, CANT_TELL, CLASSES, DROP_TAIL, answer_of
 from flent_aqm.parts.infer.features import features
 from flent_aqm.parts.infer.reading import Download
+from flent_aqm.parts.infer.refusal import reason_against
 from flent_aqm.results.data_file import Numbers
 
 FILE = Path(__file__).with_name("model.json.gz")
 # Least share of a class, so that its logarithm is finite.
 _LEAST_SHARE = 1e-3
+# A drop-tail queue is said to be as deep as this share of the highest rise, at least: the rise has
+# some delay besides the queue's, such as that of a frame on the line.
+DEPTH_SHARE = 0.9
+# Share of lines with an AQM, unless the user knows better. Nobody knows that of the world.
+PRIOR = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +64,18 @@ class Model:
         trees: the trees.
         weights: coefficients of the logistic regression, a row per class.
         bias: constant terms of the logistic regression, one per class.
+        aqm_share: share of the training runs whose bottleneck has an AQM.
+        aqm_share_untold: the same among the runs of class CANT_TELL.
+        ranges: feature -> least and largest value that a judged download may have.
     """
 
     names: tuple[str, ...]
     trees: tuple[Tree, ...]
     weights: Numbers
     bias: Numbers
+    aqm_share: float
+    aqm_share_untold: float
+    ranges: Mapping[str, tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -70,12 +83,13 @@ class Verdict:
     """The judgement about one download.
 
     Attributes:
-        answer: one of classes.ANSWERS.
-        probabilities: class -> probability.
+        answer: one of classes.CLASSES.
+        probabilities: class -> probability. Empty if the download can't be judged.
         features: feature -> value.
-        deciding: the feature that contributed most to the likeliest class.
-        depth_ms: depth of a drop-tail queue, None for other answers.
-        at_least: True if nothing was lost, so that the drop-tail queue may be deeper.
+        deciding: the feature that contributed most to the likeliest class, "" if the download
+            can't be judged.
+        depth_ms: least depth of a drop-tail queue, None for other answers.
+        reason: why the download can't be judged, "" if it can.
     """
 
     answer: str
@@ -83,17 +97,12 @@ class Verdict:
     features: Mapping[str, float]
     deciding: str
     depth_ms: float | None
-    at_least: bool
+    reason: str = ""
 
     @property
-    def probability(self) -> float:
-        """Probability that the answer is right: the sum over the classes that it covers."""
-        return sum(self.probabilities[name] for name in ANSWERS[self.answer])
-
-    @property
-    def likeliest(self) -> str:
-        """The class with the highest probability."""
-        return max(self.probabilities, key=lambda name: self.probabilities[name])
+    def probability(self) -> float | None:
+        """Probability that the answer is right, None if the download can't be judged."""
+        return self.probabilities.get(self.answer)
 
 
 @cache
@@ -103,56 +112,84 @@ def load_model() -> Model:
 
 
 def from_json(whole: Mapping[str, Any]) -> Model:
-    """Return the model from the JSON document of as_json() in research/infer/train.py."""
+    """Return the model from the JSON document of fit() in research/infer/train.py."""
     trees = tuple(Tree(
         numpy.array(one["feature"]), numpy.array(one["threshold"], dtype=float),
         numpy.array(one["left"]), numpy.array(one["right"]),
         numpy.array(one["shares"], dtype=float) / 1000) for one in whole["trees"])
     return Model(tuple(whole["features"]), trees, numpy.array(whole["weights"]),
-                 numpy.array(whole["bias"]))
+                 numpy.array(whole["bias"]), whole["aqm_share"], whole["aqm_share_untold"],
+                 {name: (low, high) for name, (low, high) in whole["ranges"].items()})
 
 
-def judge(download: Download) -> Verdict:
-    """Return the verdict on one download."""
-    return judge_all([download])[0]
+def judge(download: Download, prior: float = PRIOR) -> Verdict:
+    """Return the verdict on one download. `prior` is as in judge_all()."""
+    return judge_all([download], prior)[0]
 
 
-def judge_all(downloads: Sequence[Download]) -> list[Verdict]:
+def judge_all(downloads: Sequence[Download], prior: float = PRIOR) -> list[Verdict]:
     """Return the verdict on each download.
 
     The results are those of judge(). All downloads go through the trees together, which takes a
     tenth of the time.
+
+    Args:
+        downloads: the downloads as they were read.
+        prior: share of lines with an AQM, between 0 and 1, before anything of a download is known.
     """
     if not downloads:
         return []
     model = load_model()
-    values = [features(one) for one in downloads]
+    values = [features(as_archived(one)) for one in downloads]
     shares, spoke = votes(model, numpy.array(
         [[one[name] for name in model.names] for one in values]))
+    weights = prior_weights(model, prior)
     # Calibrate row by row, because numpy rounds the product of a matrix and that of a row
     # differently.
-    return [_make_verdict(model, one, seen, calibrated(model, row[numpy.newaxis])[0], said)
+    return [_make_verdict(model, one, seen,
+                          reweighted(calibrated(model, row[numpy.newaxis]), weights)[0], said)
             for one, seen, row, said in zip(downloads, values, shares, spoke, strict=True)]
 
 
+def prior_weights(model: Model, prior: float) -> Numbers:
+    """Return the factor for the probability of each class, in the order of CLASSES, where `prior`
+    is the share of lines with an AQM.
+
+    Lines with an AQM, and those without, are taken to be like the training runs of their kind. So
+    only their numbers change. CANT_TELL has lines of both kinds.
+    """
+    with_aqm, without = prior / model.aqm_share, (1 - prior) / (1 - model.aqm_share)
+    untold = model.aqm_share_untold * with_aqm + (1 - model.aqm_share_untold) * without
+    return numpy.array([with_aqm if name == AQM else untold if name == CANT_TELL else without
+                        for name in CLASSES])
+
+
+def reweighted(probabilities: Numbers, weights: Numbers) -> Numbers:
+    """Return the probabilities of the classes, in rows, times the factors of prior_weights(), so
+    that each row adds up to 1."""
+    weighted = probabilities * weights
+    result: Numbers = weighted / weighted.sum(axis=1, keepdims=True)
+    return result
+
+
 def _make_verdict(model: Model, download: Download, values: Mapping[str, float],
-                  probabilities: Numbers,
-                  contributions: Numbers) -> Verdict:
+                  probabilities: Numbers, contributions: Numbers) -> Verdict:
     """Return the verdict on a download.
 
     Args:
         model: the model.
-        download: the download.
+        download: the download as it was read.
         values: feature -> value.
         probabilities: probability of each class, in the order of CLASSES.
         contributions: contribution of each feature (row) to each class (column).
     """
+    if reason := reason_against(download, values, model.ranges):
+        return Verdict(CANT_TELL, {}, values, "", None, reason)
     by_class = dict(zip(CLASSES, map(float, probabilities), strict=True))
     deciding = model.names[int(contributions[:, probabilities.argmax()].argmax())]
     answer = answer_of(by_class)
-    deep = answer == DROP_TAIL
-    return Verdict(answer, by_class, values, deciding, values["rise_max_ms"] if deep else None,
-                   deep and not download.loses)
+    return Verdict(answer, by_class, values, deciding,
+                   DEPTH_SHARE * values["rise_max_ms"] if answer == DROP_TAIL else None)
 
 
 def votes(model: Model, rows: Numbers) -> tuple[Numbers, Numbers]:

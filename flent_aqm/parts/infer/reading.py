@@ -27,10 +27,10 @@ from flent_aqm.results.reading.limits import limits
 from flent_aqm.results.reading.parse import parse
 from flent_aqm.results.reading.unpack import unpack_file, unpack_member
 
-# Most samples of a download. M-Lab's server takes about 40. A sample per ms would be fewer.
+# Most samples of a download. M-Lab's server takes about 25. A sample per ms would be fewer.
 MOST_SAMPLES = 20_000
 MOST_TESTS = 100_000
-# Least number of samples. A test of ten seconds has more.
+# Least number of samples of a file that is read. More are needed to judge it: refusal.py.
 FEWEST_SAMPLES = 8
 _LONGEST_S = 3600.0
 # Magic word of a tar file and its offset (POSIX ustar).
@@ -67,6 +67,10 @@ class Download:
         acked_bytes: acknowledged bytes since the download began.
         sent_bytes: sent bytes since the download began, with retransmissions.
         retransmitted_bytes: retransmitted bytes since the download began.
+        window_share: share of the download's time, from 0 to 1, in which the receiver's window
+            kept the sender from sending. None if it isn't known, as in a data file.
+        buffer_share: the same for the sender's own buffer.
+        idle_share: share of the time in which nothing was in flight.
     """
 
     name: str
@@ -77,6 +81,9 @@ class Download:
     acked_bytes: Numbers
     sent_bytes: Numbers
     retransmitted_bytes: Numbers
+    window_share: float | None = None
+    buffer_share: float | None = None
+    idle_share: float | None = None
 
     @property
     def throughput_mbps(self) -> float:
@@ -227,6 +234,8 @@ def downloads_of_data_file(data: DataFile) -> Iterator[Download]:
 _OURS = ("tcp_rtt", "tcp_min_rtt", "bytes_acked", "bytes_sent", "bytes_retrans")
 _MLABS = ("RTT", "MinRTT", "BytesAcked", "BytesSent", "BytesRetrans")
 _SINCE_4_19 = ("BytesSent", "BytesRetrans")
+# Times in M-Lab's TCP_INFO in which the sender was limited or busy, in us since the beginning.
+_TIMES = ("RWndLimited", "SndBufLimited", "BusyTime")
 
 
 def _numbers(sample: Mapping[str, Any], names: Sequence[str]) -> tuple[float, ...] | None:
@@ -255,13 +264,15 @@ def _download_of_test(test: Any, name: str) -> Download | None:
         test: the JSON object of the test.
         name: name for the download.
 
-    Raises _NotUsable with the reason, BadResult beyond the limits.
+    Raises _NotUsable if fewer than FEWEST_SAMPLES measurements are usable, with the field that most
+    of them lack, if any. Raises BadResult as _make_download() does.
     """
     part = _test_part(test, "Download")
     measured = part.get("ServerMeasurements") if isinstance(part, dict) else None
     if not isinstance(measured, list):
         return None
     rows, bbr = [], False
+    shares: tuple[float | None, ...] = (None, None, None)
     absent: dict[str, int] = {}
     for one in measured:
         tcp = one.get("TCPInfo") if isinstance(one, dict) else None
@@ -271,6 +282,7 @@ def _download_of_test(test: Any, name: str) -> Download | None:
         values = _numbers(tcp, ("ElapsedTime", *_MLABS))
         if values is not None:
             rows.append((values[0] / 1e6, *values[1:]))
+            shares = tuple(_time_share(tcp.get(key), values[0]) for key in _TIMES)
             continue
         for key in ("ElapsedTime", *_MLABS):
             absent[key] = absent.get(key, 0) + (a_number(tcp.get(key)) is None)
@@ -278,7 +290,18 @@ def _download_of_test(test: Any, name: str) -> Download | None:
         key = max(absent, key=lambda each: absent[each])
         raise _NotUsable(f"its TCP_INFO has no {key}"
                          + (", which Linux has since 4.19" if key in _SINCE_4_19 else ""))
-    return _make_download(name, bbr, rows, ms=1e-3)
+    window, buffer, busy = shares
+    return replace(_make_download(name, bbr, rows, ms=1e-3), window_share=window,
+                   buffer_share=buffer, idle_share=None if busy is None else 1 - busy)
+
+
+def _time_share(spent_us: Any, elapsed_us: float) -> float | None:
+    """Return the share of a time in the elapsed time, at most 1. None if the time is missing or
+    below 0."""
+    spent = a_number(spent_us)
+    if spent is None or spent < 0 or elapsed_us <= 0:
+        return None
+    return min(spent / elapsed_us, 1.0)
 
 
 def _download_uuid(test: Any) -> str:
@@ -290,8 +313,9 @@ def _download_uuid(test: Any) -> str:
 
 def _make_download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]],
                    ms: float) -> Download:
-    """Return a download from rows of samples. Rows without acknowledged data, with a time that
-    another row has, or with impossible values are left out.
+    """Return a download from rows of samples, sorted by time. Of rows with equal times the last one
+    counts. Rows without acknowledged data, with a negative value, or with a time outside of 0 to
+    3600 s are left out.
 
     Args:
         name: name of the test.
@@ -300,7 +324,8 @@ def _make_download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]],
             bytes.
         ms: ms per unit of the round-trip times.
 
-    Raises _NotUsable if there are too few samples, BadResult beyond the limits.
+    Raises _NotUsable if fewer than FEWEST_SAMPLES rows are left. Raises BadResult if there are more
+    than MOST_SAMPLES rows, or a counter or round trip is impossibly large.
     """
     if len(rows) > MOST_SAMPLES:
         raise BadResult(f"{len(rows):,} measurements in one download; expected {MOST_SAMPLES:,} at "

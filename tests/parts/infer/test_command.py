@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.parts.infer.classes import AQM, CANT_TELL, CLASSES, DROP_TAIL, FLOW_QUEUEING, POLICER
+from flent_aqm.parts.infer.classes import AQM, CANT_TELL, CLASSES, DROP_TAIL, SHORT
 from flent_aqm.parts.infer.classes import answer_of as answer
 from flent_aqm.parts.infer.command import _format_text
 from flent_aqm.parts.infer.model import Verdict, judge, judge_all
@@ -23,13 +23,17 @@ from ...warm_flent import run_flent_aqm
 from .archive import archived
 
 GOLDEN = files.GOLDEN / "infer"
-# The class of each file's queue is a part of the answer.
+# File -> the class of its queue. Nothing else may be said of it but that it can't be told.
 TRUTH = {
-    "aqm_cubic": AQM, "cant_tell_bbr": CANT_TELL, "drop_tail_bbr": DROP_TAIL,
-    "drop_tail_cubic": DROP_TAIL, "flow_queueing_bbr": FLOW_QUEUEING, "linux_6_12": DROP_TAIL,
-    "policer_bbr": POLICER, "qemu_router": FLOW_QUEUEING, "real_time": DROP_TAIL}
-# Where several are right, by the settings of the file.
-OTHERS = {"slow_router", "two_bottlenecks", "wifi"}
+    "aqm_cubic": AQM, "bursts_aqm": AQM, "cant_tell_bbr": CANT_TELL, "drop_tail_34_ms": DROP_TAIL,
+    "drop_tail_bbr": DROP_TAIL, "drop_tail_cubic": DROP_TAIL, "linux_6_12": DROP_TAIL,
+    "loss_bbr": CANT_TELL, "loss_cubic": CANT_TELL, "policer_bbr": SHORT, "short_buffer": SHORT,
+    "slow_router": AQM, "wifi": AQM, "window_reno": CANT_TELL}
+# File -> why it can't be judged.
+REFUSED = {"flow_queueing_bbr": "its rate of 399", "qemu_router": "its least round trip of 0.1",
+           "real_time": "its least round trip of 0.1"}
+# A modem's drop-tail queue and the router's, by turns.
+OTHERS = {"two_bottlenecks"}
 
 
 def _lines(*words: str | Path, folder: Path) -> list[str]:
@@ -46,24 +50,54 @@ def test_file_of_each_world_is_told(tmp_path: Path) -> None:
         expected.write_text("".join(f"{line}\n" for line in lines))
     assert lines == expected.read_text().splitlines()
     said = {line.split(".")[0]: line.split(": ", 1)[1] for line in lines}
-    assert set(said) == {*TRUTH, *OTHERS}
+    assert set(said) == {*TRUTH, *REFUSED, *OTHERS}
     for name, truth in TRUTH.items():
-        assert truth in said[name], name
+        assert said[name].startswith((truth, f"{CANT_TELL} (")), name
+    for name, reason in REFUSED.items():
+        assert said[name].startswith(f"{CANT_TELL}: {reason}"), name
+    assert sum(said[name].startswith(truth) for name, truth in TRUTH.items()) >= len(TRUTH) // 2
 
 
-def test_json_has_probabilities_that_add_up(tmp_path: Path) -> None:
+def test_json_has_probabilities_that_add_up_or_a_reason(tmp_path: Path) -> None:
     """And the answer that follows from them; the depth of a drop-tail queue alone."""
+    refused = 0
     for line in _lines("--format", "json", GOLDEN, folder=tmp_path):
         one = json.loads(line)
-        assert set(one["probabilities"]) == set(CLASSES)
-        assert sum(one["probabilities"].values()) == pytest.approx(1, abs=0.003)
-        assert (one["depth_ms"] is not None) == (one["answer"] == DROP_TAIL)
-        assert one["deciding"] in one["features"]
-        for value, digits in ((one["probability"], 3), (one["depth_ms"] or 0, 1),
-                              (one["throughput_mbps"], 3),
-                              *((share, 3) for share in one["probabilities"].values()),
-                              *((value, 6) for value in one["features"].values())):
+        assert one["prior"] == 0.5
+        assert (one["depth_at_least_ms"] is not None) == (one["answer"] == DROP_TAIL)
+        numbers = [(one["depth_at_least_ms"] or 0, 1), (one["throughput_mbps"], 3),
+                   *((share, 3) for share in one["probabilities"].values()),
+                   *((value, 6) for value in one["features"].values())]
+        if one["reason"]:
+            refused += 1
+            assert one["answer"] == CANT_TELL
+            assert (one["probability"], one["probabilities"], one["deciding"]) == (None, {}, None)
+        else:
+            assert set(one["probabilities"]) == set(CLASSES)
+            assert sum(one["probabilities"].values()) == pytest.approx(1, abs=0.003)
+            assert one["deciding"] in one["features"]
+            numbers.append((one["probability"], 3))
+        for value, digits in numbers:
             assert value == round(value, digits)
+    assert refused >= 2
+
+
+def test_prior_moves_the_probability_of_an_aqm(tmp_path: Path) -> None:
+    """Up for a larger share of lines with an AQM, down for a smaller one."""
+    found = []
+    for prior in ("0.05", "0.5", "0.95"):
+        line, = _lines("--format", "json", "--prior", prior, GOLDEN / "aqm_cubic.flent.gz",
+                       folder=tmp_path)
+        found.append(json.loads(line)["probabilities"][AQM])
+    assert found[0] < found[1] < found[2]
+
+
+@pytest.mark.parametrize("prior", ["0", "1", "-0.5", "nan", "50%", "ten"])
+def test_prior_that_is_no_share_is_refused(prior: str, tmp_path: Path) -> None:
+    done = run_flent_aqm("infer", f"--prior={prior}", GOLDEN, cwd=tmp_path)
+    assert done.returncode == 2
+    assert (f"{prior!r} is no share of lines; expected a number between 0 and 1, such as 0.1"
+            in done.stderr)
 
 
 def test_archive_of_mlab_is_read_with_its_folder(tmp_path: Path) -> None:
@@ -88,11 +122,9 @@ def test_file_without_a_download_is_skipped_with_its_reason(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("probabilities", "expected"), [
-    ((0.7, 0.1, 0.1, 0.1, 0.0), DROP_TAIL), ((0.0, 0.35, 0.35, 0.3, 0.0),
-                                             "AQM, perhaps with flow queueing"),
-    ((0.0, 0.71, 0.29, 0.0, 0.0), AQM), ((0.69, 0.0, 0.0, 0.31, 0.0), CANT_TELL),
-    ((0.0, 0.0, 0.0, 0.0, 1.0), CANT_TELL)])
-def test_answer_is_the_narrowest_one_that_is_likely_enough(
+    ((0.7, 0.1, 0.1, 0.1), DROP_TAIL), ((0.0, 0.71, 0.29, 0.0), AQM), ((0.0, 0.1, 0.8, 0.1), SHORT),
+    ((0.69, 0.0, 0.31, 0.0), CANT_TELL), ((0.0, 0.0, 0.0, 1.0), CANT_TELL)])
+def test_answer_is_the_class_that_is_likely_enough(
         probabilities: tuple[float, ...], expected: str) -> None:
     """From 70 % on."""
     assert answer(dict(zip(CLASSES, probabilities, strict=True))) == expected
@@ -114,7 +146,23 @@ def test_archive_file_of_mlab_is_read_as_it_is(tmp_path: Path) -> None:
         archive.addfile(odd)
     [line] = _lines("ndt7.tgz", folder=tmp_path)
     assert line.startswith("ndt7.tgz: a.json.gz: ")
-    assert FLOW_QUEUEING in line
+
+
+def test_download_of_the_archive_is_refused_with_its_reason(tmp_path: Path) -> None:
+    """From a server next door, and with a small window; the same from 10 ms away is judged."""
+    (tmp_path / "a.json").write_text(json.dumps(archived()))
+    [line] = _lines("a.json", folder=tmp_path)
+    assert "can't tell: " not in line
+    (tmp_path / "near.json").write_text(json.dumps(archived(path_us=0)))
+    [line] = _lines("near.json", folder=tmp_path)
+    assert "can't tell: its least round trip of 0.1 ms is outside of the 3 to 400 ms" in line
+    window = archived()
+    for row in window["Download"]["ServerMeasurements"]:
+        row["TCPInfo"]["RWndLimited"] = row["TCPInfo"]["ElapsedTime"] // 2
+    (tmp_path / "window.json").write_text(json.dumps(window))
+    [line] = _lines("window.json", folder=tmp_path)
+    assert line.endswith("can't tell: the receiver's window limited it for 50 % of the time, more "
+                         "than 25 %")
 
 
 def test_download_that_tells_nothing_has_its_reason(tmp_path: Path) -> None:
@@ -165,11 +213,21 @@ def test_upload_beside_a_download_is_told(tmp_path: Path) -> None:
 
 def test_three_likeliest_queues_are_named_where_none_is_likely_enough() -> None:
     """By their probability, the largest first."""
-    shares = dict(zip(CLASSES, (0.05, 0.3, 0.25, 0.19, 0.21), strict=False))
+    shares = dict(zip(CLASSES, (0.05, 0.46, 0.28, 0.21), strict=True))
     told = _format_text(Path("a.json"), read_downloads(GOLDEN / "real_time.flent.gz")[0], Verdict(
-        CANT_TELL, shares, {}, "", depth_ms=None, at_least=False))
-    first, second, third = sorted(shares, key=shares.__getitem__, reverse=True)[:3]
-    assert told.endswith(f"can't tell ({first} 30%, {second} 25%, {third} 21%)")
+        CANT_TELL, shares, {}, "", depth_ms=None))
+    assert told.endswith(f"can't tell ({AQM} 46%, {SHORT} 28%, {CANT_TELL} 21%)")
+
+
+@pytest.mark.parametrize(("share", "is_said"), [(0.71, True), (0.69, False)])
+def test_nothing_happened_is_said_only_where_that_is_likely_enough(
+        share: float, is_said: bool) -> None:
+    """Being the likeliest is not enough."""
+    shares = dict(zip(CLASSES, (1 - share, 0, 0, share), strict=True))
+    told = _format_text(Path("a.json"), read_downloads(GOLDEN / "real_time.flent.gz")[0], Verdict(
+        CANT_TELL, shares, {}, "", depth_ms=None))
+    assert ("nothing happened by which queues differ" in told) == is_said
+    assert f"{CANT_TELL} {share:.0%}" in told or is_said
 
 
 def test_downloads_judged_together_are_judged_as_alone() -> None:

@@ -49,7 +49,10 @@ def download(at_s: list[float], rise_ms: list[float]) -> Download:
     ("first_fall", 25 / 40),
     # 30 and 40, of the samples before and at the two late losses; a spread needs three.
     ("rise_at_loss", 35 / 40), ("rise_spread_at_loss", -1),
+    # Of the four late samples without a loss the rises are 10, 20, 40 and 10.
+    ("rise_without_loss", 15 / 35),
     ("follows_in_flight", 1), ("in_flight", 2),
+    ("in_flight_variation", sqrt(3500 / 6 - (130 / 6) ** 2) / (130 / 6)),
     ("imc_difference", 20 / 50), ("imc_variation", 10 / 40),
 ])
 def test_feature_of_worked_samples(name: str, value: float) -> None:
@@ -76,9 +79,11 @@ def test_download_without_losses_has_no_values_of_losses() -> None:
     """And a rise that never changes is correlated with nothing."""
     found = features(download([1.0, 2, 3, 4, 5, 6], [7] * 6))
     assert {name: found[name] for name in (
-        "rise_at_loss", "rise_spread_at_loss", "loss_burst", "loss_late", "loss_start",
-        "loss_intervals", "first_fall", "follows_in_flight", "rise_autocorrelation", "in_flight",
-    )} == {"rise_at_loss": -1, "rise_spread_at_loss": -1, "loss_burst": 0, "loss_late": 0,
+        "rise_at_loss", "rise_spread_at_loss", "rise_without_loss", "loss_burst", "loss_late",
+        "loss_start", "loss_intervals", "first_fall", "follows_in_flight", "rise_autocorrelation",
+        "in_flight",
+    )} == {"rise_at_loss": -1, "rise_spread_at_loss": -1, "rise_without_loss": -1,
+           "loss_burst": 0, "loss_late": 0,
            "loss_start": 0, "loss_intervals": 0, "first_fall": -1, "follows_in_flight": 0,
            "rise_autocorrelation": 0, "in_flight": 0}
 
@@ -121,6 +126,14 @@ def test_samples_after_the_search_for_the_rate_count_or_the_second_half(
     assert found["rise_q50_ms"] == pytest.approx(median_ms)
     if len(at_s) == 6 and at_s[2] == 1.5:
         assert found["rise_autocorrelation"] == pytest.approx(1)
+
+
+def test_search_for_the_rate_lasts_eight_round_trips() -> None:
+    """Of 400 ms each, these are 3.2 s."""
+    near = download([1.6, 2.4, 3.1, 3.3, 4.0, 5.0, 6.0], [70, 80, 90, 1, 2, 3, 4])
+    assert features(near)["rise_q50_ms"] == 4
+    far = replace(near, rtt_ms=near.rtt_ms + 390, min_rtt_ms=near.min_rtt_ms + 390)
+    assert features(far)["rise_q50_ms"] == 2.5
 
 
 def test_round_trip_of_nothing_counts_as_a_tenth_of_a_millisecond() -> None:

@@ -93,6 +93,20 @@ def test_download_is_bbrs_if_a_measurement_has_bbrs_numbers(tmp_path: Path) -> N
     assert one.bbr
 
 
+def test_times_of_a_limited_sender_are_shares_of_the_last_measurement(tmp_path: Path) -> None:
+    """In µs, as the kernel counts them. What isn't there is not known."""
+    rows = [measurement(number, RWndLimited=10_000 * number, SndBufLimited=number,
+                        BusyTime=(number + 1) * 200_000) for number in range(40)]
+    test = {"Download": {"UUID": "x", "ServerMeasurements": rows}}
+    one, = read_downloads(_written(tmp_path, test))
+    assert one.window_share == pytest.approx(0.039)
+    assert one.buffer_share == pytest.approx(3.9e-6)
+    assert one.idle_share == pytest.approx(0.2)
+    rows[-1] = measurement(39, RWndLimited=-1, BusyTime=10 ** 9)
+    one, = read_downloads(_written(tmp_path, test))
+    assert (one.window_share, one.buffer_share, one.idle_share) == (None, None, 0)
+
+
 def test_file_that_is_not_there_is_named_in_the_systems_words(tmp_path: Path) -> None:
     """Not in Python's form."""
     with pytest.raises(BadResult) as failed:

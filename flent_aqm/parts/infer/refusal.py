@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reasons why a download can't carry a judgement, whatever the model would say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flent_aqm.parts.infer.reading import Download
+
+# Least samples and least length of a download. The recipe's have 12 or more in 10 s.
+FEWEST, SHORTEST_S = 12, 7.0
+# Largest share of the time that something other than the path may limit the sender. The queue is
+# then empty for so long.
+MOST_LIMITED = 0.25
+# Feature -> its name in the reason, and its unit.
+_RANGES = {"base_rtt_ms": ("its least round trip of", "ms"), "rate_mbps": ("its rate of", "Mbit/s")}
+
+
+def reason_against(download: Download, values: Mapping[str, float],
+                   ranges: Mapping[str, tuple[float, float]]) -> str:
+    """Return why the download can't be judged, "" if it can.
+
+    Args:
+        download: the download as it was read.
+        values: name -> value of its features.
+        ranges: name of a feature -> least and largest value in the runs that the model is made of.
+    """
+    if download.at_s.size < FEWEST:
+        return f"it has only {download.at_s.size} measurements; {FEWEST} or more are needed"
+    if download.at_s[-1] < SHORTEST_S:
+        return (f"its measurements end after {download.at_s[-1]:.1f} s; {SHORTEST_S:g} s or more "
+                "are needed")
+    for share, words in ((download.window_share, "the receiver's window limited it for"),
+                         (download.buffer_share, "the sender's buffer limited it for"),
+                         (download.idle_share, "the sender had nothing in flight for")):
+        if share is not None and share > MOST_LIMITED:
+            return f"{words} {100 * share:.0f} % of the time, more than {100 * MOST_LIMITED:.0f} %"
+    for name, (low, high) in ranges.items():
+        if not low <= values[name] <= high:
+            words, unit = _RANGES[name]
+            return (f"{words} {values[name]:.3g} {unit} is outside of the {low:g} to {high:g} "
+                    f"{unit} that the model knows")
+    return ""
