@@ -145,8 +145,8 @@ def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], s
     By default, queues stand side by side, and all other settings in which runs differ are along the
     axis, so that nothing is pooled. If the user requested settings, only the first of them is along
     the axis. The second stands side by side if runs differ in it, else the queue or another setting
-    in which they differ. If runs differ in too few settings, the rate, the queue or "test" is
-    returned, of which there is then one value.
+    in which they differ. If runs differ in too few settings, the rate, the queue or "test" fills
+    the free place.
 
     Args:
         runs: the runs.
