@@ -23,7 +23,9 @@ from flent_aqm.show.looks import OTHER_LOOKS, QUIET
 from flent_aqm.show.plots.paper import letters, write_caption
 
 WIDTH_INCH = 3.33
-_AROUND_INCH, _ROW_INCH, _DPI = 0.72, 0.2, 300
+_AROUND_INCH, _DPI = 0.72, 300
+# Height of a row, which has to hold the lines of its label.
+_LEAST_ROW_INCH, _LINE_INCH = 0.2, 0.105
 KINDS = ("pdf", "png", "svg")
 _CALM, _STALLED = OTHER_LOOKS[0], OTHER_LOOKS[1]
 # Distance of points from the middle of their row, so that the two kinds don't hide each other.
@@ -48,7 +50,9 @@ def write(cards: Sequence[Card], path: Path) -> None:
 
     with matplotlib.rc_context({**letters(WIDTH_INCH), "font.size": 6.5, "svg.hashsalt": "flent",
                                 "axes.linewidth": 0.5, "xtick.major.width": 0.5}):
-        canvas = Figure((WIDTH_INCH, _AROUND_INCH + _ROW_INCH * len(cards)), layout="constrained")
+        most_lines = max((_row_label(card).count("\n") + 1 for card in cards), default=1)
+        row_inch = max(_LEAST_ROW_INCH, most_lines * _LINE_INCH)
+        canvas = Figure((WIDTH_INCH, _AROUND_INCH + row_inch * len(cards)), layout="constrained")
         _draw_rows(ordered(cards), canvas)
         try:
             for kind in KINDS:
@@ -67,6 +71,11 @@ def caption(cards: Sequence[Card]) -> str:
             "the median of each kind. Middle: pairs of queues whose true 95th percentiles differ "
             "twofold that it orders rightly, with the 95 % interval. Right: throughput, of what "
             "is possible for TCP.")
+
+
+def _row_label(card: Card) -> str:
+    """Return a card's label for its row, in one or more lines."""
+    return wrapped_label(for_plot(plain(card.label)))
 
 
 def _draw_rows(cards: Sequence[Card], canvas: Any) -> None:
@@ -89,8 +98,7 @@ def _draw_rows(cards: Sequence[Card], canvas: Any) -> None:
             tells.plot([(score.low or 0) * 100, (score.high or 0) * 100], [row, row],
                        color="black", linewidth=0.7)
         _draw_points(rate, [value * 100 for value, _, _ in rates(card.readings)], row, _CALM)
-    latency.set_yticks(range(len(cards)), [
-        wrapped_label(for_plot(plain(card.label))) for card in cards])
+    latency.set_yticks(range(len(cards)), [_row_label(card) for card in cards])
     latency.set_ylim(len(cards) - 0.5, -0.5)
     _format_axes(latency, tells, rate)
 
