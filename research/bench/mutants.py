@@ -224,6 +224,12 @@ EQUIVALENT = {
     "results/share/check.py: START_S, FILE_S = 60, 30: 30 -> 31": _WAIT,
     "results/share/check.py: timeout=START_S + FILE_S * len(files),: FILE_S * len(files) -> FILE_S "
     "/ len(files)": _WAIT,
+    "parts/scorecard/card.py: write_output(folder / NAME, json_text(content, indent=1) + "
+    "\"\\n\"): 1 -> 2": "how far the lines are indented",
+    "parts/scorecard/columns.py: f\"{value:.2f}\" if 0.1 <= abs(value) < 10 else digits(value)): "
+    "0.1 <= abs(value) < 10 -> 0.1 < abs(value) < 10": "a tenth is 0.10 in both forms",
+    "parts/scorecard/columns.py: f\"{value:.2f}\" if 0.1 <= abs(value) < 10 else digits(value)): "
+    "0.1 <= abs(value) < 10 -> 0.1 <= abs(value) <= 10": "ten is 10.00 in both forms",
     "sweep/plan/places.py: section, indent, in_value = \"\", 0, False: 0 -> 1":
         "counts from the first key on, whose own takes its place",
     "sweep/pool.py: _LOOK_AGAIN_S = 0.5: 0.5 -> 1.5": _WAIT,

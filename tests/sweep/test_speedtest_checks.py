@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from flent_aqm.base.errors import BadResult, ConfigError, TestbedError
 from flent_aqm.sweep.speedtest import SpeedtestRequest, check_ping, check_server, measure
+from tests.files import RUNS, load, save
 
 
 @pytest.fixture
@@ -61,3 +64,32 @@ def test_ping_waits_a_second_for_each_answer(monkeypatch: pytest.MonkeyPatch) ->
     fping, ping = calls
     assert (fping[0], fping[fping.index("-t") + 1]) == ("fping", "1000")
     assert (ping[0], ping[ping.index("-W") + 1]) == ("ping", "1")
+
+
+def test_data_file_of_a_speed_test_is_kept_where_the_user_says(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if one of its tools failed, whose error is told; the idle line has no waits."""
+    lines: list[list[str]] = []
+
+    def run_flent(words: list[str], settings: object, dots: bool) -> str:
+        lines.append(words)
+        folder, = (word.partition("=")[2] for word in words if word.startswith("--data-dir="))
+        save(Path(folder) / "x.flent.gz", whole)
+        return ""
+
+    monkeypatch.setattr("flent_aqm.sweep.speedtest._run_flent", run_flent)
+    whole = load(RUNS / "speedtest_idle.flent.gz")
+    idle = SpeedtestRequest("speedtest_idle", "server", 4, 5, 0, "near", "")
+    kept = tmp_path / "kept.flent.gz"
+    assert measure(idle, dots=False, keep=kept).whole == whole == load(kept)
+    measure(replace(idle, streams=3), dots=False, keep=None)
+    assert [{"--delay=0", "--delay=2", "--test-parameter=streams=3"} & set(words)
+            for words in lines] == [{"--delay=0"}, {"--delay=2", "--test-parameter=streams=3"}]
+    with pytest.raises(ConfigError, match=r"--output: can't write .*none/x: No such file"):
+        measure(idle, dots=False, keep=tmp_path / "none" / "x")
+    name = next(iter(whole["metadata"]["SERIES_META"]))
+    whole["metadata"]["SERIES_META"][name]["ERROR"] = ["no route", "more"]
+    kept.unlink()
+    with pytest.raises(BadResult, match=r"^no route$"):
+        measure(idle, dots=False, keep=kept)
+    assert load(kept) == whole
