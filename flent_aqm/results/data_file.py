@@ -159,7 +159,8 @@ def refuse_odd_names(what: str, series: Collection[str], most: int, hint: str = 
         what: names the part of the file in the message.
         series: names of the series.
         most: largest number of series.
-        hint: advice for a file with too many series, "" for none.
+        hint: advice for a file with too many series, which is appended to the message as it is. ""
+            for none.
     """
     if len(series) > most:
         raise BadResult(f"{what} has {len(series):,} series, more than {most:,}{hint}")

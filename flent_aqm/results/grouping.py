@@ -72,11 +72,11 @@ def parse_keys(text: str) -> tuple[str, ...]:
 
 
 def factors(runs: Sequence[Settings], beyond: Sequence[str] = ()) -> list[str]:
-    """Return the names of the settings that distinguish all runs which are different: those of
-    KNOWN, in its order, then others.
+    """Return the names of the settings that together distinguish all runs which differ in any:
+    those of KNOWN, in its order, then others. Settings in NEVER are ignored.
 
-    A setting that distinguishes no more runs than those before it is left out. Runs that no setting
-    distinguishes are distinguished by TITLE, if their titles differ and `beyond` is empty.
+    A setting that distinguishes no more runs than `beyond` and those before it is left out. If no
+    setting distinguishes any runs, `beyond` is empty and titles differ, [TITLE] is returned.
 
     Args:
         runs: settings of each run.
@@ -99,7 +99,8 @@ def factors(runs: Sequence[Settings], beyond: Sequence[str] = ()) -> list[str]:
 
 
 def _setting_names(runs: Sequence[Settings]) -> Iterable[str]:
-    """Return the names of all settings of the runs, after the known ones, which come first."""
+    """Return the names in KNOWN, whether runs have them or not, then those of all other settings of
+    the runs, in the order in which they occur. Each name is returned once."""
     return dict.fromkeys((*KNOWN, *(name for run in runs for name in run)))
 
 
@@ -111,8 +112,8 @@ def pooled_over(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
 
 
 def along_with(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
-    """Return the names of the settings that differ only together with those in `used`, so that a
-    difference between groups may be their effect.
+    """Return the names of settings in which runs differ, but which distinguish no more runs than
+    those in `used` and pooled_over(): a difference between groups may be their effect.
 
     Parameters of a queue and the upload's queue are left out, as well as settings that have the
     same value in all runs that record them.
@@ -148,8 +149,9 @@ def alike_in(runs: Sequence[Settings], compared: Sequence[str], beyond: Sequence
 
 def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[str] = ()
              ) -> tuple[tuple[str, ...], list[str]]:
-    """Return the names of the settings by which to group: the requested ones, and all others in
-    which runs differ. Also return the names of the settings that are then pooled.
+    """Return the names of the settings by which to group: the requested ones, and all others that
+    factors() needs to distinguish the runs. Also return the names of the settings in which runs of
+    one group then differ.
 
     Args:
         runs: settings of each run.
@@ -211,7 +213,7 @@ def collect(members: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, li
 
 def shown(value: Setting) -> str:
     """Return the value of a setting as text: "on" or "off" for a switch, a number with up to six
-    digits, text without control characters and cut to LONGEST_SHOWN characters."""
+    significant digits, text without control characters and cut to LONGEST_SHOWN characters."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, (int, float)) else harmless(value)

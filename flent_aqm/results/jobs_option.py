@@ -14,7 +14,7 @@ def add_jobs(parser: argparse.ArgumentParser, when: str = "") -> None:
 
     Args:
         parser: the command's parser.
-        when: text for the help on when the option applies, "" if always.
+        when: text for the help on when the option applies, beginning with a blank. "" if always.
     """
     parser.add_argument("--jobs", type=_parse_jobs, metavar="N",
                         help=f"number of files to read in parallel{when} (default: one per core)")

@@ -66,8 +66,8 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def _is_of_sweep(path: Path) -> bool:
-    """Return whether a file is a sweep's log, capture or status. A log or capture counts only
-    beside its data file."""
+    """Return whether a file is a sweep's status, the output of a run's tools (*.debug.log.gz), or
+    another log or capture (*.log, *.pcap) that has its data file beside it."""
     return path.name == STATUS or path.name.endswith(TOOLS_LOG_SUFFIX) or (
         path.suffix in (".log", ".pcap") and path.with_suffix(SUFFIX).exists())
 
@@ -148,8 +148,8 @@ SampledRun = TypeVar("SampledRun", bound=Sampled)
 
 
 def counted_once(runs: Sequence[SampledRun]) -> tuple[list[SampledRun], str]:
-    """Return the runs without repetitions of the same measurement, and a line about the
-    repetitions, "" if there are none.
+    """Return the runs in their order, only the first of each measurement, and a line about the
+    repetitions that were left out, "" if there are none.
 
     Runs with the same samples and settings are one measurement, such as copies of a file, or runs
     of the lab with the same seed. They would count several times in every interval. Runs without a
@@ -188,7 +188,8 @@ def each_file(
     Args:
         files: data files.
         work: a function of a module, or partial() of one, because it is sent to other processes.
-        jobs: largest number of processes, None for one per core. A process has at least 4 files.
+        jobs: largest number of processes, None for one per core. A process has at least 4 files. 1
+            reads all files in this process.
     """
     doing = partial(_result_or_error, work)
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(files) // 4)
@@ -212,8 +213,8 @@ def _with_progress(
 
 
 def work_module(work: Callable[..., object]) -> str:
-    """Return the name of the module in which a function is defined. For partial(_work_on_run, f),
-    that of f."""
+    """Return the name of the module in which a function is defined. For a partial() it is that of
+    the function inside, and for partial(_work_on_run, f) that of f."""
     while isinstance(work, partial):
         work = work.args[0] if work.func is _work_on_run else work.func
     return str(work.__module__)

@@ -33,8 +33,9 @@ def once(results: Any, name: str, make: Callable[[], Made]) -> Made:
 
 
 def samples_of(results: Any) -> dict[str, list[dict[str, Any]]]:
-    """Return name of a series -> its raw samples as plain dicts, of a result set of Flent. Flent's
-    own class for samples would take keys for paths."""
+    """Return name of a series -> its raw samples as plain dicts, of a result set of Flent. The
+    caller must not change them: the result set may share them. Flent's own class for samples would
+    take keys for paths."""
     if hasattr(results, "plain_samples"):  # LoadedResults; its module would import Flent
         return cast(dict[str, list[dict[str, Any]]], results.plain_samples())
     return {name: list(map(dict, samples)) for name, samples in results.raw_values.items()}

@@ -39,9 +39,10 @@ class Measured:
 
     Attributes:
         idle_ms: median RTT of the idle line.
-        loaded_ms: busy -> median RTT under that load, infinite if it is a lost probe.
+        loaded_ms: load ("downloads", "uploads" or BOTH) -> median RTT under it, infinite if it is a
+            lost probe.
         mbps: "download" and "upload" -> throughput.
-        lost_pct: busy -> share of lost probes in percent, less that of the idle line. Empty if the
+        lost_pct: load -> share of lost probes in percent, less that of the idle line. Empty if the
             probe can't tell losses.
         loss_unknown: reason why losses are not known, "" if they are.
     """
@@ -149,7 +150,7 @@ def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapp
 
     Args:
         idle: probes of the idle line.
-        loaded: busy -> probes under that load.
+        loaded: load ("downloads", "uploads" or BOTH) -> probes under it.
         mbps: direction -> throughput.
     """
     enough = min(one.rtt_ms.size for one in (idle, *loaded.values())) >= FEWEST_PROBES
@@ -202,8 +203,8 @@ def loads(run: Run) -> dict[str, str | None]:
 
 def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | None]]
           ) -> Configuration | None:
-    """Return the runs of one configuration. None if there is no run, or if a run has no
-    measurements.
+    """Return the configuration that runs measured; its queue, shaper and rates are those of the
+    first run's settings. None if there is no run, or if a run has no measurements.
 
     Args:
         name: name of the configuration for users.

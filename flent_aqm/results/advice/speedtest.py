@@ -89,7 +89,7 @@ class ProcessorLoad:
     Attributes:
         samples: number of samples.
         processors: load of each processor.
-        netperf_pct: share of the time of all processors that netperf used.
+        netperf_pct: share of the time of all processors that netperf used, 0 if it is not recorded.
     """
 
     samples: int
@@ -246,8 +246,8 @@ def _no_load_lines(why: str) -> list[str]:
 
 
 def advice(idle: DataFile | None, loaded: DataFile) -> list[str]:
-    """Return sentences that advise what to do about the line, or say why there is no advice. Raises
-    BadResult if a file is damaged.
+    """Return a list of one text: sentences that advise what to do about the line, or the reason why
+    there is no advice. Raises BadResult if a file is damaged.
 
     Args:
         idle: data of the same line without load, None if the user did not measure it.

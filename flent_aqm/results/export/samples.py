@@ -113,8 +113,8 @@ def _raw_samples(data: DataFile) -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 
 def _phases(data: DataFile, sample_times_s: pyarrow.Array) -> pyarrow.Array:
-    """Return `idle` or `loaded` for each sample, null for samples of neither. All are null if the
-    file is not a run.
+    """Return `idle` or `loaded` for each sample, null for samples of neither. All are `idle` if the
+    run has no flow, and all are null if the file can't be read as a run.
 
     Args:
         data: the data file.

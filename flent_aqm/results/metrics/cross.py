@@ -32,14 +32,16 @@ def lost_frames_pct(run: Run, direction: str) -> float:
 
 def late_frames_pct(run: Run, direction: str) -> float:
     """Return the share in % of a call's complete frames that arrived more than PLAYOUT_MS later
-    than the fastest packet. direction: "download" or "upload". Raises NotAvailable if the run has
-    no call in that direction, or no complete frame under load."""
+    than the fastest packet, of those that began under load (all in a test without load). direction:
+    "download" or "upload". Raises NotAvailable if the run has no call in that direction, or no such
+    frame."""
     return 100 * float((_values_under_load(run, "frame_ms", direction) > PLAYOUT_MS).mean())
 
 
 def video_bitrate_mbps(run: Run) -> float:
-    """Return the mean bit rate of the video in Mbit/s, over the segments that were received. Raises
-    NotAvailable without a video, or without a segment under load."""
+    """Return the mean bit rate of the video in Mbit/s, over the segments that were received
+    and began under load (all in a test without load). Raises NotAvailable without a video, or
+    without such a segment."""
     return float(_values_under_load(run, "segment_mbps").mean())
 
 

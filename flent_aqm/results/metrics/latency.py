@@ -144,7 +144,8 @@ def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
         direction: "download" or "upload".
         statistic: a key of FLOW_RTT_PERCENTILES.
 
-    Raises NotAvailable without a capture, or if fewer than 10 samples lie beyond the percentile.
+    Raises NotAvailable without a flow in that direction, without a capture, or if fewer than 10
+    samples lie beyond the percentile, of which "min" and "max" need none.
     """
     trips = [flow.trips for flow in run.flows_of(direction) if flow.trips is not None]
     if not trips:
@@ -180,7 +181,8 @@ class Glitch:
 
 def find_glitches(samples: Samples, idle_median_ms: float,
                   threshold_ms: float) -> Sequence[Glitch]:
-    """Return the glitches among probes, in the order of time. Empty if no probe is bad.
+    """Return the glitches among probes, in the order of time. Empty if no probe is bad. Bad probes
+    with a pause of less than 100 ms between them are of one glitch, even if good ones came between.
 
     Args:
         samples: the probes.

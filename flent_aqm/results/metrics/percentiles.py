@@ -56,7 +56,8 @@ def samples_beyond(count: int, percent: float) -> int:
 
 
 def samples_needed(percent: float) -> int:
-    """Return of how many samples 10 lie beyond a percentile on its nearer side: 1000 for p99."""
+    """Return how many samples are needed so that 10 of them lie beyond a percentile on its nearer
+    side: 1000 for p99. percent: above 0 and below 100."""
     return math.ceil(round(SAMPLES_BEYOND / (min(percent, 100 - percent) / 100), 6))
 
 

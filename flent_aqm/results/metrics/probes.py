@@ -172,8 +172,8 @@ def _merged(probe: Probe, lost_s: Numbers) -> Probe:
 def _netperf_probe(name: str, tool: Tool, answered: Sequence[Mapping[str, Any]],
                       end_s: Numbers, rtt_ms: Numbers) -> Probe | None:
     """Return netperf's intervals without those in which it was stopped, which are in `still`, as
-    are gaps between intervals. None if it was stopped in all of them. Raises BadResult if a
-    duration is not a number.
+    are gaps between intervals. None if it was stopped in all of them. An interval without a
+    duration counts as 0 s long.
 
     Args:
         name: name of the series.

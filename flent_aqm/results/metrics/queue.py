@@ -165,7 +165,7 @@ def _marks_counted(run: Run, moment: str, direction: str) -> float:
 
 def _increase_if_counted(run: Run, direction: str, name: str) -> float:
     """Return the increase of a queue's counter during the run, as _counter_increase() does, but -1
-    if the queue doesn't have it."""
+    if the file doesn't have it."""
     try:
         return _counter_increase(run, direction, name)
     except NotAvailable:

@@ -73,7 +73,8 @@ def queues(raw: Mapping[str, Samples]) -> dict[str, QueueSamples]:
     at_s = column(samples, QUEUES, "t")
 
     def read_queue(device: str) -> QueueSamples:
-        """Return the queue of a device, "down" or "up"."""
+        """Return the queue of a device, "down" or "up", from `samples`. Raises BadResult if a
+        sample lacks a field, or if a value is not a number."""
         drops, marks = (numpy.diff(column(samples, QUEUES, f"{device}_{counter}"), prepend=0)
                         for counter in ("drops", "marks"))
         sent = f"{device}_sent_bytes"

@@ -19,8 +19,9 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
 
     A queue's parameters become aqm_NAME and up_aqm_NAME, the shaper's become shaper_NAME.
     `rate_mbps` is the link's rate if both directions have the same, else text with both, "100/20".
-    With a modem it is the modem's, and `shaper_mbps` is the shaper's or "off". Both are left out if
-    the rate of a direction is not known. Settings that are not text, a number or a switch are left
+    With a modem it is the modem's, and `shaper_mbps` is the shaper's, or "off" without a shaper or
+    its rates. Without a modem `shaper_mbps` is left out, and so is `rate_mbps` if the rate of a
+    direction is not known. Settings that are not text, a number or a switch are left
     out.
 
     Args:

@@ -96,7 +96,8 @@ class Metric:
 
     def text(self, value: float | Unavailable) -> str:
         """Return a value as text without its unit, after its word if the metric has words: "95.6",
-        "B 47.1". LOST if it is a lost probe, and "-" if there is none for another reason."""
+        "B 47.1". LOST if it is a lost probe, and "-" if there is none for another reason. "≤" and
+        the smallest value that the source can report, if the value is not above it."""
         if isinstance(value, Unavailable):
             return LOST if value.lost else "-"
         number = digits(value)
