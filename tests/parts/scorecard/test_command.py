@@ -93,7 +93,9 @@ def test_worst_line_is_searched_and_stays_on_the_page(run: Run, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("words", "fault"), [
-    ((), "no test given; name a test"),
+    ((), "no test given; name a test"), ((), "nuttcp"),
+    (("mine.py", "--client", "x", "--server", "y", "--reads", "z"), "only one test of your own"),
+    (("--client", "x", "--server", "y"), "belong together; give all three"),
     (("ndt7", "--all"), "no test given"),
     (("ndt8",), "unknown speed test 'ndt8'; did you mean 'ndt7'"),
     (("ndt7", "--seeds", "1,x"), "--seeds: '1,x'; expected whole numbers"),

@@ -172,3 +172,10 @@ def test_figure_has_a_row_per_test_with_its_numbers() -> None:
     assert [list(line.get_xdata()) for line in points] == [[pytest.approx(90.0)] * 7] * 2
     assert [label.get_text() for label in latency.get_yticklabels()] == [
         "A test with a\nlong name\n(of somebody)", "blind"]
+
+
+def test_ratios_of_lines_that_stall_have_points_of_their_own() -> None:
+    """Of the truths 25 to 325 ms those above 120; a test that shows half, but 20 ms at least."""
+    half = card("half", 0.5)
+    assert figure._latency_ratios(half, stalled=False) == [0.8, 0.5]
+    assert figure._latency_ratios(half, stalled=True) == [0.5] * 5
