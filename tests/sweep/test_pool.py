@@ -112,6 +112,9 @@ def test_jobs_are_a_number_that_python_can_read(text: str) -> None:
 def test_jobs_in_real_time_are_one() -> None:
     """Without the key there is one; more are refused, whatever the number of cores."""
     assert parse_jobs(None, real_time=True) == parse_jobs("1", real_time=True) == 1
-    assert parse_jobs("7") == 7
+    assert [parse_jobs(text) for text in ("1", "7", "1024")] == [1, 7, 1024]
+    for text in ("0", "1025"):
+        with pytest.raises(ConfigError, match="is not a whole number from 1 to 1024"):
+            parse_jobs(text)
     with pytest.raises(ConfigError, match="2 runs side by side would disturb each other"):
         parse_jobs("2", real_time=True)
