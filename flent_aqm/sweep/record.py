@@ -42,7 +42,8 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
         command: the command.
         path: the data file, which replaces an older one.
         results: folder for the files that the command writes, by default the current one.
-        time_limit: longest time of the command in s of virtual time, as the user wrote it.
+        time_limit: longest time of the command in s of virtual time, as the user wrote it. None for
+            RECORD_LIMIT_S.
         wall_limit_s: longest time of the run in s of wall time.
 
     Raises an AqmError if the file can't be written, if the run fails, or if an option is wrong.

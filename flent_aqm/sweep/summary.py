@@ -99,8 +99,8 @@ def show(
     groups = grouped(zip(settings, cells, strict=True), keys)
 
     def make_table(with_own_rtt: bool, totals: bool) -> Table:
-        """Return the table, with a row for each line: a group of cells with the same values of
-        `keys`. Its values are medians over the group's finished runs.
+        """Return the table, with a row for each of `groups`, cells with the same values of `keys`.
+        Its values are medians over the group's finished runs. Throughput is shown in `directions`.
 
         Args:
             with_own_rtt: add a column for the RTTs of the flows' own packets.

@@ -188,9 +188,9 @@ def throughput(run: Run) -> dict[str, float]:
 
 
 def loads(run: Run) -> dict[str, str | None]:
-    """Return busy -> direction for run.loaded(). If both directions overlap for most of their time,
-    they can't be distinguished: the only key is BOTH, with None. Empty if the test loads neither.
-    """
+    """Return load -> direction for run.loaded(): "downloads" -> "download", "uploads" -> "upload".
+    If the directions overlap for more than half of the shorter one's time, they can't be
+    distinguished: the only key is BOTH, with None. Empty if the test loads neither."""
     windows = {direction: window for direction in DIRECTIONS
                if (window := span([one for one in run.speed_test if one.direction == direction]))}
     if len(windows) == 2:

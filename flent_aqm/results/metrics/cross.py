@@ -24,9 +24,9 @@ _EVENTS = {"frame_lost": "frames of a call", "frame_ms": "complete frames of a c
 
 
 def lost_frames_pct(run: Run, direction: str) -> float:
-    """Return the share in % of a call's frames with a lost packet. direction: "download" or
-    "upload". Raises NotAvailable if the run has no call in that direction, or no frame under load.
-    """
+    """Return the share in % of a call's frames with a lost packet, of those that began under load
+    (all in a test without load). direction: "download" or "upload". Raises NotAvailable if the run
+    has no call in that direction, or no such frame."""
     return 100 * float(_values_under_load(run, "frame_lost", direction).mean())
 
 

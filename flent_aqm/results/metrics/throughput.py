@@ -90,8 +90,8 @@ def utilisation_pct(run: Run, direction: str) -> float:
     """Return the throughput of all flows in a direction, including cross traffic, while the test
     loaded it, in percent of the throughput that full-sized TCP packets can have at the link's rate.
 
-    Source: arithmetic, see payload_share(). Raises NotAvailable if the link's rate, or the
-    throughput of a flow, is not known.
+    Source: arithmetic, see payload_share(). Raises NotAvailable if the test has no flow in that
+    direction, or if the link's rate, or the throughput of a flow, is not known.
     """
     flows = run.sharing(direction)
     rate_mbps = link_rate_mbps(run, direction)
@@ -263,7 +263,8 @@ def synchronisation(run: Run, direction: str) -> float:
 
 def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
     """Return the mean throughput in Mbit/s of each flow (rows) in the steps of _SYNC_STEP_S in
-    which all run (columns). Raises NotAvailable with fewer than _SYNC_FEWEST_STEPS."""
+    which all run (columns), after the first _SYNC_START_UP_S. Raises NotAvailable with fewer than
+    _SYNC_FEWEST_STEPS, or if a flow has fewer intervals than that."""
     for flow in flows:
         if flow.at_s.size < _SYNC_FEWEST_STEPS:
             raise NotAvailable(f"the flow {flow.name!r} has {flow.at_s.size} intervals of "

@@ -38,6 +38,8 @@ def turns(steps: Sequence[Mapping[str, Any]], spans: Mapping[str, Window | None]
         within the load's time. Steps without data may lie in between. The mapping is empty if there
         is no capture, or if the test doesn't alternate: it loads one direction after the other, or
         both at once.
+
+    Raises BadResult if a sample has a value that is not a number.
     """
     loads = [load for name in DIRECTIONS if (load := spans[name])]
     if not steps or len(loads) < len(DIRECTIONS):

@@ -148,8 +148,8 @@ def parse(text: str) -> Node:
 
 def conjuncts(text: str) -> list[tuple[str, Node]]:
     """Return the conditions that a text joins by "and", each with its own text: all must hold. A
-    text without "and", or with "or" beside it, is one condition. Raises ConfigError as parse()
-    does."""
+    text without "and" outside of brackets, or with "or" beside it, is one condition. Raises
+    ConfigError as parse() does."""
     whole = parse(text)
     depth, begin, parts = 0, 0, []
     for token in _tokens(text):

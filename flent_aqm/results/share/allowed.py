@@ -179,7 +179,7 @@ class _Reader:
         return value if value in ("virtual", "netns", "") else self._text_or_gone(value, place)
 
     def own_command(self, value: Any, place: str) -> Any:
-        """Replace a command of the user by GONE, whatever its words."""
+        """Replace a command of the user by GONE, whatever its words. None and "" are kept."""
         if value in (None, ""):
             return value
         self.removed[place] = LEFT_OUT
@@ -251,7 +251,7 @@ class _Reader:
 
     def parameters(self, value: Any, place: str) -> Any:
         """Copy test parameters. Those whose name is that of an account or a secret are left out,
-        and hosts in others are replaced."""
+        hosts are replaced in those that name hosts or devices, and others are as program_text()."""
         if not isinstance(value, dict):
             return self.number(value, place)
         kinds: dict[str, Kind] = {}
@@ -285,7 +285,8 @@ class _Reader:
         return value if is_common(program) and not self.secrets.clean(program)[1] else clean
 
     def errors(self, value: Any, place: str) -> Any:
-        """Replace the errors of a tool by ERROR_LEFT_OUT. No errors are left out."""
+        """Replace the list of a tool's errors by a list of ERROR_LEFT_OUT alone. An empty list, or
+        a value that is not a list, is left out without a record."""
         if not isinstance(value, list) or not value:
             return NOTHING
         self.removed[place] = LEFT_OUT

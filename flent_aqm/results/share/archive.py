@@ -232,7 +232,12 @@ def _digest(path: Path) -> str:
 def _clean_copy(path: Path, target: Path) -> None:
     """Copy a batch file without its secrets, and print which lines were changed. A batch file of
     this package is copied unchanged. Raises BadResult if a line would still reveal a machine or a
-    person."""
+    person.
+
+    Args:
+        path: the batch file.
+        target: path of the copy.
+    """
     text = path.read_text("utf-8", errors="replace")
     ours = resource_dir("batches") / path.name
     if not (ours.is_file() and ours.read_text(encoding="utf-8") == text):

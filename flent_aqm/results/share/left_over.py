@@ -113,8 +113,9 @@ def _ipv4_in(word: str) -> Iterator[str]:
 
 
 def _hardware_address(word: str) -> Iterator[str]:
-    """Yield the word if it is a hardware address of twelve digits, with colons, dashes,
-    underscores, or none. Yield nothing otherwise."""
+    """Yield the word if it is a hardware address: six pairs of digits with colons, dashes or
+    underscores between them, or twelve digits after a card's prefix such as enx. Yield nothing
+    otherwise, or if all digits are 0."""
     word = word.strip("[]:._-%")
     if word.lower().startswith(_CARD_NAMES) and _is_twelve_digits(word[3:]):
         yield word

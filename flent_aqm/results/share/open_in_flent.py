@@ -30,8 +30,9 @@ BYTES_PER_S = 10e6
 
 
 def main() -> None:
-    """Print a line for each file on the command line, see the module's text. Forks a process for
-    each file."""
+    """Open each file of the command line, which is GRACE_S FILE…, and print a line for it:
+    "opened " and JSON, null if Flent opens the file and draws its plot, else the reason as text.
+    Forks a process for each file. GRACE_S is grace_s of _open_and_print()."""
     from flent import formatters, plotters, resultset, settings  # noqa: F401
 
     plotters.init_matplotlib(PLOT, False, False)
@@ -49,7 +50,7 @@ def main() -> None:
 
 
 def _open_and_print(path: str, file_s: float, grace_s: int) -> NoReturn:
-    """Open a file, print the line, and end this process.
+    """Open a file, print the line that main() promises, and end this process.
 
     Args:
         path: the file.

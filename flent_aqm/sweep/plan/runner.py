@@ -132,8 +132,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             return True
 
     def _batches_to_run(self) -> Sequence[str]:
-        """Return the names of the batches to run. Raises ConfigError if -b names an unknown batch,
-        or if there is no -b and no batch can be run."""
+        """Return the names of the batches to run, see run(). For -b ALL they are all, also abstract
+        and disabled ones. Raises ConfigError if -b names an unknown batch, or if there is no -b and
+        no batch can be run."""
         settings = self.settings
         files = ", ".join(settings.BATCH_FILES)
         names = ", ".join(self.batches) or "none"

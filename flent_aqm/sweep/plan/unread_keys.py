@@ -55,7 +55,8 @@ def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,
 
 def _refuse_unknown_key(where: str, keys: Iterable[str], used: Collection[str],
                         valid: Collection[str], settings: Collection[str]) -> None:
-    """Raise ConfigError for the first key, in alphabetical order, that is unknown.
+    """Raise ConfigError for the first key, in alphabetical order, that is unknown. Keys that begin
+    with for_ or one of PARAMETER_PREFIXES are always known.
 
     Args:
         where: names the section in the message.

@@ -57,7 +57,7 @@ def other_versions(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Diffe
 
 def _versions(metadata: Mapping[str, Any]) -> dict[str, str]:
     """Return the versions of kernel, tools, Flent and this package in a data file's metadata, by
-    name. "None" stands for a version that is not recorded."""
+    name. "None" stands for Flent's or this package's if it is not recorded; others are left out."""
     aqm = _object(metadata.get("AQM"))
     versions = {name: str(version) for name, version in _object(aqm.get("tools")).items()}
     versions |= {f"kernel {key}": str(value) for key, value in _object(aqm.get("kernel")).items()}
