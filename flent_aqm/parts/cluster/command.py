@@ -115,8 +115,8 @@ class _NotJoinedError(Exception):
 
 
 async def _keep_serving(requested: _WorkerOptions) -> None:
-    """Serve the scheduler until a signal comes. Reconnect whenever the scheduler is gone. Raises
-    AqmError if that can't help."""
+    """Serve the scheduler until a signal comes. Reconnect whenever the scheduler is gone or refuses
+    this worker. Raises an AqmError of _run_worker(), after which a further attempt can't help."""
     loop, end = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, end.set)

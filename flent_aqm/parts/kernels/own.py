@@ -136,7 +136,8 @@ def changes_of(cache: Path, base: Path, kernel: NamedKernel) -> list[coverage.Ch
         base: folder of the base kernel.
         kernel: the kernel under test.
 
-    Raises SetupError if the kernels are built from sources that can't be compared.
+    Raises SetupError if the kernels are built from sources that can't be compared, and the errors
+    of origin_of().
     """
     test = kernel_folder(kernel)
     ours, theirs = (read_note(folder / "kernel.json") for folder in (base, test))

@@ -49,7 +49,7 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
         direction: "down" or "up".
 
     Raises ConfigError if the direction has access or outages but no rate, if TCP would starve on
-    the link, or if the trace is wrong.
+    the link, if the schedule gets too many steps, or if the trace is wrong.
     """
     seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
     mbps = scenario.path.modem_mbps(direction)

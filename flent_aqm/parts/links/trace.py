@@ -223,7 +223,8 @@ def _parse_csv(file: _File, data: bytes, end: str) -> Schedule:
         data: the content, with LF between lines.
         end: "repeat" or "hold".
 
-    Raises _Fault if the header or a row is wrong, or there are too few or too many rows.
+    Raises _Fault if the header or a row is wrong, there are too few or too many rows, or the last
+    row is held for ever and lets no packet pass.
     """
     head, *rows = data.decode("utf-8-sig", "replace").rstrip("\n").split("\n")
     names = [name.strip() for name in head.split(",")]

@@ -530,8 +530,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Fit a model and print it. Return the exit status, 1 if no model explains the measurements.
 
-    Raises ConfigError if an argument is wrong or the file of --csv can't be written, LabError if a
-    model can't be measured.
+    Raises ConfigError if an argument is wrong or the file of --csv can't be written. Raises
+    LabError, BadResult or ParseError if a model can't be measured, see measure().
     """
     measurements = parse_measurements(args.points)
     if not 1 <= args.step <= args.highest <= defaults.MAX_WATCHDOG_LATENCY_NS // 1000:
@@ -617,7 +617,7 @@ class _ModelsInLab:
         """
         def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[MeasuredResult]]:
             """Measure these models, each in a lab of its own. Return model -> result in each
-            setting."""
+            setting that was given to simulator()."""
             with (ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool,
                   _console().status(f"lab: {len(models)} models")):
                 try:

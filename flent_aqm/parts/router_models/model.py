@@ -176,8 +176,8 @@ def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
         text: name and changed parameters, as in the module's docstring.
         key: the batch key, for messages.
 
-    Raises ConfigError if the name or a parameter is unknown, a value is out of range, or packets or
-    other work would take all of the processor's time.
+    Raises ConfigError if the name or a parameter is unknown, a parameter is given twice, a value is
+    out of range, or packets or other work would take all of the processor's time.
     """
     from flent_aqm.parts.router_models.known_routers import KNOWN_ROUTERS
 

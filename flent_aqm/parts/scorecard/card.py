@@ -57,13 +57,14 @@ class Card:
 
 def made(contestant: Contestant, places: Sequence[Place], folder: Path, failed: Mapping[str, str],
          testbed: str) -> Card:
-    """Return the card of the runs in a folder. Runs with impossible numbers count as failed.
+    """Return the card of the runs in a folder. A run whose data file can't be read, or whose test
+    shows impossible numbers, gets no reading and counts as failed.
 
     Args:
         contestant: the test.
         places: places of the runs.
         folder: folder with the runs' data files.
-        failed: name of a place -> why its run failed.
+        failed: name of a place -> why its run failed. The data files of these places aren't read.
         testbed: testbed of the runs.
     """
     readings, faults = [], dict(failed)
@@ -79,13 +80,14 @@ def made(contestant: Contestant, places: Sequence[Place], folder: Path, failed: 
 
 
 def write(card: Card, folder: Path) -> None:
-    """Write the card to `folder` as JSON. Raises ConfigError if that fails."""
+    """Write the card to `folder` as card.json, without `worst`: worst_lines.write() stores these
+    results beside it. Raises ConfigError if that fails."""
     content = {"schema": SCHEMA_VERSION, "flent_aqm": __version__, **_as_dict(card)}
     write_output(folder / NAME, json_text(content, indent=1) + "\n")
 
 
 def _as_dict(card: Card) -> dict[str, Any]:
-    """Return the card in a form that JSON can hold."""
+    """Return the card without `worst`, and with its scores, in a form that JSON can hold."""
     return {"test": card.test, "label": card.label, "method": card.method, "testbed": card.testbed,
             "scores": {name: asdict(score) for name, score in card.scores.items()},
             "failed": dict(card.failed),
@@ -93,8 +95,9 @@ def _as_dict(card: Card) -> dict[str, Any]:
 
 
 def read_all(folder: Path) -> Iterator[Card]:
-    """Yield the cards of all tests in the folders directly below `folder`, sorted by folder. Raises
-    BadResult if a card is damaged or has another schema."""
+    """Yield the cards of all tests in the folders directly below `folder`, sorted by folder, each
+    with the results of its searches in `worst`. Folders without a card are skipped. Raises
+    BadResult if a card or a result is damaged, or a card has another schema."""
     for path in sorted(folder.glob(f"*/{NAME}")):
         try:
             note = read_note(path)

@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Make the missing runs, or search for worst lines, and write and print the page. Return the
-    exit status, 1 if a run has no reading.
+    exit status: 1 if a run has no reading, otherwise 0, and always 0 with --worst.
 
     Raises ConfigError for wrong options, other AqmErrors if the runs can't be made or read.
     """
@@ -109,7 +109,8 @@ def _selected_tests(args: argparse.Namespace, own: Path | None) -> Sequence[Cont
         args: the command's options.
         own: file of the user's test, if any.
 
-    Raises ConfigError if no test or an unknown test is given, or names together with --all.
+    Raises ConfigError for an unknown test, for names together with --all, or if there is nothing to
+    do: no name, no --all, no test of the user's and no --against.
     """
     from flent_aqm.parts.scorecard.contestant import CONTESTANTS, contestant, why_not
     from flent_aqm.tools.own import NAME
@@ -150,7 +151,8 @@ def _own_file(args: argparse.Namespace) -> Path | None:
 
 
 def _check_search(args: argparse.Namespace) -> None:
-    """Raise ConfigError if options don't fit --worst."""
+    """Raise ConfigError if --runs is given without --worst or is out of range, or if --worst is
+    given together with --seeds, --only or --testbed."""
     from flent_aqm.parts.scorecard.worst import LEAST_RUNS, MOST_RUNS
 
     if args.runs is not None and not args.worst:

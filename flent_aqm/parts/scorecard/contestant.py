@@ -23,8 +23,8 @@ class Verdict:
     """A test's own verdict on a line.
 
     Attributes:
-        metric: name of the metric with the verdict. If its values aren't words, 1 is good and 0 is
-            bad.
+        metric: name of the metric with the verdict. If its values aren't words, 0 is bad and any
+            other value is good.
         good: words that mean good. Words in neither list are no verdict.
         bad: words that mean bad.
     """

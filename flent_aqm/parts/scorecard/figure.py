@@ -144,7 +144,7 @@ def _draw_points(axis: Any, values: Sequence[float], height: float, look: Any) -
     Args:
         axis: matplotlib axes.
         values: horizontal positions of the points.
-        at: height of the row.
+        height: vertical position of the row.
         look: marker and colour.
     """
     from statistics import median

@@ -54,7 +54,8 @@ class Order:
     Attributes:
         name: name of the other runs' folder.
         of: description of the other runs.
-        held: comparison of each score.
+        held: comparison of each score. Scores by which no pair of tests can be compared, and those
+            of cost (MB and seconds), are left out.
     """
 
     name: str
@@ -103,7 +104,8 @@ def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
 
 
 def _restrict_to(card: Card, cells: set[str]) -> Card:
-    """Return the card with the readings of these cells only."""
+    """Return a card with the readings of these cells only, and without failed runs and worst
+    lines."""
     return Card(card.test, card.label, [one for one in card.readings if one.without_seed in cells],
                 {}, testbed=card.testbed)
 

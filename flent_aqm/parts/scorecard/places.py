@@ -63,8 +63,7 @@ class Buffer:
     Attributes:
         aqm: name in the table of queues (batch key `aqm`).
         words: description for readers.
-        buffer_ms: size of a drop-tail queue, as time at the line's rate. None: the kernel's
-            default.
+        buffer_ms: size of a drop-tail queue, as time at the line's rate. None: the queue's default.
     """
 
     aqm: str

@@ -89,16 +89,16 @@ class Reading:
 
     Attributes:
         place: name of the place.
-        words: description of the place for readers.
+        words: description of the place for readers, with the seed.
         group: Place.group, the name without the queue.
         without_seed: Place.without_seed.
         beside: whether a bulk flow shared the line.
         ways: "download", "upload" or WORSE -> values.
         good: the test's own verdict on the line, None for none.
-        shown_idle_ms: largest latency that the test shows for the idle line, None if it shows none.
         megabytes: bytes through the router, in 10^6.
         seconds: duration of the load.
         lab_wall_s: time that the lab took for the whole run.
+        shown_idle_ms: largest latency that the test shows for the idle line, None if it shows none.
     """
 
     place: str
@@ -174,7 +174,8 @@ def read(contestant: Contestant, place: Place, data: DataFile) -> Reading:
 
 
 def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) -> DirectionValues:
-    """Return the values of a direction, all None if it wasn't loaded.
+    """Return the values of a direction, all None if the probe has no samples under its load. The
+    possible throughput is None beside a bulk flow, where it depends on the test's share.
 
     Args:
         contestant: the test.

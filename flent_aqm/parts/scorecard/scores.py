@@ -263,9 +263,9 @@ def _latency_ratio_scorer(true_ms: Callable[[DirectionValues], float | None]
 
 def _queue_pairs(readings: Sequence[Reading]) -> Iterator[tuple[DirectionValues, DirectionValues,
                                                                 str, str]]:
-    """Yield pairs of queues on the same line with the same seed, in the same direction: the values
-    of both, a description, and the name of the line. Directions without a shown latency, or a true
-    95th percentile, are left out."""
+    """Yield pairs of queues on the same line with the same seed and the same bulk flow or none, in
+    the same direction: the values of both, a description, and the name of the line. Directions
+    without a shown latency, or a true 95th percentile, are left out."""
     lines: dict[tuple[str, str], list[tuple[DirectionValues, Reading]]] = defaultdict(list)
     for way, one, name in _directions_with_latency(readings):
         if way.others_p95_ms is not None:
@@ -395,8 +395,9 @@ def _too_slow(readings: Sequence[Reading]) -> Score | None:
 
 
 def _unseen_glitches(readings: Sequence[Reading]) -> Score | None:
-    """Return the median of the true glitches per minute of the runs in which the test shows no high
-    latency, or none at all (ideal: 0). None without such runs."""
+    """Return the median of the true glitches per minute of the runs in which the test shows no
+    latency, or none above the true idle latency by more than BAD_MS (ideal: 0). None without such
+    runs."""
     return _median_score(((way.glitches_per_minute, one.words, one.line) for one in readings
                           if (way := one.ways[WORSE]).glitches_per_minute is not None
                           and way.idle_ms is not None

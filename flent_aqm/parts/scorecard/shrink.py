@@ -71,12 +71,14 @@ _SETTINGS: Sequence[_Setting] = (
 
 
 def simplified(lines: Lines, worst: Point) -> Point:
-    """Return the line with usual values of all settings that don't take the error away, and the
-    test's result there.
+    """Return the test's result on a line with fewer unusual settings. One after the other, the bulk
+    flow is removed, and rate and round trip get usual values. A change is kept if at least
+    SAME_SHARE of the error stays. The queue stays as it is. Without any such change, return
+    `worst`.
 
     Args:
         lines: runs the test on lines.
-        worst: the line with the largest error.
+        worst: the result with the largest error.
     """
     now = worst
     for simpler in (lambda place: replace(place, beside=""),
@@ -90,12 +92,14 @@ def simplified(lines: Lines, worst: Point) -> Point:
 
 
 def changes(lines: Lines, wrong: Point) -> list[Change]:
-    """Return, for each setting, the smallest change of it alone that makes the error vanish.
-    Settings without such a change are left out.
+    """Return the changes of a single setting that make the error vanish, so that shown and true
+    value differ by NONE_FACTOR at most: no bulk flow, CALM_QUEUE as the queue, and for buffer,
+    round trip and rate the smallest change upwards and the smallest downwards. Changes that don't
+    make it vanish are left out.
 
     Args:
         lines: runs the test on lines.
-        wrong: the line with the error.
+        wrong: the result with the error.
     """
     return [*_changes_of_flow_and_queue(lines, wrong), *_changes_of_numbers(lines, wrong)]
 
@@ -141,5 +145,6 @@ def _result_if_right(lines: Lines, place: Place) -> Point | None:
 
 
 def is_right(shown: float, true: float) -> bool:
-    """Return whether shown and true value differ by less than NONE_FACTOR."""
+    """Return whether shown and true value, both above 0, differ by a factor of at most
+    NONE_FACTOR."""
     return abs(math.log(shown / true)) <= math.log(NONE_FACTOR)

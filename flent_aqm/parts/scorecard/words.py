@@ -29,7 +29,8 @@ def sentences(card: Card) -> list[str]:
 
 
 def _shows_no_latency(card: Card) -> str:
-    """Return the sentence for a test that shows no latency, "" for other tests."""
+    """Return the sentence for a test that shows no latency. "" for other tests, and without any
+    run."""
     if "latency_to_median" in card.scores or not card.readings:
         return ""
     return ("It shows no latency: a line that stalls looks like any other of the same "
@@ -153,7 +154,7 @@ def _throughput(card: Card) -> str:
 
 
 def _time_and_traffic(card: Card) -> str:
-    """Return the sentence about time and traffic of a test, "" without either score."""
+    """Return the sentence about time and traffic of a test, "" unless both scores are there."""
     megabytes, seconds = card.scores.get("megabytes"), card.scores.get("seconds")
     if megabytes is None or seconds is None:
         return ""

@@ -338,8 +338,8 @@ async def _start_probes(test: _Test) -> None:
     """Start pairs of a foreign and a self probe until cancelled, evenly spaced.
 
     Their rate is such that they take `share` of the goodput of the last second, but at least 1 pair
-    and at most `probes_per_s` pairs per second. The self probe is left out while no connection of
-    the load is open.
+    and at most `probes_per_s` pairs per second. In the first half second it is FIRST_PAIRS_PER_S.
+    The self probe is left out while no connection of the load is open.
     """
     seen: list[tuple[float, int]] = [(time.monotonic(), test.load.total_bytes)]
     next_s = time.monotonic()

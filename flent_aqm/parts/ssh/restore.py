@@ -41,7 +41,7 @@ _OFFLOAD = re.compile(r"([a-z0-9-]+): (on|off)")
 
 @dataclass
 class Device:
-    """State of a device. Lines of tc are kept as they are, and plan.py interprets them.
+    """State of a device. Lines of tc are kept as they are, and restore_plan() interprets them.
 
     Attributes:
         name: name of the device.

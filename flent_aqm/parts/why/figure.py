@@ -51,13 +51,13 @@ def draw(explained: Explained, kind: str) -> bytes:
 
 def explained_of(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], title: str,
                  sentences: Sequence[str]) -> Explained:
-    """Return what is drawn, and kept in a data file.
+    """Return the content of the figure, which keep() also stores in a data file.
 
     Args:
         run: the run with its packets.
         story: the explanation of a probe.
         outcomes: the run itself, and the runs with something changed.
-        title: which probe.
+        title: heading of the explanation, which names the probe.
         sentences: sentences of the explanation.
     """
     router, direction, row = story.where
@@ -69,7 +69,12 @@ def explained_of(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], tit
         stay_s = (came_s, came_s + story.waited_ms / 1000)
 
     def moments_s(rows: Column) -> list[float]:
-        """Return when packets came, in s since the first probe, of those that are drawn."""
+        """Return when packets came, in s since the first probe. Packets that came more than
+        AROUND_S before or after the explained probe was sent are left out.
+
+        Args:
+            rows: mask that selects packets of the direction in which the probe waited longest.
+        """
         at_s = (passage.arrived_ns[rows] - begin_ns) / 1e9
         return [round(float(one), 6) for one in at_s[abs(at_s - story.sent_s) <= AROUND_S]]
 
@@ -97,7 +102,8 @@ def _times(run: WatchedRun, story: Story) -> tuple[Any, Any]:
 
 
 def _backlog(run: WatchedRun, story: Story) -> list[Curve]:
-    """Return the kB in the queue by flow, the largest first. Small ones share the last curve."""
+    """Return a curve of the kB in the queue for each name of flows, the one with most bytes first,
+    at most _MOST_FLOWS. All other flows share a last curve, "others"."""
     router, direction, _ = story.where
     ledger = run.ledgers[router]
     passage = ledger.passage(direction)
@@ -118,8 +124,8 @@ def _backlog(run: WatchedRun, story: Story) -> list[Curve]:
 
 
 def _window(run: WatchedRun, story: Story) -> Curve | None:
-    """Return the kB in flight of the flows that had most bytes ahead of the probe, None if they are
-    not TCP."""
+    """Return the kB in flight of the flows that had most bytes ahead of the probe, NaN while none
+    of them is alive. None if they are not TCP, or never have anything in flight."""
     router, direction, _ = story.where
     ledger = run.ledgers[router]
     cross = cross_ports_of(run.data["metadata"])

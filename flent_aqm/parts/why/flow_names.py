@@ -53,13 +53,15 @@ def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[
 
 
 def carries_data(passage: Passage, flow: int) -> bool:
-    """Return whether a flow's packets in a direction have payload, and are enough for a load."""
+    """Return whether a flow has a load's data in a direction: at least _FEWEST_PACKETS packets,
+    with _ACKS_PAYLOAD_BYTES of payload or more on average."""
     payload = passage.payload_bytes[passage.flow == flow]
     return payload.size >= _FEWEST_PACKETS and float(payload.mean()) >= _ACKS_PAYLOAD_BYTES
 
 
 def reverse_flow(ledger: Ledger, flow: int) -> int | None:
-    """Return the flow with the same ends in the other direction, None if there is none."""
+    """Return the index in Ledger.flows of the flow with the same ends in the other direction, None
+    if there is none."""
     reverse = ledger.flows[flow].reverse
     return next((index for index, one in enumerate(ledger.flows) if one == reverse), None)
 

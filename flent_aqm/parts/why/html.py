@@ -31,16 +31,17 @@ def refuse_other_names(path: Path | None) -> None:
 
 def write(path: Path, file: Path, run: WatchedRun, explained: Explained, story: Story,
           outcomes: Sequence[Outcome], idle_ms: float | None) -> None:
-    """Write the page, or the figure alone, as the name's ending says. Raises ConfigError.
+    """Write the page, or the figure alone, as the name's ending says. Raises ConfigError if the
+    file can't be written.
 
     Args:
         path: file to write.
         file: the explained data file.
         run: its repetition.
-        explained: what is drawn.
+        explained: content of the figure.
         story: the explanation.
         outcomes: the run itself, and the runs with something changed.
-        idle_ms: median RTT before the load.
+        idle_ms: median RTT before the load, None if it isn't known.
     """
     if path.suffix in _PAGES:
         content = page(file, run, explained, story, outcomes, idle_ms).encode()

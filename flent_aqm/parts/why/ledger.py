@@ -90,34 +90,40 @@ class FlowKey:
 @dataclass(frozen=True, eq=False)
 class Passage:
     """The packets that arrived at a router to go in one direction, in the order of their arrival.
-
     Each array has a value for each packet.
+
+    Attributes:
+        arrived_ns: time of arrival, in ns since the epoch.
+        left_ns: time of departure, in ns since the epoch. -1 for packets that never left.
+        arrival_no: number of the arrival's record in the capture, which orders events of the same
+            time.
+        departure_no: number of the departure's record. -1 for packets that never left.
+        flow: index of the flow in Ledger.flows.
+        frame_bytes: bytes of the Ethernet frame without its checksum.
+        marked: True if the packet left with ECN's mark "congestion experienced" and arrived without
+            it.
+        fate: a value of Fate.
+        ip_id: IP identification, 0 over IPv6.
+        payload_bytes: bytes above the TCP or UDP header.
+        seq: TCP's sequence number, 0 for other protocols.
+        ack: TCP's acknowledgement number, 0 for other protocols.
+        flags: TCP's flags, 0 for other protocols.
+        probe: number of a probe of irtt or ping, -1 for other packets.
     """
 
-    # Time of arrival and of departure in ns since the epoch. -1 for packets that never left.
     arrived_ns: Column
     left_ns: Column
-    # Number of the record in the capture, which orders events of the same time. -1 for packets that
-    # never left.
     arrival_no: Column
     departure_no: Column
-    # Index of the flow in Ledger.flows.
     flow: Column
-    # Bytes of the Ethernet frame without its check sum.
     frame_bytes: Column
-    # True if the packet left with ECN's mark "congestion experienced" and arrived without it.
     marked: Column
-    # A value of Fate.
     fate: Column
-    # IP identification, 0 over IPv6.
     ip_id: Column
-    # Bytes above the TCP or UDP header.
     payload_bytes: Column
-    # TCP's sequence number, acknowledged number and flags, 0 for other protocols.
     seq: Column
     ack: Column
     flags: Column
-    # Number of a probe of irtt or ping, -1 for other packets.
     probe: Column
 
     @property
@@ -172,13 +178,18 @@ class Passage:
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """All packets that passed a router, by direction: away from the client (`up`) and towards it
-    (`down`)."""
+    """All packets that passed a router.
+
+    Attributes:
+        up: packets that go away from the client.
+        down: packets that go towards the client.
+        flows: the flows, in the order of their first packets.
+        end_ns: time of the capture's last record, in ns since the epoch.
+    """
 
     up: Passage
     down: Passage
     flows: Sequence[FlowKey]
-    # Time of the capture's last record, in ns since the epoch.
     end_ns: int
 
     def passage(self, direction: str) -> Passage:
@@ -187,8 +198,8 @@ class Ledger:
 
 
 def parse_devices(text: str) -> Mapping[int, str]:
-    """Return index -> name of each device from the lines that guest/ring.py writes.
-    Raises ParseError."""
+    """Return index -> name of each device from the lines that guest/ring.py writes. Raises
+    ParseError if no line has a device."""
     devices = {int(number): name for number, name in
                re.findall(r"(?m)^(\d{1,9}) (\S{1,15})$", text)}
     if not devices:
@@ -208,7 +219,8 @@ def read_ledger(path: Path, devices: Mapping[int, str], near: str = "down", far:
             begins with "ifb" is where the download is shaped.
 
     Raises:
-        BadResult: if the file is cut short, empty, or not such a capture.
+        BadResult: if the file is cut short, empty, or not such a capture, or if the router has no
+            device `near` or `far`.
     """
     rows, named = _rows(path)
     index_of = {name: index for index, name in devices.items()}
@@ -237,7 +249,8 @@ _FIELDS = {"time_ns": numpy.int64, "number": numpy.int64, "device": numpy.int32,
 
 def _rows(path: Path) -> tuple[dict[str, Column], dict[int, bytes]]:
     """Return the fields of all IP packets of a capture that go to one host, and for each value of
-    the field `ends` the IP header of its first packet. Raises BadResult."""
+    the field `ends` the IP header of its first packet. Raises BadResult if the file is cut short,
+    not of guest/ring.py, or has no such packet."""
     size = path.stat().st_size
     if size % BLOCK_BYTES:
         raise BadResult(f"{path.name}: the capture is cut short: {size} bytes, expected a multiple "
@@ -270,9 +283,12 @@ def _rows(path: Path) -> tuple[dict[str, Column], dict[int, bytes]]:
 
 
 def _chunk(frames: Column, first_no: int) -> dict[str, Column]:
-    """Return the fields of these frames, of those that hold IP packets to one host.
+    """Return the fields of the frames that hold IP packets to one host: those in _FIELDS, and
+    `headers`, the first 40 bytes of each packet.
 
-    first_no: number of the first frame.
+    Args:
+        frames: frames of the capture.
+        first_no: number of the first frame.
     """
     kind = frames["ether_type"]
     is_4 = (kind == 0x0800) & (frames["packet"][:, 0] == 0x45)  # without IP options

@@ -83,8 +83,9 @@ def _why_none(run: Run) -> str:
 
 
 def with_worst_series(run: Run) -> Run:
-    """Return with_series() for the series with the slowest answered probe under load. Raises
-    BadResult if no series can be explained."""
+    """Return with_series() for the series with the slowest answered probe under load, or for the
+    best series if none has an answered probe under load. Raises BadResult if no series can be
+    explained."""
     worst, worst_ms = with_series(run), -1.0
     for probe in explainable(run):
         try:

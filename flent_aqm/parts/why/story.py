@@ -78,7 +78,7 @@ class Cause(StrEnum):
 
 
 class Idle(StrEnum):
-    """Why a queue neither dropped nor marked."""
+    """Why a queue neither dropped nor marked. ACTED: it did drop or mark."""
 
     ACTED = ""
     NEVER_FULL = "never full"
@@ -93,16 +93,28 @@ ROUNDED = "client side and ping's rounding"
 
 @dataclass(frozen=True)
 class TimePart:
-    """A part of a round trip: its place, and how long the probe was there."""
+    """A part of a round trip.
 
-    # "up" or "down" for a router's queue, with the router's name; "base delay", "client side", …
+    Attributes:
+        place: "up" or "down" for the queue of the only router, "up (NAME)" or "down (NAME)" for
+            that of another router or the modem, otherwise "base delay", "server side", "client
+            side", ROUNDED or "between routers".
+        ms: how long the probe or its reply was there.
+    """
+
     place: str
     ms: float
 
 
 @dataclass(frozen=True)
 class Share:
-    """Packets of flows with one name that were ahead of the probe."""
+    """Packets of flows with one name that were ahead of the probe.
+
+    Attributes:
+        name: name of the flows, of flow_name().
+        packets: number of packets.
+        kb: size of the packets' frames.
+    """
 
     name: str
     packets: int
@@ -111,7 +123,13 @@ class Share:
 
 @dataclass(frozen=True)
 class Loss:
-    """A packet that the queue dropped or marked."""
+    """A packet that the queue dropped or marked.
+
+    Attributes:
+        at_s: when the packet came, in s since the first answered probe.
+        name: name of its flow.
+        marked: True: marked. False: dropped.
+    """
 
     at_s: float
     name: str
@@ -120,72 +138,107 @@ class Loss:
 
 @dataclass(frozen=True)
 class Standing:
-    """Since when a queue stood, and why."""
+    """Since when a queue stood, and why.
+
+    Attributes:
+        cause: the cause.
+        since_s: time since which packets waited longer than STANDING_MS, in s since the first
+            answered probe.
+        until_s: time at which the probe left, likewise.
+        flow: name of the flow that had most bytes ahead of the probe, "" if there was none.
+        flows: number of flows with that name, which count together in the values below.
+        rate_mbps: rate at which their packets came in this time.
+        line_mbps: rate of the line.
+        flight_kb: their bytes in flight when the queue began to stand, and when the probe came.
+            None if they are not TCP.
+        silence_ms: length of the silence before a burst or a retransmission, or of the line's stop.
+    """
 
     cause: Cause
-    # Seconds since the run's start from which on packets waited, and until when the probe left.
     since_s: float
     until_s: float
-    # Name of the flow that had most bytes ahead of the probe, "" if there was none, and the number
-    # of flows with that name, which count together below.
     flow: str = ""
     flows: int = 1
-    # Rate at which their packets came in this time, and that of the line.
     rate_mbps: float = 0.0
     line_mbps: float = 0.0
-    # Their bytes in flight when the queue began to stand, and when the probe came.
     flight_kb: tuple[float, float] | None = None
-    # Length of the silence before a burst or a retransmission, in ms.
     silence_ms: float = 0.0
 
 
 @dataclass(frozen=True)
 class Decisions:
-    """What a queue did while it stood."""
+    """What a queue did while it stood.
 
-    # Name of the queue, such as "codel".
+    Attributes:
+        aqm: name of the queue, such as "codel".
+        losses: packets that it dropped or marked, in the order of their arrival.
+        first_after_ms: time from the beginning of the standing queue to its first drop or mark,
+            None without any.
+        idle: why it neither dropped nor marked.
+        most_packets: most packets that were in the queue.
+        limit_packets: its limit, None if it isn't known.
+    """
+
     aqm: str
     losses: Sequence[Loss] = ()
-    # Time from the beginning of the standing queue to its first drop or mark, None without any.
     first_after_ms: float | None = None
     idle: Idle = Idle.ACTED
-    # Most packets that were in the queue, and its limit, None if it isn't known.
     most_packets: int = 0
     limit_packets: int | None = None
 
 
 @dataclass(frozen=True)
 class Story:
-    """The explanation of one probe."""
+    """The explanation of one probe.
 
-    # Name of the latency series, and the probe's number in it.
+    Attributes:
+        series: name of the latency series.
+        number: the probe's number in the series.
+        sent_s: when it was sent, in s since the series' first answered probe.
+        rtt_ms: its RTT, None if the probe or its reply was lost.
+        parts: parts of the round trip.
+        place: the place with the longest wait, or where it was dropped, such as "up" or "down
+            (modem)".
+        waited_ms: the wait there, 0 if it was dropped there.
+        behind: packets that left that place before it, most bytes first.
+        flow_queueing: whether the place has a queue for each flow.
+        standing: since when the queue there stood, and why.
+        decisions: what that queue did.
+        where: router and direction of the place, and row of the probe in that Passage, for the
+            figure.
+    """
+
     series: str
     number: int
-    # Seconds since the series' first answered probe.
     sent_s: float
-    # None if the probe or its reply was lost.
     rtt_ms: float | None
     parts: Sequence[TimePart]
-    # The place with the longest wait, such as "up" or "down (modem)".
     place: str
     waited_ms: float
     behind: Sequence[Share]
     flow_queueing: bool
     standing: Standing
     decisions: Decisions
-    # For the figure: router and direction of the place, row of the probe there.
     where: tuple[str, str, int] = field(default=("router", "up", -1))
 
 
 def start_ns(run: WatchedRun) -> int:
     """Return the time of the first answered probe of the explained series in ns since the epoch,
-    from which its seconds are counted."""
+    from which its seconds are counted. Raises ValueError if no probe was answered."""
     return min(one.sent_ns for one in answers(run.run.probe).values())
 
 
 @dataclass(frozen=True)
 class _Stop:
-    """A probe or its reply at a router: router, direction, packets, row."""
+    """A probe or its reply at a router.
+
+    Attributes:
+        router: name of the router, or MODEM.
+        direction: "up" for the probe, "down" for its reply.
+        ledger: the router's packets.
+        passage: those of the direction.
+        row: index of the packet in `passage`.
+    """
 
     router: str
     direction: str
@@ -289,7 +342,15 @@ def _parts(stops: Sequence[_Stop], answer: Answer | None, scenario: Scenario
 def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: _Stop
                  ) -> Cause | None:
     """Return the cause if most of the probe's time was spent elsewhere than in a queue that the
-    capture shows: in the router's processor, on a Wi-Fi channel, beyond the router."""
+    capture shows: PROCESSOR, CARD or WIFI, and CANT_TELL for any other place outside the routers.
+    None if it was spent in a queue.
+
+    Args:
+        run: the run.
+        number: number of the probe.
+        parts: parts of its round trip.
+        stop: the place with its longest wait.
+    """
     by_place = {part.place: part.ms for part in parts}
     wait_ms = stop.wait_ns / 1e6
     processor_ms = queue_ms = 0.0
@@ -353,8 +414,14 @@ def _shares(run: WatchedRun, stop: _Stop, ahead: Column) -> Sequence[Share]:
 
 def _queue_story(run: WatchedRun, stop: _Stop, begin_ns: int
                  ) -> tuple[Standing, Decisions, Column]:
-    """Return since when and why the queue of a place stood, what it did, and the packets ahead of
-    the probe."""
+    """Return since when and why the queue of a place stood, what it did, and the rows of the
+    packets ahead of the probe.
+
+    Args:
+        run: the run.
+        stop: the place.
+        begin_ns: start_ns() of the run.
+    """
     passage, row = stop.passage, stop.row
     ahead = passage.ahead_of(row)
     scenario = run.cell.scenario
@@ -368,7 +435,7 @@ def _queue_story(run: WatchedRun, stop: _Stop, begin_ns: int
 
 
 def _main_flow(passage: Passage, ahead: Column) -> int | None:
-    """Return the flow with the most bytes ahead, None if nothing was ahead."""
+    """Return the index of the flow with the most bytes ahead, None if nothing was ahead."""
     if not ahead.size:
         return None
     return int(numpy.bincount(passage.flow[ahead],
@@ -404,8 +471,9 @@ def _standing_since(passage: Passage, row: int, flow: int | None) -> int:
 
 
 def _line_mbps(run: WatchedRun, stop: _Stop) -> float:
-    """Return the usual rate of a place in Mbit/s: the router's rate, of a modem the median of the
-    rates at which it sent while it had packets."""
+    """Return the usual rate of a place in Mbit/s: the rate to which the router shapes. For a modem,
+    and a router without shaper, the median of the rates at which it sent while packets waited, 0 if
+    fewer than two waited."""
     scenario = run.cell.scenario
     if stop.router != MODEM and scenario.router.shaper != "none":
         return float(scenario.router.rate_mbps(stop.direction))
@@ -424,7 +492,13 @@ def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
          times: tuple[int, int, int], begin_ns: int) -> Standing:
     """Return since when a queue stood, and its cause.
 
-    times: in ns, since when it stood, when the probe came and when it left.
+    Args:
+        run: the run.
+        stop: the queue's place.
+        ahead: rows of the packets ahead of the probe.
+        main: index of the flow with the most bytes ahead, None if nothing was ahead.
+        times: in ns, since when the queue stood, when the probe came and when it left.
+        begin_ns: start_ns() of the run.
     """
     since_ns, arrived_ns, until_ns = times
     line_mbps = _line_mbps(run, stop)
@@ -456,7 +530,19 @@ def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
 
 def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
            times: tuple[int, int, int], line_mbps: float, round_ns: int) -> tuple[Cause, float]:
-    """Return the cause of a standing queue, and the length of a silence before it in ms."""
+    """Return the cause of a standing queue, and the length of a sender's silence before it, or of
+    the line's stop, in ms. The length is 0 for other causes.
+
+    Args:
+        run: the run.
+        stop: the queue's place.
+        ahead: rows of the packets ahead of the probe.
+        main: index of the flow with the most bytes ahead.
+        mine: rows of all packets of that flow.
+        times: in ns, since when the queue stood, when the probe came and when it left.
+        line_mbps: usual rate of the place.
+        round_ns: about a round trip without queues.
+    """
     since_ns, arrived_ns, until_ns = times
     passage = stop.passage
     main_ahead = ahead[passage.flow[ahead] == main]
@@ -551,8 +637,8 @@ def _longest_stop(passage: Passage, ahead: Column, arrived_ns: int, until_ns: in
 
 
 def _in_aggregates(run: WatchedRun, stop: _Stop, ahead: Column) -> bool:
-    """Return whether the queue sends to a Wi-Fi channel, and the packets ahead left in
-    aggregates."""
+    """Return whether the queue sends to a Wi-Fi channel, as only the download's does, and the
+    packets ahead left in aggregates."""
     if "wifi" not in run.data["metadata"].get("AQM", {}) or stop.direction != "down":
         return False
     moments = numpy.unique(stop.passage.left_ns[ahead] // _MOMENT_NS).size

@@ -62,7 +62,14 @@ class Watched(Lab):
     kept: Path
 
     def capture(self, kept: Path, scenario: Scenario, blocks: int, drop_filter: str) -> None:
-        """Have the guest's scripts capture. Call it before start()."""
+        """Have the guest's scripts capture. Call it before start().
+
+        Args:
+            kept: folder on the host to which wait() moves the captures.
+            scenario: settings of the run.
+            blocks: number of 1 MiB blocks of memory for all captures together.
+            drop_filter: line of shell that makes the router drop a packet, "" for none.
+        """
         self.kept = kept
         names = namespaces(scenario)
         for script in ("why.sh", "why_start.sh", "ring.py", "drop.py"):
@@ -119,14 +126,18 @@ class WatchedTestbed(VirtualTestbed):
 
 @dataclass(frozen=True)
 class WatchedRun:
-    """A run with its packets."""
+    """A run with its packets.
 
-    # Content of the run's data file.
+    Attributes:
+        data: content of the run's data file.
+        cell: the run's cell.
+        run: the same data as metrics read it. Its first latency series is the explained one.
+        ledgers: name of the router, or "modem" -> its packets, the nearest to the client first.
+    """
+
     data: Mapping[str, Any]
     cell: Cell
-    # The same data as metrics read it. Its first latency series is the explained one.
     run: Run
-    # Name of the router, or "modem" -> its packets, the nearest to the client first.
     ledgers: Mapping[str, Ledger]
 
     @cached_property
@@ -139,10 +150,13 @@ class WatchedRun:
 
 
 def _blocks(scenario: Scenario, packets: int | None) -> int:
-    """Return the number of 1 MiB blocks that hold the packets of a run.
+    """Return the number of 1 MiB blocks that hold the packets of a run, from _FEWEST_BLOCKS to
+    _MOST_BLOCKS.
 
-    packets: number of packets that the router's queues sent in the recorded run, None if it isn't
-    known. Then the run is taken to fill the line for _USUAL_S.
+    Args:
+        scenario: settings of the run.
+        packets: number of packets that the router's queues sent in the recorded run, None if it
+            isn't known. Then the run is taken to fill the line for _USUAL_S.
     """
     router = scenario.router
     if packets is None:
@@ -171,7 +185,8 @@ def namespaces(scenario: Scenario) -> Sequence[str]:
 
 def watch(cell: Cell, was: Mapping[str, Any], drop_filter: str = "", series: str = ""
           ) -> WatchedRun:
-    """Run a cell with captures. Nothing is kept on the disk. Raises AqmError.
+    """Run a cell with captures. Nothing is kept on the disk. Raises AqmError if the run, a capture
+    or the drop of a packet fails, or if the run has no such series.
 
     Args:
         cell: the run.

@@ -52,9 +52,20 @@ _AFTER_S, _AFTER_IPV6_S = 0.0345678, 0.0002345
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a run: one probe, and the load's latency, glitches and throughput.
+    """The outcome of a run: one probe, and the load's latency, glitches and throughput. None stands
+    for a value that the run doesn't have, such as the throughput of a direction without a flow.
 
-    None stands for what the run does not have: a lost probe, a test without a flow in a direction.
+    Attributes:
+        change: the change in words, or UNCHANGED.
+        probe_ms: RTT of the probe, None if it was lost.
+        p99_ms: 99th percentile of the RTT under load.
+        glitches_per_minute: glitches under load per minute.
+        upload_mbps: throughput of the upload.
+        download_mbps: throughput of the download.
+        samples_sha256: SHA-256 of the run's samples.
+        around: (s since the first answered probe, RTT in ms) of the probes within AROUND_S of the
+            probe.
+        fault: cause of a failed run, "" for none.
     """
 
     change: str
@@ -64,9 +75,7 @@ class Outcome:
     upload_mbps: float | None = None
     download_mbps: float | None = None
     samples_sha256: str = ""
-    # Seconds since the first probe and RTT of the probes within AROUND_S of the probe.
     around: Sequence[tuple[float, float]] = ()
-    # Cause of a failure, "" for none.
     fault: str = ""
 
 
@@ -82,7 +91,9 @@ class Verdict(StrEnum):
 
 
 def judge(now: Outcome, idle_ms: float) -> Verdict:
-    """Return what a change does to a glitch.
+    """Return what a change does to a glitch: FAILED if the run failed, KEEPS if the probe still is
+    a glitch, REMOVES if the run has no glitch under load any more, MOVES if it has others, or if
+    their number isn't known.
 
     Args:
         now: outcome of the run with the change.
@@ -142,7 +153,8 @@ def _of(metric: Any) -> float | None:
 
 def changed(cell: Cell, change: str) -> Cell:
     """Return a cell with a change of the form `key=value`. Several changes at once are separated by
-    commas. "" changes nothing. Raises ConfigError."""
+    commas. "" changes nothing. Raises ConfigError if a key is unknown, may not be changed, or has
+    no such value."""
     for one in filter(None, change.split(",")):
         cell = _with(cell, one.strip())
     return cell
@@ -194,8 +206,9 @@ def _as_batch_keys(scenario: Scenario) -> dict[str, object]:
 
 
 def usual_changes(run: WatchedRun) -> Sequence[str]:
-    """Return the changes that are run without --what-if: the other queues of the study, half of the
-    buffer, no cross traffic."""
+    """Return the changes that are run without --what-if: the other queues of the study (none if the
+    shaper is CAKE), half of the upload's buffer if it has a limit in packets, and no cross traffic
+    if there is some."""
     scenario = run.cell.scenario
     now = scenario.router.aqm
     changes = [f"aqm={name}" for name in STUDY
@@ -233,7 +246,8 @@ def run_changed(cell: Cell, change: str, number: int, series: str = "") -> Outco
 
 
 def parse_packet(text: str) -> tuple[str, float]:
-    """Return the word for a flow and the seconds of FLOW:+SECONDS. Raises ConfigError."""
+    """Return the word for a flow and the seconds of FLOW:+SECONDS, which may end with an s. Raises
+    ConfigError if the text has another form, or the seconds are not from 0 to below 1,000,000."""
     word, _, offset = text.rpartition(":+")
     try:
         offset_s = float(offset.removesuffix("s"))

@@ -282,6 +282,12 @@ def _changed(was: Outcome, now: Outcome, *, others: bool) -> str:
 
 
 def lines(story: Story, idle_ms: float | None) -> Sequence[tuple[str, str]]:
-    """Return heading and sentence of each answer."""
+    """Return (heading, sentence) of each part of the explanation, in this order: Probe, Where,
+    Behind, Since, Queue.
+
+    Args:
+        story: the explanation.
+        idle_ms: median RTT before the load, None if it isn't known.
+    """
     return [("Probe", title(story, idle_ms)), ("Where", where(story)),
             ("Behind", behind(story)), ("Since", since(story)), ("Queue", did(story))]

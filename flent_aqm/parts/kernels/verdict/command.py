@@ -79,9 +79,11 @@ def main(args: argparse.Namespace) -> int:
     error.
 
     Returns:
-        The exit status: 0 if the change does what --expect says, 1 if a metric got worse or the
-            kernel under test failed, 3 if these runs can't tell, 4 if the change never ran, 5 if it
-            is better or the same where --expect says otherwise, 2 if an error prevented a verdict.
+        The exit status: 0 if the change does what --expect says. 1 if it is worse: a metric, more
+            failed runs, a broken rule of counters or a call that may sleep (0 with --expect worse).
+            2 if an error prevented a verdict. 3 if these runs can't tell. 4 if the change never
+            ran, or some of its lines never or rarely did and no metric is better. 5 if it is
+            better, the same or has other counters where --expect says otherwise.
     """
     try:
         return _run_verdict(args)

@@ -157,6 +157,8 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
         None if the data files of the first pair name no kernel, or the same one. An Exercised with
             `fault` if the kernel reported a call that may sleep, or with `why_unknown` if the lines
             can't be recorded.
+
+    Raises BadResult if a data file of the first pair can't be read.
     """
     base_run, test_run = cells[0].pairs[0]
     base_file, test_file = (read_data_file(run.path) for run in (base_run, test_run))

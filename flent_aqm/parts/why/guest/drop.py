@@ -20,7 +20,16 @@ NOWHERE = "flent-nowhere"
 
 
 def main(device: str, at_ns: int, after_s: float, protocol: str, words: list[str]) -> None:
-    """Add the filter before the packet's time, and remove it afterwards."""
+    """Add a filter BEFORE_S before the packet arrives, which drops it, and remove the filter
+    afterwards. Raises CalledProcessError if a command fails.
+
+    Args:
+        device: name of the network device at which the packet arrives.
+        at_ns: when the packet arrives, in ns since the epoch.
+        after_s: how long the filter stays after that.
+        protocol: `ip` or `ipv6`.
+        words: selectors of tc's filter u32.
+    """
     time.sleep(max(0.0, (at_ns - time.time_ns()) / 1e9 - BEFORE_S))
     _run("ip", "link", "add", NOWHERE, "type", "ifb")
     _run("tc", "qdisc", "add", "dev", device, "ingress")

@@ -27,7 +27,14 @@ BLOCK_BYTES, FRAME_BYTES = 1 << 20, 160
 
 
 def main(file: str, blocks: int, devices: str) -> None:
-    """Capture until SIGTERM."""
+    """Capture the packets of all devices until SIGTERM, and write both files then.
+
+    Args:
+        file: path of the capture.
+        blocks: number of blocks of the ring, of BLOCK_BYTES each.
+        devices: path of the list of devices and of the number of dropped packets. If it ends with
+            ".part", the finished file loses that ending.
+    """
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL))
     packets.setsockopt(SOL_PACKET, PACKET_VERSION, TPACKET_V2)
