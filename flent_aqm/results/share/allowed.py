@@ -15,6 +15,7 @@ from typing import Any
 from flent_aqm.measure.parsers.ndt7 import CRATE, MLAB
 from flent_aqm.results.share.secrets import Secrets, is_address
 from flent_aqm.results.share.vocabulary import is_common
+from flent_aqm.router.shaping import IFB_DEVICE
 from flent_aqm.spec.flent_settings import LAB_HOSTS
 
 # Replaces a value that determines the run, so that `replay` refuses the file and doesn't make
@@ -135,9 +136,9 @@ class _Reader:
         return value if isinstance(value, str) else self.number(value, place)
 
     def device(self, value: Any, place: str) -> Any:
-        """Copy the name of a network device. A name that somebody invented is replaced by
-        "device"."""
-        if not isinstance(value, str) or _DEVICE.fullmatch(value) or value == "":
+        """Copy the name of a network device, if it is a usual one or IFB_DEVICE. A name that
+        somebody invented is replaced by "device"."""
+        if not isinstance(value, str) or _DEVICE.fullmatch(value) or value in ("", IFB_DEVICE):
             return value if isinstance(value, str) else self.number(value, place)
         self.removed[place] = "device"
         return "device"

@@ -29,7 +29,8 @@ _OF_TOOLS = frozenset((
     "throttled", "gc", "highprio", "pdrop", "earlydrop", "penaltydrop", "bucketdrop", "queuedrop",
     "childdrop", "maxqlen", "maxprob", "avgprob", "pps", "recvd", "retransmit",
     "gro", "flush", "timeout", "direct", "refcnt", "peeked", "requeues", "giants",
-    "lended", "borrowed", "tokens", "ctokens",
+    "lended", "borrowed", "tokens", "ctokens", "pkt", "pkts", "active", "queues", "plimit",
+    "fastpath",
     "flent", "org", "host", "user", "removed",
     # congestion controls of Linux
     "reno", "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp",
@@ -44,7 +45,7 @@ _NUMBER_AND_UNIT = re.compile(r"\d{1,9}([a-z]{1,4})")
 _FLOWS = re.compile(r"\d{1,4}x(\d{1,6}|[a-z]+\d{0,4})")
 _NUMBERED = re.compile(
     r"(?:burst|cross|core|cpu|eth|wlan|udp|tcp|af|cs|dest|ifb|clients?|run|host|user|v|q|rate|lan|"
-    r"wan|vlan|ppp|tun|wg|veth|if|lot|hop|node)\d{1,4}")
+    r"wan|vlan|ppp|tun|wg|veth|if|lot|hop|node|band)\d{1,4}")
 _HEXADECIMAL = re.compile(r"0x(?:[0-9a-f]{1,4}|0+)")
 
 

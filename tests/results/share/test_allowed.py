@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from flent_aqm.results.share.allowed import allowed_metadata
 from flent_aqm.results.share.secrets import Secrets
 from flent_aqm.results.share.strip import strip
 from flent_aqm.results.share.vocabulary import is_common
+from flent_aqm.router.shaping import IFB_DEVICE
+from tests import files
 from tests.files import load, save
 
 from .conftest import GOLDEN
@@ -194,6 +197,27 @@ def test_names_that_people_give_are_no_words_of_programs(word: str) -> None:
     "gso, gro on eth0: up to 64 KB count as one packet in the queue"])
 def test_words_of_programs_are_common(text: str) -> None:
     assert is_common(text)
+
+
+@pytest.mark.parametrize(("device", "shared"), [
+    ("down", "down"), ("eth0.2", "eth0.2"), (IFB_DEVICE, IFB_DEVICE), ("fritz0", "device")])
+def test_device_keeps_its_name_unless_somebody_invented_it(
+        device: str, shared: str, golden_run: Any, tmp_path: Path) -> None:
+    """The device that `ingress = ifb` adds is in every such run."""
+    whole = copy.deepcopy(golden_run)
+    whole["metadata"]["AQM"]["after"]["router"]["down"]["device"] = device
+    save(tmp_path / "run.flent.gz", whole)
+    stripped = strip(read_to_share(tmp_path / "run.flent.gz"))
+    assert stripped.whole["metadata"]["AQM"]["after"]["router"]["down"]["device"] == shared
+
+
+def test_names_of_every_queues_counters_are_common() -> None:
+    """In all versions of tc: a run whose counters lost one would not be the run repeated."""
+    outputs = [path for folder in ("json", "versions")
+               for path in (files.GOLDEN / "tc" / folder).glob("*.txt")]
+    keys = {key for path in outputs for key in re.findall(r'"([A-Za-z0-9_-]+)":', path.read_text())}
+    assert {"max_pkt_len", "ecn_mark"} <= keys
+    assert sorted(key for key in keys if not is_common(key)) == []
 
 
 def test_what_is_left_out_is_told_unless_it_was_empty() -> None:

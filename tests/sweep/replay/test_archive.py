@@ -27,7 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the data files of two runs of one second, and their sweep's state."""
     bench = new_bench(tmp_path_factory.mktemp("made"))
     bench.batch("test_name = iperf3_upload\nfor_queue = one, two\nlength = 1\ndelay = 1\n"
-                "rate_mbps = 10\n[Arg::one]\naqm = codel\n[Arg::two]\naqm = sfq")
+                "rate_mbps = 10\n[Arg::one]\naqm = cake\ningress = ifb\n[Arg::two]\naqm = sfq")
     done = bench.flent()
     assert done.returncode == 0, done.stderr
     return bench.folder
