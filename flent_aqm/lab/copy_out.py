@@ -56,7 +56,7 @@ class _CopyState:
 
     def may_replace(self, name: str, existing: os.stat_result) -> bool:
         """Return whether the command saw the existing file and therefore meant to replace it. False
-        for Flent's data files.
+        for Flent's data files with their time in the name.
 
         Args:
             name: name of the existing file, without its folder.
@@ -68,10 +68,11 @@ class _CopyState:
 
 def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[str, str]]:
     """Copy the files and folders below `made` to the folder `results`. Sparse files stay sparse.
+    Links, pipes, sockets and devices are left out.
 
     If the name of a file is taken by another file that the command did not see, because it was
     created or changed after `since_ns`, the existing file stays and the copy gets a number in its
-    name.
+    name. Existing data files of Flent, whose names have their time, always stay.
 
     Args:
         made: the folder with the command's files.

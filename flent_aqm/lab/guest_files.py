@@ -75,7 +75,7 @@ class CommandOptions(TypedDict, total=False):
     keyword arguments.
 
     Attributes:
-        servers: names of the servers to start, see tools/table.py. By default all of them.
+        servers: names of the servers to start, see tools/table.py. By default defaults.SERVERS.
         programs: further programs for the PATH inside, name -> path on the host.
         prelude: commands to run before the command. If one fails, the run ends with its exit
             status.
@@ -113,8 +113,9 @@ def write(folder: Path, scenario: Scenario, argv: Sequence[str], *, hidden: Sequ
         options: how the command runs.
 
     Raises:
-        ConfigError: if a file that the command names can't be made visible inside, or if the path
-            of `cwd` has a line break.
+        ConfigError: if a file that the command names can't be made visible inside, if the path of
+            `cwd` or of the package has a line break and would be hidden inside, or if a setting
+            can't be modelled.
         LabError: if the package can't be copied.
     """
     servers = options.get("servers", defaults.SERVERS)

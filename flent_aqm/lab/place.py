@@ -117,7 +117,7 @@ class RunEnvironment:
         argv: the command to run on the client.
         wall_limit_s: wall time in seconds after which the command is stopped, None for no limit.
         owned: folder to use in place of a new one, for a command whose words name the folder.
-        options: how the command runs.
+        options: how the command runs, see guest_files.CommandOptions.
 
     Raises ConfigError if the path of TMPDIR contains a blank or a comma, or as guest_files.write()
     does.

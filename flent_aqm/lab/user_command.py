@@ -36,10 +36,12 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
         scenario: the settings of the lab.
         command: words of the command. Empty for a shell at the user's terminal, which has no time
             limit.
-        prelude: commands to run before, see guest_files.write().
+        prelude: commands to run before. If one fails, the command is not run, and the exit status
+            is that of the failed one.
         servers: names of the servers to start.
         results: folder for the files that the command writes to its current folder, by default the
-            user's current folder. It is created if it doesn't exist.
+            user's current folder. It is created if it doesn't exist. If the current folder is /,
+            the command can't write to it.
         wall_limit_s: wall time in s after which a command is stopped.
 
     Raises an AqmError if the folder can't be written, the lab doesn't start, or the command doesn't

@@ -79,7 +79,7 @@ class Lab(RunEnvironment):
         argv: words of the command.
         kernel: the kernel to boot, by default the scenario's kernel.
         wall_limit_s: wall time in seconds after which the command is stopped, None for no limit.
-        options: how the command runs.
+        options: how the command runs, see guest_files.CommandOptions.
 
     Raises ConfigError if the kernel lacks a queue or NAT that the scenario needs, ToolMissing if
     the kernel or iptables-legacy isn't there.
@@ -107,9 +107,10 @@ class Lab(RunEnvironment):
     def wait(self) -> CommandResult:
         """Wait until the command and the guest have ended. Return the command's result.
 
-        Raises LabError also if one of the guest's processes was killed from outside, if the
-        router's program or the user's kernel failed, or if a host's card has another interrupt
-        moderation than requested: such a run has not measured the requested network.
+        Raises as RunEnvironment.wait(), and LabError also if one of the guest's processes was
+        killed from outside, if the user's kernel, router's program or servers failed, if the user's
+        programs printed too much, or if a host's card has another interrupt moderation than
+        requested: such a run has not measured the requested network.
         """
         try:
             result = super().wait()
@@ -363,8 +364,9 @@ class VirtualTestbed:
     def check(self, cells: Iterable[Cell]) -> list[str]:
         """Check that the cells can be run. Return warnings, of which there are none.
 
-        Raises ConfigError if this is inside a lab, if a cell's settings can't be modelled, or if
-        its kernel lacks a queue or NAT. Raises ToolMissing if a kernel isn't built.
+        Raises ConfigError if this is inside a lab, if a cell's settings can't be modelled, if its
+        kernel lacks a queue or NAT, or if a program of the user can't be started. Raises
+        ToolMissing if a kernel isn't built, or if iptables-legacy is needed but not installed.
         """
         if os.environ.get(environment.IN_LAB):
             raise ConfigError("testbed: virtual can't boot a lab inside a lab; use "

@@ -109,7 +109,8 @@ class ExpectedClass:
     mpu_bytes: int = 0
 
     def position(self) -> str:
-        """Return handle, parent and leaf as one text, such as "1:1 at root with 10:"."""
+        """Return handle, parent and leaf as one text, such as "1:1 at root with 10:". Without a
+        leaf it ends in "with no qdisc"."""
         return f"{self.handle} at {self.parent} with {self.leaf or 'no qdisc'}"
 
 

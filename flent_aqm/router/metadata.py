@@ -111,7 +111,8 @@ def _class_settings(htb_class: ReportedClass, clock: Clock) -> dict[str, object]
 def _counters(direction: Direction) -> dict[str, object]:
     """Return the counters of a device: dicts under "shaper", "qdisc" and "class", and for DRR
     "drr_classes", by handle. With three tiers, the names "qdisc" and "class" end with the handle.
-    Qdiscs of the device's own transmit queues are under "queues", by the handle of their parent."""
+    Qdiscs of the device's own transmit queues are under "queues", by the handle of their parent.
+    With subscribers, the counters are those of subscriber_counters()."""
     if _subscriber_classes(direction):
         return subscriber_counters(direction)
     several = len(direction.classes) > 1

@@ -12,7 +12,8 @@ from flent_aqm.spec.queues.units import Scalar
 
 def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]:
     """Return the set of all texts that versions of tc print for a parameter's value. For a text or
-    a switch, the set has only the value itself.
+    a switch, the set has only the value itself, except for HTB's `default`, from which old versions
+    leave out 0x.
 
     Args:
         kind: name of the qdisc.

@@ -94,7 +94,7 @@ def differences(scenario: Scenario, report: ReadBack) -> list[str]:
 def _device_differences(scenario: Scenario, direction_name: str, direction: Direction) -> list[str]:
     """Return a text for each property of a device that differs from the request: the device itself
     (only for "down": IFB or not), the length of its transmit queue if one was requested, and the
-    number of its transmit queues unless the router is behind ssh.
+    number of its transmit queues unless the router is behind ssh or the device is the IFB.
 
     direction_name: "down" or "up".
     """

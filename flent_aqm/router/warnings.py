@@ -12,8 +12,8 @@ _OFFLOADS: tuple[str, ...] = ("tso", "gso", "gro")
 
 def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
     """Return a warning for each condition on the router that would hide the effect of the AQM:
-    offloads, or a driver without byte queue limits. Each begins with "down: " or "up: ". Empty if
-    there is none."""
+    offloads, unless CAKE splits their packets, or, without a shaper, a network card's driver
+    without byte queue limits. Each begins with "down: " or "up: ". Empty if there is none."""
     return [f"{direction_name}: {text}" for direction_name, direction in report.directions.items()
             for text in _warnings_of_direction(scenario, direction_name, direction, report)]
 

@@ -562,7 +562,7 @@ _REDIRECT = re.compile(r"mirred \((\w+) (\w+) to device (\S+)\)")
 
 def parse_classes(text: str) -> ClassesAndFilters:
     """Parse tc's text of the classes and filters of one device. Raises ParseError if a line is not
-    as tc prints it."""
+    as tc prints it, or if a class is of another qdisc than HTB, HFSC or DRR."""
     blocks = re.split(r"^(?=class |filter )", text, flags=re.MULTILINE)
     if blocks[0].strip():
         raise ParseError(f"tc's list of classes and filters begins with "

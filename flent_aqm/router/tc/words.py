@@ -105,7 +105,13 @@ def _direction_lines(scenario: Scenario, direction: str, device: str) -> Iterato
     rate = rate_bit_s(scenario, direction)
 
     def leaf_lines(handle: str, parent: str) -> Iterator[str]:
-        """Yield the lines that create an AQM's qdisc, and for DRR its classes."""
+        """Yield the lines that create a qdisc of the AQM `queue` on `device`, and for DRR its
+        classes and filter.
+
+        Args:
+            handle: handle of the qdisc, such as "10:".
+            parent: handle of the class above it, or "root".
+        """
         parent_words = parent if parent == "root" else f"parent {parent}"
         yield f"qdisc replace dev {device} {parent_words} handle {handle} {words}"
         if queue.classes:
