@@ -11,6 +11,7 @@ whose lines nobody knows: the page says only how many answers it gets.
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from collections import Counter
@@ -91,7 +92,8 @@ def main() -> int:
     by_rate = Unseen(rows, quantile_masks(rows["line_mbps"]), _OURS)
     parts = {"held out": _held_out_table(by_rate), "prior": _prior_sentence(rows),
              "by world": _world_table(by_rate), "by class": _class_table(by_rate),
-             "one lost": _one_lost_sentence(by_rate), "depth": _depth_sentence(by_rate)}
+             "by queue": _queue_table(by_rate), "one lost": _one_lost_sentence(by_rate),
+             "depth": _depth_sentence(by_rate)}
     try:
         if args.archive:
             parts["archive"] = _archive_table(args.archive)
@@ -172,8 +174,8 @@ def log_loss(truth: Any, probabilities: Numbers, weights: Any = None) -> float:
     """
     columns = [CLASSES.index(name) for name in truth]
     of_truth = probabilities[numpy.arange(len(probabilities)), columns]
-    return float(numpy.average(-numpy.log(numpy.maximum(of_truth, _LEAST_PROBABILITY)),
-                               weights=weights))
+    losses = numpy.log(1 / numpy.maximum(of_truth, _LEAST_PROBABILITY))
+    return float(numpy.average(losses, weights=weights))
 
 
 def _shares_of_classes(rows: Rows) -> Numbers:
@@ -300,6 +302,43 @@ def _class_table(unseen: Unseen) -> str:
         shares = [f"{100 * of.count(answer) / len(of):.0f}" if of else NONE for answer in CLASSES]
         lines.append(f"| {queue}, {len(of)} | {' | '.join(shares)} |")
     return "\n".join(lines)
+
+
+def _queue_table(unseen: Unseen) -> str:
+    """Return a Markdown table: how often the answer is right for each kind of queue in the router,
+    with the rates held out. Wi-Fi and lines with two bottlenecks are left out, as their queue may
+    be another one."""
+    own = ~unseen.rows["world"].isin((WIFI, TWO_BOTTLENECKS)).to_numpy()
+    test, probabilities = unseen.archived(own)
+    kinds = numpy.array([_queue_kind(row) for row in test.to_dict("records")])
+    lines = ["| queue | runs | log loss | answered, right, % |", "|---" * 4 + "|"]
+    drop_tail = [_depth_name(bounds) for bounds in _DEPTHS_MS]
+    for kind in (*drop_tail, *sorted(set(kinds) - set(drop_tail))):
+        is_kind = kinds == kind
+        if not is_kind.any():
+            continue
+        truth = test["truth"][is_kind]
+        lines.append(f"| {kind} | {is_kind.sum()} | {log_loss(truth, probabilities[is_kind]):.2f} "
+                     f"| {', '.join(_answer_shares(truth, probabilities[is_kind]))} |")
+    return "\n".join(lines)
+
+
+# Bounds of the kinds of drop-tail queues, by depth in ms.
+_DEPTHS_MS = ((2, 20), (20, 60), (60, 200), (200, 1500))
+
+
+def _queue_kind(row: Mapping[str, Any]) -> str:
+    """Return the name of the queue in a row's router, of drop-tail queues with the depth."""
+    if row["aqm"] != "bfifo":
+        return str(row["aqm"])
+    if math.isnan(row["depth_ms"]):
+        return "policer"
+    return _depth_name(next(bounds for bounds in _DEPTHS_MS if row["depth_ms"] <= bounds[1]))
+
+
+def _depth_name(bounds: tuple[int, int]) -> str:
+    """Return the name of drop-tail queues whose depth in ms is within these bounds."""
+    return f"drop-tail, {bounds[0]} to {bounds[1]} ms"
 
 
 def _prior_sentence(rows: Rows) -> str:

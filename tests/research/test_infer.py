@@ -12,12 +12,14 @@ import numpy
 import pandas
 import pytest
 
+from flent_aqm.parts.infer.cadence import thin
 from flent_aqm.parts.infer.classes import AQM, CANT_TELL, CLASSES, DROP_TAIL, SHORT
 from flent_aqm.parts.infer.features import FEATURES
-from flent_aqm.parts.infer.model import from_json, prior_weights, reweighted
-from flent_aqm.parts.infer.reading import Download
+from flent_aqm.parts.infer.model import from_json, judge_all, prior_weights, reweighted
+from flent_aqm.parts.infer.reading import Download, read_downloads
 from flent_aqm.results.data_file import Numbers
 from research.infer import page, recipe, table, train
+from tests.files import GOLDEN
 
 # Change it with the recipe only: other runs then have these numbers, and docs/infer.md and the
 # model are to be made anew.
@@ -181,6 +183,22 @@ def test_reliability_says_how_often_a_probability_was_right() -> None:
     assert page.reliability_by_bin([DROP_TAIL] * 4, sure[:4]) == {}
 
 
+def test_one_lost_segment_makes_no_aqm() -> None:
+    """Wherever in downloads without a loss, of the lab and as M-Lab archives them, it is lost."""
+    downloads = [one for path in sorted((GOLDEN / "infer").glob("*.flent.gz"))
+                 for one in read_downloads(path) if not one.loses]
+    sparse = [thin(one, random.Random(1)) for one in downloads]
+    assert len(downloads) >= 5
+    draw, changed = random.Random(2), 0
+    for one, before in zip(downloads + sparse, judge_all(downloads + sparse), strict=True):
+        assert before.answer != AQM
+        lossy = [table.with_losses(one, table._some_segments(one, draw, 1)) for _ in range(6)]
+        after = [verdict.answer for verdict in judge_all(lossy)]
+        assert AQM not in after
+        changed += sum(answer != before.answer for answer in after)
+    assert changed <= len(downloads + sparse) * 6 / 24
+
+
 class _Judged(page.Unseen):
     """Runs with probabilities that are given, not found."""
 
@@ -219,6 +237,19 @@ def test_sentence_on_depths_counts_those_that_are_too_large() -> None:
         "it in 1 of 2 runs.")
     assert page._depth_sentence(_Judged(rows, _sure(*[AQM] * 4))) == (
         "No drop-tail queue of known depth was recognized.")
+
+
+def test_table_of_queues_has_drop_tail_by_depth() -> None:
+    """Right and wrong answers of each kind; Wi-Fi is left out."""
+    rows = pandas.DataFrame({
+        "cadence": table.ARCHIVED, "world": ["plain"] * 4 + ["wifi"],
+        "aqm": ["bfifo", "bfifo", "bfifo", "codel", "no_aqm"],
+        "depth_ms": [20.5, 30.0, math.nan, math.nan, 5.0],
+        "truth": [DROP_TAIL, DROP_TAIL, SHORT, AQM, AQM]})
+    found = _sure(DROP_TAIL, AQM, SHORT, CANT_TELL, AQM)
+    assert page._queue_table(_Judged(rows, found)).splitlines()[2:] == [
+        "| drop-tail, 20 to 60 ms | 2 | 3.45 | 100, 50 |", "| codel | 1 | 6.91 | 0, none |",
+        "| policer | 1 | 0.00 | 100, 100 |"]
 
 
 def test_tables_have_a_row_for_each_world_and_compare_with_not_looking(
