@@ -356,8 +356,8 @@ def _neighbours(parameters: Sequence[ModelParameter], best: Values,
     """Return the neighbours of a model within the bounds: a step up and down along each parameter,
     and opposite steps along each pair of parameters, which may compensate each other."""
     def move(place: int, values: Values, sign: int) -> Values:
-        """Return the model `values` with the parameter at index `place` moved one step up or
-        down."""
+        """Return the model `values` with the parameter at index `place` moved by its step, up if
+        `sign` is 1 or down if it is -1, but not beyond its bounds."""
         one, step = parameters[place], steps[place]
         by = step ** sign if one.geometric else sign * step
         return (*values[:place], one.moved(values[place], by), *values[place + 1:])

@@ -49,14 +49,15 @@ class Column:
 
     def whole(self, score: Score | None) -> str:
         """Return the score's value, its interval if it has one, and the number of its cases as
-        text. NONE without a score."""
+        text, such as "1.05 [0.90 to 1.20] of 77". NONE without a score."""
         if score is None:
             return NONE
         between = self.interval(score)
         return f"{self.value(score)}{f' [{between}]' if between else ''} of {score.count}"
 
     def case(self, case: Case | None) -> str:
-        """Return a case's cell as text, with its value if it has one. NONE without a case."""
+        """Return a case as text: its value and its cell, such as "1.05: 50 Mbit/s, 40 ms, CoDel",
+        or the cell alone if it has no value. NONE without a case."""
         if case is None:
             return NONE
         return case.cell if case.value is None else f"{self._format_value(case.value)}: {case.cell}"

@@ -130,7 +130,8 @@ def _latency_ratios(card: Card, *, stalled: bool) -> list[float]:
 
     Args:
         card: the test's card.
-        stalled: True: only lines that stall. False: only the others.
+        stalled: True: only directions that stall, so that the true 95th percentile rises by more
+            than BAD_MS. False: only the others.
     """
     return [way.shown_ms / way.others_median_ms
             for one in card.readings for _, way in one.telling

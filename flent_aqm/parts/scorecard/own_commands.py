@@ -30,8 +30,8 @@ def measure(call, report):
 
 def write_tool(output: Path, name: str | None, client: str, server: str, reads: str,
                longest_s: float) -> Path:
-    """Write the file and return its path. Programs and files in the commands are replaced by their
-    paths.
+    """Write the Python file own/NAME.py with the test's TOOL below `output`, and return its path.
+    Programs and files in the commands are replaced by their paths.
 
     Args:
         output: folder of the option -o.

@@ -42,7 +42,7 @@ class Line:
         return f"{rates}mbit-{self.rtt_ms:g}ms{jitter}"
 
     def settings(self) -> dict[str, object]:
-        """Return the batch keys of the line without its queue. Jitter is that of a faster link
+        """Return batch key -> value of the line without its queue. Jitter is that of a faster link
         behind the router."""
         link = {"modem_mbps": _BEHIND * max(self.down_mbps, self.up_mbps),
                 "link_jitter_ms": self.jitter_ms} if self.jitter_ms else {}
@@ -71,8 +71,8 @@ class Buffer:
     buffer_ms: float | None = None
 
     def settings(self, line: Line) -> dict[str, object]:
-        """Return the batch keys of the queue on a line: AQM and, for a drop-tail queue with a size,
-        its limits in bytes."""
+        """Return batch key -> value of the queue on a line: AQM and, for a drop-tail queue with a
+        size, its limits in bytes."""
         if self.buffer_ms is None:
             return {"aqm": self.aqm}
         down, up = (_queue_bytes(mbps, self.buffer_ms) for mbps in (line.down_mbps, line.up_mbps))
@@ -179,7 +179,8 @@ class Place:
         return f"{self.words}, seed {self.seed}"
 
     def settings(self) -> dict[str, object]:
-        """Return the batch keys of the place."""
+        """Return batch key -> value of the place: line, queue, seed, and whether there is cross
+        traffic."""
         return {**self.line.settings(), "cross_traffic": bool(self.beside), "seed": self.seed,
                 **self.buffer.settings(self.line)}
 

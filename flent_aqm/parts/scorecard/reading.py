@@ -224,7 +224,8 @@ def _worse_direction(contestant: Contestant, run: Run,
     Raises BadResult if the shown latency is negative.
     """
     def most(name: str) -> float | None:
-        """Return the larger value of the quantity `name`, None if it isn't known."""
+        """Return the larger value of the quantity `name` in both directions, None if neither is
+        known."""
         values = [value for way in ways.values() if (value := getattr(way, name)) is not None]
         return max(values, default=None)
 

@@ -227,10 +227,11 @@ def _spread_scorer(value: Callable[[DirectionValues], float | None]
     the seeds of each cell and direction (ideal: 0).
 
     Args:
-        value: function that returns the quantity of a direction.
+        value: function that returns the quantity of a direction, None if it isn't known.
     """
     def spread_score(readings: Sequence[Reading]) -> Score | None:
-        """Return the score of repeatability. None without a cell with several seeds."""
+        """Return the score of the repeatability of `value`. None without a cell that has it for
+        several seeds. Without a value per direction, that of the worse direction counts."""
         cells: dict[tuple[str, str, str], list[float]] = defaultdict(list)
         for one in readings:
             own = [name for name in DIRECTIONS if value(one.ways[name]) is not None]
@@ -253,7 +254,8 @@ def _latency_ratio_scorer(true_ms: Callable[[DirectionValues], float | None]
         true_ms: function that returns the true latency of a direction, None or 0 if it isn't known.
     """
     def latency_ratio_score(readings: Sequence[Reading]) -> Score | None:
-        """Return the score of shown / true latency. None if no reading has both."""
+        """Return the score of shown latency / `true_ms`. None if no direction of a reading has
+        both."""
         return _median_score((
             (way.shown_ms / true, f"{one.words}, {name}", one.line)
             for way, one, name in _directions_with_latency(readings)
@@ -276,9 +278,9 @@ def _queue_pairs(readings: Sequence[Reading]) -> Iterator[tuple[DirectionValues,
 
 
 def _tells_apart(readings: Sequence[Reading]) -> Score | None:
-    """Return the share of pairs of queues with clearly different true latency that the test orders
-    rightly (ideal: 1). Differences below ALIKE_SHARE don't count as an order. None without such
-    pairs."""
+    """Return the share of pairs of queues whose true 95th percentiles differ by APART_FACTOR or
+    more and that the test orders rightly (ideal: 1). Shown differences below ALIKE_SHARE don't
+    count as an order. None without such pairs."""
     return _share_score(((_ratio_of_attribute(first, second, "shown_ms") >= 1 + ALIKE_SHARE
                           and _compare_attribute(
         first, second, "shown_ms") == _compare_attribute(first, second, "others_p95_ms"), cells,
@@ -300,7 +302,8 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
         factor: least ratio of a pair that clearly differs.
     """
     def orders_score(readings: Sequence[Reading]) -> Score | None:
-        """Return the share of pairs in the right order. None without such pairs."""
+        """Return the share of pairs that differ clearly in `truth` and are in the right order. None
+        without such pairs."""
         cases = []
         for first, second, cells, line in _queue_pairs(readings):
             one, other = truth(first), truth(second)
@@ -316,8 +319,9 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
 
 
 def _invents_difference(readings: Sequence[Reading]) -> Score | None:
-    """Return the share of pairs of queues with alike true latency that the test shows as different
-    (ideal: 0). None without such pairs."""
+    """Return the share of pairs of queues whose true 95th percentiles differ by less than
+    ALIKE_SHARE, but whose shown latencies differ by that or more (ideal: 0). None without such
+    pairs."""
     return _share_score(((_ratio_of_attribute(first, second, "shown_ms") >= 1 + ALIKE_SHARE, cells,
                           line)
                          for first, second, cells, line in _queue_pairs(readings)
@@ -344,8 +348,9 @@ def _compare_attribute(first: DirectionValues, second: DirectionValues, name: st
 
 def _wrong_verdict_scorer(says_good: Callable[[Reading], bool | None], *, good: bool
                           ) -> Callable[[Sequence[Reading]], Score | None]:
-    """Return a function that scores wrong verdicts, as a share of lines (ideal: 0). A line without
-    a verdict counts as not wrong.
+    """Return a function that scores wrong verdicts, as a share of runs (ideal: 0). A run without a
+    verdict counts as not wrong. A line is bad if its 95th percentile rises by more than BAD_MS in
+    the worse direction, good if it rises by less than GOOD_MS.
 
     Args:
         says_good: function that returns the verdict on a reading's line, None for none.
@@ -353,8 +358,8 @@ def _wrong_verdict_scorer(says_good: Callable[[Reading], bool | None], *, good: 
             called bad.
     """
     def wrong_verdict_score(readings: Sequence[Reading]) -> Score | None:
-        """Return the share of wrong verdicts. None if the test never judges, or no line is bad (or
-        good)."""
+        """Return the share of bad lines that `says_good` calls good, or of good lines that it calls
+        bad, as `good` says. None if the test never judges, or there is no such line."""
         if all(says_good(one) is None for one in readings):
             return None
         return _share_score(((says_good(one) is good, one.words, one.line) for one in readings
@@ -430,7 +435,8 @@ def _cost_scorer(value: Callable[[Reading], float | None]
         value: function that returns the cost of a reading, None if it isn't known.
     """
     def cost_score(readings: Sequence[Reading]) -> Score | None:
-        """Return the score of the readings' costs. None without any."""
+        """Return the median of `value` over the runs without a bulk flow beside. None if it is
+        known for none."""
         return _median_score(((number, one.words, one.line) for one in readings
                               if not one.beside and (number := value(one)) is not None), 0)
     return cost_score

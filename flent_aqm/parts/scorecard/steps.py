@@ -126,7 +126,8 @@ def search(contestant: Contestant, aim: str, runs: int, folder: Path,
     place_folder = _runs_folder(contestant, folder) / "worst"
 
     def measure(places: Sequence[Place]) -> list[Reading | None]:
-        """Make the missing runs and return their readings, None for a failed run."""
+        """Make the missing runs of the test on these places in the virtual lab. Return their
+        readings in the same order, None for a failed run."""
         cells = [cell_of(contestant, place, place_folder, "virtual") for place in places]
         make_missing(cells, keys)
         readings = {made.place: made for made in cards.made(

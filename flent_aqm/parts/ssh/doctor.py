@@ -139,7 +139,11 @@ def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperti
     if testbed == "netns":
         def here(*words: str) -> str:
             """Run a command of the hooks on this machine, and return its output. Raises
-            TestbedError if it fails."""
+            TestbedError if it fails.
+
+            Args:
+                words: name of the command, then its arguments.
+            """
             try:
                 return shell.run(hook_command(words[0], "netns", *words[1:]))
             except CommandFailed as failed:

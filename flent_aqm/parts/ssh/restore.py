@@ -532,7 +532,8 @@ def _codel_writer(**more: Writer) -> Callable[[Words], Words | None]:
         more: name of an option -> function that converts its value.
     """
     def options(words: Words) -> Words | None:
-        """Convert CoDel's options, with `noecn` if ECN is off. None if one is unknown."""
+        """Convert CoDel's options and those in `more`, with `noecn` if ECN is off. None if one is
+        unknown."""
         output = _convert_options(words, {"limit": _packets_for_tc, "target": _codel_time,
                                           "interval": _codel_time, "ce_threshold": _codel_time,
                                           **more},

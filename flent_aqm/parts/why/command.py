@@ -175,9 +175,9 @@ def _with_series(args: argparse.Namespace, run: Run) -> Run:
 
 
 def _number(args: argparse.Namespace, run: Run) -> int:
-    """Return the number of the probe that --probe, --at or --glitch names, without them of the
-    slowest under load. Raises ConfigError if the run has no such probe, BadResult or NotAvailable
-    if it has no suitable probes."""
+    """Return the number of the probe that --probe, --at or --glitch names. Without any of these
+    options, return that of the slowest probe under load. Raises ConfigError if the run has no such
+    probe, BadResult or NotAvailable if it has no suitable probes."""
     from flent_aqm.parts.why.chosen import at_time, of_glitch, slowest, with_number
 
     if args.probe is not None:

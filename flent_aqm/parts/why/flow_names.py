@@ -22,8 +22,8 @@ _REVERSE = {"up": "down", "down": "up"}
 
 
 def kind_of_flow(key: FlowKey, cross_ports: frozenset[int]) -> str:
-    """Return the kind of a flow: PING for ICMP, PROBES for irtt's, CROSS for a flow with one of the
-    ports of cross traffic, otherwise TEST."""
+    """Return the kind of a flow: PING for ICMP, PROBES for UDP with irtt's port, CROSS for a flow
+    with one of the ports of cross traffic, otherwise TEST."""
     if key.protocol in (ICMP, ICMPV6):
         return PING
     ports = {key.source_port, key.target_port}

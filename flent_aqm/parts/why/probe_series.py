@@ -156,8 +156,9 @@ def flow_of(run: Run, probe: Probe, ledger: Ledger) -> ProbeFlow:
 
 def _likeness(ledger: Ledger, flow: int, key: FlowKey, probe: Probe
               ) -> list[tuple[float, str, ProbeFlow]]:
-    """Return how far a flow's packets are from the times of a series: one (mean square in ns²,
-    name of the series, the flow), none if the flow can't be the series.
+    """Return how far a flow's packets are from the times of a series, as a list with one entry:
+    (mean square distance in ns², name of the series, the flow). Empty if the flow can't be the
+    series.
 
     At the same distance in sum, the square is the smallest if the order of packets is that of the
     probes.

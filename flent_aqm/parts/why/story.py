@@ -443,10 +443,14 @@ def _main_flow(passage: Passage, ahead: Column) -> int | None:
 
 
 def _standing_since(passage: Passage, row: int, flow: int | None) -> int:
-    """Return the time since which packets (of a flow, None for all) waited longer than STANDING_NS
-    until the packet `row` left, in ns. If none did, the packet's own arrival.
+    """Return the time since which packets waited longer than STANDING_NS until the packet `row`
+    left, in ns since the epoch. If none did, return the packet's own arrival. Pauses of less than
+    _PAUSE_NS, in which they did not, are ignored.
 
-    Moments of less than _PAUSE_NS in which they did not are left out.
+    Args:
+        passage: the packets.
+        row: index of the packet.
+        flow: flow whose packets count besides that packet, None for all flows.
     """
     order = passage.by_departure
     until = passage.left_ns[row] if passage.departure_no[row] >= 0 else passage.arrived_ns[row]
@@ -606,8 +610,8 @@ def _is_bbr(run: WatchedRun, stop: _Stop, flow: int) -> bool:
 
 
 def _after_silence(passage: Passage, mine: Column, gaps: Column, first: int) -> tuple[Cause, float]:
-    """Return whether a TCP flow's silence was a retransmission timeout or lack of data, and its
-    length in ms.
+    """Return TIMEOUT if a TCP flow repeated bytes after a silence, otherwise BURST, and the length
+    of the silence in ms.
 
     Timeouts grow: several silences with few packets between them are one.
 
@@ -691,7 +695,15 @@ def _flight_kb(stop: _Stop, flow: int, time_ns: int) -> float:
 def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin_ns: int
                ) -> Decisions:
     """Return what a place's queue did from the time at which it began to stand until the probe
-    left."""
+    left.
+
+    Args:
+        run: the run.
+        stop: the place.
+        since_ns: when the queue began to stand, in ns since the epoch.
+        until_ns: when the probe left, or arrived if it was dropped.
+        begin_ns: start_ns() of the run.
+    """
     scenario, passage = run.cell.scenario, stop.passage
     kind = _kind(scenario, stop)
     name = "drop-tail" if stop.router == MODEM else scenario.router.queue(stop.direction)[0]

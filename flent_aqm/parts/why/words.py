@@ -87,7 +87,8 @@ def _share(share: Share) -> str:
 
 
 def since(story: Story) -> str:
-    """Return the sentence on since when and why the queue stood."""
+    """Return the sentence on since when and why the queue stood. If it didn't stand longer than the
+    probe waited, or the cause isn't in a queue, return only why the probe waited."""
     standing = story.standing
     because = _BECAUSE[standing.cause](standing)
     if standing.cause in _NOT_OF_A_QUEUE or standing.until_s <= standing.since_s:

@@ -24,7 +24,7 @@ def run(name: str,
         measure: coroutine that does the whole test and fills the report. It raises BadResult.
     """
     def find_and_measure(call: Call, report: ClientReport) -> None:
-        """Find the server, and run the test to its end. Raises BadResult, or the first of several
+        """Find the server, and run `measure` to its end. Raises BadResult, or the first of several
         errors."""
         server = find_server(call.host, call.port, call.ip_version or None, call.tls)
         try:
