@@ -273,7 +273,7 @@ def deviations(measurements: Measurements, simulated: Sequence[MeasuredResult],
 
 def misfit(measurements: Measurements, simulated: Sequence[MeasuredResult],
            packet_ns: float | None) -> float:
-    """Return the sum of squares of deviations(), whose arguments it has."""
+    """Return the sum of the squares of deviations(), which takes the same arguments."""
     return sum(one * one for one in deviations(measurements, simulated, packet_ns))
 
 
@@ -354,7 +354,14 @@ def _smaller_step(parameter: ModelParameter, step: float) -> float:
 def _neighbours(parameters: Sequence[ModelParameter], best: Values,
                 steps: Sequence[float]) -> list[Values]:
     """Return the neighbours of a model within the bounds: a step up and down along each parameter,
-    and opposite steps along each pair of parameters, which may compensate each other."""
+    and opposite steps along each pair of parameters, which may compensate each other. The model
+    itself is left out.
+
+    Args:
+        parameters: the parameters that are fitted.
+        best: the model.
+        steps: step of each parameter.
+    """
     def move(place: int, values: Values, sign: int) -> Values:
         """Return the model `values` with the parameter at index `place` moved by its step, up if
         `sign` is 1 or down if it is -1, but not beyond its bounds."""

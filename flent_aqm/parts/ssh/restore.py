@@ -160,7 +160,14 @@ def bursts(tc: str, clock: Clock) -> Burst:
 
     def burst(shown: str, rate: str, ticks: str) -> str:
         """Return a number of bytes for tc, such as "1600b", that gives the same burst. If there is
-        none, or an argument has another form, return the burst as shown, without its cell size."""
+        none, or an argument has another form, return the burst as shown, without its cell size.
+
+        Args:
+            shown: the burst as tc shows it, such as "1600b/1".
+            rate: its rate as tc shows it, such as "10Mbit".
+            ticks: its length in the scheduler's ticks, hexadecimal. "" if tc doesn't show them, as
+                for TBF.
+        """
         size, rate_match = _SIZE.fullmatch(shown), _RATE.fullmatch(rate)
         if not size or not rate_match or bit_per_s(rate) < 8 or not _TICKS.fullmatch(ticks):
             return shown.partition("/")[0]

@@ -34,7 +34,8 @@ class SshServer:
 
     def check(self) -> None:
         """Connect, and check that the machine can be used. Raises TestbedError if the connection
-        fails, the user isn't root, the machine lacks something, or has no route to the client."""
+        fails, the user isn't root, the machine lacks something, or has no route to the client.
+        Raises ToolMissing without an ssh client."""
         self._connection.start()
         try:
             facts = probe.probe(self._connection.run, addresses=(self._client,), kinds=("netem",))

@@ -36,7 +36,11 @@ def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[
     """Return the name of a flow for sentences, such as "the test's upload". Flows of one kind share
     a name.
 
-    direction: "up" or "down", in which the flow's packets go.
+    Args:
+        ledger: packets of a router.
+        direction: "up" or "down", in which the flow's packets go.
+        flow: index in Ledger.flows.
+        cross_ports: ports of the cross traffic's servers, see cross_ports_of().
     """
     key = ledger.flows[flow]
     kind = kind_of_flow(key, cross_ports)

@@ -161,7 +161,9 @@ class Passage:
         """Return the bytes of the packets that were in the router at each of the times. Packets
         that will be dropped are left out, because nothing shows when.
 
-        flows: indices of the flows that are counted, None for all.
+        Args:
+            times_ns: the times, in ns since the epoch.
+            flows: indices of the flows that are counted, None for all.
         """
         stayed = self.departure_no >= 0
         left = self.by_departure
@@ -390,7 +392,13 @@ def _flows(rows: Mapping[str, Column], named: Mapping[int, bytes]
 
 
 def _flow_key(rows: Mapping[str, Column], row: int, named: Mapping[int, bytes]) -> FlowKey:
-    """Return the flow of a row, with the addresses as text."""
+    """Return the flow of a row, with the addresses as text.
+
+    Args:
+        rows: fields of the capture's packets.
+        row: index of the row.
+        named: `ends` -> IP header of a packet.
+    """
     data = named[int(rows["ends"][row])]
     length, begin = (4, 12) if data[0] >> 4 == 4 else (16, 8)
     source, target = (str(ipaddress.ip_address(bytes(data[one:one + length])))

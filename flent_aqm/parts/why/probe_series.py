@@ -189,8 +189,14 @@ def _likeness(ledger: Ledger, flow: int, key: FlowKey, probe: Probe
 
 
 def _numbered(ledger: Ledger, direction: str, flow: int) -> tuple[Column, Column]:
-    """Return the numbers in the probes of a flow, and their rows, in the order of arrival. Numbers
-    of ICMP, which have 16 bits, go on counting beyond them."""
+    """Return two arrays: the numbers in the probes of a flow, and the rows of their packets, in the
+    order of arrival. Numbers of ICMP, which have 16 bits, go on counting beyond them.
+
+    Args:
+        ledger: packets of a router.
+        direction: "up" or "down".
+        flow: index in Ledger.flows.
+    """
     passage = ledger.passage(direction)
     rows: Column = numpy.flatnonzero((passage.flow == flow) & (passage.probe >= 0))
     numbers: Column = passage.probe[rows]

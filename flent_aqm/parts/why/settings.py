@@ -66,7 +66,13 @@ def in_short(settings: Sequence[tuple[str, str]]) -> str:
 
 def _queue(name: str, metadata: Mapping[str, Any], direction: str) -> str:
     """Return the name of a direction's queue with the parameters that the kernel reported, such as
-    "codel, limit 1000 packets, interval 100 ms, target 5 ms"."""
+    "codel, limit 1000 packets, interval 100 ms, target 5 ms".
+
+    Args:
+        name: the queue's name as requested. The qdisc's name follows in brackets if it differs.
+        metadata: metadata of the data file. Without reported parameters, only the name is returned.
+        direction: "up" or "down".
+    """
     applied = metadata.get("AQM", {}).get("after", {}).get("applied", {}).get(direction, {})
     reported = applied.get("qdisc_parameters", {})
     words = [name] if applied.get("qdisc") in (None, name) else [f"{name} ({applied['qdisc']})"]

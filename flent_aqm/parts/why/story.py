@@ -635,7 +635,14 @@ def _after_silence(passage: Passage, mine: Column, gaps: Column, first: int) -> 
 
 
 def _longest_stop(passage: Passage, ahead: Column, arrived_ns: int, until_ns: int) -> int:
-    """Return the longest time without a departure while a packet waited, in ns."""
+    """Return the longest time without a departure while a packet waited, in ns.
+
+    Args:
+        passage: the packets.
+        ahead: rows of the packets that left before it, in the order of departure.
+        arrived_ns: when it arrived.
+        until_ns: when it left.
+    """
     left_ns = numpy.concatenate(([arrived_ns], passage.left_ns[ahead], [until_ns]))
     return int(numpy.diff(left_ns).max())
 
@@ -658,7 +665,15 @@ def _ends(passage: Passage, mine: Column) -> Column:
 
 def flight_kb(ledger: Ledger, direction: str, flow: int, times_ns: Column) -> Column:
     """Return the kB that a TCP flow had sent through a router and whose acknowledgement the router
-    had not seen, at each of the times."""
+    had not seen, at each of the times. 0 for a flow without data or without packets in the other
+    direction.
+
+    Args:
+        ledger: packets of the router.
+        direction: "up" or "down", in which the flow sends.
+        flow: index in Ledger.flows.
+        times_ns: the times, in ns since the epoch.
+    """
     passage = ledger.passage(direction)
     back = ledger.passage("down" if direction == "up" else "up")
     reverse = reverse_flow(ledger, flow)

@@ -46,6 +46,11 @@ def suggest(cells: Sequence[Pairs], exercised: Exercised, recording: Recording) 
     cell that can't be run yields a line with the reason.
 
     Makes a run of each cell that isn't among the recorded ones, until all lines are reached.
+
+    Args:
+        cells: the recorded cells. The first run of the first cell gives all other settings.
+        exercised: the changed lines that ran so far.
+        recording: the instrumented kernel.
     """
     wanted = {*exercised.never, *exercised.rarely}
     there = {str(run.settings.get("title")) for cell in cells for run, _ in cell.pairs}
