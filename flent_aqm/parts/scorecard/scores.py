@@ -278,9 +278,9 @@ def _queue_pairs(readings: Sequence[Reading]) -> Iterator[tuple[DirectionValues,
 
 
 def _tells_apart(readings: Sequence[Reading]) -> Score | None:
-    """Return the share of pairs of queues whose true 95th percentiles differ by APART_FACTOR or
-    more and that the test orders rightly (ideal: 1). Shown differences below ALIKE_SHARE don't
-    count as an order. None without such pairs."""
+    """Of the pairs of queues whose true 95th percentiles differ by APART_FACTOR or more, return the
+    share that the test orders rightly (ideal: 1). Shown differences below ALIKE_SHARE don't count
+    as an order. None without such pairs."""
     return _share_score(((_ratio_of_attribute(first, second, "shown_ms") >= 1 + ALIKE_SHARE
                           and _compare_attribute(
         first, second, "shown_ms") == _compare_attribute(first, second, "others_p95_ms"), cells,
@@ -302,8 +302,8 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
         factor: least ratio of a pair that clearly differs.
     """
     def orders_score(readings: Sequence[Reading]) -> Score | None:
-        """Return the share of pairs that differ clearly in `truth` and are in the right order. None
-        without such pairs."""
+        """Of the pairs that differ clearly in `truth`, return the share that the test orders
+        rightly. None without such pairs."""
         cases = []
         for first, second, cells, line in _queue_pairs(readings):
             one, other = truth(first), truth(second)
@@ -319,8 +319,8 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
 
 
 def _invents_difference(readings: Sequence[Reading]) -> Score | None:
-    """Return the share of pairs of queues whose true 95th percentiles differ by less than
-    ALIKE_SHARE, but whose shown latencies differ by that or more (ideal: 0). None without such
+    """Of the pairs of queues whose true 95th percentiles differ by less than ALIKE_SHARE, return
+    the share whose shown latencies differ by ALIKE_SHARE or more (ideal: 0). None without such
     pairs."""
     return _share_score(((_ratio_of_attribute(first, second, "shown_ms") >= 1 + ALIKE_SHARE, cells,
                           line)
@@ -359,7 +359,7 @@ def _wrong_verdict_scorer(says_good: Callable[[Reading], bool | None], *, good: 
     """
     def wrong_verdict_score(readings: Sequence[Reading]) -> Score | None:
         """Return the share of bad lines that `says_good` calls good, or of good lines that it calls
-        bad, as `good` says. None if the test never judges, or there is no such line."""
+        bad, depending on `good`. None if the test never judges, or there is no such line."""
         if all(says_good(one) is None for one in readings):
             return None
         return _share_score(((says_good(one) is good, one.words, one.line) for one in readings

@@ -40,7 +40,7 @@ LENGTH_S = 30.0
 
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
     """Make the whole call and fill the report. Raises BadResult if the connection fails, the server
-    refuses, or no frame arrives."""
+    refuses, or a direction has too few frames or counts of received bytes for a result."""
     length_s = float(call.options.get("call_length_s", LENGTH_S))
     try:
         async with asyncio.timeout(PATIENCE_S):

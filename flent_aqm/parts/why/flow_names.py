@@ -33,8 +33,8 @@ def kind_of_flow(key: FlowKey, cross_ports: frozenset[int]) -> str:
 
 
 def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[int]) -> str:
-    """Return the name of a flow for sentences, such as "the test's upload". Flows of one kind share
-    a name.
+    """Return the name of a flow for sentences, such as "the test's upload". Flows of one kind and
+    direction share a name.
 
     Args:
         ledger: packets of a router.

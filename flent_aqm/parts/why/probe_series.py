@@ -44,8 +44,8 @@ class Answer:
 
 
 def explainable(run: Run) -> Sequence[Probe]:
-    """Return the latency series of a run whose packets carry numbers, the best for metrics first.
-    May be empty."""
+    """Return the latency series of irtt or ping whose packets carry numbers and whose raw samples
+    tell losses, the best for metrics first. May be empty."""
     return [probe for probe in run.probes
             if probe.tool in _PROTOCOLS and not probe.of_steps and not probe.loss_unknown]
 
