@@ -302,7 +302,8 @@ def _write_programs(folder: Path, scenario: Scenario, map_path: Callable[[Path],
 
 def _tc_of_kernel(scenario: Scenario) -> Path | None:
     """Return the path of the tc that came with the user's kernel, if a queue of the scenario is
-    only in that kernel. None if not, or if the kernel came without a tc."""
+    only in that kernel. None if not, or if the kernel came without a tc. Raises ToolMissing if
+    kernel or tc is gone, SetupError if the kernel is too old."""
     if not any(queue_of(aqm).external for aqm in scenario.router.queues):
         return None
     kernel = find_named(scenario.lab.kernel)

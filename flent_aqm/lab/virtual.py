@@ -82,7 +82,7 @@ class Lab(RunEnvironment):
         options: how the command runs, see guest_files.CommandOptions.
 
     Raises ConfigError if the kernel lacks a queue or NAT that the scenario needs, ToolMissing if
-    the kernel or iptables-legacy isn't there.
+    the kernel or iptables-legacy isn't there, SetupError if the user's kernel is too old.
     """
 
     name = "the lab"
@@ -313,7 +313,7 @@ def _one_core_words() -> list[str]:
 def _check_kernel_features(scenario: Scenario) -> None:
     """Check that the scenario's kernel has its queues, and can translate addresses if the topology
     needs NAT. Raises ConfigError if not, ToolMissing if the kernel isn't built or iptables-legacy
-    isn't installed."""
+    isn't installed, SetupError if the user's kernel is too old."""
     kernel = None if scenario.lab.kernel == STOCK else find_named(scenario.lab.kernel)
     topology = scenario.path.topology
     if topology != DUMBBELL and parse_topology("topology", topology).nat:
@@ -366,7 +366,8 @@ class VirtualTestbed:
 
         Raises ConfigError if this is inside a lab, if a cell's settings can't be modelled, if its
         kernel lacks a queue or NAT, or if a program of the user can't be started. Raises
-        ToolMissing if a kernel isn't built, or if iptables-legacy is needed but not installed.
+        ToolMissing if a kernel isn't built, or if iptables-legacy is needed but not installed, and
+        SetupError if a user's kernel is too old.
         """
         if os.environ.get(environment.IN_LAB):
             raise ConfigError("testbed: virtual can't boot a lab inside a lab; use "
@@ -384,7 +385,7 @@ class VirtualTestbed:
 
     def facts(self, kernel: str = STOCK) -> Facts:
         """Return the description of the guest's kernel, and the congestion control of the hosts.
-        Raises ToolMissing if the kernel isn't built.
+        Raises ToolMissing if the kernel isn't built, SetupError if a user's kernel is too old.
 
         Args:
             kernel: name of the kernel.
@@ -399,7 +400,7 @@ class VirtualTestbed:
 
     def kernel(self, name: str) -> Kernel:
         """Return the kernel of this name. It is looked up once, so that all runs use the same.
-        Raises ToolMissing if it isn't built."""
+        Raises ToolMissing if it isn't built, SetupError if a user's kernel is too old."""
         if name not in self._kernels:
             self._kernels[name] = kernel_called(name)
         return self._kernels[name]

@@ -70,7 +70,7 @@ def measure(request: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFil
         keep: path to which the data file is copied. None keeps no copy.
 
     Raises BadResult with Flent's first error if Flent or one of the test's tools failed,
-    ConfigError if `keep` can't be written.
+    ConfigError if `keep` can't be written, KeyboardInterrupt at SIGTERM and SIGHUP, too.
     """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-speedtest-") as name:
         folder = Path(name)

@@ -96,7 +96,7 @@ def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]]) -> str:
     """Return the sentence for a line that is good in all cases.
 
     Args:
-        cases: (title of the condition, configuration, busy).
+        cases: (title of the condition, configuration, what kept the line busy), at least one.
     """
     most = max(one.added_ms(busy) for _, one, busy in cases)
     everywhere = "" if len({id(one) for _, one, _ in cases}) == 1 else " in any of these runs"
@@ -114,7 +114,7 @@ def _fault_sentence(worst: Configuration, busy: str, title: str, several: bool) 
 
     Args:
         worst: the worst configuration.
-        busy: what kept the line busy.
+        busy: what kept the line busy: "downloads", "uploads" or BOTH.
         title: title of the condition, "" if there is only one.
         several: there are other configurations, so that this one must be named.
     """
@@ -144,7 +144,7 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
 
     Args:
         worst: the worst configuration.
-        busy: what kept the line busy.
+        busy: what kept the line busy: "downloads", "uploads" or BOTH.
         title: title of its condition.
         conditions: all conditions.
     """

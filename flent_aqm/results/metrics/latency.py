@@ -210,8 +210,8 @@ def find_glitches(samples: Samples, idle_median_ms: float,
 
 
 def glitches(run: Run, threshold_ms: float) -> Sequence[Glitch]:
-    """Return the glitches while the test loaded the link, see find_glitches(). Raises NotAvailable
-    if there are no suitable probes before or under load."""
+    """Return the glitches while the test loaded the link, see find_glitches(). threshold_ms: as for
+    find_glitches(). Raises NotAvailable if there are no suitable probes before or under load."""
     return find_glitches(run.loaded(), idle_median_ms(run), threshold_ms)
 
 
@@ -230,8 +230,8 @@ def idle_median_ms(run: Run, probe: Probe | None = None) -> float:
 
 
 def glitches_per_minute(run: Run, threshold_ms: float) -> float:
-    """Return the number of glitches per minute of load. Raises NotAvailable if glitches can't be
-    found, or if the load lasted 0 s."""
+    """Return the number of glitches per minute of load. threshold_ms: as for find_glitches().
+    Raises NotAvailable if glitches can't be found, or if the load lasted 0 s."""
     events = glitches(run, threshold_ms)
     length_s = run.loaded().length_s
     if not length_s > 0:
@@ -240,15 +240,15 @@ def glitches_per_minute(run: Run, threshold_ms: float) -> float:
 
 
 def longest_glitch_ms(run: Run, threshold_ms: float) -> float:
-    """Return the length of the longest glitch under load in ms, 0 without any. Raises NotAvailable
-    if glitches can't be found."""
+    """Return the length of the longest glitch under load in ms, 0 without any. threshold_ms: as for
+    find_glitches(). Raises NotAvailable if glitches can't be found."""
     return max((one.length_ms for one in glitches(run, threshold_ms)), default=0.0)
 
 
 def glitch_time_pct(run: Run, threshold_ms: float) -> float:
     """Return the share of the load's time inside glitches, in %. It is better for comparisons than
-    the number, which decreases if two glitches grow into one. Raises NotAvailable if glitches can't
-    be found, or if the load lasted 0 s."""
+    the number, which decreases if two glitches grow into one. threshold_ms: as for find_glitches().
+    Raises NotAvailable if glitches can't be found, or if the load lasted 0 s."""
     length_s = run.loaded().length_s
     if not length_s > 0:
         raise NotAvailable("the load lasted 0 s")

@@ -35,28 +35,29 @@ _IN_C, _IN_L = "pkts-in-c", "pkts-in-l"
 
 
 def drops(run: Run, direction: str) -> float:
-    """Return the number of packets that the direction's queue dropped during the run. Raises
-    NotAvailable if the file has no such counter."""
+    """Return the number of packets that the direction's queue dropped during the run. direction:
+    "download" or "upload". Raises NotAvailable if the file has no such counter."""
     return _counter_increase(run, direction, "drops")
 
 
 def marks(run: Run, direction: str) -> float:
     """Return the number of packets marked during the run, of all kinds, in all queues of the device
-    and all of CAKE's tins. Raises NotAvailable if the file has no counters, or if the queue doesn't
-    count marks."""
+    and all of CAKE's tins. direction: "download" or "upload". Raises NotAvailable if the file has
+    no counters, or if the queue doesn't count marks."""
     before, after = (_marks_counted(run, moment, direction) for moment in ("before", "after"))
     return after - before
 
 
 def requeues(run: Run, direction: str) -> float:
-    """Return the number of packets during the run that the device refused at first. Raises
-    NotAvailable if the file has no such counter."""
+    """Return the number of packets during the run that the device refused at first. direction:
+    "download" or "upload". Raises NotAvailable if the file has no such counter."""
     return _counter_increase(run, direction, "requeues")
 
 
 def drop_pct(run: Run, direction: str) -> float:
     """Return the packets dropped in percent of those that were dropped or sent during the run.
-    Raises NotAvailable if the file has no such counters, or if there was no packet."""
+    direction: "download" or "upload". Raises NotAvailable if the file has no such counters, or if
+    there was no packet."""
     dropped, sent = drops(run, direction), _counter_increase(run, direction, "packets")
     if not dropped + sent > 0:
         raise NotAvailable("no packet went through the queue")
@@ -64,23 +65,24 @@ def drop_pct(run: Run, direction: str) -> float:
 
 
 def backlog_bytes(run: Run, direction: str) -> float:
-    """Return the bytes in the direction's queue at the end of the run. Raises NotAvailable if the
-    file has no such counter."""
+    """Return the bytes in the direction's queue at the end of the run. direction: "download" or
+    "upload". Raises NotAvailable if the file has no such counter."""
     return _counter(run, "after", direction, "backlog")
 
 
 def delay_ms(run: Run, direction: str, statistic: str) -> float:
     """Return a statistic in ms of the queue's delay while the test loaded the direction. statistic:
-    a key of STATISTICS. Raises NotAvailable if the queues were not sampled under load, if the file
-    doesn't record the bytes sent, or with too few samples for the percentile."""
+    a key of STATISTICS. direction: "download" or "upload". Raises NotAvailable if the queues were
+    not sampled under load, if the file doesn't record the bytes sent, or with too few samples for
+    the percentile."""
     queue, loaded = _sampled(run, direction)
     return STATISTICS[statistic](queue.delay_ms[loaded])
 
 
 def standing_bytes(run: Run, direction: str, statistic: str) -> float:
     """Return a statistic of the backlog in bytes while the test loaded the direction. statistic: a
-    key of STATISTICS. Raises NotAvailable if the queues were not sampled under load, or with too
-    few samples for the percentile."""
+    key of STATISTICS. direction: "download" or "upload". Raises NotAvailable if the queues were not
+    sampled under load, or with too few samples for the percentile."""
     queue, loaded = _sampled(run, direction)
     return STATISTICS[statistic](queue.backlog_bytes[loaded])
 
@@ -107,8 +109,8 @@ def empty_l_queue_warnings(run: Run) -> list[str]:
 
 def _sampled(run: Run, direction: str) -> tuple[QueueSamples, NDArray[numpy.bool_]]:
     """Return a direction's queue, and the mask of samples taken while the test loaded the
-    direction. Raises NotAvailable without a flow in that direction, without samples, or without
-    samples under load."""
+    direction. direction: "download" or "upload". Raises NotAvailable without a flow in that
+    direction, without samples, or without samples under load."""
     window, queue = span(run.flows_of(direction)), run.queue_by_direction.get(direction)
     if queue is None:
         raise NotAvailable(f"the router's {direction} queue was not sampled in this run")
@@ -121,7 +123,7 @@ def _sampled(run: Run, direction: str) -> tuple[QueueSamples, NDArray[numpy.bool
 
 def _counter_increase(run: Run, direction: str, name: str) -> float:
     """Return the increase of a counter of the queue during the run. name: tc's name of the counter.
-    Raises NotAvailable if the file doesn't have it."""
+    direction: "download" or "upload". Raises NotAvailable if the file doesn't have it."""
     return (_counter(run, "after", direction, name)
             - _counter(run, "before", direction, name))
 
@@ -165,7 +167,7 @@ def _marks_counted(run: Run, moment: str, direction: str) -> float:
 
 def _increase_if_counted(run: Run, direction: str, name: str) -> float:
     """Return the increase of a queue's counter during the run, as _counter_increase() does, but -1
-    if the file doesn't have it."""
+    if the file doesn't have it. direction: "download" or "upload"."""
     try:
         return _counter_increase(run, direction, name)
     except NotAvailable:

@@ -44,8 +44,9 @@ def throughput_mbps(run: Run, direction: str) -> float:
     traffic.
 
     It is the mean that the tool reports for the whole test. For flows that come and go, it is their
-    mean over the time in which any of them ran. Raises NotAvailable if the test has no flow in that
-    direction, or if the throughput of one is not known.
+    mean over the time in which any of them ran. direction: "download" or "upload". Raises
+    NotAvailable if the test has no flow in that direction, or if the throughput of one is not
+    known.
     """
     flows = run.flows_of(direction)
     means = [flow.mean_mbps for flow in flows if flow.mean_mbps is not None]
@@ -67,9 +68,9 @@ def _window_of_any(flows: Sequence[Flow]) -> Window:
 
 def total_mbps(run: Run, direction: str) -> float:
     """Return the throughput of all flows in a direction together, including cross traffic, while
-    the test loaded it, in Mbit/s. This is what a queue may cost if the line is shared. Raises
-    NotAvailable if the test has no flow in that direction, or if the throughput of a flow is not
-    known."""
+    the test loaded it, in Mbit/s. This is what a queue may cost if the line is shared. direction:
+    "download" or "upload". Raises NotAvailable if the test has no flow in that direction, or if the
+    throughput of a flow is not known."""
     flows = run.sharing(direction)
     own = run.flows_of(direction)
     if len(flows) == len(own):
@@ -90,8 +91,9 @@ def utilisation_pct(run: Run, direction: str) -> float:
     """Return the throughput of all flows in a direction, including cross traffic, while the test
     loaded it, in percent of the throughput that full-sized TCP packets can have at the link's rate.
 
-    Source: arithmetic, see payload_share(). Raises NotAvailable if the test has no flow in that
-    direction, or if the link's rate, or the throughput of a flow, is not known.
+    Source: arithmetic, see payload_share(). direction: "download" or "upload". Raises NotAvailable
+    if the test has no flow in that direction, or if the link's rate, or the throughput of a flow,
+    is not known.
     """
     flows = run.sharing(direction)
     rate_mbps = link_rate_mbps(run, direction)
@@ -101,9 +103,9 @@ def utilisation_pct(run: Run, direction: str) -> float:
 
 
 def link_rate_mbps(run: Run, direction: str) -> float:
-    """Return the rate in Mbit/s of the link that all flows share. Raises NotAvailable if there are
-    several bottlenecks, if the rate changed during the run or is not recorded, or if nothing limits
-    it."""
+    """Return the rate in Mbit/s of the link that all flows share. direction: "download" or
+    "upload". Raises NotAvailable if there are several bottlenecks, if the rate changed during the
+    run or is not recorded, or if nothing limits it."""
     rate = _RATE[direction]
     if run.settings.get("shaper") == "none":
         # Nothing is shaped to rate_mbps. A modem, if any, has the rate of the link.
@@ -129,6 +131,7 @@ def payload_share(run: Run, direction: str) -> float:
     overhead to these. CAKE with an overhead counts the packet without that header, and the
     overhead. All of them can count cells of ATM, and CAKE also PTM's code. Sources: Linux
     net/sched/sch_cake.c, cake_calc_overhead(), and include/net/sch_generic.h, psched_l2t_ns().
+    direction: "download" or "upload".
     """
     requested = run.aqm.get("requested")
     requested = requested if isinstance(requested, dict) else {}
@@ -176,8 +179,9 @@ def fairness(run: Run, direction: str) -> float:
     while all of them ran: (sum x)^2 / (n sum x^2). It is 1 if all flows have the same throughput,
     and 1/n if one has all.
 
-    Source: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. Raises NotAvailable with fewer than two
-    flows, if they ran together for less than 1 s, or if none transferred data.
+    Source: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. direction: "download" or "upload". Raises
+    NotAvailable with fewer than two flows, if they ran together for less than 1 s, or if none
+    transferred data.
     """
     flows = run.sharing(direction)
     if len(flows) < 2:
@@ -206,8 +210,8 @@ def _as_number(value: object) -> object:
 
 def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
     """Return host -> throughput of its flows together in Mbit/s, while all the test's flows of that
-    direction ran. Flows without a host are left out. Raises NotAvailable with fewer than two hosts,
-    or if the flows ran together for less than 1 s."""
+    direction ran. Flows without a host are left out. direction: "download" or "upload". Raises
+    NotAvailable with fewer than two hosts, or if the flows ran together for less than 1 s."""
     flows = run.flows_of(direction)
     if len({flow.host for flow in flows if flow.host}) < 2:
         raise NotAvailable(f"the file doesn't record {direction} flows of two or more hosts")
@@ -220,21 +224,23 @@ def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
 
 
 def host_fairness(run: Run, direction: str) -> float:
-    """Return Jain's index over the throughput of hosts, see _by_host_mbps(). Raises NotAvailable
-    with fewer than two hosts, if the flows ran together for less than 1 s, or if none transferred
-    data."""
+    """Return Jain's index over the throughput of hosts, see _by_host_mbps(). direction: "download"
+    or "upload". Raises NotAvailable with fewer than two hosts, if the flows ran together for less
+    than 1 s, or if none transferred data."""
     return jain(list(_by_host_mbps(run, direction).values()))
 
 
 def least_host_mbps(run: Run, direction: str) -> float:
-    """Return the throughput of the host that got least, in Mbit/s. Raises NotAvailable with fewer
-    than two hosts, or if the flows ran together for less than 1 s."""
+    """Return the throughput of the host that got least, in Mbit/s. direction: "download" or
+    "upload". Raises NotAvailable with fewer than two hosts, or if the flows ran together for less
+    than 1 s."""
     return min(_by_host_mbps(run, direction).values())
 
 
 def most_host_mbps(run: Run, direction: str) -> float:
-    """Return the throughput of the host that got most, in Mbit/s. Raises NotAvailable with fewer
-    than two hosts, or if the flows ran together for less than 1 s."""
+    """Return the throughput of the host that got most, in Mbit/s. direction: "download" or
+    "upload". Raises NotAvailable with fewer than two hosts, or if the flows ran together for less
+    than 1 s."""
     return max(_by_host_mbps(run, direction).values())
 
 
@@ -252,8 +258,9 @@ def synchronisation(run: Run, direction: str) -> float:
     amount, and about 0 if they drop independently.
 
     A flow's drop is its loss of throughput from one step of _SYNC_STEP_S to the next, 0 if it
-    gained. Steps are those in which all flows run, without the first _SYNC_START_UP_S. Raises
-    NotAvailable if fewer than two flows drop, or if they have too few steps.
+    gained. Steps are those in which all flows run, without the first _SYNC_START_UP_S. direction:
+    "download" or "upload". Raises NotAvailable if fewer than two flows drop, or if they have too
+    few steps.
     """
     flows = run.sharing(direction)
     if len(flows) < 2:

@@ -62,7 +62,8 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _parse_int(digits: str) -> int | float:
-    """Return the integer for digits of JSON, or a float if there are more than _LONGEST_WHOLE."""
+    """Return the integer for digits of JSON, or a float if there are more than _LONGEST_WHOLE.
+    Raises ValueError if the float is not finite."""
     return int(digits) if len(digits) <= _LONGEST_WHOLE else _parse_float(digits)
 
 

@@ -250,7 +250,7 @@ class _Parser:
 
     def logic(self, word: str, part: Callable[[], Node]) -> Node:
         """Parse parts that are joined by a word, and return them as Logic. Return a single part
-        unchanged.
+        unchanged. Raises ConfigError if one of several parts is a number.
 
         Args:
             word: "or" or "and".

@@ -107,6 +107,7 @@ def parse_dump(answer: bytes) -> dict[int, QueueSample]:
 
 def _count_marks(kind: str, app: bytes) -> int:
     """Return the number of packets that a qdisc marked with ECN. 0 if the qdisc doesn't mark.
+    Raises ParseError as _split_attributes() does.
 
     Args:
         kind: name of the qdisc.
