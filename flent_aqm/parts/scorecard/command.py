@@ -109,15 +109,22 @@ def _selected_tests(args: argparse.Namespace, own: Path | None) -> Sequence[Cont
         args: the command's options.
         own: file of the user's test, if any.
 
-    Raises ConfigError for an unknown test, for names together with --all, or if there is nothing to
-    do: no name, no --all, no test of the user's and no --against.
+    Raises ConfigError for an unknown test, for names together with --all, for the name of the
+    user's test without its file, or if there is nothing to do: no name, no --all, no test of the
+    user's and no --against.
     """
     from flent_aqm.parts.scorecard.contestant import CONTESTANTS, contestant, why_not
     from flent_aqm.tools.own import NAME
 
     contestants = [one for name, one in CONTESTANTS.items() if name != NAME]
     names = [name for name in args.tests if not name.endswith(OWN_SUFFIX)]
-    if not (names or own or args.all or args.against) or (names and args.all):
+    if names and args.all:
+        raise ConfigError(f"{', '.join(names)}: tests are named beside --all, which means all of "
+                          "them; leave one out")
+    if NAME in names and not own:
+        raise ConfigError(f"{NAME}: this is the test of your own file; name the file, or give "
+                          "--client, --server and --reads")
+    if not (names or own or args.all or args.against):
         raise ConfigError("no test given; name a test, such as ndt7, your own file, or --all; "
                           f"known: {', '.join(one.name for one in contestants)}")
     if not args.all:

@@ -41,10 +41,14 @@ def own_folder(output: Path, label: str, file: Path) -> Path:
         label: the test's name for readers.
         file: the test's file.
 
-    Raises ConfigError if a file can't be written.
+    Raises ConfigError if a file can't be read or written.
     """
     folder = output / f"own-{re.sub(r'[^A-Za-z0-9_-]+', '-', label)[:60]}"
-    kept, text = folder / "tool.py", file.read_bytes()
+    kept = folder / "tool.py"
+    try:
+        text = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{file}: can't be read: {error.strerror}") from None
     try:
         if kept.is_file() and kept.read_bytes() != text:
             _move_earlier(folder, file)

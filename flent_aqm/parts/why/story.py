@@ -15,6 +15,7 @@ from enum import StrEnum
 import numpy
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.words import plain
 from flent_aqm.parts.why.flow_names import cross_ports_of, flow_name, reverse_flow
 from flent_aqm.parts.why.ledger import ACK, TCP, Column, Fate, Ledger, Passage
 from flent_aqm.parts.why.probe_series import Answer, answers
@@ -53,6 +54,8 @@ _AGGREGATE, _MOMENT_NS = 3.0, 100_000
 _TURN_BYTES = 3 * 1514
 # PIE lets a burst of this length pass (RFC 8033, 4.4).
 _PIE_BURST_NS = 150_000_000
+# CoDel's interval where the kernel doesn't report it (RFC 8289, 4.3).
+_INTERVAL_US = 100_000
 _FLOW_QUEUES = ("fq_codel", "fq_pie", "sfq", "cake", "cake_mq", "fq", "drr", "sfb", "fq_codel_fast")
 _DROP_TAIL = ("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop")
 
@@ -224,8 +227,12 @@ class Story:
 
 def start_ns(run: WatchedRun) -> int:
     """Return the time of the first answered probe of the explained series in ns since the epoch,
-    from which its seconds are counted. Raises ValueError if no probe was answered."""
-    return min(one.sent_ns for one in answers(run.run.probe).values())
+    from which its seconds are counted. Raises BadResult if no probe was answered."""
+    sent_ns = [one.sent_ns for one in answers(run.run.probe).values()]
+    if not sent_ns:
+        raise BadResult(f"no probe of the series {plain(run.run.probe.name)!r} was answered in the "
+                        "repeated run, so there is no round trip to explain")
+    return min(sent_ns)
 
 
 @dataclass(frozen=True)
@@ -734,7 +741,8 @@ def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin
     came = numpy.searchsorted(passage.arrived_ns[passage.departure_no >= 0], times, "right")
     went = numpy.searchsorted(passage.left_ns[order], times, "right")
     most = int((came - went).max(initial=0))
-    limit = _limit_packets(run, stop)
+    parameters = _parameters(run, stop)
+    limit = parameters.get("limit_packets")
     if losses:
         first_ms = max(0.0, float(passage.arrived_ns[gone[0]] - since_ns) / 1e6)
         return Decisions(name, losses, first_ms, Idle.ACTED, most, limit)
@@ -743,17 +751,17 @@ def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin
         idle = Idle.NEVER_FULL
     elif kind in ("pie", "fq_pie") and until_ns - since_ns <= _PIE_BURST_NS + STANDING_NS:
         idle = Idle.BURST_ALLOWANCE
-    elif kind in ("codel", "fq_codel") and until_ns - since_ns < 100_000_000:
+    elif kind in ("codel", "fq_codel") and \
+            until_ns - since_ns < parameters.get("interval_us", _INTERVAL_US) * 1000:
         idle = Idle.INTERVAL
     return Decisions(name, (), None, idle, most, limit)
 
 
-def _limit_packets(run: WatchedRun, stop: _Stop) -> int | None:
-    """Return the limit of a place's queue in packets as the kernel reported it, None if it reports
-    none."""
+def _parameters(run: WatchedRun, stop: _Stop) -> dict[str, int]:
+    """Return the whole-number parameters of a place's queue as the kernel reported them, such as
+    limit_packets and interval_us. Empty for a modem."""
     if stop.router == MODEM:
-        return None
+        return {}
     applied = run.data["metadata"].get("AQM", {}).get("after", {}).get("applied", {})
     parameters = applied.get(stop.direction, {}).get("qdisc_parameters", {})
-    limit = parameters.get("limit_packets")
-    return limit if isinstance(limit, int) else None
+    return {name: value for name, value in parameters.items() if type(value) is int}

@@ -77,7 +77,7 @@ class Comparing(QueueColours):
 
         Args:
             results: Flent's result sets.
-            config: the plot's definition, None for self.config.
+            config: the plot's definition, None for that of the plotter itself.
             axis: axis to draw on, None for that of the plot.
             always_colour: not used, because each result set has a colour of its own anyway.
         """
