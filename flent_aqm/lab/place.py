@@ -119,8 +119,8 @@ class RunEnvironment:
         owned: folder to use in place of a new one, for a command whose words name the folder.
         options: how the command runs, see guest_files.CommandOptions.
 
-    Raises ConfigError if the path of TMPDIR contains a blank or a comma, or as guest_files.write()
-    does.
+    Raises ConfigError if the path of TMPDIR contains white space or a comma, or as
+    guest_files.write() does.
     """
 
     name: ClassVar[str]

@@ -35,10 +35,15 @@ _TIME_IN_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}")
 class Resumed:
     """The folder of --batch-resume.
 
+    Args:
+        folder: path of the folder.
+
     Attributes:
         time: time at which the batch began, in UTC without a time zone, as in Flent's settings.
             File names contain it. None if neither data files nor names contain it.
         uuid: the batch's UUID, or a new one if there is no readable data file.
+
+    Raises ConfigError if the folder doesn't exist.
     """
 
     def __init__(self, folder: str) -> None:

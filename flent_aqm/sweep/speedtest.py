@@ -67,7 +67,8 @@ def measure(request: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFil
     Args:
         request: settings of the test.
         dots: print a dot per second to standard error.
-        keep: path to which the data file is copied. None keeps no copy.
+        keep: path to which the data file is copied, also if one of the test's tools failed. None
+            keeps no copy.
 
     Raises BadResult with Flent's first error if Flent or one of the test's tools failed,
     ConfigError if `keep` can't be written, KeyboardInterrupt at SIGTERM and SIGHUP, too.

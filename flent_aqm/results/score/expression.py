@@ -42,7 +42,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 
 
 class Truth(Enum):
-    """Kind of a condition, in place of Kind, which numbers have."""
+    """Kind of a condition, which is true or false. Numbers have a NumberKind instead."""
 
     TRUTH = "a condition"
 

@@ -21,7 +21,8 @@ from flent_aqm.results.metrics.table import METRICS, Unavailable
 
 
 class NumberKind(Enum):
-    """Kind of a number. Values are in ms, Mbit/s or %."""
+    """Kind of a number: TIME in ms, RATE in Mbit/s, SHARE in %, or NUMBER without a unit. The value
+    is its name in messages."""
 
     TIME = "a time"
     RATE = "a rate"
