@@ -261,8 +261,9 @@ def _link_under_free_name(part: str, name: str, target: int) -> str:
 
 
 def _free_name(name: str, target: int) -> str:
-    """Return the name with the first number, from 2 on, before its suffixes that is not taken in
-    the folder with descriptor `target`, such as a-2.flent.gz."""
+    """Return the name with the first number, from 2 on, that is not taken in the folder with
+    descriptor `target`. The number is before .flent and what follows, or before the last suffix:
+    a-2.flent.gz, b-2.txt."""
     end = name.find(".flent.", 1)
     stem, dot, suffix = (name[:end], "", name[end:]) if end > 0 else name.rpartition(".")
     if not stem:

@@ -80,8 +80,8 @@ def read_data_file(path: Path, within: Limits | None = None) -> DataFile:
 
 
 def parse_data_file(text: bytes, path: Path) -> DataFile:
-    """Read an uncompressed data file of this package from memory, within the limits OWN. Raises
-    BadResult if it is damaged.
+    """Read an uncompressed data file of this package from memory. Raises BadResult if it is damaged
+    or exceeds the limits OWN.
 
     Args:
         text: its JSON text.

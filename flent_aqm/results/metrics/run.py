@@ -461,7 +461,8 @@ def _samples(probe: Probe, windows: Sequence[Window], inside: NDArray[numpy.bool
 
 
 def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
-    """Return the settings by which runs are grouped, by name, from a file's metadata."""
+    """Return the settings by which runs are grouped, by name, from a file's metadata: those of
+    settings_of(), `length_s` and `host`."""
     settings = settings_of(
         _words(metadata.get("NAME", "")), _words(metadata.get("TITLE") or ""),
         _words(metadata.get("BATCH_NAME") or ""), _shown_settings(metadata, "TEST_PARAMETERS"),

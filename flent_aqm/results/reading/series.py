@@ -35,7 +35,8 @@ LONGEST_REASON = 200
 
 
 class Tool(Enum):
-    """The program that measured a latency series, the best for percentiles and losses first."""
+    """The program that measured a latency series. Members are in the order of their quality for
+    percentiles and losses, the best first. The value is the tool's name for users."""
 
     IRTT = "irtt"
     PING = "ping"

@@ -72,7 +72,7 @@ class _Reader:
 
     def number(self, value: Any, place: str) -> Any:
         """Copy a number, True, False, None, or text that consists of numbers. Other values are left
-        out."""
+        out (NOTHING)."""
         if type(value) in _NUMBER_TYPES:
             return value
         if isinstance(value, str) and _NUMBERS.fullmatch(value) \
@@ -91,7 +91,7 @@ class _Reader:
 
     def program_text(self, value: Any, place: str) -> Any:
         """Copy a number, or text of words that programs write, with known secrets replaced. Other
-        text is left out."""
+        text is left out (NOTHING)."""
         if not isinstance(value, str):
             return self.number(value, place)
         if any(form.fullmatch(value) for form in (_HANDLE, _PSCHED)):
@@ -105,7 +105,7 @@ class _Reader:
 
     def version(self, value: Any, place: str) -> Any:
         """Copy a version. If it has other parts than usual ones, only its leading number is copied.
-        It is left out if it contains a secret or has no such number."""
+        It is left out (NOTHING) if it contains a secret or has no such number."""
         if not isinstance(value, str) or not value:
             return self.number(value, place)
         _clean, kinds = self.secrets.clean(value)
@@ -116,21 +116,22 @@ class _Reader:
         return NOTHING if number is None or kinds else number[0]
 
     def hash(self, value: Any, place: str) -> Any:
-        """Copy a hash in hexadecimal digits, or a number."""
+        """Copy a hash in hexadecimal digits, or a number. Other text is left out (NOTHING)."""
         return self._matching(_HASH, value, place)
 
     def time(self, value: Any, place: str) -> Any:
-        """Copy a date and time, or a number."""
+        """Copy a date and time, or a number. Other text is left out (NOTHING)."""
         return self._matching(_TIME, value, place)
 
     def uuid(self, value: Any, place: str) -> Any:
         """Copy a UUID with known secrets replaced, such as a hardware address in it. Other text is
-        left out."""
+        left out (NOTHING)."""
         value = self._matching(_UUID, value, place)
         return self.free_text(value, place) if isinstance(value, str) else value
 
     def _matching(self, pattern: re.Pattern[str], value: Any, place: str) -> Any:
-        """Copy text that matches a pattern as a whole, or a number. Other values are left out."""
+        """Copy text that matches a pattern as a whole, or a number. Other values are left out
+        (NOTHING)."""
         if isinstance(value, str) and not pattern.fullmatch(value):
             return self._leave_out(place)
         return value if isinstance(value, str) else self.number(value, place)
@@ -201,7 +202,7 @@ class _Reader:
 
     def tree(self, value: Any, place: str) -> Any:
         """Copy a value that programs report. Keys and texts must consist of words that programs
-        write. Others are left out."""
+        write. Others are left out (NOTHING)."""
         if isinstance(value, list):
             kept = [self.tree(one, f"{place}.{number}") for number, one in enumerate(value)]
             return [one for one in kept if one is not NOTHING]
@@ -243,11 +244,12 @@ class _Reader:
         return kept
 
     def leave_out(self, value: Any, place: str) -> Any:
-        """Leave out a value. It is recorded as removed unless it is empty."""
+        """Leave out a value: return NOTHING. It is recorded as removed unless it is empty."""
         return NOTHING if value in (None, "", {}, []) else self._leave_out(place)
 
     def leave_out_silently(self, value: Any, place: str) -> Any:
-        """Leave out a value that is not true of the shared file, without a record."""
+        """Leave out a value that is not true of the shared file: return NOTHING, without a
+        record."""
         return NOTHING
 
     def parameters(self, value: Any, place: str) -> Any:
@@ -274,8 +276,8 @@ class _Reader:
         return self.mapping(value, place, _REQUESTED, _Reader.value_or_gone)
 
     def command(self, value: Any, place: str) -> Any:
-        """Copy a tool's command line. It is left out if it has a secret or words that programs
-        don't write. The program's folder is removed if it has such words."""
+        """Copy a tool's command line. It is left out (NOTHING) if it has a secret or words that
+        programs don't write. The program's folder is removed if it has such words."""
         if not isinstance(value, str):
             return self._leave_out(place)
         program, _, rest = value.partition(" ")
@@ -287,7 +289,7 @@ class _Reader:
 
     def errors(self, value: Any, place: str) -> Any:
         """Replace the list of a tool's errors by a list of ERROR_LEFT_OUT alone. An empty list, or
-        a value that is not a list, is left out without a record."""
+        a value that is not a list, is left out (NOTHING) without a record."""
         if not isinstance(value, list) or not value:
             return NOTHING
         self.removed[place] = LEFT_OUT
@@ -340,7 +342,7 @@ class _Reader:
 
     def test_id(self, value: Any, place: str) -> Any:
         """Copy the NDT7 server's name for a test if it begins with the name of one of the lab's
-        hosts. Others are left out without a record."""
+        hosts. Others are left out (NOTHING) without a record."""
         host = str(value).partition("_")[0]
         return value if host in LAB_HOSTS and _TEST_ID.fullmatch(value) else NOTHING
 

@@ -80,8 +80,9 @@ def clean_batch(name: str, text: str) -> CleanBatch:
 
 
 def _clean_line(line: str, secrets: Secrets) -> str:
-    """Return a line of a batch file with secrets replaced. The value of a key that names hosts, a
-    testbed or a folder is treated as such."""
+    """Return a line of a batch file with secrets replaced. In values of keys for hosts, all hosts
+    are replaced, in those for a testbed the router's address, and in those for a folder or a file
+    its path, see _clean_folder()."""
     match = _ASSIGNMENT.fullmatch(line)
     if match is None:  # a section, or the continuation of a value
         return secrets.clean(line)[0]

@@ -73,7 +73,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
     def _read_sections(self, filename: str) -> None:
         """Read the sections of a file into batches, arguments and commands, and record the file's
-        SHA-256. Raises ConfigError for an unknown section, or if the file can't be read."""
+        SHA-256. Raises ConfigError for an unknown section, or if the file can't be read,
+        configparser.Error if it can't be parsed."""
         path = Path(filename).absolute()
         if path.is_file():
             self._sweep.batch_files[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
