@@ -79,9 +79,17 @@ def _has_testbed(settings: Any) -> bool:
     settings: Flent's settings.
     """
     return bool(settings.BATCH_FILES) and ("testbed" in settings.BATCH_OVERRIDE or any(
-        _TESTBED_KEY.search(path.read_text("utf-8", errors="replace"))
-        for file in settings.BATCH_FILES
+        _may_have_testbed(path) for file in settings.BATCH_FILES
         for path in (Path(file), Path(file).with_name("base.batch")) if path.is_file()))
+
+
+def _may_have_testbed(path: Path) -> bool:
+    """Return whether a batch file has the key `testbed`. True for a file that can't be read, so
+    that the sweep's runner reports that."""
+    try:
+        return _TESTBED_KEY.search(path.read_text("utf-8", errors="replace")) is not None
+    except OSError:
+        return True
 
 
 def with_values_as_typed(parser: Any) -> Any:

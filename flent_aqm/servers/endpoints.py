@@ -59,7 +59,7 @@ class Request:
         path: path without the query.
         query: parameters of the query. Of a repeated parameter, the last value.
         host: value of the Host header, or of :authority.
-        peer: the client's address, "" if it isn't known, as over HTTP/3.
+        peer: the client's address, "" if it isn't known.
         secure: True over TLS.
     """
 

@@ -121,7 +121,7 @@ class Http3(Bulk):
         headers = {name.decode(): value.decode("latin-1") for name, value in headers_event.headers}
         self._requests[headers_event.stream_id] = request_of(
             headers.get(":method", ""), headers.get(":path", ""),
-            headers.get(":authority", ""), "", secure=True)
+            headers.get(":authority", ""), str(self._peer[0]) if self._peer else "", secure=True)
 
     def _begin_response(self, stream: int) -> None:
         """Send the head and a small body of the response to a stream's request, or begin to send

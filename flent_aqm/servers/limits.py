@@ -112,8 +112,10 @@ class Quiet:
         self._lock = threading.Lock()
 
     def add(self, host: str) -> None:
-        """Exclude this address for QUIET_S seconds from now on."""
+        """Exclude this address for QUIET_S seconds from now on. If the list is full, the address
+        that flooded the server longest ago is served again."""
         with self._lock:
+            self._until_s.pop(host, None)  # it becomes the newest of the list
             if len(self._until_s) >= _MOST_QUIET:
                 del self._until_s[next(iter(self._until_s))]
             self._until_s[host] = time.monotonic() + QUIET_S

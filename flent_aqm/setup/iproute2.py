@@ -54,7 +54,11 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
             # The target of a link is in the same folder. Folders of plug-ins aren't needed.
             if library.parent.name == "x86_64-linux-gnu":
                 library.rename(result / "lib" / library.name)
-        next((work / "x").rglob("sbin/tc")).rename(result / "lib" / "tc")
+        program = next((work / "x").rglob("sbin/tc"), None)
+        if program is None:
+            raise SetupError(f"Debian's package iproute2 {packages[0].version} has no sbin/tc; "
+                             "install iproute2 6.18 or newer yourself, with its tc on PATH")
+        program.rename(result / "lib" / "tc")
         wrapper = result / "tc"
         wrapper.write_text(_WRAPPER)
         wrapper.chmod(0o755)

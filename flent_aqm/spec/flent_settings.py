@@ -47,6 +47,11 @@ def _is_bool(value: object) -> bool:
     return isinstance(value, bool)
 
 
+def _is_ip_version(value: object) -> bool:
+    """Return whether the value is 4 or 6. A float such as 4.0 would give Flent the option -4.0."""
+    return isinstance(value, int) and value in (4, 6)
+
+
 def _never(value: object) -> bool:
     """Return False: values of this setting are never accepted from a data file."""
     return False
@@ -157,7 +162,7 @@ SETTINGS: dict[str, Setting] = {
     "LENGTH": Setting("--length", number(1, 86_400)),
     "STEP_SIZE": Setting("--step-size", number(0.001, 60)),
     "DELAY": Setting("--delay", number(0, 3600)),
-    "IP_VERSION": Setting("-", lambda value: value in (4, 6)),
+    "IP_VERSION": Setting("-", _is_ip_version),
     "SOCKET_TIMEOUT": Setting("--socket-timeout", number(0, 3600)),
     "SEND_SIZE": Setting("--send-size", list_of(text("[1-9][0-9]{0,8}"))),
     "TEST_PAYLOAD": Setting("--test-payload", _never),

@@ -92,7 +92,10 @@ def _cell(scenario: Scenario, command: Sequence[str], path: Path, time_limit: st
     or if path or time limit are wrong. Arguments are those of record_command()."""
     if not command:
         raise ConfigError("--record: there is no command to measure; give it after --")
-    if not path.name.endswith(SUFFIX) or path.name == SUFFIX:
+    if path.name == SUFFIX:
+        raise ConfigError(f"--record: {str(path)[:200]!r} has no name before {SUFFIX}; expected a "
+                          f"file such as run{SUFFIX}")
+    if not path.name.endswith(SUFFIX):
         raise ConfigError(f"--record: {str(path)[:200]!r}; expected a file whose name ends in "
                           f"{SUFFIX}, such as run{SUFFIX}")
     if path.is_dir():

@@ -114,7 +114,9 @@ def make_output(cell: Cell, testbed: Testbed, run: Callable[[Any], CommandResult
             command = run(place)
             data = _only_result(place, "*.flent")
             if data is None:
-                raise LabError(first_error_of_flent(_read_text(place.stderr)))
+                written = len(list(place.flent_files.glob("*.flent")))
+                raise LabError(f"Flent wrote {written} data files; expected one" if written else
+                               first_error_of_flent(_read_text(place.stderr)))
         except AqmError as error:
             fault = str(error)
         tools_log = _only_result(place, "*.debug.log") if cell.debug_log else None
@@ -183,26 +185,39 @@ def _log_text(place: RunEnvironment) -> str:
 # Flent's report of a failed command: the command line, and below it the command's output.
 _FAILED_COMMAND = re.compile(
     r"ERROR: Essential command .*?\nOutput:\n((?: [^\n]*\n?)+)", re.DOTALL)
+_TRACEBACK = "Traceback (most recent call last):"
 # A longer cause is cut: the output of a router may have a million characters.
 LONGEST_CAUSE = 1000
 
 
 def first_error_of_flent(text: str) -> str:
     """Return, as one line, the cause of a failure in Flent's standard error: the output of the
-    first essential command that failed, else the first line of an error. If there is neither,
-    return a message with the last line of the text."""
+    first essential command that failed, else the exception of a traceback that no error
+    follows, else the first error with a text. If there is none of them, return a message with the
+    last line of the text."""
     if match := _FAILED_COMMAND.search(text):
         output = " ".join(match[1].split()).removesuffix(".")
         if output:
             return output[:LONGEST_CAUSE]
+    # An error before a crash may be that of a tool, which does not end Flent. A traceback before an
+    # error is no crash, because Flent went on.
+    _, crashed, trace = text.rpartition(_TRACEBACK)
+    if crashed and "ERROR:" not in trace:
+        return f"Flent crashed: {_end_of_traceback(trace)}"
     for line in text.splitlines():
-        if "ERROR:" in line:
-            return line.split("ERROR:")[-1].strip()
-    if "Traceback" in text:
-        return f"Flent crashed: {last_line(text)}"
+        error = line.split("ERROR:")[-1].strip() if "ERROR:" in line else ""
+        if error:
+            return error
     last = last_line(text)
     return ("Flent wrote no data file and reported no error; "
             + (f"the last line that it printed: {last}" if last else "it printed nothing"))
+
+
+def _end_of_traceback(trace: str) -> str:
+    """Return the line with the exception of a traceback, such as "KeyError: 'z'": the first line
+    that isn't indented. `trace` is the text after the traceback's heading."""
+    return next((line.strip() for line in trace.splitlines()[1:]
+                 if line.strip() and not line[0].isspace()), last_line(trace))
 
 
 def _read_text(path: Path) -> str:

@@ -212,12 +212,12 @@ def find_command(option: str, name: str) -> str:
     """
     program = shutil.which(name)
     if program is None and os.path.isfile(name):
-        raise ConfigError(f"{option}: {name[:200]} is not executable; run: chmod +x "
-                          f"{shlex.quote(name)[:200]}")
+        raise ConfigError(f"{option}: {_why_not_started(name)}")
     if program is None and os.sep in name:
         raise ConfigError(f"{option}: there is no program {name[:200]!r}; give the path of one")
     if program is None:
-        raise ConfigError(f"{option}: no program {name[:200]!r} on PATH; give its path")
+        raise ConfigError(f"{option}: no executable program {name[:200]!r} on PATH; give its path, "
+                          "or sh -c '…' for words of a shell")
     with suppress(OSError), open(program, "rb") as file:  # a program may be executable only
         begin = file.read(256)
         if b"\0" not in begin and not begin.startswith(b"#!"):
@@ -225,6 +225,25 @@ def find_command(option: str, name: str) -> str:
                               "interpreter, such as '#!/usr/bin/env python3'; add that line, or "
                               "give the interpreter as the command's first word")
     return program
+
+
+def _why_not_started(name: str) -> str:
+    """Return the reason why the shell would not start an existing file, and how to mend that.
+
+    name: the first word of the command line, the path of a file that shutil.which() doesn't find.
+    """
+    shown, quoted = name[:200], shlex.quote(name)
+    # A shell line that is cut off would do something else.
+    chmod = "make it executable" if len(quoted) > 200 else f"run: chmod +x {quoted}"
+    path, may_start = os.path.join(".", name), os.access(name, os.X_OK)
+    if os.sep not in name:
+        where = f"{shown} is not on PATH, but is a file in the current folder"
+        return (f"{where}; write {path[:200]}" if may_start else
+                f"{where} that is not executable; {chmod}, and write {path[:200]}")
+    if not may_start and os.stat(name).st_mode & 0o111:
+        return (f"{shown} is executable, but not by this user or not on this file system (mount "
+                "option noexec); give a program that this user can start")
+    return f"{shown} is not executable; {chmod}"
 
 
 def files_of(*commands: str) -> list[str]:

@@ -105,7 +105,10 @@ def files() -> list[str]:
 
 
 if __name__ == "__main__":
-    user_file = load_user_file()
+    try:
+        user_file = load_user_file()
+    except ConfigError as error:
+        sys.exit(f"error: {NAME}: {error}")
     measure = getattr(user_file, "measure", None)
     sys.exit(main(NAME, measure) if measure else
              f"error: {REFUSAL}" if user_file is None else

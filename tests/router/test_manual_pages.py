@@ -18,6 +18,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import find_cached
 from flent_aqm.spec.queues.shapers import KEYS_FOR_WORDS, NOT_SETTABLE, SHAPER_PARAMETERS
 from flent_aqm.spec.queues.table import OF_KIND, QUEUES
+from flent_aqm.spec.queues.values import rate_bytes_per_s
 from flent_aqm.spec.scenario import Scenario
 
 FOLDER = Path("/usr/share/man/man8")
@@ -144,6 +145,8 @@ def test_words_that_are_told_of_are_no_parameters() -> None:
     ({"shaper_linklayer": "adsl"}, "expected one of ethernet, atm"),
     ({"aqm": "fq_codel", "aqm_ce_threshold_selector": "1"}, "expected VALUE/MASK"),
     ({"aqm": "fq", "aqm_maxrate": "5"}, "expected a rate with its unit"),
+    # 2^32 - 1 bytes/s is fq's word for no limit, and tc doesn't show it.
+    ({"aqm": "fq", "aqm_maxrate": "34359738360bit"}, "expected a rate below 34359738360bit"),
 ])
 def test_word_that_can_t_stand_there_is_refused_with_the_way_out(
         settings: dict[str, object], message: str) -> None:
@@ -151,6 +154,11 @@ def test_word_that_can_t_stand_there_is_refused_with_the_way_out(
     with pytest.raises(ConfigError) as refused:
         Scenario.from_settings(settings)
     assert message in str(refused.value)
+
+
+def test_greatest_rate_of_a_queue_is_taken() -> None:
+    """Below 2^32 - 1 bytes/s."""
+    assert rate_bytes_per_s("34359738352bit") == 2**32 - 2
 
 
 def test_words_of_tc_and_keys_say_the_same() -> None:

@@ -122,6 +122,16 @@ def test_new_tc_when_too_old_or_broken_is_not_kept(
     assert not iproute2.new_tc_is_there()
 
 
+@needs_dpkg
+def test_package_without_tc_where_it_was_is_told_in_one_line(cache: Path, tmp_path: Path) -> None:
+    """Such as after a move to another folder."""
+    archive = Archive(tmp_path / "debs", "6.18.0")
+    archive._files["iproute2"] = {"usr/libexec/tc": "#!/bin/sh\n"}
+    with pytest.raises(SetupError, match=r"iproute2 7\.2\.0-1 has no sbin/tc; install"):
+        iproute2.set_up_new_tc(cache, archive)  # type: ignore[arg-type]
+    assert not iproute2.new_tc_is_there()
+
+
 def test_sweep_with_dualpi2_without_new_tc_is_refused(
         cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the first run; but on a router behind ssh it is the router's tc that counts."""

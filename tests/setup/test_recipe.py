@@ -245,3 +245,21 @@ def test_kernel_whose_description_is_damaged_is_not_told_as_missing(
     file.unlink()
     with pytest.raises(ToolMissing, match="no kernel is called 'mine'"):
         find_named("mine")
+
+
+def test_kernel_that_cannot_be_removed_is_told_where_it_is(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In another cache, the lab's own, or nowhere; names of other caches are not proposed."""
+    own, others = tmp_path / "own", tmp_path / "root"
+    monkeypatch.setattr(paths, "user_cache", lambda: own)
+    monkeypatch.setattr(paths, "SYSTEM_CACHE", others)
+    for cache, name in ((own, "mine"), (others, "theirs")):
+        (cache / "named").mkdir(parents=True)
+        (cache / "named" / f"{name}.json").write_text("{}")
+    for name, message in (
+            ("theirs", rf"'theirs' is in {others}, not in {own}; only the user who installed it"),
+            ("stock", r"stock is the lab's own kernel"),
+            ("their", rf"there is no kernel 'their' in {own}; known: mine$"),
+            ("mines", rf"there is no kernel 'mines' in {own}; did you mean 'mine'\?$")):
+        with pytest.raises(ConfigError, match=f"^kernel remove: {message}"):
+            remove(own, name)

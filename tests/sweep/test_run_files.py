@@ -153,6 +153,13 @@ def test_folder_that_cannot_be_written_ends_the_sweep(tmp_path: Path) -> None:
     ("fine\nERROR: Connection refused\nlast", "Connection refused"),
     ("Traceback (most recent call last):\n  File x, line 1, in y\nKeyError: 'z'\n",
      "Flent crashed: KeyError: 'z'"),
+    (("ERROR: Ping: ping ended with status 2\nTraceback (most recent call last):\n  File x\n"
+     "MemoryError: no memory\nlast"), "Flent crashed: MemoryError: no memory"),
+    (("ERROR: Iperf3: defect in X\nTraceback (most recent call last):\n  File x\nKeyError: 'z'\n"
+     "ERROR: disk full"), "Iperf3: defect in X"),
+    ("ERROR: \nERROR: disk full", "disk full"),
+    ("ERROR:", ("Flent wrote no data file and reported no error; the last line that it printed: "
+                "ERROR:")),
     ("fine\nlast", ("Flent wrote no data file and reported no error; the last line that it "
                     "printed: last")),
     ("", "Flent wrote no data file and reported no error; it printed nothing"),

@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,19 @@ def test_client_of_no_file_says_that_none_is_named() -> None:
                            env=environ, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr.splitlines() == [f"error: {REFUSAL}"]
+
+
+def test_file_that_fails_only_as_a_program_is_told_in_one_line(tmp_path: Path) -> None:
+    """As one that reads a file which only the other machine has."""
+    own = tmp_path / "mine.py"
+    own.write_text("import sys\nif 'host=x' in sys.argv:\n    open('/no/such/file')\n")
+    ended = subprocess.run([sys.executable, "-P", "-m", "flent_aqm.tools.own", "host=x", "port=1"],
+                           env={**os.environ, OWN_TOOL: str(own)}, capture_output=True, text=True,
+                           check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"error: own_test: {own}: ")
+    assert "No such file or directory" in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)

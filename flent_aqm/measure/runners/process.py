@@ -21,7 +21,7 @@ import threading
 import time
 from typing import IO, Any, cast
 
-from flent_aqm.base.errors import AqmError, BadResult, a_defect
+from flent_aqm.base.errors import AqmError, BadResult, a_defect, cause_of
 from flent_aqm.base.flent_api import ProcessRunner, get_logger
 from flent_aqm.measure.load_window import Load
 
@@ -100,19 +100,22 @@ class SupervisedRunner(ProcessRunner):
         Raises:
             AqmError: if the output has no usable result.
         """
-        parsed: Parsed | None
+        parsed: Parsed | None = None
+        fault: Exception | None = None
         try:
             parsed = self.parse(output, error)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-            parsed = None
-        if not parsed or not parsed[0]:
-            printed = text_of(output).strip()
-            if not printed:
-                raise BadResult(f"{self.tool} gave no measurement; its last line on standard "
-                                f"error: {last_line(error)}")
-            raise BadResult(f"{self.tool} gave no measurement; its output starts with "
-                            f"{printed[:60]!r}")
-        return parsed
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as raised:
+            fault = raised
+        if parsed and parsed[0]:
+            return parsed
+        printed, complaint = text_of(output).strip(), text_of(error).strip()
+        if fault is not None and printed:
+            raise BadResult(f"{self.tool}: its output can't be parsed ({cause_of(fault)}); it "
+                            f"starts with {printed[:60]!r}")
+        ends = f"its output ends with {last_line(output)[:60]!r}" if printed else ""
+        said = f"its last line on standard error: {last_line(error)}" if (
+            complaint or not printed) else ""
+        raise BadResult("; ".join(filter(None, (f"{self.tool} gave no measurement", ends, said))))
 
     def load(self, server_port: int, direction: str, **more: Any) -> dict[str, Any]:
         """Return metadata that identifies the tool's packets in a capture, as Load.as_dict() does.

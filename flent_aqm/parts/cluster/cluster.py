@@ -8,7 +8,6 @@ check (agreement.py).
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 import uuid
@@ -75,6 +74,8 @@ class Cluster:
         self._client: Any = None
         self._workers: dict[str, _Worker] = {}
         self._refused: dict[str, str] = {}
+        # Addresses of workers whose check failed, of which the user has been told.
+        self._unchecked: set[str] = set()
         self._changed = threading.Condition()
         self._ended = threading.Event()
         self._watcher = threading.Thread(target=self._watch_workers, name="flent-aqm cluster",
@@ -230,7 +231,7 @@ class Cluster:
         now = time.monotonic()
         if self._absent_since is None:
             self._absent_since = now
-            self._say(f"scheduler {self._address}: its workers can't be listed or checked "
+            self._say(f"scheduler {self._address}: its workers can't be listed "
                       f"({str(error) or type(error).__name__}); trying again for up to "
                       f"{PATIENCE_S:g} s")
         if now - self._absent_since > PATIENCE_S:
@@ -255,8 +256,15 @@ class Cluster:
                    if address not in self._workers and address not in self._refused]
             self._changed.notify_all()
         for address in new:
-            with contextlib.suppress(OSError):  # it is gone again; the next look reports that
+            try:
                 self._check_worker(address, int(there[address]["nthreads"]))
+            except OSError:
+                pass  # it is gone again; the next look reports that
+            except Exception as error:  # concerns this worker alone; the next look checks it again
+                if address not in self._unchecked:
+                    self._unchecked.add(address)
+                    self._say(f"worker at {address} can't be checked "
+                              f"({str(error) or type(error).__name__}); trying again")
 
     def _check_worker(self, address: str, slots: int) -> None:
         """Check a worker, and use or refuse it. A worker without the lab's kernel is sent it.

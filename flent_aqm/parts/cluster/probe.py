@@ -36,7 +36,8 @@ def why_not(address: str, context: ssl.SSLContext | None) -> str:
                 f"the scheduler uses TLS: give its address as tls://{endpoint}, with certificates; "
                 f"{WHERE_TO_READ}")
         if _speaks(plain, FIRST_WORD_S):
-            return f"the scheduler doesn't use TLS: give its address as tcp://{endpoint}"
+            return (f"{endpoint} speaks without TLS: if it is the scheduler, give its address as "
+                    f"tcp://{endpoint}; otherwise check host and port")
         plain.settimeout(ANSWERS_S)
         try:
             with context.wrap_socket(plain) as encrypted:
@@ -59,9 +60,12 @@ def _why_tls_failed(reason: str) -> str:
     Args:
         reason: reason of the SSLError, such as "tlsv1 alert unknown ca".
     """
+    if "certificate expired" in reason:
+        return ("the scheduler refuses this worker's certificate because it, or that of its "
+                f"authority, has expired ({reason}): make a new one; {WHERE_TO_READ}")
     if "certificate" in reason or "unknown ca" in reason:
         return (f"the scheduler refuses this worker's certificate ({reason}): expected one of the "
-                f"scheduler's own authority; {WHERE_TO_READ}")
+                f"scheduler's own authority that is valid today; {WHERE_TO_READ}")
     return f"the TLS connection to the scheduler fails ({reason}); {WHERE_TO_READ}"
 
 

@@ -286,6 +286,9 @@ def _download_of_test(test: Any, name: str) -> Download | None:
             continue
         for key in ("ElapsedTime", *_MLABS):
             absent[key] = absent.get(key, 0) + (a_number(tcp.get(key)) is None)
+    if not rows and not absent:
+        raise _NotUsable(f"no TCPInfo in its {counted(len(measured), 'measurement')}"
+                         if measured else "it has no measurements")
     if len(rows) < FEWEST_SAMPLES and sum(absent.values()) > len(rows):
         key = max(absent, key=lambda each: absent[each])
         raise _NotUsable(f"its TCP_INFO has no {key}"
@@ -334,8 +337,10 @@ def _make_download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]],
     usable = sorted({row[0]: row for row in rows if 0 < row[0] <= _LONGEST_S
                      and min(row[1:]) >= 0 and row[3] > 0}.values())
     if len(usable) < FEWEST_SAMPLES:
-        raise _NotUsable(f"only {len(usable)} measurements with data; expected "
-                         f"{FEWEST_SAMPLES} or more")
+        raise _NotUsable(
+            f"only {len(usable)} of {counted(len(rows), 'measurement')} with complete TCP_INFO can "
+            f"be used; expected {FEWEST_SAMPLES} or more, each with a time of its own above 0 and "
+            f"up to {_LONGEST_S:,g} s, acknowledged data, and no negative value")
     table = numpy.array(usable, dtype=float).T
     counts = numpy.maximum.accumulate(table[3:], axis=1)
     if counts.max() > 1e15 or table[1:3].max() * ms > 1e7:

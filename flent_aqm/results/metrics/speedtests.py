@@ -99,5 +99,18 @@ def ndt7(run: Run, direction: str, field: str) -> float:
         raise NotAvailable(f"the {direction} is not NDT7's, or its client gave no results")
     value = a_number(reports[0].get(field))
     if value is None:
-        raise NotAvailable(f"the NDT7 client reported no {field} for the {direction}")
+        raise NotAvailable(_why_ndt7_lacks(direction, field))
     return value
+
+
+def _why_ndt7_lacks(direction: str, field: str) -> str:
+    """Return the reason why the client of a completed NDT7 test has no value of a result.
+    Arguments are those of ndt7()."""
+    if field == "retransmission_pct" and direction == "upload":
+        return ("NDT7 reports retransmissions of downloads only: they are the server's, which in "
+                "an upload is the receiver")
+    if field == "retransmission_pct":
+        return "the server sent no BytesSent with BytesRetrans during the NDT7 download"
+    if field == "latency_ms":
+        return f"the server sent no MinRTT during the NDT7 {direction}"
+    return f"the NDT7 client reported no {field} for the {direction}"

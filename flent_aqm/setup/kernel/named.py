@@ -22,7 +22,7 @@ from flent_aqm.base.whole_file import write_text
 from flent_aqm.setup.install import is_held
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.recipe import KernelSource, series_of
-from flent_aqm.spec.kernel import parse_kernel
+from flent_aqm.spec.kernel import STOCK, parse_kernel
 
 FOLDER = "named"
 _QUEUE_OPTION = re.compile(r"^CONFIG_NET_SCH_(\w+)=y$", re.MULTILINE)
@@ -148,8 +148,7 @@ def remove(cache: Path, name: str) -> None:
         raise ConfigError(f"kernel remove: the description of {name!r} can't be read or is "
                           f"damaged; remove the file {path}")
     if kernel is None:
-        raise ConfigError(f"kernel remove: there is no kernel {name!r} in {cache}"
-                          f"{did_you_mean(name, [other.name for other in all_named()])}")
+        raise ConfigError(f"kernel remove: {_why_not_removed(cache, name)}")
     path.unlink()
     for other in all_named():
         if other.records == name and (cache / FOLDER / f"{other.name}.json").is_file():
@@ -164,6 +163,21 @@ def remove(cache: Path, name: str) -> None:
     if kernel.tree and kernel.tree not in trees and not is_held(cache / "trees" / kernel.tree):
         shutil.rmtree(cache / "trees" / kernel.tree, ignore_errors=True)
         shutil.rmtree(cache / "trees" / f"{kernel.tree}.git", ignore_errors=True)
+
+
+def _why_not_removed(cache: Path, name: str) -> str:
+    """Return the reason why a cache has no kernel of this name to be removed, and how to mend that.
+    """
+    if name == STOCK:
+        return (f"{STOCK} is the lab's own kernel, which flent-aqm setup builds; only kernels of "
+                "flent-aqm kernel build can be removed")
+    elsewhere = find_cached(FOLDER, f"{name}.json")
+    if elsewhere is not None:
+        return (f"{name!r} is in {elsewhere.parent.parent}, not in {cache}; only the user who "
+                "installed it there can remove it")
+    names = sorted(path.stem for path in (cache / FOLDER).glob("*.json"))
+    return (f"there is no kernel {name!r} in {cache}"
+            + (did_you_mean(name, names) or f"; known: {', '.join(names) or 'none'}"))
 
 
 def _description_files() -> Iterator[Path]:

@@ -291,8 +291,8 @@ def time_ns(text: str) -> int:
 
 
 def rate_bytes_per_s(text: str) -> int:
-    """Return a rate in bytes per second, from texts such as 512kbit, 20mbit, 1gbit. It has to fit
-    into 32 bits. 0 needs no unit. Raises ConfigError."""
+    """Return a rate in bytes per second, from texts such as 512kbit, 20mbit, 1gbit. It has to be
+    below 2^32 - 1, which fq takes for no limit. 0 needs no unit. Raises ConfigError."""
     match = _NUMBER.fullmatch(text)
     factor = _RATE_BIT_S.get(match[2].lower()) if match else None
     if match is None or factor is None:
@@ -301,7 +301,7 @@ def rate_bytes_per_s(text: str) -> int:
         raise ConfigError("expected a rate with its unit, such as 512kbit or 20mbit")
     rate = int(float(match[1]) * factor) // 8
     if rate >= _U32:
-        raise ConfigError("expected a rate below 34 gbit")
+        raise ConfigError(f"expected a rate below {_U32 * 8}bit, about 34.36 gbit")
     return rate
 
 

@@ -15,7 +15,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         configparser.Error if it can't be parsed."""
         path = Path(filename).absolute()
         if path.is_file():
-            self._sweep.batch_files[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+            with suppress(OSError):  # placed_sections() reports it
+                self._sweep.batch_files[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
         for section, values in placed_sections(filename):
             kind, mark, name = section.partition("::")
             if not mark:
@@ -202,8 +203,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                 settings, section, values, arguments, repetition)
             folder = (clean_path(section["output_path"], allow_dirs=True)
                       if "output_path" in section else settings.DATA_DIR)
+            refuse_unread_keys(self, section, values, f"batch {name}", settings_parser)
             with self._with_positions(*self.commands.values(), values):
-                refuse_unread_keys(self, section, f"batch {name}", settings_parser)
                 cell = make_cell(section, settings, self.commands_for(section, settings),
                                  Path(folder), settings_parser)
                 self._sweep.plan(cell, section)

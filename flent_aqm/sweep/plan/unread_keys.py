@@ -21,20 +21,23 @@ from flent_aqm.spec.keys import (
     SET_BY_FLENT,
     SWEEP_KEYS,
 )
+from flent_aqm.sweep.plan.places import placed
 
 _VARIABLE = re.compile(r"\$\{([^}]+)\}")
 _OURS = SCENARIO_KEYS | SWEEP_KEYS.keys() | BATCH_KEYS
 
 
-def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,
-                       parser: Any) -> None:
+def refuse_unread_keys(runner: Any, section: Mapping[str, object],
+                       values: Mapping[str, object], where: str, parser: Any) -> None:
     """Raise ConfigError for a key that nothing reads, in a batch section with its arguments or in
     any command of the files. Raise it, too, if any batch, argument or override gives a key that
-    Flent sets for each run.
+    Flent sets for each run. The message begins with the position of the key's value, if it is
+    known.
 
     Args:
         runner: Flent's batch runner, which has read the files.
-        section: keys and values of the batch section.
+        section: keys and expanded values of the batch section.
+        values: the same values as the files have them, with their positions.
         where: names the section in the message.
         parser: Flent's argument parser.
     """
@@ -48,9 +51,11 @@ def refuse_unread_keys(runner: Any, section: Mapping[str, object], where: str,
         for key in sorted(SET_BY_FLENT & values.keys()):
             raise ConfigError(f"{title}: {key} is set by Flent for each run, so it can't be given"
                               f"{did_you_mean(key, _OURS) or '; leave it out'}")
-    _refuse_unknown_key(where, section.keys() - SET_BY_FLENT, used, _OURS, settings)
+    with placed(values, runner.settings.BATCH_OVERRIDE):
+        _refuse_unknown_key(where, section.keys() - SET_BY_FLENT, used, _OURS, settings)
     for name, command in runner.commands.items():
-        _refuse_unknown_key(f"command {name}", command, used, COMMAND_KEYS, _OURS | settings)
+        with placed(command, {}):
+            _refuse_unknown_key(f"command {name}", command, used, COMMAND_KEYS, _OURS | settings)
 
 
 def _refuse_unknown_key(where: str, keys: Iterable[str], used: Collection[str],
@@ -69,6 +74,9 @@ def _refuse_unknown_key(where: str, keys: Iterable[str], used: Collection[str],
         if key in used or key in valid or key in settings or key.startswith(
                 ("for_", *PARAMETER_PREFIXES)):
             continue
+        if key in COMMAND_KEYS:
+            raise ConfigError(f"{where}: {key} is a key of commands; move it to a section "
+                              "[Command::NAME]", key)
         near = did_you_mean(key, valid) or did_you_mean(key, settings) or SEE
         raise ConfigError(f"{where}: unknown key {key!r}{near} (a key of your own is allowed only "
                           f"if some value uses it as ${{{key}}})", key)

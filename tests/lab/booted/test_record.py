@@ -281,6 +281,8 @@ def test_gitlab_job_runs_reports_and_checks(tmp_path: Path) -> None:
     (["--record", "x.flent.gz", "--", "yes"], 1,
      "the command on the client printed more than 64 MiB"),
     (["--record", "x.txt", "--", "true"], 1, "expected a file whose name ends in .flent.gz"),
+    (["--record", ".flent.gz", "--", "true"], 1,
+     "--record: '.flent.gz' has no name before .flent.gz; expected a file such as run.flent.gz"),
     (["--record", "no/where.flent.gz/x.flent.gz", "--", "./nothing"], 1,
      "client_program: there is no program './nothing'; give the path of one"),
     (["--record", "x.flent.gz", "--time-limit", "soon", "--", "true"], 1,

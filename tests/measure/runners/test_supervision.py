@@ -92,6 +92,35 @@ def test_tool_that_spins_is_named_with_its_limit(monkeypatch: pytest.MonkeyPatch
                         r"\S+ s of them: it doesn't wait, it spins", error)
 
 
+class ParsedRunner(SupervisedRunner):
+    """A tool whose output a method of Flent's kind parses: the sum of its first line's numbers."""
+
+    def parse(self, output: IO[str], error: IO[str]) -> Any:
+        words = output.readline().split()
+        return [[0.0, sum(map(float, words[1:]))]] if words[0] == "rates" else [], [], {}
+
+
+@pytest.mark.parametrize(("script", "why"), [
+    ("echo rates 5 x", (
+        "sh: its output can't be parsed (could not convert string to float: 'x'); "
+        "it starts with 'rates 5 x'")),
+    ("echo banner; echo reset by peer >&2",
+     ("sh gave no measurement; its output ends with 'banner'; its last line on standard error: "
+     "reset by peer")),
+    ("echo banner; echo bye", "sh gave no measurement; its output ends with 'bye'"),
+    ("echo reset >&2", "sh gave no measurement; its last line on standard error: reset"),
+    (":", "sh gave no measurement; its last line on standard error: it printed nothing"),
+])
+def test_output_without_a_measurement_is_told_from_one_of_another_format(
+        script: str, why: str) -> None:
+    """A parser that fails is no fault of the tool, and a reason on standard error is shown."""
+    runner = ParsedRunner(name="parsed", settings=SETTINGS, finish_event=threading.Event(),
+                          command=shlex.join(["sh", "-c", script]))
+    runner.check()
+    runner.fork()
+    assert result(runner)["ERROR"] == [why]
+
+
 def test_tool_that_hangs_and_ignores_signals_is_killed() -> None:
     """By the watchdog; nothing of it is left."""
     runner = prepared("trap '' INT TERM; echo $$; while :; do sleep 0.1; done", watchdog_timer=0.3)

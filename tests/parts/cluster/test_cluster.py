@@ -32,9 +32,38 @@ def test_runs_that_waited_too_long_for_a_scheduler_say_so(
     monkeypatch.setattr(sweep_side, "PATIENCE_S", -1.0)
     side._client = type("Client", (), {"close": lambda self, timeout: None})()
     side._handle_lost_scheduler(OSError())
-    assert "can't be listed or checked (OSError)" in told[0]
+    assert "can't be listed (OSError)" in told[0]
     with pytest.raises(LabError, match=r"stopped, because the scheduler .* could not be used"):
         side._reserve_worker()
+
+
+def test_worker_whose_check_fails_is_not_taken_for_a_lost_scheduler() -> None:
+    """The others stay in use; it is told once, and checked again."""
+    class Client:
+        """A scheduler with workers, one of which answers nonsense until it is mended."""
+
+        mended = False
+
+        def scheduler_info(self, n_workers: int) -> dict[str, Any]:
+            return {"workers": {"tcp://odd:1": {"nthreads": 1}, "tcp://good:1": {"nthreads": 2}}}
+
+        def run(self, function: Any, *arguments: object, workers: list[str]) -> dict[str, Any]:
+            address, = workers
+            if address == "tcp://odd:1" and not self.mended:
+                raise ValueError("nonsense")
+            return {address: WorkerFacts(address, "", "", True, {})}
+
+    told: list[str] = []
+    side = sweep_side.Cluster("tcp://127.0.0.1:1", RequiredVersions("", "", "", {}), Path("linux"),
+                              told.append)
+    side._client = Client()
+    for _ in range(2):
+        side._update_workers()
+        assert side.room() == 2
+    assert told == ["worker at tcp://odd:1 can't be checked (nonsense); trying again"]
+    side._client.mended = True
+    side._update_workers()
+    assert side.room() == 3
 
 
 @pytest.fixture(scope="session")

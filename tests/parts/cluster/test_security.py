@@ -10,13 +10,14 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import distributed.core
 import pytest
 
-from flent_aqm.parts.cluster.probe import _why_tls_failed
+from flent_aqm.parts.cluster.probe import _why_tls_failed, why_not
 from flent_aqm.parts.cluster.security import own_address
 from research.bench.kills import SweepFolder, compare
 from tests.files import ROOT
@@ -167,7 +168,27 @@ def test_failure_of_tls_is_blamed_on_a_certificate_only_if_it_is_about_one() -> 
     """A scheduler that ends the handshake for another reason hasn't looked at it."""
     assert "refuses this worker's certificate" in _why_tls_failed("tlsv1 alert unknown ca")
     assert "refuses this worker's certificate" in _why_tls_failed("tlsv13 alert certificate requ")
+    assert "valid today" in _why_tls_failed("sslv3 alert bad certificate")
+    assert "has expired" in _why_tls_failed("sslv3 alert certificate expired")
+    assert "expected one of" not in _why_tls_failed("sslv3 alert certificate expired")
     assert "TLS connection to the scheduler fails" in _why_tls_failed("unexpected eof")
+
+
+def test_other_service_that_speaks_first_is_not_taken_for_a_scheduler() -> None:
+    """Such as an SSH server: what it is remains open."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def greet() -> None:
+            accepted, _ = server.accept()
+            with accepted:
+                accepted.sendall(b"SSH-2.0-OpenSSH_10.0\r\n")
+
+        thread = threading.Thread(target=greet)
+        thread.start()
+        endpoint = f"127.0.0.1:{server.getsockname()[1]}"
+        why = why_not(f"tls://{endpoint}", ssl.create_default_context())
+        thread.join()
+    assert why == (f"{endpoint} speaks without TLS: if it is the scheduler, give its address as "
+                   f"tcp://{endpoint}; otherwise check host and port")
 
 
 def test_worker_says_why_it_does_not_join(tls_cluster: Cluster, tmp_path: Path) -> None:
@@ -200,7 +221,7 @@ def test_worker_with_tls_at_a_scheduler_without_it_says_so(
     cluster.address = plain.replace("tcp:", "tls:")
     cluster.options = certificates(tmp_path / "own")
     cluster.worker()
-    wait_for(lambda: f"scheduler doesn't use TLS: give its address as {plain}" in cluster.output(),
+    wait_for(lambda: f"if it is the scheduler, give its address as {plain};" in cluster.output(),
              lambda: cluster.output())
     cluster.address, cluster.options = plain, []
     cluster.worker()
@@ -219,7 +240,7 @@ def test_worker_that_came_before_the_scheduler_says_why_it_does_not_join(
     wait_for(lambda: "waiting for it" in cluster.output(), lambda: cluster.output())
     cluster.address, cluster.options = plain, []
     cluster.scheduler()
-    wait_for(lambda: f"scheduler doesn't use TLS: give its address as {plain}" in cluster.output(),
+    wait_for(lambda: f"if it is the scheduler, give its address as {plain};" in cluster.output(),
              lambda: cluster.output())
     assert cluster.output().count("waiting for it") == 1
 

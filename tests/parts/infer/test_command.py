@@ -170,7 +170,7 @@ def test_download_that_tells_nothing_has_its_reason(tmp_path: Path) -> None:
     whole = archived()
     rows = whole["Download"]["ServerMeasurements"]
     for name, changed, reason in (
-            ("few", rows[:2], "only 2 measurements with data"),
+            ("few", rows[:2], "only 2 of 2 measurements with complete TCP_INFO"),
             ("old", [{**row, "TCPInfo": {key: value for key, value in row["TCPInfo"].items()
                                          if key != "BytesSent"}} for row in rows],
              "its TCP_INFO has no BytesSent, which Linux has since 4.19")):

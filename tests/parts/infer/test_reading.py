@@ -72,10 +72,10 @@ def test_eight_measurements_are_enough(tmp_path: Path) -> None:
     one, = read_downloads(_written(tmp_path, test))
     assert one.at_s.size == 8
     test["Download"]["ServerMeasurements"] = rows[1:]
-    with pytest.raises(BadResult, match="only 7 measurements with data"):
+    with pytest.raises(BadResult, match="only 7 of 7 measurements with complete TCP_INFO"):
         read_downloads(_written(tmp_path, test))
     # What most measurements lack is the reason, and not what one of them lacks.
-    for lacking, why in ((1, "only 5 measurements with data"), (5, "only 5 measurements"),
+    for lacking, why in ((1, "only 5 of 5 measurements"), (5, "only 5 of 5 measurements"),
                          (6, "its TCP_INFO has no BytesSent, which Linux has since 4.19")):
         test["Download"]["ServerMeasurements"] = [*rows[:5], *[no_sent] * lacking]
         with pytest.raises(BadResult, match=why):
@@ -164,8 +164,16 @@ def test_measurement_that_is_no_measurement_is_left_out(
     ({}, "no NDT7 download"), ([], "no NDT7 download"), ("7", "no NDT7 download"),
     ("", "no NDT7 download"), ({"raw": 5}, "no NDT7 download"),
     ({"Upload": archived()["Download"]}, "1 upload and no download"),
-    ({"Download": {"ServerMeasurements": [measurement(at) for at in range(7)]}}, "only 7 measurem"),
-    ({"Download": {"ServerMeasurements": [[[[]]]] * 9}}, "only 0 measurements with data"),
+    ({"Download": {"ServerMeasurements": [measurement(at) for at in range(7)]}}, "only 7 of 7"),
+    ({"Download": {"ServerMeasurements": [[[[]]]] * 9}}, "no TCPInfo in its 9 measurements"),
+    ({"Download": {"ServerMeasurements": []}}, "it has no measurements"),
+    *(({"Download": {"ServerMeasurements": [measurement(at, **wrong) for at in range(40)]}}, told)
+      for wrong, told in (
+          ({"ElapsedTime": 0}, ("only 0 of 40 measurements with complete TCP_INFO can be used; "
+                               "expected 8 or more, each with a time of its own above 0 and up to "
+                               "3,600 s, acknowledged data, and no negative value")),
+          ({"ElapsedTime": 5}, "only 1 of 40 measurements"),
+          ({"MinRTT": -1}, "only 0 of 40 measurements"))),
     ({"Download": {"ServerMeasurements": {"0": {}}}}, "no NDT7 download"),
     ({"Download": {"ServerMeasurements": [measurement(at) for at in range(20_001)]}},
      "20,001 measurements in one download; expected 20,000 at most"),

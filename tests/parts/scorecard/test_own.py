@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from flent_aqm.spec.batch_keys.programs import Programs
 from flent_aqm.tools.command import (
     NumberSource,
     command_tool,
+    find_command,
     parse_number_sources,
     read_numbers,
 )
@@ -279,6 +281,40 @@ def test_script_that_may_not_be_executed_is_told_how(tmp_path: Path) -> None:
     script.chmod(0o644)
     with pytest.raises(ConfigError, match=rf"is not executable; run: chmod \+x {script}"):
         command_tool("mine", f"{script} {{host}} {{port}}", "true {port}", READS)
+
+
+def test_program_in_the_current_folder_is_told_how_to_be_named(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bare name is looked for on PATH, so chmod alone would not help."""
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "my client"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    with pytest.raises(ConfigError, match=r"is not on PATH, but is a file in the current folder; "
+                                          r"write \./my client$"):
+        find_command("--client", "my client")
+    script.chmod(0o644)
+    with pytest.raises(ConfigError, match=r"not executable; run: chmod \+x 'my client', and write "
+                                          r"\./my client$"):
+        find_command("--client", "my client")
+    with pytest.raises(ConfigError, match=r"no executable program 'FOO=1' on PATH; .* sh -c"):
+        find_command("--client", "FOO=1")
+
+
+def test_program_that_may_not_start_is_not_told_to_be_made_executable_again(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a file system mounted with noexec; and a shell line is whole or left out."""
+    script = tmp_path / "mine.py"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    deep = tmp_path / ("x" * 100) / ("y" * 100)
+    deep.mkdir(parents=True)
+    (deep / "mine.py").write_text("#!/bin/sh\n")
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    with pytest.raises(ConfigError, match=r"mine\.py is executable, but not by this user .*noexec"):
+        find_command("--client", str(script))
+    with pytest.raises(ConfigError, match=r"is not executable; make it executable$"):
+        find_command("--client", str(deep / "mine.py"))
 
 
 @pytest.mark.parametrize("text", ["import sys\n", "# späť\nprint(1)\n", ""])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import socket
 import threading
@@ -46,6 +47,8 @@ def test_small_answers_come_beside_a_download_and_an_upload(server: ServerAddres
             assert connection.tls_ms is None
             reply = await connection.get("/small")
             assert (reply.status, reply.body) == (200, b"1")
+            own = json.loads((await connection.get("/getIP")).body)
+            assert own["processedString"] == "127.0.0.1"
             load = asyncio.ensure_future(connection.get(
                 "/large", lambda size: count(got, size), patience_s=None))
             while got[0] < 100_000:
@@ -278,3 +281,16 @@ def test_content_before_its_turn_is_bounded_over_all_connections(
 
     asyncio.run(asyncio.wait_for(send(), 60))
     service.stop()
+
+
+@pytest.mark.parametrize(("host", "version", "why"), [
+    ("a..b", None, "the server's name 'a..b' is not a host name; check it"),
+    ("x" * 64 + ".test", 4, "is not a host name; check it"),
+    ("::1", 4, "'::1' is not an IPv4 address; give one, or leave out the IP version"),
+    ("127.0.0.1", 6, "'127.0.0.1' is not an IPv6 address"),
+])
+def test_server_that_cannot_be_looked_up_is_told_why(
+        host: str, version: int | None, why: str) -> None:
+    """In one line: no name at all, or an address of the other version."""
+    with pytest.raises(BadResult, match=re.escape(why)):
+        find_server(host, 80, version, secure=True)

@@ -297,6 +297,26 @@ def test_glitches_less_than_100_ms_apart_are_one(make_run: MakeRun) -> None:
     assert value(run, "longest_glitch_100ms_ms") == pytest.approx(160)
 
 
+@pytest.mark.parametrize(("name", "lacking", "why"), [
+    ("ndt7_retransmission_upload_pct", "", "NDT7 reports retransmissions of downloads only"),
+    ("ndt7_retransmission_download_pct", "retransmission_pct",
+     "the server sent no BytesSent with BytesRetrans during the NDT7 download"),
+    ("ndt7_latency_upload_ms", "latency_ms", "the server sent no MinRTT during the NDT7 upload"),
+    ("ndt7_throughput_upload_mbps", "throughput_mbps",
+     "the NDT7 client reported no throughput_mbps for the upload"),
+])
+def test_result_that_ndt7_lacks_is_not_blamed_on_the_client(
+        name: str, lacking: str, why: str) -> None:
+    """An upload never has retransmissions, and its latency is the server's to tell."""
+    run = load_run(GOLDEN / "ndt7.flent.gz")
+    flow, = run.flows_of("upload" if "upload" in name else "download")
+    if lacking:
+        assert isinstance(flow.ndt7, dict)
+        assert flow.ndt7[lacking] is not None
+        flow.ndt7[lacking] = None
+    assert why in reason(run, name)
+
+
 @pytest.mark.parametrize(("name", "options", "why"), [
     ("latency_loaded_p99_9_ms", {}, "only 1 of 1000 samples lie above p99.9"),
     ("glitches_per_minute_100ms", {"spacing_s": 0.05}, "probes are 50 ms apart"),

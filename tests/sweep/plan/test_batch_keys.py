@@ -213,3 +213,17 @@ def test_dry_run_says_that_it_asks_no_router(tmp_path: Path) -> None:
     assert "flent-aqm doctor --testbed ssh://root@192.0.2.99 --server SERVER" in text
     ended = plain_dry_run(tmp_path, "rate_mbps = 20")
     assert "asks no other machine" not in ended.stdout + ended.stderr
+
+
+def test_batch_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
+    """The file itself, or the base.batch beside it: here the memory of a process, which is a file
+    whose first bytes nobody may read."""
+    memory = Path("/proc/self/mem")
+    (tmp_path / "own.batch").symlink_to(memory)
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "base.batch").symlink_to(memory)
+    (tmp_path / "below" / "mine.batch").write_text("[Batch::x]\ntest_name = ping\n")
+    for name, unread in (("own.batch", "own.batch"), ("below/mine.batch", "below/base.batch")):
+        ended = run_flent("-B", name, "--batch-dry-run", cwd=tmp_path)
+        assert (ended.returncode, ended.stderr) == (
+            1, f"ERROR: batch file {unread}: can't be read: Input/output error\n")

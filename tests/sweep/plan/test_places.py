@@ -57,6 +57,10 @@ def _refused(folder: Path, *words: str, **parts: str) -> str:
     ("batch", "rate_mbps = ${speed}\nspeed = fast", "mine.batch:19:9: rate_down_mbps: 'fast'"),
     ("arg", "link_loss = 101%", "mine.batch:3:13: link_down_loss: '101%'"),
     ("command", "esential = 1", "mine.batch:7:12: command hook: unknown key 'esential'"),
+    ("command", "esential = 1\n[Command::zulu]\ntype = pre\nexec = true\nesential = 1",
+     "mine.batch:7:12: command hook: unknown key 'esential'"),
+    ("batch", "exec = ls",
+     "mine.batch:18:8: batch mine: exec is a key of commands; move it to a section"),
     ("batch", "lenght = 6", "mine.batch:18:10: batch mine: unknown key 'lenght'"),
     ("batch", "hosts = sever", "mine.batch:18:9: batch mine: hosts: there is no host 'sever'"),
     # two keys that can't be had together, and one of the sweep

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import os
 import socket
 import ssl
@@ -128,12 +129,28 @@ def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> S
     family = {4: socket.AF_INET, 6: socket.AF_INET6}.get(ip_version or 0, socket.AF_UNSPEC)
     try:
         address = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)[0]
+    except UnicodeError:  # an empty label, or one of more than 63 characters
+        raise BadResult(f"the server's name {host[:60]!r} is not a host name; check it, or give "
+                        "the server's address") from None
     except OSError as fault:
+        if ip_version and _is_address(host):
+            raise BadResult(f"{host!r} is not an IPv{ip_version} address; give one, or leave out "
+                            "the IP version") from None
         version = f" to an IPv{ip_version} address" if ip_version else ""
         raise BadResult(f"cannot resolve the server's name {host!r}{version}: "
-                        f"{fault.strerror or fault}") from None
+                        f"{fault.strerror or fault}; check the name, or give the server's address"
+                        ) from None
     host_and_port = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     return ServerAddress(host_and_port, address[0], address[4], secure)
+
+
+def _is_address(host: str) -> bool:
+    """Return whether this is an IPv4 or IPv6 address, and no name."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 class Connection(ABC, asyncio.Protocol):

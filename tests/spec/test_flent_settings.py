@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values of Flent's settings that a data file may give."""
+
+from __future__ import annotations
+
+import pytest
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.flent_settings import as_words, check_from_data
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_ip_version_becomes_an_option(version: int) -> None:
+    check_from_data({"IP_VERSION": version})
+    assert as_words({"IP_VERSION": version}) == [f"-{version}"]
+
+
+@pytest.mark.parametrize("version", [4.0, 6.0, 5, True, "4", None])
+def test_ip_version_of_another_kind_is_refused(version: object) -> None:
+    """Flent has no option -4.0."""
+    with pytest.raises(ConfigError, match=r"^IP_VERSION: "):
+        check_from_data({"IP_VERSION": version})
