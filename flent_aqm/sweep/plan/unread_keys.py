@@ -47,8 +47,8 @@ def refuse_unread_keys(runner: Any, section: Mapping[str, object],
         **{f"section [Batch::{name}]": values for name, values in runner.batches.items()},
         **{f"section [Arg::{name}]": values for name, values in runner.args.items()},
         "--batch-override": runner.settings.BATCH_OVERRIDE}
-    for title, values in sections.items():
-        for key in sorted(SET_BY_FLENT & values.keys()):
+    for title, given in sections.items():
+        for key in sorted(SET_BY_FLENT & given.keys()):
             raise ConfigError(f"{title}: {key} is set by Flent for each run, so it can't be given"
                               f"{did_you_mean(key, _OURS) or '; leave it out'}")
     with placed(values, runner.settings.BATCH_OVERRIDE):
