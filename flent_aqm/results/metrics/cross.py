@@ -73,7 +73,7 @@ def _values_under_load(run: Run, field: str, direction: str | None = None) -> Nu
 
     Args:
         run: the run.
-        field: one of NOTICED_FIELDS, which implies the unit.
+        field: one of flows.NOTICED_FIELDS, which implies the unit.
         direction: "download" or "upload", None for any.
     """
     points = _flow_with_field(run, field, direction).noticed[field]
@@ -91,7 +91,7 @@ def _flow_with_field(run: Run, field: str, direction: str | None = None) -> Flow
 
     Args:
         run: the run.
-        field: one of NOTICED_FIELDS.
+        field: one of flows.NOTICED_FIELDS.
         direction: "download" or "upload", None for any.
     """
     for flow in run.flows:

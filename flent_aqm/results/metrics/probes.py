@@ -135,7 +135,8 @@ def until(probe: Probe, end_s: float) -> Probe:
     """Return the series with the time between its last probe and the end of the run filled in. For
     a ping that numbers its lines, lost probes are added. For other series, whose losses are not
     known, that time becomes one in which the tool was stopped (`still`). irtt's series are returned
-    unchanged, and so are all whose last probe is at most a second, or five probes, before the end.
+    unchanged, and so are all whose last probe is at most a second, or five probes if that is
+    longer, before the end.
 
     Args:
         probe: the latency series.

@@ -194,8 +194,9 @@ class _Reader:
         return GONE if kept is NOTHING else kept
 
     def value_or_gone(self, value: Any, place: str) -> Any:
-        """Copy a value that determines the run, also a list or object. If it is not allowed, it is
-        replaced by GONE, so that `replay` refuses the file."""
+        """Copy a value that determines the run. If it is not allowed, it is replaced by GONE, so
+        that `replay` refuses the file. A list or object is copied by tree(), which leaves out parts
+        that are not allowed."""
         if isinstance(value, (dict, list)):
             return self.tree(value, place)
         return self._text_or_gone(value, place)
@@ -272,7 +273,7 @@ class _Reader:
 
     def requested(self, value: Any, place: str) -> Any:
         """Copy the object with the requested settings of the testbed. Values that are not allowed
-        are replaced, most by GONE."""
+        are replaced, most by GONE, see value_or_gone()."""
         return self.mapping(value, place, _REQUESTED, _Reader.value_or_gone)
 
     def command(self, value: Any, place: str) -> Any:

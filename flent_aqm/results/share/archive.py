@@ -52,7 +52,8 @@ class Packed:
         test: name of the test as the file records it, "" if it doesn't.
         testbed: name of the testbed as the file records it, "" if it doesn't.
         batch: name of the batch as the file records it, "" if it doesn't.
-        kernel: hash of the recipe of the lab's kernel, "" for a run on real routers.
+        kernel: hash of the recipe of the lab's kernel, "" if the file records none, as for a run on
+            real routers.
         facts: kernel, tools and packages with which the run was made, by name. None for those that
             the file doesn't record.
     """

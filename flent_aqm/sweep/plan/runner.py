@@ -59,7 +59,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         """Read a batch file, after the base.batch beside it, from which its batches inherit.
 
         If there is a base.batch, an argument for each queue is predefined. The command that sets
-        the router always is. Raises ConfigError if a file is wrong or can't be read.
+        the router always is. Raises ConfigError if a section is wrong or a file can't be read,
+        configparser.Error if a file can't be parsed.
         """
         self.commands.setdefault(ROUTER_HOOK, dict(ROUTER_COMMAND[ROUTER_HOOK]))
         base = Path(filename).with_name("base.batch")
