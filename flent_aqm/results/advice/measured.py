@@ -79,7 +79,7 @@ class Sqm:
 
     @property
     def share_pct(self) -> float:
-        """Rate of the shaper in percent of the line's rate, in the direction in which it is
+        """Rate of the shaper in percent of the line's rate, in the direction in which this share is
         larger."""
         return 100 * max(self.down_mbps / self.modem_down_mbps, self.up_mbps / self.modem_up_mbps)
 

@@ -45,6 +45,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
     """Flent's batch runner, with sweeps: reads batch files, and runs their batches. Batches without
     the key `testbed` are left to Flent.
 
+    Args:
+        settings: Flent's settings, whose batch files are read at once.
+
     Raises ConfigError if a batch file is wrong.
     """
 
