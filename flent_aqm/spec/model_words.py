@@ -33,6 +33,9 @@ def parse_words(key: str, text: str, models: Mapping[str, Model],
     parameters: dict[str, float] = {}
     for change in changes:
         parameter, _, value = change.partition("=")
+        if not change:
+            raise ConfigError(f"{key}: a parameter is missing after a + of {text[:40]!r}; expected "
+                              f"NAME=VALUE, with a NAME of {', '.join(bounds)}")
         if parameter not in bounds:
             raise ConfigError(f"{key}: {change[:40]!r} is not a parameter of {name}; expected "
                               f"NAME=VALUE, with a NAME of {', '.join(bounds)}")

@@ -70,8 +70,8 @@ def tool() -> Tool:
                           f"{_EXPECTED}")
     names = {number.name for number in declared.numbers}
     if not {f"{direction}_mbps" for direction in WAYS} & names:
-        raise ConfigError(f"{path}: TOOL has the numbers {', '.join(sorted(names)) or 'none'}; "
-                          "expected download_mbps or upload_mbps among them")
+        raise ConfigError(f"{path}: TOOL declares no download_mbps and no upload_mbps; add one to "
+                          f"its numbers (now: {', '.join(sorted(names)) or 'none'})")
     shown = declared.shown or Shown(declared.name, tuple(
         number.name for number in declared.numbers
         if number.unit in ("ms", "RPM") and "jitter" not in number.name))

@@ -313,7 +313,9 @@ class FrameReader:
             self._kept = bytearray()
             return
         if (self._opcode is Opcode.CONT) == (self._message is Opcode.CONT):
-            raise Violation(CloseCode.PROTOCOL_ERROR, "fragments out of order")
+            raise Violation(CloseCode.PROTOCOL_ERROR, (
+                "a fragment continues no message" if self._opcode is Opcode.CONT else
+                "a message begins before the last fragment of the one before"))
         if self._opcode is not Opcode.CONT:
             self._message, self._message_bytes = self._opcode, 0
             self._text.clear()

@@ -127,6 +127,7 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
     ({"link_up_jitter_ms": "-1"}, "link_up_jitter_ms: '-1'"),
     ({"link_up_jitter_ms": "nan"}, "link_up_jitter_ms: 'nan'"),
     ({"link_access": "cable"}, "link_access: unknown value 'cable'; known: docsis"),
+    ({"link_access": "lte+"}, "a parameter is missing after a + of 'lte+'"),
     ({"link_access": "lte+cycle=1"}, "'cycle=1' is not a parameter of lte"),
     ({"link_access": "lte+cycle_ms=x"}, "link_access: cycle_ms has the value 'x'; expected a n"),
     ({"link_outages_s": "5"}, "'5' is not an outage; expected FROM-TO in seconds, TO after FROM"),

@@ -162,7 +162,7 @@ def test_other_cells_go_on(scorecard: Scorecard, tmp_path: Path) -> None:
     ("1 / 0", "ZeroDivisionError: division by zero"),
     (('from flent_aqm.tools.tool import Server, Tool\n'
       'TOOL = Tool("x", Server("x", {"P": (9,)}, "x"))'),
-     "TOOL has the numbers none; expected download_mbps or upload_mbps among them")])
+     "TOOL declares no download_mbps and no upload_mbps; add one to its numbers (now: none)")])
 def test_file_without_a_tool_is_refused(
         text: str | None, cause: str, scorecard: Scorecard, tmp_path: Path) -> None:
     """In one line that names it."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from websockets.frames import Frame, Opcode
 
-from flent_aqm.servers.ndt7.websocket import FrameReader, Message
+from flent_aqm.servers.ndt7.websocket import FrameReader, Message, Violation
 
 
 def client_frame(opcode: Opcode, data: bytes, final: bool = True) -> bytes:
@@ -51,3 +51,13 @@ def test_payload_counts_before_its_message_is_whole() -> None:
     list(reader.feed(memoryview(frame[:-1000])))
     assert reader.binary_bytes == (1 << 20) - 1000
     assert reader.binary_messages == 0
+
+
+@pytest.mark.parametrize(("stream", "why"), [
+    (client_frame(Opcode.CONT, b"x"), "a fragment continues no message"),
+    (client_frame(Opcode.TEXT, b"x", final=False) + client_frame(Opcode.TEXT, b"y"),
+     "a message begins before the last fragment of the one before"),
+])
+def test_fragments_in_wrong_order_are_told_apart(stream: bytes, why: str) -> None:
+    with pytest.raises(Violation, match=why):
+        list(FrameReader().feed(memoryview(stream)))

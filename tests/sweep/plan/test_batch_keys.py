@@ -142,7 +142,7 @@ def plan(folder: Path, lines: str) -> subprocess.CompletedProcess[str]:
     ("aqm_flows", "rates_mbps=fast", "rates_mbps, rate_step_s: 'fast' every '20' s is not"),
     ("iperf3_upload", "streams=0", "streams: '0' is not a number of connections"),
     ("ping_exp", "load=full", "load: unknown value 'full'; known: empty, upload"),
-    ("cloudflare", "http_version=9", "http_version: '9' is not known"),
+    ("cloudflare", "http_version=9", "http_version: '9' is not accepted"),
 ])
 def test_value_that_a_test_refuses_ends_the_planning(
     tmp_path: Path, test: str, parameters: str, line: str
@@ -173,11 +173,11 @@ def plain_dry_run(folder: Path, keys: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_word_that_is_no_section_and_no_value_is_refused_with_its_place(tmp_path: Path) -> None:
-    """The message shows the section to write, with the key that a rate really has."""
+    """The message says what a rate may be."""
     ended = plain_dry_run(tmp_path, "for_rate = quick, 100")
     assert ended.returncode != 0
-    assert re.search(r"mine\.batch:\d+:12: for_rate: no section \[Arg::quick\]; expected names "
-                     r"of sections, such as one \[Arg::quick\] with the line rate_mbps = quick",
+    assert re.search(r"mine\.batch:\d+:12: for_rate: no section \[Arg::quick\]; expected a "
+                     r"rate, such as 20, 2\.5mbit or 1gbit, or the name of a section",
                      ended.stderr), ended.stderr
 
 
@@ -201,7 +201,7 @@ def test_list_of_values_runs_each(tmp_path: Path, keys: str, names: list[str]) -
 def test_runs_of_one_name_are_told_what_differs(tmp_path: Path) -> None:
     """The key that varies, in the form that a name takes."""
     ended = plain_dry_run(tmp_path, "for_shaper = htb, tbf")
-    assert "what it has now, or inherits, and what differs: ${shaper}\n" in ended.stderr
+    assert "; add ${shaper}, in which they differ, to the key filename_extra" in ended.stderr
 
 
 def test_dry_run_says_that_it_asks_no_router(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def _refused(folder: Path, *words: str, **parts: str) -> str:
      "mine.batch:18:12: topology: column "),
     ("parent", "rate_mbps = ten", "mine.batch:15:13: rate_down_mbps: 'ten'"),
     ("batch", "rate_mbps = ${speed}\nspeed = fast", "mine.batch:19:9: rate_down_mbps: 'fast'"),
-    ("arg", "link_loss = 101%", "mine.batch:3:13: link_down_loss: '101%'"),
+    ("arg", "link_loss = 101%", "mine.batch:3:13: link_loss: '101%'"),
     ("command", "esential = 1", "mine.batch:7:12: command hook: unknown key 'esential'"),
     ("command", "esential = 1\n[Command::zulu]\ntype = pre\nexec = true\nesential = 1",
      "mine.batch:7:12: command hook: unknown key 'esential'"),
