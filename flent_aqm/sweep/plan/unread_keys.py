@@ -30,9 +30,9 @@ _OURS = SCENARIO_KEYS | SWEEP_KEYS.keys() | BATCH_KEYS
 def refuse_unread_keys(runner: Any, section: Mapping[str, object],
                        values: Mapping[str, object], where: str, parser: Any) -> None:
     """Raise ConfigError for a key that nothing reads, in a batch section with its arguments or in
-    any command of the files. Raise it, too, if any batch, argument or override gives a key that
-    Flent sets for each run. The message begins with the position of the key's value, if it is
-    known.
+    any command of the files: the message begins with the position of the key's value, if it is
+    known. Raise it, too, if any batch, argument or override gives a key that Flent sets for each
+    run: the message begins with the section.
 
     Args:
         runner: Flent's batch runner, which has read the files.
