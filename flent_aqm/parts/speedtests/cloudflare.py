@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Speed tests by Cloudflare's method: with this package's client, and with Cloudflare's own engine.
 
-The engine runs in Chromium.
+This file describes them. cloudflare_client.py measures and computes the numbers, and
+cloudflare_browser.py has the engine do so in Chromium.
 """
 
 from __future__ import annotations

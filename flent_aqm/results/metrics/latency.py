@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Compute metrics of latency: statistics of probes, jitter, loss, round trips, glitches.
 
+probes.py reads the probes, and says which of them can't count losses.
+
 Statistics of raw latency probes, idle or under load: common practice. Percentiles count a lost
 probe as slower than any other. Mean, minimum and maximum can't, and are those of the answered
 probes.

@@ -195,10 +195,10 @@ class _Reader:
 
     def value_or_gone(self, value: Any, place: str) -> Any:
         """Copy a value that determines the run. If it is not allowed, it is replaced by GONE, so
-        that `replay` refuses the file. A list or object is copied by tree(), which leaves out parts
-        that are not allowed."""
+        that `replay` refuses the file. A list or object is replaced as a whole if tree() leaves a
+        part of it out."""
         if isinstance(value, (dict, list)):
-            return self.tree(value, place)
+            return value if self.tree(value, place) == value else GONE
         return self._text_or_gone(value, place)
 
     def tree(self, value: Any, place: str) -> Any:

@@ -21,7 +21,6 @@ from flent_aqm.base.json_text import json_text
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.kernels.verdict import page
-from flent_aqm.parts.kernels.verdict.counters import broken as broken_rules
 from flent_aqm.parts.kernels.verdict.counters import differing, flat
 from flent_aqm.parts.kernels.verdict.decide import (
     USUAL,
@@ -143,10 +142,9 @@ def _run_verdict(args: argparse.Namespace) -> int:
         print(page.first_words(comparison, judged, exercised))
     else:
         print(text, end="")
-    worse = (broken or comparison.fails_more or is_worse(judged)
-             or bool(broken_rules(comparison)) or bool(exercised and exercised.fault))
-    if exercised is not None and not worse and (exercised.is_none or (
-            exercised.lines and not exercised.is_whole and not is_better(judged))):
+    worse = broken or page.is_bad(comparison, judged, exercised)
+    if not worse and page.reach_of_change(comparison, judged,
+                                          exercised) is not page.Reach.ENOUGH:
         return NOT_EXERCISED
     # All samples are alike: either the best news, or the sign that nothing of the change ran.
     is_told = exercised is None or bool(exercised.lines) or \

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import Enum
 
 from flent_aqm.base.words import counted
 from flent_aqm.parts.kernels.verdict.chance import CONFIDENCE
+from flent_aqm.parts.kernels.verdict.counters import broken as broken_rules
 from flent_aqm.parts.kernels.verdict.counters import sentences as counter_sentences
 from flent_aqm.parts.kernels.verdict.decide import (
     BETTER,
@@ -60,6 +62,46 @@ def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     return _capitalize_first(f"{'; '.join(parts)}; the same: {counted(same, 'metric')}.")
 
 
+class Reach(Enum):
+    """How much of the change ran, as far as the verdict depends on it."""
+
+    NONE = "none"
+    PART = "part"
+    ENOUGH = "enough"
+
+
+def is_bad(comparison: Comparison, judged: Sequence[JudgedMetric],
+           exercised: Exercised | None) -> bool:
+    """Return whether the runs are evidence against the change, whatever else of it ran: a metric
+    got worse, more runs failed, a rule of the counters was broken, or the instrumented run failed.
+
+    Args:
+        comparison: the paired runs.
+        judged: the judged metrics.
+        exercised: which lines ran, None if that wasn't examined.
+    """
+    return (comparison.fails_more or is_worse(judged) or bool(broken_rules(comparison))
+            or bool(exercised and exercised.fault))
+
+
+def reach_of_change(comparison: Comparison, judged: Sequence[JudgedMetric],
+                    exercised: Exercised | None) -> Reach:
+    """Return how much of the change ran. ENOUGH if that wasn't examined, or if the runs tell
+    something in any case: they are bad, or better although only a part ran.
+
+    Args:
+        comparison: the paired runs.
+        judged: the judged metrics.
+        exercised: which lines ran, None if that wasn't examined.
+    """
+    if exercised is None or is_bad(comparison, judged, exercised):
+        return Reach.ENOUGH
+    if exercised.is_none:
+        return Reach.NONE
+    partly = exercised.lines and not exercised.is_whole and not is_better(judged)
+    return Reach.PART if partly else Reach.ENOUGH
+
+
 def first_words(comparison: Comparison, judged: Sequence[JudgedMetric],
                 exercised: Exercised | None) -> str:
     """Return the page's first paragraph: settings and programs besides the kernel in which the
@@ -71,11 +113,10 @@ def first_words(comparison: Comparison, judged: Sequence[JudgedMetric],
         exercised: which lines ran, None if that wasn't examined.
     """
     parts = [] if exercised is None else [exercised_sentence(exercised)]
-    if exercised is not None and exercised.is_none and not is_worse(judged) \
-            and not comparison.fails_more:
+    reach = reach_of_change(comparison, judged, exercised)
+    if reach is Reach.NONE:
         parts.append("Not exercised: these runs say nothing about the change.")
-    elif exercised is not None and exercised.lines and not exercised.is_whole \
-            and not is_worse(judged) and not comparison.fails_more and not is_better(judged):
+    elif reach is Reach.PART:
         parts.append(f"Exercised in part; of what ran: {sentence(comparison, judged)}")
     else:
         parts.append(sentence(comparison, judged))

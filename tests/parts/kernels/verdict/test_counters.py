@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from flent_aqm.cli import main
+from flent_aqm.parts.kernels.verdict import command
 from flent_aqm.parts.kernels.verdict.counters import flat
+from flent_aqm.parts.kernels.verdict.exercised import Exercised
 from flent_aqm.results.data_file import read_data_file
 from tests.files import RUNS, load, save
 
@@ -72,3 +74,20 @@ def test_counters_of_real_files_are_read() -> None:
     counters = flat(read_data_file(GOLDEN).metadata["AQM"]["after"]["counters"])
     assert counters["up qdisc packets"] > 0
     assert flat(None) == flat({"up": 3}) == {}
+
+
+def test_page_and_exit_status_agree_on_a_change_that_did_not_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not exercised, unless a rule is broken: that is worse, whatever ran. Which lines ran is made
+    up here, as an instrumented kernel takes minutes to build."""
+    never = Exercised({}, never=[("net/sched/sch_codel.c", 7)])
+    monkeypatch.setattr(command, "exercise", lambda cells, folder: never)
+    base, same = write(tmp_path / "base", "5ms"), write(tmp_path / "same", "6ms")
+    bad = write(tmp_path / "bad", "6ms", shaper={"drops": 0})
+    for test, status in ((same, command.NOT_EXERCISED), (bad, 1)):
+        assert main(["verdict", "--base", str(base), "--test", str(test),
+                     "-o", str(tmp_path / "page.md")]) == status
+        said = capsys.readouterr().out
+        assert ("Not exercised: these runs say nothing about the change." in said) is (test is same)
+        assert ("counters break a rule" in said) is (test is bad)
