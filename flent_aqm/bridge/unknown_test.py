@@ -84,7 +84,11 @@ def plots(units: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 
 
 def _series_metadata(settings: Any) -> Any:
-    """Return the metadata of a data file's series, by name. None if there are none."""
+    """Return the metadata of a data file's series, by name, None if there are none. The value is as
+    in the file: it may be of another type than a mapping.
+
+    settings: Flent's settings, loaded from the file.
+    """
     return settings.__dict__.get("SERIES_META")
 
 

@@ -280,10 +280,11 @@ def _split_filter(text: str) -> tuple[str, str]:
 
 def _matches(value: object, wanted: str) -> bool:
     """Return whether a run's setting has the value that --where names. Numbers are compared as
-    numbers, and yes and no may have any of their spellings.
+    numbers. True and False match yes and no in any of their spellings. Any other value is compared
+    as text, exactly.
 
     Args:
-        value: the setting's value, None if the run doesn't record it.
+        value: the setting's value. None if the run doesn't record it, which matches only "None".
         wanted: the text of --where.
     """
     if isinstance(value, bool):

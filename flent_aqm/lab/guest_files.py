@@ -267,17 +267,20 @@ def _has_venv() -> bool:
 
 def _write_programs(folder: Path, scenario: Scenario, map_path: Callable[[Path], Path],
                     more_programs: Mapping[str, Path]) -> None:
-    """Fill the folder that comes first on the guest's PATH with links to programs.
+    """Create the folder that comes first on the guest's PATH, with links to programs.
 
-    These are the programs that set-up has built, a newer tc if a queue needs it, the programs of
-    `more_programs`, and a script for Flent. The script that pip installed names Python's path on
-    the host, so it can't be used.
+    These are the tc that came with the user's kernel if a queue is only in that kernel, else a
+    newer tc if a queue needs it, the programs of `more_programs`, the programs that set-up has
+    built unless their names are taken, and a script for Flent. The script that pip installed names
+    Python's path on the host, so it can't be used.
 
     Args:
         folder: the folder, which must not exist.
         scenario: the settings of the run.
-        map_path: returns the path inside of a path on the host.
+        map_path: returns the path inside of a path on the host, for the script's interpreter.
         more_programs: name -> path on the host.
+
+    Raises ToolMissing if the user's kernel or its tc is gone, SetupError if the kernel is too old.
     """
     folder.mkdir()
     new_tc = paths.find_cached("new-tc", "tc")

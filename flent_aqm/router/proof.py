@@ -171,7 +171,11 @@ def _class_differences(reported: ReportedClass, requested: expected.ExpectedClas
                        several: bool) -> list[str]:
     """Return a text for each parameter of a class that differs from the request.
 
-    several: True if there are several classes, so that the texts begin with the handle.
+    Args:
+        reported: the class as the kernel reports it.
+        requested: the class that was requested.
+        clock: the router's clock, in whose ticks bursts are given.
+        several: True if there are several classes, so that the texts begin with the handle.
     """
     texts = (
         _difference("rate", rate_text(requested.rate_bytes_per_s), reported.rate)

@@ -188,7 +188,8 @@ class SweepProgress:
         return f", {left} left" if left else ""
 
     def _time_left_text(self) -> str:
-        """Return the estimated time left as H:MM:SS, or "" if it is not known."""
+        """Return the estimated time left as H:MM:SS, from a day on as "1 day, H:MM:SS". "" if it is
+        not known, or 0."""
         with self._time_lock:
             left_s = self._time_left.left_s(time.monotonic())
         return str(datetime.timedelta(seconds=round(left_s))) if left_s else ""

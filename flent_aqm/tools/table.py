@@ -86,7 +86,7 @@ def start_script(names: Iterable[str]) -> str:
 
 
 def _expand_serve(command: str) -> str:
-    """Return a server's command for the shell. For `serve …`, that is a call of this package's
-    servers."""
+    """Return a server's command for the shell. `serve …` becomes a call of this package's servers
+    by the interpreter $PYTHON, any other command stays as it is."""
     first, _, rest = command.partition(" ")
     return f'"$PYTHON" -P -m flent_aqm.servers {rest}' if first == "serve" else command

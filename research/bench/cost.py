@@ -69,13 +69,14 @@ def median_cost(costs: list[Cost]) -> Cost:
 
 def figure(name: str, unit: str, target: float | None, repeat: int,
            measure: Callable[[], Cost]) -> Figure:
-    """Measure one figure, print it, and return it.
+    """Measure one figure, print the median of its costs, and return them as a Figure.
 
     Args:
         name: name of the figure.
         unit: unit of the costs.
         target: greatest wall time that is wanted, None without a target.
-        repeat: number of measurements. Fewer are made if they take longer than LONG_S together.
+        repeat: number of measurements. After LONG_S no further one begins. The first is always
+            made.
         measure: function that makes one measurement.
     """
     costs: list[Cost] = []

@@ -67,8 +67,13 @@ def _replay(file: Path, out: Path) -> int:
 
 
 def _follow(file: Path, out: Path) -> int:
-    """Make the page, its data and its state of a folder with the file in it. Return the exit
-    status."""
+    """Make the page of a folder that holds only the file, as `report --follow` does, with its data
+    and state, in memory. Return the exit status, 1 if one of them is empty.
+
+    Args:
+        file: the hostile file.
+        out: empty folder in which that folder is made.
+    """
     from flent_aqm.show.report.follow import Follower
 
     folder = out / "folder"

@@ -80,7 +80,8 @@ _FEW_AQMS = 0.1
 
 def main() -> int:
     """Print the tables and, with -o, write them and the figure to the page. Return the exit status,
-    1 if a file can't be read."""
+    1 if the archive's file can't be read or the page can't be changed. Raises OSError or ValueError
+    if the table can't be read."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.page",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("table", type=Path)
@@ -293,7 +294,8 @@ def _answer_shares(truth: Any, probabilities: Numbers) -> tuple[str, str]:
 
 
 def _class_table(unseen: Unseen) -> str:
-    """Return a Markdown table of the answers for each true queue, with the rates held out."""
+    """Return a Markdown table of the answers for each true queue: the share of its runs, in %,
+    with each answer. Only runs of M-Lab's cadence count. `unseen` holds out the bands of rates."""
     test, probabilities = unseen.archived()
     answered = answers(probabilities)
     lines = [f"| queue, runs | {' | '.join(CLASSES)} |", "|---" * (1 + len(CLASSES)) + "|"]

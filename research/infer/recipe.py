@@ -139,7 +139,7 @@ class _Draw:
 
     def between(self, low: float, high: float) -> float:
         """Return a random value between `low` and `high` whose logarithm is uniform, rounded to
-        three digits."""
+        three significant digits."""
         return _round(low * (high / low) ** self._random.random())
 
     def one(self, weights: Mapping[_Of, int]) -> _Of:

@@ -175,7 +175,8 @@ def shallow_packets(rate_mbps: float) -> int:
 
 
 def table(jobs: int) -> list[str]:
-    """Measure the table and return its lines. Prints each row.
+    """Measure the table and return its lines in Markdown, with the header. Prints each row when
+    it and the rows above it are measured.
 
     Args:
         jobs: number of labs side by side.

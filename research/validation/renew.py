@@ -29,14 +29,15 @@ SCORECARD = "scorecard"
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a table is made again.
+    """How a table is made again. commands() adds the folders of the results and of the page.
 
     Attributes:
         page: path of the page in docs/.
-        sweeps: words of each sweep behind `flent -B`, or those of `flent-aqm scorecard`, which
-            begin with "scorecard".
-        module: module of research.validation that writes the table, with its words before the
-            folder of results.
+        sweeps: the words of each sweep. For flent: name of a file in batches/ without folder and
+            ending, then further options of flent. For `flent-aqm scorecard`: "scorecard" and its
+            options.
+        module: module of research.validation that writes the table, without the package's name,
+            with its words before the folder of results.
         options: its words behind the folder.
     """
 

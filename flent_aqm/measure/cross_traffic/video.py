@@ -49,7 +49,8 @@ class Screen:
         self._at_s: float | None = None  # time of the last update; None before the first segment
 
     def add(self, now_s: float) -> None:
-        """Add a segment that arrived at now_s to the buffer."""
+        """Play until now_s, then add a segment that arrived at that time to the buffer. The first
+        segment begins playback."""
         self.go_on(now_s)
         self._at_s = now_s
         self.buffer_s += SEGMENT_S

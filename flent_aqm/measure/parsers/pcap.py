@@ -236,8 +236,12 @@ class _Records:
         return index
 
     def _count_same_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int] | None:
-        """Count all complete records of `data`. Return the counts by step and the number of bytes
-        used, or None if the records don't all have the size of the first."""
+        """Count all complete records of `data` by step and key, and add them to `packets` and
+        `places`. Return the number of records of each key, by step, and the number of bytes used.
+
+        Return None, and change nothing, if the records don't all have the size of the first, if the
+        first is too short for a key, or if none is complete: _count_any_size() can read them.
+        """
         if len(data) < RECORD_HEADER_BYTES:
             return None
         captured = struct.unpack_from("=8xI", data)[0]

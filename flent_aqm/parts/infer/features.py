@@ -173,8 +173,8 @@ def _near_top(seen: _Quantities) -> float:
 
 
 def _first_fall(seen: _Quantities) -> float:
-    """Return the median rise shortly after the first loss relative to the rise at that loss, -1 if
-    there are no samples after it."""
+    """Return the median rise of the 3rd to 8th sample after the first loss relative to the largest
+    rise at that loss, 0 if that is 0. -1 without losses, or without samples so long after it."""
     at = seen.first_loss()
     after = seen.rise_ms[at + 3:at + 9]
     top = float(seen.rise_ms[max(at - 1, 0):at + 2].max())

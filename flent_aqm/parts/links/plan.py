@@ -76,7 +76,8 @@ class LinkPlan:
 
 
 def _to_kernel_share(share: float) -> int:
-    """Return a share from 0 to 1 as the kernel's module takes it: in units of 2^-32."""
+    """Return a share from 0 to 1 as the kernel's module takes it: in units of 2^-32, so that 1
+    becomes 2^32."""
     return round(share * 2**32)
 
 

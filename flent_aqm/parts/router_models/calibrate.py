@@ -194,8 +194,9 @@ class ModelParameter:
     geometric: bool = False
 
     def moved(self, value: float, step: float) -> float:
-        """Return the value changed by one step (added, or multiplied if geometric), within the
-        bounds."""
+        """Return the value changed by one step, within the bounds. The step is added. If
+        geometric, the value is multiplied by it and rounded to a whole number. A step down is
+        negative or, if geometric, a factor below 1."""
         if self.geometric:
             return min(self.high, max(self.low, round(value * step)))
         return min(self.high, max(self.low, value + step))
@@ -301,8 +302,8 @@ def fit(measurements: Measurements, parameters: Sequence[ModelParameter],
     result = Fit(parameters, measurements, next(iter(table)), table)
 
     def least(models: Iterable[Values]) -> Values:
-        """Return the model with the least misfit. If several have it, return the one with the
-        smallest values."""
+        """Return the model with the least misfit, rounded to three decimals. If several have it,
+        return the first of them by their values, compared in the order of the parameters."""
         return min(models, key=lambda values: (round(result.misfit(values), 3), values))
 
     best = least(table)

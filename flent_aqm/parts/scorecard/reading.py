@@ -343,8 +343,8 @@ def _metric_or_none(run: Run, name: str) -> float | None:
 
 
 def _value_or_none(function: Callable[[], float]) -> float | None:
-    """Return the result of a function that computes a metric, infinite for a lost probe. None if it
-    isn't available."""
+    """Call a function that computes a metric and return its result, None if the metric isn't
+    available. The result is infinite if the metric is that of a lost probe."""
     try:
         return float(function())
     except NotAvailable:

@@ -293,13 +293,14 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
                    ) -> Callable[[Sequence[Reading]], Score | None]:
     """Return a function that scores the order of queues by another truth than the 95th percentile:
     the share of pairs of queues that clearly differ in it and that the test's latency orders
-    rightly (ideal: 1). Differences of the latency below ALIKE_SHARE don't count as an order.
+    rightly (ideal: 1), None without such pairs. A pair whose latencies differ by less than
+    ALIKE_SHARE isn't ordered rightly.
 
     Args:
         truth: function that returns the truth of a direction, larger for a worse queue. None: not
             known.
         least: least difference of a pair that clearly differs.
-        factor: least ratio of a pair that clearly differs.
+        factor: least ratio of a pair that clearly differs, which has to hold, too.
     """
     def orders_score(readings: Sequence[Reading]) -> Score | None:
         """Of the pairs that differ clearly in `truth`, return the share that the test orders

@@ -61,11 +61,12 @@ def own_folder(output: Path, label: str, file: Path) -> Path:
 
 
 def _move_earlier(folder: Path, file: Path) -> None:
-    """Move the runs of an earlier version of a test to the first free folder EARLIER/NAME-N, and
-    say so on standard error. Nothing is moved if all runs failed.
+    """Move a folder with the runs of an earlier version of a test to EARLIER/NAME-N beside it, NAME
+    being its name and N the first free number, and say so on standard error. Nothing is moved or
+    said if the folder has no data file, because all runs failed.
 
     Args:
-        folder: folder of the runs.
+        folder: folder of the runs. It doesn't exist any more once it is moved.
         file: the test's file, for the message.
 
     Raises OSError if the folder can't be moved.

@@ -144,7 +144,8 @@ def read_messages(text: str, direction: str, report: ClientReport) -> None:
 
 
 def _throughput_lines(text: str) -> list[re.Match[str]]:
-    """Return the match of _LINE for each line of the output that shows a throughput."""
+    """Return the matches of _LINE in the output: one for each line that shows a throughput, those
+    of the intervals and that of the whole test."""
     return [match for line in text.splitlines() if (match := _LINE.match(line))]
 
 

@@ -37,7 +37,13 @@ _LARGER, _SMALLER = 0.7, 0.2
 
 
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
-    """Run the whole test and fill the report. Raises BadResult if a connection or request fails."""
+    """Run the whole test and fill the report. Raises BadResult if a connection or request fails.
+
+    Args:
+        server: address of the server.
+        report: the report to fill.
+        call: not used; run() passes it to each client.
+    """
     await _measure_idle(server, report)
     for direction in ("download", "upload"):
         await asyncio.sleep(PAUSE_S)

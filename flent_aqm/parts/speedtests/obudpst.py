@@ -21,8 +21,8 @@ PORT = 24601
 
 
 def measure(call: Call, report: ClientReport) -> None:
-    """Run the client for each direction and fill the report. Raises BadResult if it reports no
-    result."""
+    """Run the client for the download, then for the upload, and fill the report. Raises BadResult
+    if either reports no result."""
     for direction, flag in (("download", "-d"), ("upload", "-u")):
         lines: list[str] = []
         try:

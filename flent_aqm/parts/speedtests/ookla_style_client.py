@@ -92,11 +92,11 @@ async def _load_direction(server: ServerAddress, report: ClientReport, direction
 
 
 def sliced_mbps(samples: list[int], sample_s: float) -> float:
-    """Return the mean rate in Mbit/s of 20 slices of the samples, without the fastest 10 % and the
-    slowest 30 %.
+    """Return the mean rate in Mbit/s of 20 consecutive slices of the samples, without the fastest
+    10 % and the slowest 30 % of the slices. With fewer samples than slices, each sample is a slice.
 
     Args:
-        samples: bytes transferred in each sample.
+        samples: bytes transferred in each sample, at least one.
         sample_s: length of a sample.
     """
     size = len(samples) / SLICES

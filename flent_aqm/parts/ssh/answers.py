@@ -60,9 +60,9 @@ def answers(address: str) -> list[ServerAnswer]:
 
 
 def _check_ports(server: Server, address: str) -> str:
-    """Return why a server can't be reached: its first port with a fault, such as "5201 closed" (it
-    refuses connections) or "5201 silent" (no answer within LIMIT_S). "" if all its ports can be
-    reached."""
+    """Return why a server can't be reached, "" if it can. For irtt, a reason as irtt_answer()
+    returns it. Otherwise the first TCP port with a fault, such as "5201 closed" (it refuses
+    connections), "5201 silent" (no answer within LIMIT_S) or "5201: No route to host"."""
     if server is IRTT:
         return irtt_answer(address)
     for port in server.every_port:

@@ -488,8 +488,9 @@ def _bytes_for_tc(text: str) -> str:
 
 
 def _time_writer(kept: Callable[[int], Expected]) -> Callable[[str], str]:
-    """Return a function that converts a displayed time, such as "4999us", to one that the kernel
-    stores unchanged.
+    """Return a function that converts a displayed time, such as "4999us", to a time to set that the
+    kernel will display the same way: itself, or 1 us more. It returns other texts, and times for
+    which neither works, as they are.
 
     Args:
         kept: function that returns the time in us that the kernel shows when a time in us was set.

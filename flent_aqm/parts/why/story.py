@@ -442,7 +442,12 @@ def _queue_story(run: WatchedRun, stop: _Stop, begin_ns: int
 
 
 def _main_flow(passage: Passage, ahead: Column) -> int | None:
-    """Return the index of the flow with the most bytes ahead, None if nothing was ahead."""
+    """Return the index of the flow with the most bytes among packets, None if there are none.
+
+    Args:
+        passage: packets at a place.
+        ahead: indices of its packets that were ahead of the probe.
+    """
     if not ahead.size:
         return None
     return int(numpy.bincount(passage.flow[ahead],
@@ -710,7 +715,13 @@ def _unwrapped(numbers: Column, first: int) -> Column:
 
 
 def _flight_kb(stop: _Stop, flow: int, time_ns: int) -> float:
-    """Return flight_kb() at one time."""
+    """Return the kB that a flow has in flight at one time, as flight_kb() does for many times.
+
+    Args:
+        stop: the probe or reply at a router, whose ledger and direction are taken.
+        flow: index in Ledger.flows.
+        time_ns: the time, in ns since the epoch.
+    """
     return float(flight_kb(stop.ledger, stop.direction, flow, numpy.array([time_ns]))[0])
 
 

@@ -82,8 +82,9 @@ class Watched(Lab):
             settings.write('PATH_MODELS="${PATH_MODELS:-} why:why.sh"\n')
 
     def wait(self) -> CommandResult:
-        """Wait until the run has ended, and move its captures to `kept`. Raises LabError, also if
-        a capture failed or has lost packets."""
+        """Wait until the run has ended, move its captures to `kept`, and return the command's
+        result. Raises LabError as Lab.wait() does, and if the router could not drop the packet of
+        --drop-packet, or if a capture failed or has lost packets."""
         result = super().wait()
         out = self.stdout.parent
         if fault := read_text(out / "why_drop").splitlines()[-1:]:

@@ -206,9 +206,9 @@ def _as_batch_keys(scenario: Scenario) -> dict[str, object]:
 
 
 def usual_changes(run: WatchedRun) -> Sequence[str]:
-    """Return the changes that are run without --what-if: the other queues of the study (none if the
-    shaper is CAKE), half of the upload's buffer if it has a limit in packets, and no cross traffic
-    if there is some."""
+    """Return the changes that are run without --what-if, each as `key=value`: the other queues of
+    STUDY (none if the shaper is CAKE), a buffer of half the packets that the upload's queue holds
+    if the queue has a limit in packets, and no cross traffic if there is some."""
     scenario = run.cell.scenario
     now = scenario.router.aqm
     changes = [f"aqm={name}" for name in STUDY

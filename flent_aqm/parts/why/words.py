@@ -109,7 +109,8 @@ def _rates(one: Standing) -> str:
 
 
 def _keeps(one: Standing) -> str:
-    """Return the verb for one flow or several flows that fill a queue, up to "larger"."""
+    """Return what one flow does, or several do, that fill a queue, from the verb on and before
+    "than the path holds": "keeps the queue filled: its window is larger"."""
     return ("keeps the queue filled: its window is larger" if one.flows == 1
             else "keep the queue filled: their windows are larger")
 

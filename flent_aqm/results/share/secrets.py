@@ -237,8 +237,9 @@ class Secrets:
         return self._stand_in_for_address(word)
 
     def _reverse_ipv4(self, match: re.Match[str]) -> str:
-        """Return zeros in place of each number of the reversed IPv4 address before in-addr.arpa,
-        or the match if all are 0."""
+        """Return "0." in place of each of the one to three numbers before in-addr.arpa, which name
+        a reversed IPv4 subnet, and record them as removed. Return the match if all are 0. Whole
+        addresses, of four numbers, are replaced by _address()."""
         parts = [part for part in match[1].split(".") if part]
         if all(part == "0" for part in parts):
             return match[0]

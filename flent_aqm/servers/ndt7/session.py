@@ -204,7 +204,7 @@ class Session:
         Messages that the client sends meanwhile are not part of the test.
 
         Args:
-            measured_s: length of the test.
+            measured_s: length of the test, which is kept as self.measured_s.
             buffer: memory for received bytes.
         """
         self.measured_s = measured_s

@@ -79,8 +79,8 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
 
 def _value_pairs(name: str, other_name: str, rows: Sequence[ReportRow]
                  ) -> set[tuple[Setting | None, ...]]:
-    """Return the different pairs of values that the settings `name` and `other_name` have
-    in the runs."""
+    """Return the different pairs of values that the settings `name` and `other_name` have in the
+    runs. A setting that a run doesn't record has its default in UNRECORDED_DEFAULTS, else None."""
     return {_values_of(row, (name, other_name)) for row in rows}
 
 

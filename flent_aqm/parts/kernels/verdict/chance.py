@@ -50,12 +50,15 @@ class Mean:
 
 @dataclass(frozen=True)
 class Stray:
-    """Values of one side that lie beyond all values of the other side.
+    """Values of one side that lie beyond all values of the other side by more than a margin. There
+    may be none. Both sides have equally many values.
 
     Attributes:
-        more: True if they show that the test side has larger values.
-        share: share of a side's values that are stray, 0 to 1.
-        probability: probability that chance alone gives so many stray values.
+        more: True if they show that the test side has larger values: they are the test side's
+            highest, or the base side's lowest.
+        share: their number as a share of one side's values, 0 to 1.
+        probability: probability that chance alone gives so many stray values, on whichever side and
+            at whichever end.
     """
 
     more: bool
@@ -104,8 +107,9 @@ def stray_of(base: Numbers, test: Numbers, margin: float) -> Stray:
 
 
 def _probability_by_chance(size: int, count: int) -> float:
-    """Return the probability that by chance alone `count` of the `size` values of either side lie
-    beyond all values of the other side, at either end (Rosenbaum's test)."""
+    """Return the probability that by chance alone at least `count` of the `size` values of one of
+    two equally large sides lie beyond all values of the other, at either end (Rosenbaum's test, at
+    most 1)."""
     return min(1.0, _TAILS * math.comb(size, count) / math.comb(2 * size, count))
 
 

@@ -236,7 +236,8 @@ class Connection(ABC, asyncio.Protocol):
             path: path and query.
             size: number of bytes.
             count: gets the number of bytes of each piece that the kernel took.
-            patience_s: timeout, None for none.
+            patience_s: greatest time from the request to its complete response, None for no
+                limit.
 
         Raises BadResult if the connection breaks, the time runs out, or the status isn't 200.
         """
