@@ -90,13 +90,16 @@ def main(args: argparse.Namespace) -> int:
     rows = [row for row in rows if all(_matches(row.settings.get(key), value)
                                        for key, value in filters)]
     if not rows:
-        others = f", and --where excludes the other {usable}" if usable else ""
-        raise ConfigError(f"none of {len(paths)} files has a run to draw: {len(faults)} can't be "
-                          f"used{others}")
+        reasons = [f"{len(faults)} can't be used"] if faults else []
+        if usable:
+            reasons.append(f"--where excludes {usable}")
+        raise ConfigError(f"none of {len(paths)} files has a run to draw: {', '.join(reasons)}")
     if not any(row.has(test=args.test) for row in rows):
         tests = ", ".join(sorted({str(row.settings["test"]) for row in rows}))
-        raise ConfigError(f"no run of test {args.test!r}; these files have: {tests}; choose one "
-                          "with --test")
+        what, or_another = ("the runs that --where leaves are of", ", or another --where") \
+            if usable > len(rows) else ("these files have", "")
+        raise ConfigError(f"no run of test {args.test!r}; {what}: {tests}; choose one with --test"
+                          f"{or_another}")
     if not any(key == BASE_DELAY for key, _ in filters):
         rows = of_least_delay(rows)
     common = grid(rows)

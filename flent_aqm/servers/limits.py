@@ -70,7 +70,8 @@ class Credit:
         self._left += min((now_s - self._filled_s) * CREDIT_PER_S, CREDIT)
         self._filled_s = now_s
         if self._left < 0:
-            raise Flood(f"more than {CREDIT_PER_S} requests or frames a second without content")
+            raise Flood(f"more than {CREDIT_PER_S} requests or frames a second without content (a "
+                        "reset request counts as several)")
 
 
 class Held:

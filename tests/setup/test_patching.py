@@ -6,11 +6,12 @@ minutes."""
 from __future__ import annotations
 
 import difflib
+import os
 from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import SetupError
+from flent_aqm.base.errors import CommandFailed, SetupError
 from flent_aqm.setup import parts
 from flent_aqm.setup.apt import DebianArchive, Package
 from flent_aqm.setup.kernel import build, patching, recipe
@@ -53,6 +54,24 @@ def test_optional_patch_that_does_not_fit_is_left_out_whole(tree: Path) -> None:
     assert without == [OPTIONAL]
     assert patching.cost_of(without) == (
         f"without {OPTIONAL.removesuffix('.patch')}: {patching.OPTIONAL[OPTIONAL].cost}")
+
+
+def test_patch_that_fails_for_another_reason_is_not_left_out(
+        tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk, say: a kernel without it would be built, and nobody told."""
+    (tree / "patch").write_text("#!/bin/sh\necho 'patch: **** write error' >&2\nexit 2\n")
+    (tree / "patch").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tree}:{os.environ['PATH']}")
+    with pytest.raises(CommandFailed, match="write error"):
+        patching.apply_all(tree, [(OPTIONAL, FIRST)], keep=KernelTree(tree).keep)
+
+
+@pytest.mark.parametrize("content", [FIRST[:-8], b"no patch"])
+def test_damaged_patch_does_not_fit(tree: Path, content: bytes) -> None:
+    """By its own name, however patch says it."""
+    with pytest.raises(PatchDoesntFit, match="mine"):
+        patching.apply_own(tree, "mine", content, keep=KernelTree(tree).keep)
+    assert (tree / "file").read_text() == "".join(LINES)
 
 
 def test_optional_patch_is_left_out_with_those_that_need_it(tree: Path) -> None:

@@ -267,9 +267,10 @@ def _rows(path: Path) -> tuple[dict[str, Column], dict[int, bytes]]:
                 :, :FRAMES_A_BLOCK * FRAME_BYTES].reshape(-1).view(FRAME)
             frames = frames[frames["status"] != 0]  # the kernel has not filled the rest
             if frames.size and (frames["net"] != _NET_AT).any():
-                raise BadResult(f"{path.name}: not a capture of guest/ring.py: a packet begins at "
-                                f"byte {int(frames['net'][frames['net'] != _NET_AT][0])} of its "
-                                f"frame, expected {_NET_AT}")
+                raise BadResult(f"{path.name}: the lab's kernel puts packets at byte "
+                                f"{int(frames['net'][frames['net'] != _NET_AT][0])} of a captured "
+                                f"frame, and this version reads them at byte {_NET_AT}; use the "
+                                "kernel of set-up, without --kernel")
             chunk = _chunk(frames, first_no)
             headers = chunk.pop("headers")
             for ends, row in zip(*numpy.unique(chunk["ends"], return_index=True), strict=True):

@@ -31,6 +31,8 @@ class Optional:
     needs: tuple[str, ...] = ()
 
 
+# Exit status of the program patch if parts of a patch don't fit. Other failures have others.
+_DOESNT_FIT = 1
 # Optional patches by file name. docs/results/performance.md has figures.
 OPTIONAL = {
     "0005-cheaper-page-faults.patch": Optional("programs in the lab start more slowly"),
@@ -97,7 +99,8 @@ def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
 
 def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
     """Apply one patch, completely or not at all. Raises PatchDoesntFit, with the parts that don't
-    fit, or if the content isn't a patch.
+    fit, or if the content isn't a patch, and CommandFailed if patch failed for another reason, such
+    as a full disk.
 
     Args:
         tree: folder of the source, of a kernel or another program.
@@ -112,6 +115,9 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
     try:
         _run_patch(tree, content, "--dry-run")
     except CommandFailed as error:
+        malformed = "malformed patch" in error.stdout + error.stderr
+        if error.returncode != _DOESNT_FIT and not malformed:
+            raise
         raise PatchDoesntFit(f"{name} doesn't fit the source: "
                              f"{_failed_hunks(error.stdout or error.stderr)}") from None
     _run_patch(tree, content)
@@ -159,7 +165,7 @@ def cost_of(names: Sequence[str]) -> str:
 
 def _run_patch(tree: Path, content: bytes, *options: str) -> None:
     """Run the program patch, which changes files of the tree. Raises CommandFailed if the patch
-    doesn't fit.
+    doesn't fit, or patch fails for another reason.
 
     Args:
         tree: folder of the kernel's source.
