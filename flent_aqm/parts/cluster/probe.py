@@ -63,7 +63,8 @@ def _why_tls_failed(reason: str) -> str:
     if "certificate expired" in reason:
         return ("the scheduler refuses this worker's certificate because it, or that of its "
                 f"authority, has expired ({reason}): make a new one; {WHERE_TO_READ}")
-    if "certificate" in reason or "unknown ca" in reason:
+    # decrypt error: the certificate's signature isn't that of the authority of this name.
+    if any(words in reason for words in ("certificate", "unknown ca", "decrypt error")):
         return (f"the scheduler refuses this worker's certificate ({reason}): expected one of the "
                 f"scheduler's own authority that is valid today; {WHERE_TO_READ}")
     return f"the TLS connection to the scheduler fails ({reason}); {WHERE_TO_READ}"

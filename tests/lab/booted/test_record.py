@@ -139,7 +139,7 @@ def test_own_file_is_repeated_and_explained_when_its_commands_are_allowed(folder
             [BIN / "flent-aqm", *words, "run.flent.gz", "--run-programs"], cwd=folder,
             capture_output=True, text=True, check=False, timeout=300)
         assert ended.returncode == 0, ended.stderr
-        assert ended.stdout.startswith("identical" if words == ["replay"] else "Probe "), ended
+        assert ended.stdout.startswith("identical" if words == ["replay"] else "Run "), ended
 
 
 @pytest.mark.parametrize("control", ["cubic"])

@@ -128,7 +128,7 @@ def measure(call, report):
     ("table", "serve", "odd_client.py printed no JSON; its output starts with 'down 9.4 Mbit/s'"),
     ("kilobits", "serve", "Mbit/s of download, where 9.56 Mbit/s are possible"),
     ("negative", "serve", "odd_client.py: down.mbps is -8."),
-    ("words", "serve", 'odd_client.py: down.mbps is "fast"; expected a number'),
+    ("words", "serve", 'odd_client.py: down.mbps in its output is "fast"; expected a number'),
     ("fails", "snerve", "own_test doesn't serve: "),
 ])
 def test_fault_of_a_client_or_server_is_one_line(

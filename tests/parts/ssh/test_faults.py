@@ -83,7 +83,7 @@ def test_router_without_room_for_files_is_refused(in_guest: InGuest) -> None:
         found; echo 'echo never' | hold; as_found
     """, f"openssh_router '{fill}'")
     message, *rest = lines
-    assert message == (f"{ROUTER}: router: no room for files in /var/run/flent-aqm; "
+    assert message == (f"{ROUTER}: router: can't write files to /var/run; is it full? "
                        "nothing was changed")
     assert rest == ["as found"]
 

@@ -100,8 +100,9 @@ def test_gui_lists_and_shows_every_plot_of_ours(tmp_path: Path) -> None:
         assert (name, shown["new"], shown["log"]) == (name, True, [])
         assert shown["kind"].startswith("Aqm")
         refused = any("Nothing to plot" in text for text in shown["texts"])
-        # That run is older than the sampling of queues, and its router is ideal.
-        assert refused == (name in ("qdisc_over_time", "delay_parts"))
+        # That run is older than the sampling of queues, its router is ideal, and it keeps no
+        # explanation.
+        assert refused == (name in ("qdisc_over_time", "delay_parts", "why"))
         assert shown["shapes"] or refused
 
 

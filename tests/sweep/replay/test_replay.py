@@ -98,7 +98,7 @@ def test_changed_file_is_different_and_versions_come_first(made: Path, tmp_path:
     (lambda data: data["metadata"]["AQM"]["requested"].update(seed=None), ("the file records no "
                                                                           "seed")),
     (lambda data: data["metadata"]["AQM"]["requested"].update(testbed="netns"),
-     "it requests the testbed 'netns'"),
+     "AQM.requested.testbed in its metadata is 'netns'"),
     (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(HOSTS=["example.org"]),
      "HOSTS: \"['example.org']\": not of the form or range that is accepted"),
     (lambda data: data["metadata"]["AQM"]["run"]["settings"].update(DATA_DIR="/etc"),
