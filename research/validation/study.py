@@ -239,8 +239,9 @@ def differs_between_queues(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: throughput varies more over the repetitions of a cell with cross traffic. It agrees if
-    the relative deviation more than doubles with every queue, in part if it does with some. Return
-    the measured deviations and the verdict, or CANT_TELL if a cell has too few runs."""
+    the relative deviation more than doubles and exceeds _VISIBLE with every queue, in part if it
+    does with some. Return the measured deviations and the verdict, or CANT_TELL if a cell has too
+    few runs."""
     texts, more = [], []
     for aqm in AQMS:
         shares = []
@@ -251,7 +252,7 @@ def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
             shares.append(max(float(numpy.std(mbps, ddof=1) / numpy.mean(mbps)) for mbps in (
                 [row.mbps[way] for row in runs] for way in WAYS)))
         texts.append(f"{aqm} {100 * shares[0]:.2f} → {100 * shares[1]:.2f} %")
-        more.append(shares[1] > 2 * shares[0])
+        more.append(shares[1] > max(2 * shares[0], _VISIBLE))
     return ("standard deviation over repetitions at 100 Mbit/s, of the mean, larger of the "
             f"directions: {', '.join(texts)}"), (
         AGREES if all(more) else IN_PART if any(more) else DISAGREES)

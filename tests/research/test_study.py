@@ -90,11 +90,15 @@ def test_queues_that_differ_by_chance_alone_do_not_differ() -> None:
     ((3.0,) * 4, AGREES), ((1.0,) * 4, DISAGREES), ((3.0, 3.0, 1.0, 1.0), IN_PART)])
 def test_throughput_is_more_variable_over_repetitions(
         spreads: tuple[float, ...], verdict: str) -> None:
-    """Not over queues: these share the line differently, which is no variation of one of them."""
+    """Not over queues: these share the line differently, which is no variation of one of them. Nor
+    does it count where nobody could see it."""
     rows = [one for aqm, spread, middle in zip(AQMS, spreads, (90, 60, 50, 40), strict=True)
             for one in (*repetitions(aqm, 95, 1), *repetitions(aqm, middle, spread * middle / 95,
                                                                cross=True))]
     assert finding("more variable").judge(rows)[1] == verdict
+    steady = [one for aqm in AQMS for one in (*repetitions(aqm, 95, 0.01),
+                                              *repetitions(aqm, 50, 0.1, cross=True))]
+    assert finding("more variable").judge(steady)[1] == DISAGREES
 
 
 def test_few_repetitions_tell_nothing() -> None:

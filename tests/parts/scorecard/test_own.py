@@ -210,7 +210,8 @@ def test_reads_of_another_form_are_refused(reads: str, cause: str) -> None:
 @pytest.mark.parametrize(("client", "server", "cause"), [
     ("true {host}", "true {port}", "--client: 'true {host}' has no {port}"),
     ("true {host} {port}", "true", "--server: 'true' has no {port}"),
-    ("no-such-program {host} {port}", "true {port}", "no program 'no-such-program' on PATH"),
+    ("no-such-program {host} {port}", "true {port}",
+     "no executable program 'no-such-program' on PATH"),
     ("true '{host} {port}", "true {port}", "No closing quotation")])
 def test_commands_that_cannot_be_run_are_refused(client: str, server: str, cause: str) -> None:
     """Before anything runs."""
