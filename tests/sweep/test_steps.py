@@ -345,10 +345,14 @@ def test_output_of_a_run_is_its_files(tmp_path: Path, debug_log: bool) -> None:
         assert gzip.decompress(output.tools_log) == b"tools"
     else:
         assert output.tools_log is None
-    (tmp_path / "y.flent").write_text("{}")
     (tmp_path / "err").write_text("ERROR: it broke")
+    (tmp_path / "x.flent").rename(tmp_path / "x.other")
     failed = make_output(one, bed, lambda place: result)
     assert (failed.data, failed.command, failed.fault) == (None, result, "it broke")
+    for name in ("x.flent", "y.flent"):
+        (tmp_path / name).write_text("{}")
+    failed = make_output(one, bed, lambda place: result)
+    assert (failed.data, failed.fault) == (None, "Flent wrote 2 data files; expected one")
 
 
 CHILD = """

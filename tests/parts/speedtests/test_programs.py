@@ -191,6 +191,8 @@ def test_programs_that_write_no_result_are_named(tmp_path: Path, monkeypatch: py
                                                  ) -> None:
     """They end with status 0 all the same. Nor is a word a number of round trips."""
     (tmp_path / "bbperf").mkdir()
+    # Without it, an installed bbperf would be found first.
+    (tmp_path / "bbperf" / "__init__.py").touch()
     (tmp_path / "bbperf" / "bbperf.py").write_text("print('ERROR: no such server')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(BadResult, match="no result file of the download: ERROR: no such server"):
