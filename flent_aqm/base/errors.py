@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from flent_aqm.base.words import last_line, plain
+from flent_aqm.base.words import end_of, last_line, plain
 
 
 class AqmError(Exception):
@@ -166,5 +166,4 @@ class CommandFailed(AqmError):
         self.stdout = stdout
         self.stderr = stderr
         last = last_line(stderr) or last_line(stdout) or "no output"
-        how = f"signal {-returncode}" if returncode < 0 else f"status {returncode}"
-        super().__init__(f"{' '.join(self.argv)}: ended with {how}: {last}")
+        super().__init__(f"{' '.join(self.argv)}: ended with {end_of(returncode)}: {last}")

@@ -15,6 +15,11 @@ _ESCAPES = re.compile(
 _DOLLAR = re.compile(r"(?<!\\)\$")
 
 
+def end_of(returncode: int) -> str:
+    """Return how a program ended, such as "status 1", or "signal 9" for the return code -9."""
+    return f"signal {-returncode}" if returncode < 0 else f"status {returncode}"
+
+
 def plain(words: object) -> str:
     """Return a text as one line of printable characters.
 

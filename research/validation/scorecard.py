@@ -98,24 +98,20 @@ def table(results: Path, docs: Path | None) -> str:
         _save_figure(shown, docs / PICTURE)
     stalled, rank = stalls_of_all(shown), ranks(shown)
     count = len(next(iter(stalled.values()), ()))
-    lines = [f"| rank | test | on the {counted(count, 'line')} that stall under all tests, it says "
-             "| " + " | ".join(column.heading for column in IN_DOCS) + " |",
-             "|---|---|---|" + "---|" * len(IN_DOCS)]
-    for card in ordered(shown):
-        cases = stalled.get(card.test)
-        lines.append(f"| {rank[card.test]} | {markdown.escape_cell(card.label)} "
-                     f"| {' of '.join(typical(cases)) if cases else NONE} | " + " | ".join(
-                         column.whole(card.scores.get(column.kind)) for column in IN_DOCS) + " |")
+    lines = markdown.table_lines(ordered(shown), {
+        "rank": lambda card: rank[card.test], "test": markdown.test_cell,
+        f"on the {counted(count, 'line')} that stall under all tests, it says": lambda card: (
+            " of ".join(typical(stalled[card.test])) if stalled.get(card.test) else NONE)},
+        IN_DOCS)
     none = [f"{markdown.escape_cell(card.label)} in {counted(len(card.failed), 'cell')}"
             for card in ordered(shown) if card.failed]
     lines += ["", f"{headline(shown)}{'; no number: ' * bool(none)}{', '.join(none)}.", "",
               ("Other truths: the idle line's latency, the rise over it, and the share of pairs of "
                "clearly different queues that the test's latency puts in the right order:"), "",
-              "| test | " + " | ".join(column.heading for column in OTHER_TRUTHS) + " |",
-              "|---|" + "---|" * len(OTHER_TRUTHS)]
-    lines += [f"| {markdown.escape_cell(card.label)} | " + " | ".join(
-        column.whole(card.scores.get(column.kind)) for column in OTHER_TRUTHS) + " |"
-        for card in ordered(shown) if any(column.kind in card.scores for column in OTHER_TRUTHS)]
+              *markdown.table_lines(
+                  [card for card in ordered(shown)
+                   if any(column.kind in card.scores for column in OTHER_TRUTHS)],
+                  {"test": markdown.test_cell}, OTHER_TRUTHS)]
     if (results / "2").is_dir():
         lines += ["", *_order_lines(compare(shown, _read_cards(results / "2"), "seeds"))]
     return "\n".join(lines)

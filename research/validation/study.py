@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
 
 from flent_aqm.base.errors import AqmError
-from flent_aqm.results.many_files import find_files
+from flent_aqm.results.many_files import counted_once, find_files
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.figures.gather import FigureRow, gather
 from research.validation import marked
@@ -92,8 +92,11 @@ def main() -> int:
         parser.error(str(error))
     for fault in faults:
         print(f"left out: {fault}", file=sys.stderr)
-    selected = _each_once(row for row in rows
-                          if row.has(test="ndt7", router_model=args.router_model))
+    # The first seed of a cell is in several of the sweeps.
+    selected, repeated = counted_once([row for row in rows if row.has(
+        test="ndt7", router_model=args.router_model)])
+    if repeated:
+        print(repeated, file=sys.stderr)
     lines = ["| the study | the lab | |", "|---|---|---|"]
     complete = not faults
     for finding in FINDINGS:
@@ -108,12 +111,6 @@ def main() -> int:
         marked.replace(args.output / "results" / "study.md", "findings", text,
                        made_of([load_run(row.path) for row in selected]))
     return 0 if complete else 1
-
-
-def _each_once(rows: Iterable[FigureRow]) -> list[FigureRow]:
-    """Return the runs without those that repeat another one's samples: the first seed of a cell is
-    in several of the sweeps."""
-    return list({row.samples or str(row.path): row for row in rows}.values())
 
 
 class MissingRuns(Exception):

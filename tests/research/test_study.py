@@ -4,7 +4,9 @@ false."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -127,7 +129,23 @@ def test_missing_cell_is_named() -> None:
         finding("distributions").judge([])
 
 
-def test_run_that_repeats_another_counts_once() -> None:
-    """Sweeps share their first seed."""
-    rows = [run("codel", 90.0, samples=samples) for samples in ("a", "a", "b", "", "")]
-    assert study._each_once(rows) == [rows[1], *rows[2:]]
+def test_run_that_repeats_another_counts_once(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        ) -> None:
+    """Sweeps share their first seed. Runs without a hash of samples are no repetitions."""
+    rows = [replace(run("codel", 90.0, samples=samples), settings={
+        "aqm": "codel", "test": "ndt7", "router_model": IDEAL})
+        for samples in ("a", "a", "b", "", "")]
+    judged: list[FigureRow] = []
+
+    def judge(selected: Sequence[FigureRow]) -> tuple[str, str]:
+        judged.extend(selected)
+        return "", AGREES
+
+    monkeypatch.setattr(study, "find_files", lambda results: [])
+    monkeypatch.setattr(study, "gather", lambda paths, jobs: (rows, []))
+    monkeypatch.setattr(study, "FINDINGS", (Finding("it is", judge),))
+    monkeypatch.setattr(sys, "argv", ["study", str(tmp_path), "--router-model", IDEAL])
+    assert study.main() == 0
+    assert judged == [rows[0], *rows[2:]]
+    assert "1 of 5 files repeat another one sample by sample" in capsys.readouterr().err

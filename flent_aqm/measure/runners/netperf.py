@@ -9,8 +9,9 @@ from typing import IO
 from flent_aqm.base import environment
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import NetperfDemoRunner
+from flent_aqm.base.words import end_of
 from flent_aqm.measure.load_window import START, received
-from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, end_of, last_line
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, last_line
 
 # Seconds after the test's length at which netperf is considered hung. Connecting and exchanging
 # results over a full queue takes seconds.

@@ -23,6 +23,7 @@ from typing import IO, Any, cast
 
 from flent_aqm.base.errors import AqmError, BadResult, a_defect, cause_of
 from flent_aqm.base.flent_api import ProcessRunner, get_logger
+from flent_aqm.base.words import end_of
 from flent_aqm.measure.load_window import Load
 
 # Result of parse() for Flent: series, raw samples, metadata.
@@ -282,11 +283,6 @@ class SupervisedRunner(ProcessRunner):
         if self.returncode not in self.success_return:
             raise BadResult(f"{self.tool} ended with {end_of(self.returncode)}: "
                             f"{last_line(error)}")
-
-
-def end_of(returncode: int) -> str:
-    """Return how a program ended, such as "status 1", or "signal 9" for the return code -9."""
-    return f"signal {-returncode}" if returncode < 0 else f"status {returncode}"
 
 
 def _os_error_text(fault: OSError) -> str:

@@ -9,7 +9,8 @@ from typing import IO, Any
 
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import BadResult
-from flent_aqm.measure.runners.process import KILLED, Parsed, SupervisedRunner, end_of, last_line
+from flent_aqm.base.words import end_of
+from flent_aqm.measure.runners.process import KILLED, Parsed, SupervisedRunner, last_line
 
 
 class AqmProgramRunner(SupervisedRunner):

@@ -3,24 +3,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.columns import COLUMNS, INTERVALS, headline, ordered, ranks
+from flent_aqm.parts.scorecard.columns import (
+    COLUMNS,
+    INTERVALS,
+    Column,
+    headline,
+    ordered,
+    ranks,
+)
 from flent_aqm.parts.scorecard.order import Order
 from flent_aqm.parts.scorecard.words import sentences
 
 
 def table(cards: Sequence[Card]) -> str:
     """Return the table of all tests in Markdown, with a row per test."""
-    lines = ["| rank | test | " + " | ".join(column.heading for column in COLUMNS) + " |",
-             "|---|---|" + "---|" * len(COLUMNS)]
     rank = ranks(cards)
-    lines += [f"| {rank[card.test]} | {escape_cell(card.label)} | " + " | ".join(
-        column.whole(card.scores.get(column.kind)) for column in COLUMNS) + " |"
-        for card in ordered(cards)]
+    lines = table_lines(ordered(cards), {"rank": lambda card: rank[card.test], "test": test_cell},
+                        COLUMNS)
     return "\n".join(lines) + "\n"
+
+
+def table_lines(cards: Sequence[Card], first: Mapping[str, Callable[[Card], str]],
+                columns: Sequence[Column]) -> list[str]:
+    """Return the lines of a table in Markdown: the head, then a row for each card.
+
+    Args:
+        cards: the cards in the order of their rows.
+        first: heading of each column before those of scores -> function that returns its cell.
+        columns: the columns of scores.
+    """
+    headings = [*first, *(column.heading for column in columns)]
+    rows = [[*(cell(card) for cell in first.values()),
+             *(column.whole(card.scores.get(column.kind)) for column in columns)]
+            for card in cards]
+    return [f"| {' | '.join(headings)} |", "|" + "---|" * len(headings),
+            *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def test_cell(card: Card) -> str:
+    """Return the cell with the name of a card's test."""
+    return escape_cell(card.label)
 
 
 def page(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:

@@ -8,9 +8,13 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import BadResult, ConfigError
-from flent_aqm.parts.why.what_if import GLITCH_MS
 from flent_aqm.results.data_file import Numbers
-from flent_aqm.results.metrics.latency import glitches, idle_median_ms
+from flent_aqm.results.metrics.latency import (
+    LISTED_GLITCH_MS,
+    bad_probes,
+    glitches,
+    idle_median_ms,
+)
 from flent_aqm.results.metrics.run import Run
 
 
@@ -58,14 +62,12 @@ def of_glitch(run: Run, number: int) -> int:
 
     Raises ConfigError if there is no such glitch, and NotAvailable if glitches can't be found.
     """
-    found = glitches(run, GLITCH_MS)
+    found = glitches(run, LISTED_GLITCH_MS)
     if not 1 <= number <= len(found):
         raise ConfigError(f"--glitch: the run has no glitch {number}; it has {len(found)} in which "
-                          f"probes took {GLITCH_MS:g} ms longer than before the load")
-    glitch = found[number - 1]
-    sent_s, rtt_ms, numbers = _numbers(run)
-    inside = ((rtt_ms > idle_median_ms(run) + GLITCH_MS) & (sent_s >= glitch.start_s)
-              & (sent_s < glitch.start_s + glitch.length_ms / 1000))
+                          f"probes took {LISTED_GLITCH_MS:g} ms longer than before the load")
+    _, rtt_ms, numbers = _numbers(run)
+    inside = bad_probes(run.probe, found[number - 1], idle_median_ms(run) + LISTED_GLITCH_MS)
     return _slowest(rtt_ms, numbers, inside)
 
 

@@ -136,17 +136,17 @@ def _explain(args: argparse.Namespace) -> None:
         idle_ms: float | None = idle_median_ms(run)
     except NotAvailable:
         idle_ms = None
+    settings = settings_of(watched.cell, watched.run)
     if args.format == "json":
         from flent_aqm.base.json_text import json_text
 
         print(json_text({
             "file": str(args.file),
-            "settings": dict(settings_of(watched.cell, watched.data["metadata"])),
+            "settings": dict(settings),
             **asdict(story), "what_if": [asdict(one) for one in outcomes],
             "conclusion": concluding(outcomes, idle_ms)}))
     else:
-        print("\n".join(as_text(story, outcomes, idle_ms,
-                                in_short(settings_of(watched.cell, watched.data["metadata"])))))
+        print("\n".join(as_text(story, outcomes, idle_ms, in_short(settings))))
     if not args.output and not args.keep:
         return
     (_, heading), *sentences = lines(story, idle_ms)

@@ -59,6 +59,6 @@ def page(file: Path, run: WatchedRun, explained: Explained, story: Story,
     """Return the page as HTML. Arguments: as for write()."""
     return environment("flent_aqm.parts.why").get_template("why.html").render(
         title=title(story, idle_ms), answers=lines(story, idle_ms)[1:], outcomes=outcomes,
-        name=file.name, settings=settings_of(run.cell, run.data["metadata"]),
+        name=file.name, settings=settings_of(run.cell, run.run),
         conclusion=concluding(outcomes, idle_ms), has_losses=explained.has_losses,
         picture=svg_address(figure.draw(explained, "svg")))

@@ -21,7 +21,6 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.reading.series import Tool
 
 _PROTOCOLS: Mapping[Tool, Sequence[int]] = {Tool.IRTT: (UDP,), Tool.PING: (ICMP, ICMPV6)}
-_REVERSE = {"up": "down", "down": "up"}
 # Longest time between sending a probe and its arrival at the first router, and likewise of a reply.
 # ping and fping round their times to 1 ms.
 _NEAR_NS = 50_000_000
@@ -177,13 +176,14 @@ def _likeness(ledger: Ledger, flow: int, key: FlowKey, probe: Probe
     found = ProbeFlow(key, first)
     came, went = found.rows(ledger, "up"), found.rows(ledger, "down")
     gaps = []
-    for number, answer in answers(probe).items():
+    answered = answers(probe)
+    for number, answer in answered.items():
         if number in came:
             gaps.append(int(ledger.up.arrived_ns[came[number]]) - answer.sent_ns)
         if number in went and ledger.down.left_ns[went[number]] >= 0:
             gaps.append(answer.back_ns - int(ledger.down.left_ns[went[number]]))
     near = numpy.array([gap for gap in gaps if abs(gap) < _NEAR_NS], float)
-    if near.size < _FEWEST_SHARE * 2 * len(answers(probe)):
+    if near.size < _FEWEST_SHARE * 2 * len(answered):
         return []
     return [(float((near ** 2).mean()), probe.name, found)]
 

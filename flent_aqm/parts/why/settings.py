@@ -10,6 +10,7 @@ from typing import Any
 
 from flent_aqm.base.words import plain
 from flent_aqm.parts.why.flow_names import DIRECTION
+from flent_aqm.results.metrics.run import Run
 from flent_aqm.spec.cell import Cell
 
 # Settings that have lines of their own.
@@ -20,19 +21,20 @@ _UNITS = {"_packets": (1, "packets"), "_us": (1000, "ms"), "_bytes": (1000, "kB"
           "_ms": (1, "ms"), "_pct": (1, "%")}
 
 
-def settings_of(cell: Cell, metadata: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+def settings_of(cell: Cell, run: Run) -> Sequence[tuple[str, str]]:
     """Return (name, value) of a run's settings for readers, the most important first.
 
     Args:
-        cell: the run.
-        metadata: metadata of its data file, with what the router's kernel reported.
+        cell: the run as it was requested.
+        run: the run as it was measured, with what the router's kernel reported.
     """
     scenario = cell.scenario
     router = scenario.router
     parameters = {name: value for name, value in cell.test_parameters.items()
                   if name != "cross_traffic"}
     test = cell.test_name + "".join(f", {name} {value}" for name, value in parameters.items())
-    queues = {way: _queue(router.queue(way)[0], metadata, way) for way in ("up", "down")}
+    queues = {way: _queue(router.queue(way)[0], run.applied(DIRECTION[way]))
+              for way in ("up", "down")}
     if queues["up"] == queues["down"]:
         told = [("Queue", queues["up"])]
     else:
@@ -64,16 +66,15 @@ def in_short(settings: Sequence[tuple[str, str]]) -> str:
                                 and value != "none")])
 
 
-def _queue(name: str, metadata: Mapping[str, Any], direction: str) -> str:
+def _queue(name: str, applied: Mapping[str, Any]) -> str:
     """Return the name of a direction's queue with the parameters that the kernel reported, such as
     "codel, limit 1000 packets, interval 100 ms, target 5 ms".
 
     Args:
         name: the queue's name as requested. The qdisc's name follows in brackets if it differs.
-        metadata: metadata of the data file. Without reported parameters, only the name is returned.
-        direction: "up" or "down".
+        applied: settings that the kernel reported of the direction. Without parameters, only the
+            name is returned.
     """
-    applied = metadata.get("AQM", {}).get("after", {}).get("applied", {}).get(direction, {})
     reported = applied.get("qdisc_parameters", {})
     words = [name] if applied.get("qdisc") in (None, name) else [f"{name} ({applied['qdisc']})"]
     # The limit first: it is what a queue that isn't managed has.

@@ -16,7 +16,7 @@ import numpy
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.words import plain
-from flent_aqm.parts.why.flow_names import cross_ports_of, flow_name, reverse_flow
+from flent_aqm.parts.why.flow_names import DIRECTION, cross_ports_of, flow_name, reverse_flow
 from flent_aqm.parts.why.ledger import ACK, TCP, Column, Fate, Ledger, Passage
 from flent_aqm.parts.why.probe_series import Answer, answers
 from flent_aqm.parts.why.watched import MODEM, WatchedRun
@@ -773,6 +773,5 @@ def _parameters(run: WatchedRun, stop: _Stop) -> dict[str, int]:
     limit_packets and interval_us. Empty for a modem."""
     if stop.router == MODEM:
         return {}
-    applied = run.data["metadata"].get("AQM", {}).get("after", {}).get("applied", {})
-    parameters = applied.get(stop.direction, {}).get("qdisc_parameters", {})
+    parameters = run.run.applied(DIRECTION[stop.direction]).get("qdisc_parameters", {})
     return {name: value for name, value in parameters.items() if type(value) is int}

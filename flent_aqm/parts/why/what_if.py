@@ -21,7 +21,7 @@ from flent_aqm.parts.why.story import start_ns
 from flent_aqm.parts.why.watched import WatchedRun
 from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.latency import (
-    GLITCH_THRESHOLDS_MS,
+    LISTED_GLITCH_MS,
     glitches_per_minute,
     loaded_ms,
 )
@@ -40,8 +40,6 @@ STUDY = ("no_aqm", "codel", "sfq", "fq_codel")
 UNCHANGED = "nothing changed"
 # Keys that would make it another run: another seed, another kernel, another place.
 _NOT_CHANGED = ("seed", "testbed", "kernel", "router_program", "server_testbed")
-# Glitches of the report's list have the same threshold, and so the same numbers.
-GLITCH_MS = float(GLITCH_THRESHOLDS_MS[0])
 AROUND_S = 1.0
 _LONGEST_S = 1e6
 # How long the router's filter stays after the dropped packet, in s. Odd, so that it hardly ever is
@@ -110,13 +108,13 @@ def judge(now: Outcome, idle_ms: float) -> Verdict:
 
 
 def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:
-    """Return whether a probe was lost, or took GLITCH_MS longer than before the load.
+    """Return whether a probe was lost, or took LISTED_GLITCH_MS longer than before the load.
 
     Args:
         probe_ms: its RTT, None if it was lost.
         idle_ms: median RTT before the load.
     """
-    return probe_ms is None or probe_ms > idle_ms + GLITCH_MS
+    return probe_ms is None or probe_ms > idle_ms + LISTED_GLITCH_MS
 
 
 def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> Outcome:
@@ -137,7 +135,7 @@ def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> Outc
     around = [((one.sent_ns - begin_ns) / 1e9, one.rtt_ms) for one in every.values()]
     return Outcome(
         change, answer.rtt_ms if answer else None,
-        _of(lambda: loaded_ms(run, "p99")), _of(lambda: glitches_per_minute(run, GLITCH_MS)),
+        _of(lambda: loaded_ms(run, "p99")), _of(lambda: glitches_per_minute(run, LISTED_GLITCH_MS)),
         _of(lambda: throughput_mbps(run, "upload")),
         _of(lambda: throughput_mbps(run, "download")), samples_sha256(data),
         [(at_s, rtt_ms) for at_s, rtt_ms in around if abs(at_s - middle_s) <= AROUND_S])
@@ -213,8 +211,7 @@ def usual_changes(run: WatchedRun) -> Sequence[str]:
     now = scenario.router.aqm
     changes = [f"aqm={name}" for name in STUDY
                if name != now and scenario.router.shaper != "cake"]
-    applied = run.data["metadata"].get("AQM", {}).get("after", {}).get("applied", {})
-    limit = applied.get("up", {}).get("qdisc_parameters", {}).get("limit_packets")
+    limit = run.run.applied("upload").get("qdisc_parameters", {}).get("limit_packets")
     if isinstance(limit, int) and limit > 1 and "limit" in queue_of(now).parameters:
         changes.append(f"aqm_limit={limit // 2}")
     given = test_parameters(run.data["metadata"]).get("cross_traffic", "no")

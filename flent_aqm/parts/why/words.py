@@ -17,8 +17,9 @@ from flent_aqm.parts.why.story import (
     Standing,
     Story,
 )
-from flent_aqm.parts.why.what_if import GLITCH_MS, Outcome, Verdict, is_glitch, judge
+from flent_aqm.parts.why.what_if import Outcome, Verdict, is_glitch, judge
 from flent_aqm.results.metrics.delay_parts import PROBES
+from flent_aqm.results.metrics.latency import LISTED_GLITCH_MS
 
 # Parts shorter than this are left out of the sum, and named as the rest.
 _SMALL_MS = 0.05
@@ -256,7 +257,8 @@ def concluding(outcomes: Sequence[Outcome], idle_ms: float | None) -> str:
 def _fastest(was: Outcome, ran: Sequence[Outcome]) -> str:
     """Return the sentences on the fastest change for a probe that was no glitch."""
     assert was.probe_ms is not None
-    before = f"The probe was no glitch, which is {GLITCH_MS:g} ms longer than before the load. "
+    before = (f"The probe was no glitch, which is {LISTED_GLITCH_MS:g} ms longer than before the "
+              "load. ")
     faster = [one for one in ran if one.probe_ms is not None and one.probe_ms < was.probe_ms]
     if not faster:
         return f"{before}None of these changes made it faster. {LIMITS}"

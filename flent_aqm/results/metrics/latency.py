@@ -26,6 +26,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy
+from numpy.typing import NDArray
 
 from flent_aqm.base.errors import LostProbe, NotAvailable
 from flent_aqm.results.data_file import Numbers
@@ -163,6 +164,8 @@ def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
 
 
 GLITCH_THRESHOLDS_MS = (30, 60, 100, 200)
+# Threshold of the glitches that reports list. `why --glitch` counts the same ones.
+LISTED_GLITCH_MS = GLITCH_THRESHOLDS_MS[0]
 # Probes further apart would miss glitches, or make them too long.
 _WIDEST_SPACING_MS = 20.0
 _GLITCHES_APART_S = 0.1
@@ -215,6 +218,20 @@ def glitches(run: Run, threshold_ms: float) -> Sequence[Glitch]:
     """Return the glitches while the test loaded the link, see find_glitches(). threshold_ms: as for
     find_glitches(). Raises NotAvailable if there are no suitable probes before or under load."""
     return find_glitches(run.loaded(), idle_median_ms(run), threshold_ms)
+
+
+def bad_probes(probe: Probe, glitch: Glitch, limit_ms: float) -> NDArray[numpy.bool_]:
+    """Return which probes of a series were the bad ones of a glitch: True where they were.
+
+    Args:
+        probe: the series.
+        glitch: one of its glitches.
+        limit_ms: RTT beyond which a probe is bad: the idle median and the threshold.
+    """
+    bad: NDArray[numpy.bool_] = (
+        (probe.rtt_ms > limit_ms) & (probe.sent_s >= glitch.start_s)
+        & (probe.sent_s < glitch.start_s + glitch.length_ms / 1000))
+    return bad
 
 
 def idle_median_ms(run: Run, probe: Probe | None = None) -> float:

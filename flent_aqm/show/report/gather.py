@@ -12,7 +12,7 @@ import numpy
 
 from flent_aqm.results.advice.measured import Measured, measured, stood_still
 from flent_aqm.results.data_file import DataFile, a_number
-from flent_aqm.results.metrics.latency import GLITCH_THRESHOLDS_MS, glitches, idle_median_ms
+from flent_aqm.results.metrics.latency import LISTED_GLITCH_MS, bad_probes, glitches, idle_median_ms
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import Unavailable, ranked, values
 from flent_aqm.show.plots.observed import captured
@@ -35,14 +35,10 @@ MOST_STEPS = 240
 LONGEST = 200
 
 
-# Threshold of the glitches that the page lists: the lowest, so glitches of higher ones lie in them.
-LISTED_MS = GLITCH_THRESHOLDS_MS[0]
-
-
 @dataclass(frozen=True)
 class RunGlitch:
     """A glitch of a run: a sequence of probes under load that were lost, or took more than
-    LISTED_MS longer than the idle median.
+    LISTED_GLITCH_MS longer than the idle median.
 
     Attributes:
         number: its number in the run, in the order of time, counted from 1.
@@ -124,10 +120,9 @@ def row_of(data: DataFile) -> ReportRow:
 def _glitches(run: Run) -> tuple[RunGlitch, ...]:
     """Return a run's glitches in the order of time. Raises NotAvailable if they can't be found."""
     probe, listed = run.probe, []
-    bad = probe.rtt_ms > idle_median_ms(run) + LISTED_MS
-    for number, one in enumerate(glitches(run, LISTED_MS), 1):
-        inside = probe.rtt_ms[bad & (probe.sent_s >= one.start_s)
-                              & (probe.sent_s < one.start_s + one.length_ms / 1000)]
+    limit_ms = idle_median_ms(run) + LISTED_GLITCH_MS
+    for number, one in enumerate(glitches(run, LISTED_GLITCH_MS), 1):
+        inside = probe.rtt_ms[bad_probes(probe, one, limit_ms)]
         answered = inside[numpy.isfinite(inside)]
         listed.append(RunGlitch(
             number, one.start_s - float(probe.sent_s[0]), one.length_ms,

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from flent_aqm.base.words import plain
-from flent_aqm.show.report.gather import LISTED_MS
+from flent_aqm.results.metrics.latency import LISTED_GLITCH_MS
 from flent_aqm.show.report.model import GLITCHES_AT_ONCE, Report
 from flent_aqm.show.templates import POLICY, environment, policy_text
 
@@ -79,7 +79,7 @@ def _environment() -> jinja2.Environment:
     made = environment("flent_aqm.show.report")
     made.filters["duration"] = duration
     made.globals["GLITCHES_AT_ONCE"] = GLITCHES_AT_ONCE
-    made.globals["LISTED_MS"] = LISTED_MS
+    made.globals["LISTED_MS"] = LISTED_GLITCH_MS
     return made
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import pytest
 
 from flent_aqm.parts.why.settings import in_short, settings_of
+from flent_aqm.results.data_file import as_data_file
+from flent_aqm.results.metrics.run import as_run
 from flent_aqm.sweep.replay import recorded
 from tests.files import GOLDEN
 
@@ -20,7 +22,7 @@ def test_settings_have_the_limit_rate_and_rtt(aqm: str, queue: str) -> None:
     """As the kernel reported them, in units of readers."""
     path = QUICK / f"iperf3_upload-{aqm}.flent.gz"
     was = recorded.read(path, path.parent)
-    told = dict(settings_of(was.cell, was.data["metadata"]))
+    told = dict(settings_of(was.cell, as_run(as_data_file(was.data, path))))
     assert told["Queue"] == queue
     assert told["Rate"] == "100 Mbit/s"
     assert told["Base RTT"] == "0 ms, without any queue"
@@ -33,7 +35,7 @@ def test_directions_that_differ_have_lines_of_their_own() -> None:
     path = QUICK / "iperf3_upload-codel.flent.gz"
     was = recorded.read(path, path.parent)
     was.data["metadata"]["AQM"]["after"]["applied"]["down"]["qdisc_parameters"]["limit_packets"] = 7
-    told = dict(settings_of(was.cell, was.data["metadata"]))
+    told = dict(settings_of(was.cell, as_run(as_data_file(was.data, path))))
     assert "limit 7 packets" in told["Queue, download"]
     assert "limit 1000 packets" in told["Queue, upload"]
     assert "Queue" not in told

@@ -142,10 +142,10 @@ def _run_verdict(args: argparse.Namespace) -> int:
         print(page.first_words(comparison, judged, exercised))
     else:
         print(text, end="")
-    worse = broken or page.is_bad(comparison, judged, exercised)
-    if not worse and page.reach_of_change(comparison, judged,
-                                          exercised) is not page.Reach.ENOUGH:
+    if not broken and page.reach_of_change(comparison, judged,
+                                           exercised) is not page.Reach.ENOUGH:
         return NOT_EXERCISED
+    worse = broken or page.is_bad(comparison, judged, exercised)
     # All samples are alike: either the best news, or the sign that nothing of the change ran.
     is_told = exercised is None or bool(exercised.lines) or \
         comparison.identical < comparison.pairs
