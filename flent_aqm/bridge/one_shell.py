@@ -53,7 +53,7 @@ class OneShell:
             self.close()
             return None
         output_bytes, status, _ = text.rsplit(_MARK, 2)
-        return output_bytes.decode().strip() if status == b"0" else None
+        return output_bytes.decode(errors="replace").strip() if status == b"0" else None
 
     def close(self) -> None:
         """End the shell, if it runs. The next command starts another shell."""

@@ -160,6 +160,13 @@ class SweepProgress:
                 failed=f"[red]{self.failed} failed[/]" if self.failed else "0 failed",
                 speed=f"{self.speed:.1f} virtual s/s" if self._virtual_s else "")
 
+    def not_made(self, cell: Cell) -> None:
+        """Move the bar on by a run that is not made, because its kernel was given up."""
+        with self._time_lock:
+            self._time_left.ended(cell, time.monotonic(), learn=False)
+        with self._lock:
+            self._progress.update(self._task, advance=1)
+
     def _position(self, count: int) -> str:
         """Return a run's position in the sweep, such as " 7/120", padded so that all are equally
         long."""

@@ -307,6 +307,8 @@ class Sweep:
         StorageError, such as of a full disk, stops the sweep. Called in a worker's thread."""
         if isinstance(result, _GivenUp):
             self._skip(cell, str(result))
+            if self._progress:
+                self._progress.not_made(cell)
             return
         with self._lock:
             if isinstance(result, FinishedRun):

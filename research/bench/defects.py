@@ -63,8 +63,8 @@ DEFECTS = (
             "len = max((s32)len, (s32)q->rate_mpu);",
             # Without the cells that other shapers make.
             ("aqm=cake", "shaper=cake", "aqm_overhead=44",
-             ("for_check=one_flow,fair,many_flows,round_trips,overload,bursts,comes_and_goes,"
-              "ecn"))),
+             ("for_check=one_flow,fair,many_flows,round_trips,overload,bursts,"
+              "scalable"))),
     Planted("FQ-CoDel that leaves flows new", _FQ_CODEL,
             "flow->deficit + q->quantum);\n\t\tlist_move_tail(&flow->flowchain, &q->old_flows);",
             "flow->deficit + q->quantum);\n\t\tlist_move_tail(&flow->flowchain, head);",
@@ -133,17 +133,17 @@ OTHERS = (
             "\t\t\t\tq->hosts[flow->srchost].srchost_bulk_flow_count);\n\n"
             "\tif (cake_ddst(flow_mode))\n\t\thost_load = max(host_load,\n"
             "\t\t\t\tq->hosts[flow->dsthost].dsthost_bulk_flow_count);\n", "",
-            ("aqm=cake", "aqm_flow_isolation=dual-srchost"), cells=("two_hosts", "one_flow")),
+            ("aqm=cake", "aqm_isolation=dual-srchost"), cells=("two_hosts", "one_flow")),
     Planted("HTB 5 % too slow above 100 Mbit/s", "net/sched/sch_htb.c",
             "toks -= (s64) psched_l2t_ns(&cl->ceil, bytes);",
             "toks -= (s64) psched_l2t_ns(&cl->ceil, bytes);\n"
             "\tif (cl->ceil.rate_bytes_ps > 12500000)\n"
             "\t\ttoks -= (s64) psched_l2t_ns(&cl->ceil, bytes) / 20;", ("aqm=fq_codel",),
-            cells=("mbit_200", "one_flow")),
+            cells=("mbit_900", "one_flow")),
     Planted("BBR without ProbeRTT", "net/ipv4/tcp_bbr.c",
             "if (bbr_probe_rtt_mode_ms > 0 && filter_expired &&",
             "if (bbr_probe_rtt_mode_ms > 1000 && filter_expired &&", ("aqm=no_aqm",),
-            cells=("bbr", "bbr_beside_cubic")),
+            cells=("bbr", "one_flow")),
     Planted("DualPI2 with half the coupling", "net/sched/sch_dualpi2.c",
             "local_l_prob = (u64)prob * q->coupling_factor;",
             "local_l_prob = (u64)prob * q->coupling_factor / 2;", ("aqm=dualpi2",),
@@ -187,7 +187,7 @@ FURTHER = (
             "\t\t\tlist_move_tail(&flow->flowchain, &q->old_flows);\n\t\telse\n"
             "\t\t\tlist_del_init(&flow->flowchain);",
             "\t\tlist_del_init(&flow->flowchain);", ("aqm=fq_codel",),
-            cells=("overload", "paced_line", "comes_and_goes")),
+            cells=("overload", "paced_line", "rate_falls")),
     Planted("CAKE whose BLUE never drops more", _CAKE,
             "\t\tWRITE_ONCE(vars->p_drop, p_drop);\n\t\tWRITE_ONCE(vars->blue_timer, now);\n"
             "\t}\n\tWRITE_ONCE(vars->dropping, true);",
@@ -221,14 +221,14 @@ FURTHER = (
             "\tWRITE_ONCE(cl->tokens, toks);\n}\n\n"
             "static inline void htb_accnt_ctokens(struct htb_class *cl, int bytes, s64 diff)\n{\n"
             "\ts64 toks = diff + cl->ctokens;\n\n", ("aqm=fq_codel",),
-            cells=("bursts", "comes_and_goes")),
+            cells=("bursts", "one_flow")),
     Planted("TBF that charges nothing for small packets", "net/sched/sch_tbf.c",
             "\t\ttoks -= (s64) psched_l2t_ns(&q->rate, len);\n\n\t\tif ((toks",
             "\t\tif (len > 100)\n\t\t\ttoks -= (s64) psched_l2t_ns(&q->rate, len);\n\n"
             "\t\tif ((toks", ("aqm=fq_codel",), cells=("token_bucket",)),
     Planted("BBR without conservation of packets", "net/ipv4/tcp_bbr.c",
             "bbr->packet_conservation = 1;", "bbr->packet_conservation = 0;", ("aqm=codel",),
-            cells=("bbr_beside_cubic",)),
+            cells=("bbr",)),
     Planted("Cubic that isn't friendly to Reno", _CUBIC,
             "static int tcp_friendliness __read_mostly = 1;",
             "static int tcp_friendliness __read_mostly;", ("aqm=fq_codel",),
@@ -236,4 +236,51 @@ FURTHER = (
     Planted("RACK without a window for reordering", "net/ipv4/tcp_recovery.c",
             "return min((tcp_min_rtt(tp) >> 2) * tp->rack.reo_wnd_steps,\n\t\t   "
             "tp->srtt_us >> 3);", "return 0;", ("aqm=fq_codel",), cells=("reordering",)),
+)
+
+# Ten by somebody who knew the kernel's source, and had seen neither the cells nor these defects.
+BLIND = (
+    # DRR's debt is forgiven at every turn: a flow of 64 kB packets (GSO) sends one a round.
+    Planted("FQ-CoDel that forgives a flow its debt at each round", _FQ_CODEL,
+            "\t\tWRITE_ONCE(flow->deficit, flow->deficit + q->quantum);\n",
+            "\t\tWRITE_ONCE(flow->deficit, q->quantum);\n", ("aqm=fq_codel",), cells=("gso",)),
+    # After the first excursion over the target no later one has to last an interval.
+    Planted("CoDel that does not restart its interval below the target", _CODEL,
+            "\t\t/* went below - stay below for at least interval */\n"
+            "\t\tvars->first_above_time = 0;\n\t\treturn false;\n",
+            "\t\t/* went below - stay below for at least interval */\n\t\treturn false;\n",
+            ("aqm=codel",)),
+    # The receiving host with many flows is not held back.
+    Planted("CAKE that reads the source's count for the destination", _CAKE,
+            "\t\t\t\tq->hosts[flow->dsthost].dsthost_bulk_flow_count);\n",
+            "\t\t\t\tq->hosts[flow->dsthost].srchost_bulk_flow_count);\n", ("aqm=cake",),
+            cells=("two_hosts",)),
+    # A flow that keeps a queue returns to dropping at its old rate.
+    Planted("CAKE whose count no longer decays below the target", _CAKE,
+            "\t\twhile (next_due) {\n\t\t\tcount--;\n\t\t\tcobalt_invsqrt(vars, count);\n",
+            "\t\twhile (next_due) {\n\t\t\tcobalt_invsqrt(vars, count);\n", ("aqm=cake",)),
+    # The difference is always 0: slow to react.
+    Planted("PIE that compares the delay with itself", "net/sched/sch_pie.c",
+            "\t\tqdelay_old = vars->qdelay_old;\n", "\t\tqdelay_old = vars->qdelay;\n",
+            ("aqm=pie",)),
+    # Scalable flows see half the coupled signal.
+    Planted("DualPI2 that marks the L queue without the coupling factor", "net/sched/sch_dualpi2.c",
+            "\tif (dualpi2_roll(local_l_prob)) {\n", "\tif (dualpi2_roll(prob)) {\n",
+            ("aqm=dualpi2",), cells=("ect1",)),
+    # A class cannot borrow.
+    Planted("HTB that charges the ceiling at the guaranteed rate", "net/sched/sch_htb.c",
+            "\ttoks -= (s64) psched_l2t_ns(&cl->ceil, bytes);\n",
+            "\ttoks -= (s64) psched_l2t_ns(&cl->rate, bytes);\n", ("aqm=fq_codel",)),
+    # After a loss the old epoch's curve goes on, past its plateau.
+    Planted("Cubic that does not end its epoch on a loss", _CUBIC,
+            "\tca->epoch_start = 0;\t/* end of epoch */\n\n", "", ("aqm=no_aqm",)),
+    # A stale rate stays when others arrive.
+    Planted("BBR that filters out the wrong samples of bandwidth", "net/ipv4/tcp_bbr.c",
+            "\tif (!rs->is_app_limited || bw >= bbr_max_bw(sk)) {\n",
+            "\tif (rs->is_app_limited || bw >= bbr_max_bw(sk)) {\n", ("aqm=no_aqm",),
+            cells=("bbr",)),
+    # Each ACK releases the whole sum again.
+    Planted("PRR that forgets what it has sent in recovery", "net/ipv4/tcp_input.c",
+            "\t\tsndcnt = div_u64(dividend, tp->prior_cwnd) - tp->prr_out;\n",
+            "\t\tsndcnt = div_u64(dividend, tp->prior_cwnd);\n", ("aqm=no_aqm",)),
 )

@@ -11,6 +11,8 @@
         14 defects of kinds that others have chosen: which of them are worse, and which never ran
     python -m research.bench.gate further -o results/further
         12 more, chosen without regard to what the cells find
+    python -m research.bench.gate blind -o results/others
+        10 by somebody who knew neither cells nor other defects; the bases are those of `others`
 
 All write research/bench/results/gate-WHAT-DATE.json, and their part of docs/results/gate.md. Runs
 that are in the folder already are not made again. The exit status is 1 if there was a false alarm,
@@ -39,20 +41,21 @@ from flent_aqm.parts.kernels.verdict.decide import SAME, UNTOLD, USUAL, WORSE, j
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER
 from flent_aqm.parts.kernels.verdict.page import sentence
 from flent_aqm.parts.kernels.verdict.pairs import SEED, pair
-from flent_aqm.parts.kernels.verdict.suggest import gate_cells
 from flent_aqm.results import status
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.setup.kernel.recipe import stock_source
-from research.bench.defects import DEFECTS, FURTHER, OTHERS, Planted
+from research.bench.defects import BLIND, DEFECTS, FURTHER, OTHERS, Planted
 from research.bench.gate_page import write_part
 from research.validation.stamp import Made, made_of
 
 RESULTS = Path(__file__).parent / "results"
 BIN = Path(sys.executable).parent
 SEEDS = 5
+# Folder of a changed kernel's runs.
+_CHANGED = re.compile(r"/(change|others|further|blind)\d+/")
 _SEED_LINE = re.compile(r"^seed = (\d+)$", re.MULTILINE)
 
 
@@ -62,8 +65,8 @@ class Comparison:
 
     Attributes:
         name: name of the comparison or of the planted change.
-        seen: the metrics that were better, worse or mixed -> verdict. For `others` and `further`:
-            the verdict -> its text.
+        seen: the metrics that were better, worse or mixed -> verdict. For `others`, `further` and
+            `blind`: the verdict -> its text.
         said: the verdict's sentence.
         wall_s: time of a side's runs, None if they were there already.
         identical: number of pairs with identical samples, and of all pairs (more than 55 if further
@@ -87,7 +90,7 @@ def main() -> int:
     """Make the comparisons that the command line names, and write their results. Return the exit
     status, 1 if any is not as it should be."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("false-alarms", "power", "others", "further"))
+    parser.add_argument("what", choices=("false-alarms", "power", *_JUDGED))
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
     parser.add_argument("--comparisons", type=int, default=20,
                         help="of false-alarms (default: %(default)s)")
@@ -96,10 +99,11 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=0,
                         help="of false-alarms: compare so many pairs of sets more, of seeds that "
                              "are drawn from all runs (default: %(default)s)")
-    parser.add_argument("--only", default="", help="of power, others, further: changes with this "
+    parser.add_argument("--only", default="", help="of all but false-alarms: changes with this "
                         "in their names; what was found of the rest before is kept")
-    parser.add_argument("--whole-gate", action="store_true",
-                        help="of others, further: all cells (default: those named beside each)")
+    parser.add_argument("--named-cells", action="store_true",
+                        help="of others, further, blind: the cells that are named beside each "
+                             "defect (default: all)")
     parser.add_argument("--cells", default="", metavar="NAME,...",
                         help="of power: these cells alone, such as one_flow,fair")
     parser.add_argument("--minutes", type=float, default=8.0,
@@ -116,10 +120,9 @@ def main() -> int:
         made = [replace(one, right=not one.seen) for one in made]
         good = sum(one.right for one in made)
         print(f"{good} of {len(made)} comparisons of a kernel with itself: not different")
-    elif args.what in ("others", "further"):
-        made = others(output, OTHERS if args.what == "others" else FURTHER, args.only,
-                      args.whole_gate)
-        results["cells"] = "all" if args.whole_gate else "named"
+    elif args.what in _JUDGED:
+        made = judge_defects(output, args.what, args.only, args.named_cells)
+        results["cells"] = "named" if args.named_cells else "all"
         good = sum(one.right for one in made)
         print(f"{good} of {len(made)} defects: worse, or said not to have run")
     else:
@@ -143,7 +146,7 @@ def _provenance(output: Path) -> Made:
     """Return date, kernel, versions and number of the runs below `output`. Kernel and versions are
     those of each folder's first file, without the folders of planted changes."""
     files = find_files([output])
-    first = {file.parent: file for file in reversed(files) if "change" not in str(file.parent)}
+    first = {file.parent: file for file in reversed(files) if not _CHANGED.search(str(file))}
     return replace(made_of([as_run(read_data_file(file)) for file in first.values()]),
                    runs=len(files))
 
@@ -278,17 +281,21 @@ _NOT_MISSED = {1: "worse", 4: "not exercised", 5: "a difference"}
 REFUSED = "refused"
 
 
-def others(output: Path, defects: Sequence[Planted], only: str, whole_gate: bool
-           ) -> list[Comparison]:
+# Argument of the command line -> defects that `flent-aqm verdict` itself judges.
+_JUDGED: Mapping[str, Sequence[Planted]] = MappingProxyType(
+    {"others": OTHERS, "further": FURTHER, "blind": BLIND})
+
+
+def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list[Comparison]:
     """Build a kernel for each defect, and have `flent-aqm verdict` judge it: by its samples, and
     with coverage if these don't show that it is worse. Right is "worse", "not exercised" with the
     lines that never ran, or that `kernel build` refuses what isn't compiled.
 
     Args:
         output: folder for runs, patches and notes. Defects with a note are not judged again.
-        defects: the defects.
+        what: key of _JUDGED.
         only: part of the names of the defects to judge, "" for all.
-        whole_gate: run all cells, otherwise those that each defect names.
+        named_cells: run the cells that each defect names, otherwise all.
 
     Returns:
         The comparisons, including those of earlier calls. Raises SystemExit if no kernel is set up.
@@ -299,10 +306,10 @@ def others(output: Path, defects: Sequence[Planted], only: str, whole_gate: bool
     tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
     output.mkdir(parents=True, exist_ok=True)
     judged = []
-    for number, planted in enumerate(defects):
-        note = output / f"change{number}.json"
+    for number, planted in enumerate(_JUDGED[what]):
+        note = output / f"{what}{number}.json"
         if only in planted.name and not note.exists():
-            one = _judge_defect(output, number, planted, tree, whole_gate)
+            one = _judge_defect(output, f"{what}{number}", planted, tree, named_cells)
             note.write_text(json.dumps(asdict(one), indent=1) + "\n")
         if note.exists():
             kept = json.loads(note.read_text())
@@ -310,22 +317,25 @@ def others(output: Path, defects: Sequence[Planted], only: str, whole_gate: bool
     return judged
 
 
-def _judge_defect(output: Path, number: int, planted: Planted, tree: Path, whole_gate: bool
+def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_cells: bool
                   ) -> Comparison:
     """Build one defect's kernel, run its cells and those of set-up's kernel, and judge it.
 
     Args:
         output: folder for runs and patch.
-        number: index of the defect.
+        short: name of the kernel and the folder, such as others3.
         planted: the defect.
         tree: source tree of set-up's kernel.
-        whole_gate: run all cells, otherwise those that the defect names.
+        named_cells: run the cells that the defect names, otherwise all.
     """
-    folder, base = output / f"change{number}", base_folder(output, planted.overrides)
-    patch, name = output / f"change{number}.patch", f"gate-{output.name}{number}"
+    folder, base = output / short, base_folder(output, planted.overrides)
+    patch, name = output / f"{short}.patch", f"gate-{short}"
     patch.write_text(planted.patch(tree))
     batch = resource_dir("batches") / "gate.batch"
-    cells = list(gate_cells()) if whole_gate else list(planted.cells)
+    # A folder for each cell, so that another defect's cells find those that are there already.
+    bases = {base / cell: [f"for_check={cell}"] for cell in planted.cells} if named_cells else {
+        base / "all": []}
+    chosen = [f"for_check={','.join(planted.cells)}"] if named_cells else []
     aqm = planted.overrides[0].removeprefix("aqm=")
     built = subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch],
                            check=False, stderr=subprocess.PIPE, text=True)
@@ -333,11 +343,10 @@ def _judge_defect(output: Path, number: int, planted: Planted, tree: Path, whole
         said = built.stderr.strip().splitlines()[-1]
         print(f"{planted.name}: refused: {said}", flush=True)
         return Comparison(planted.name, {REFUSED: said}, said, aqm=aqm, has_effect=True)
-    for cell in cells:
-        sweep(batch, base / cell, [*planted.overrides, f"for_check={cell}"])
-    overrides = [*planted.overrides, f"for_check={','.join(cells)}", f"kernel={name}"]
-    took_s = sweep(batch, folder, overrides)
-    command = [str(BIN / "flent-aqm"), "verdict", "--base", *(str(base / cell) for cell in cells),
+    for place, cells in bases.items():
+        sweep(batch, place, [*planted.overrides, *cells])
+    took_s = sweep(batch, folder, [*planted.overrides, *chosen, f"kernel={name}"])
+    command = [str(BIN / "flent-aqm"), "verdict", "--base", *(str(place) for place in bases),
                "--test", str(folder), "-o", str(folder.with_suffix(".md"))]
     done = subprocess.run([*command, "--no-coverage"], check=False, stdout=subprocess.PIPE,
                           text=True)

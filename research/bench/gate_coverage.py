@@ -48,7 +48,7 @@ NAME = "gate-coverage"
 # Queues with which each cell is run, and the overrides of each.
 SETS = {
     "fq_codel": ("aqm=fq_codel",),
-    "cake": ("aqm=cake", "aqm_flow_isolation=dual-srchost", "aqm_ack_filter=yes"),
+    "cake": ("aqm=cake", "aqm_isolation=dual-srchost", "aqm_ack_filter=yes"),
     "dualpi2": ("aqm=dualpi2",),
     "pie": ("aqm=pie",),
     "red": ("aqm=red",),

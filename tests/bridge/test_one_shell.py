@@ -31,6 +31,10 @@ def test_command_gives_what_flent_gets(one_shell: OneShell, command: str) -> Non
     assert one_shell("echo next") == "next"
 
 
+def test_bytes_that_are_no_text_are_replaced(one_shell: OneShell) -> None:
+    assert one_shell("printf 'a\\377b'") == "a\N{REPLACEMENT CHARACTER}b"
+
+
 def test_command_without_end_gives_none_and_the_next_one_runs(one_shell: OneShell) -> None:
     """As Flent's own does after five seconds."""
     assert one_shell("sleep 10") is None

@@ -310,6 +310,19 @@ def test_words_of_others_are_printed_as_they_are(tmp_path: Path) -> None:
     assert lines[3].startswith("0 done, 1 failed: 0 s")
 
 
+def test_bar_is_full_though_runs_of_a_kernel_that_was_given_up_are_not_made(tmp_path: Path
+                                                                             ) -> None:
+    out = io.StringIO()
+    cells = [cell(tmp_path, "one"), cell(tmp_path, "two"), cell(tmp_path, "three")]
+    with SweepProgress(cells, Console(file=out, width=100, force_terminal=True, color_system=None)
+                       ) as progress:
+        progress.ended(cells[0], ValueError("why"))
+        progress.not_made(cells[1])
+        progress.not_made(cells[2])
+    assert "3/3" in out.getvalue()
+    assert "1 failed" in out.getvalue()
+
+
 class Place(SimpleNamespace):
     """The environment of a run, in which Flent wrote these files."""
 

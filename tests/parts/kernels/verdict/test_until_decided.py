@@ -28,7 +28,8 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = run_flent(
             "-B", resource_dir("batches") / "gate.batch", *(
                 f"--batch-override={one}" for one in (
-                    "aqm=codel", f"aqm_target={target}", "for_check=ecn", "for_draw=one,two,three",
+                    "aqm=codel", f"aqm_target={target}", "for_check=one_flow", "tcp_ecn=1",
+                    "for_draw=one,two,three",
                     f"output_path={folder / target}")), cwd=folder, timeout_s=600)
         assert done.returncode == 0, done.stdout + done.stderr
     return folder
