@@ -22,7 +22,6 @@ from typing import Any
 from flent_aqm import __version__
 from flent_aqm.base.errors import BadResult, ConfigError, cause_of
 from flent_aqm.base.json_text import json_text
-from flent_aqm.base.paths import resource_dir
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import counted, plain
 from flent_aqm.results import status
@@ -231,22 +230,18 @@ def _digest(path: Path) -> str:
 
 
 def _clean_copy(path: Path, target: Path) -> None:
-    """Copy a batch file without its secrets, and print which lines were changed. A batch file of
-    this package is copied unchanged. Raises BadResult if a line would still reveal a machine or a
-    person.
+    """Copy a batch file without its comments and secrets, and print which lines were changed. The
+    files of this package's folder of batches are cleaned, too, because users save and edit their
+    own there. Raises BadResult if a line would still reveal a machine or a person.
 
     Args:
         path: the batch file.
         target: path of the copy.
     """
-    text = path.read_text("utf-8", errors="replace")
-    ours = resource_dir("batches") / path.name
-    if not (ours.is_file() and ours.read_text(encoding="utf-8") == text):
-        clean = clean_batch(path.name, text)
-        text = clean.text
-        for line in clean.changed:
-            print(f"  {plain(line)}")
-    target.write_text(text, encoding="utf-8")
+    clean = clean_batch(path.name, path.read_text("utf-8", errors="replace"))
+    for line in clean.changed:
+        print(f"  {plain(line)}")
+    target.write_text(clean.text, encoding="utf-8")
 
 
 def refuse_telling_texts(target: Path) -> None:
@@ -403,7 +398,7 @@ def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title
     return README.format(
         title=_without_markup(title), files=counted(len(packed), "data file"), more=more,
         licence=licence, version=__version__,
-        tests=", ".join(sorted({_without_markup(one.test) for one in packed})),
+        tests=", ".join(sorted({_as_code(one.test) for one in packed})),
         reproduced="\n".join(_reproduced_lines(packed, checked)))
 
 
@@ -411,6 +406,11 @@ def _without_markup(text: str) -> str:
     """Return the text with characters that have a meaning in Markdown or HTML replaced by blanks or
     dashes, because it may come from anyone."""
     return re.sub(r"[\[\]`<>*_|\\]", " " if " " in text else "-", text)
+
+
+def _as_code(text: str) -> str:
+    """Return a name as code in Markdown, without characters that end it or break its line."""
+    return f"`{re.sub('[`<>|]', '-', text)}`"
 
 
 def _reproduced_lines(packed: Sequence[Packed], checked: ReplayedRuns) -> list[str]:

@@ -9,12 +9,14 @@ with this value is made.
 from __future__ import annotations
 
 import fnmatch
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.spec.readers import number_or_nan
 
 _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
 
@@ -176,7 +178,8 @@ def _apply_overrides(
     """Return the names of a list whose arguments have the values of the overrides.
 
     An override applies if all arguments of the list have its key. If no argument has its value, a
-    new argument with that value is added to `args`, and is the only one that is returned.
+    new argument with that value is added to `args`, and is returned. If the arguments have numbers,
+    the override may be several, such as 20,100, each of which is a value.
 
     Args:
         names: names of a list's arguments.
@@ -186,14 +189,25 @@ def _apply_overrides(
     for key, value in overrides.items():
         if not names or not all(key in args[name] for name in names):
             continue
-        wanted = _normalised(value)
-        matching = [name for name in names if _normalised(args[name][key]) == wanted]
-        if not matching:
-            new_name = f"{key}_{wanted}".lower()
-            args[new_name] = {**args[names[0]], key: wanted}
-            matching = [new_name]
-        names = matching
+        matching: dict[str, None] = {}
+        for wanted in _values_of_override(value, [args[name][key] for name in names]):
+            found = [name for name in names if _normalised(args[name][key]) == wanted]
+            if not found:
+                found = [f"{key}_{wanted}".lower()]
+                args[found[0]] = {**args[names[0]], key: wanted}
+            matching |= dict.fromkeys(found)
+        names = list(matching)
     return names
+
+
+def _values_of_override(value: object, instead_of: Sequence[object]) -> list[str]:
+    """Return the values of an override: its numbers if it is a list of numbers, and each value that
+    it stands for is a number, too; otherwise itself."""
+    words = _words(value)
+    if len(words) > 1 and all(math.isfinite(number_or_nan(str(word)))
+                              for word in [*words, *instead_of]):
+        return words
+    return [_normalised(value)]
 
 
 def _normalised(value: object) -> str:

@@ -46,6 +46,23 @@ def test_override_makes_an_argument_for_a_new_value() -> None:
     assert [args[name]["aqm"] for name in names[0]] == ["pie"]
 
 
+@pytest.mark.parametrize(("key", "of_arguments", "override", "values"), [
+    ("rate_mbps", ["20", "100"], "100,50", ["100", "50"]),
+    ("rate_mbps", ["20", "100"], "20, 20", ["20"]),
+    ("share", ["85", "90", "100"], "90,100", ["90", "100"]),
+    ("ccs", ["cubic,bbr", "cubic,reno"], "cubic,reno", ["cubic,reno"]),
+    ("rates", ["10,100", "100,10"], "5,10", ["5,10"]),
+])
+def test_several_numbers_of_an_override_are_a_value_each(
+        key: str, of_arguments: list[str], override: str, values: list[str]) -> None:
+    """Only where the batch's own values are one number each."""
+    args: dict[str, dict[str, object]] = {f"a{n}": {key: v} for n, v in enumerate(of_arguments)}
+    runner = new(SimpleNamespace(BATCH_FILES=[], INPUT=[], BATCH_NAMES=None, NAME=None))
+    runner.args, runner.settings.BATCH_OVERRIDE = args, {key: override}
+    (names, _) = argument_lists(runner, {"for_x": ", ".join(args), "repetitions": "1"})
+    assert [runner.args[name][key] for name in names] == values
+
+
 def test_several_kernels_are_a_list_of_their_own() -> None:
     """Whether the batch names them or an override; each once."""
     for overrides, keys in (({}, {"kernel": "mine, stock, mine"}),

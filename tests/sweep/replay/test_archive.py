@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from flent_aqm.base.paths import resource_dir
 from flent_aqm.cli import main
 from flent_aqm.results import status
 from flent_aqm.setup.kernel import recipe
@@ -166,6 +167,22 @@ def test_archive_has_the_batch_that_the_runs_came_from_by_its_hash(
     assert share("changed") == 0
     assert not (tmp_path / "changed" / "batch").exists()
     assert "has changed since the runs were made" in capsys.readouterr().err
+
+
+def test_batch_in_the_packages_own_folder_is_cleaned_too(tmp_path: Path) -> None:
+    """docs/batches.md has users save theirs there, so nothing tells one from the package's."""
+    batch = resource_dir("batches") / "aqm_sweep.batch"
+    assert main(["share", str(recorded(tmp_path / "runs", batch)), "--publish", "-o",
+                 str(tmp_path / "pub")]) == 0
+    text = (tmp_path / "pub" / "batch" / batch.name).read_text()
+    assert "[Batch::quick]" in text
+    assert "#" not in text
+
+
+def test_readme_names_the_test_as_users_type_it(tmp_path: Path) -> None:
+    folder = recorded(tmp_path / "runs")
+    assert main(["share", str(folder), "--publish", "-o", str(tmp_path / "pub")]) == 0
+    assert "(tests: `iperf3_upload`)" in (tmp_path / "pub" / "README.md").read_text()
 
 
 @pytest.mark.parametrize(("words", "message"), [
