@@ -85,7 +85,8 @@ class Effect:
         high: upper end of the interval. Infinity if it isn't known, NaN without values.
         verdict: BETTER, WORSE, SAME or UNTOLD.
         why: reason of an UNTOLD verdict, or of a verdict by some seeds only. Otherwise "".
-        seeds_needed: number of seeds that would probably decide, None if that isn't known.
+        seeds_needed: number of seeds that would probably decide an UNTOLD verdict. None if
+            MOST_SEEDS seeds would not be enough, if the number isn't known, and for other verdicts.
     """
 
     cell: str
@@ -129,8 +130,10 @@ class _Measured:
         test: median of the test side.
         seeds: number of pairs.
         margin: largest difference that nobody cares about.
-        mean: mean difference of the pairs in which neither value is a lost probe. None if the sides
-            lost probes in different pairs, or only one pair is left.
+        whole_pairs: number of pairs in which neither value is a lost probe.
+        lost_alike: True if both sides lost probes in the same pairs, or in none.
+        mean: mean difference of the whole pairs. None unless `lost_alike`, or if there is only one
+            whole pair.
         stray: values beyond all those of the other side.
     """
 
@@ -140,6 +143,8 @@ class _Measured:
     test: float
     seeds: int
     margin: float
+    whole_pairs: int
+    lost_alike: bool
     mean: Mean | None
     stray: Stray
 
@@ -239,9 +244,11 @@ def _measure_cell(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effec
     whole = abs(middle - _path_latency_ms(metric, cell)) if math.isfinite(middle) else 0.0
     margin = _margin(metric, whole)
     there = numpy.isfinite(base) & numpy.isfinite(test)
+    whole_pairs = int(there.sum())
     lost_alike = bool((numpy.isfinite(base) == numpy.isfinite(test)).all())
     return _Measured(metric, cell.name, middle, float(numpy.median(test)), base.size, margin,
-                     mean_of(base[there], test[there]) if lost_alike and there.sum() != 1
+                     whole_pairs, lost_alike,
+                     mean_of(base[there], test[there]) if lost_alike and whole_pairs != 1
                      else None, stray_of(base, test, margin))
 
 
@@ -306,16 +313,35 @@ def _decide_effect(measured: _Measured, mean_by_chance: float, stray_by_chance: 
     elif stray.probability < SUSPICIOUS or not (
             -measured.margin <= shown.low and shown.high <= measured.margin):
         verdict, needed = UNTOLD, _seeds_needed(measured, least)
-        why = f"{needed} seeds may tell" if needed else f"nor would {MOST_SEEDS} seeds"
+        why = _why_untold(needed, measured)
     return Effect(measured.cell, measured.seeds, measured.base, measured.test, shown.difference,
                   shown.low, shown.high,
                   verdict, why, needed)
 
 
+def _why_untold(needed: int | None, measured: _Measured) -> str:
+    """Return how many seeds would tell, in words that follow "can't tell: ".
+
+    Args:
+        needed: as _seeds_needed() returned it.
+        measured: the metric in a cell.
+    """
+    if needed:
+        return f"{needed} seeds may tell"
+    if measured.lost_alike and measured.whole_pairs == 1:
+        return ("in all pairs of runs but one it is a lost probe on both sides, so it isn't known "
+                "how many seeds would tell")
+    return f"nor would {MOST_SEEDS} seeds"
+
+
 def _seeds_needed(measured: _Measured, least: float) -> int | None:
-    """Return the number of seeds with which a verdict is likely, if mean, deviation and share of
-    stray values stay as they are. At least one more than there are. None if MOST_SEEDS seeds would
-    not be enough.
+    """Return the number of seeds with which a verdict is likely, if mean, deviation, share of stray
+    values and share of lost probes stay as they are. At least one more than there are. None if
+    MOST_SEEDS seeds would not be enough. Also None if both sides lost probes in all pairs but one
+    and there are no stray values: the number isn't known then.
+
+    Stray values that chance may well explain are considered only if no number of seeds decides by
+    the mean.
 
     Args:
         measured: the metric in a cell.
@@ -323,12 +349,22 @@ def _seeds_needed(measured: _Measured, least: float) -> int | None:
             probability is small.
     """
     suspicious = measured.stray.probability < SUSPICIOUS
-    ways = [seeds_for_stray(measured.stray, least)] if suspicious else []
+    by_mean = None
     if measured.mean is not None and (not suspicious
                                       or abs(measured.mean.difference) > measured.margin):
-        ways.append(seeds_for_mean(measured.mean, measured.margin))
-    return max(min((size for size in ways if size is not None), default=0), measured.seeds + 1) \
-        if any(ways) else None
+        by_mean = _with_lost_pairs(seeds_for_mean(measured.mean, measured.margin), measured)
+    by_stray = seeds_for_stray(measured.stray, least) if suspicious or by_mean is None else None
+    sizes = [size for size in (by_mean, by_stray) if size is not None]
+    return max(min(sizes), measured.seeds + 1) if sizes else None
+
+
+def _with_lost_pairs(whole_pairs: int | None, measured: _Measured) -> int | None:
+    """Return the number of seeds with which there are `whole_pairs` pairs without lost probes, if
+    their share stays. None if `whole_pairs` is None, or if it takes more than MOST_SEEDS seeds."""
+    if whole_pairs is None:
+        return None
+    seeds = math.ceil(whole_pairs * measured.seeds / measured.whole_pairs)
+    return seeds if seeds <= MOST_SEEDS else None
 
 
 def _better_or_worse(metric: Metric, more: bool) -> str:

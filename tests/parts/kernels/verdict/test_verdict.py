@@ -4,6 +4,7 @@ real files in which other settings and seeds are said."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from flent_aqm.parts.kernels.verdict.decide import (
     UNTOLD,
     USUAL,
     WORSE,
+    Effect,
     JudgedMetric,
     can_tell,
     is_worse,
@@ -126,6 +128,50 @@ def test_three_of_five_strays_are_not_passed_over() -> None:
                   if one.metric.name == LATENCY)
     assert (judged.effects[0].cell, judged.effects[0].verdict) == ("flows fair", UNTOLD)
     assert 10 <= (judged.effects[0].seeds_needed or 0) <= 30
+
+
+LOST = math.inf
+
+
+@pytest.mark.parametrize(("pairs", "why"), [
+    # One of ten runs of the test side loses probes: chance explains one, but not a tenth of many.
+    ([(10.0, 10.0)] * 9 + [(10.0, LOST)], "{} seeds may tell"),
+    # The sides lose probes in different runs, as often.
+    ([(10.0, 10.0)] * 8 + [(10.0, LOST), (LOST, 10.0)], "nor would 1000 seeds"),
+    # The mean lies on the margin, 5 % of 10 ms, and one value beyond it.
+    ([(10.0, 10.45)] * 9 + [(10.0, 10.95)], "{} seeds may tell"),
+    # The mean lies on the margin, and no value is beyond all of the other side's.
+    ([(9.0, 9.2), (10.0, 11.1), (11.0, 11.2)], "nor would 1000 seeds"),
+    # Two of five runs lose probes on both sides: they don't count for the mean.
+    ([(9.0, 9.2), (10.0, 11.9), (11.0, 11.2), (LOST, LOST), (LOST, LOST)], "{} seeds may tell"),
+    # A single pair has no deviation.
+    ([(10.0, 10.0)] + [(LOST, LOST)] * 4, (
+        "in all pairs of runs but one it is a lost probe on both sides, so it isn't known how many "
+        "seeds would tell")),
+])
+def test_number_of_seeds_that_may_tell_is_true(pairs: list[tuple[float, float]], why: str) -> None:
+    """With so many seeds there is a verdict if the runs go on as they began, and with half as many
+    there is none. Where 1000 seeds are said not to be enough, they aren't."""
+    def effect(repetitions: int) -> Effect:
+        sides: list[list[ScoredFile]] = [[], []]
+        for seed, values in enumerate(pairs * repetitions):
+            for number, (runs, ms) in enumerate(zip(sides, values, strict=True)):
+                runs.append(ScoredFile(
+                    Path(f"{number}-{seed}"), {"aqm_target": f"{5 + number}ms", "seed": seed},
+                    {LATENCY: Unavailable("it is a lost probe", lost=True) if ms == LOST else ms}))
+        return judge(pair(*sides), [LATENCY])[0].effects[0]
+
+    few = effect(1)
+    assert few.verdict == UNTOLD
+    assert few.why == why.format(few.seeds_needed)
+    if few.seeds_needed:
+        assert effect(few.seeds_needed // 2 // len(pairs)).verdict == UNTOLD
+        assert effect(math.ceil(few.seeds_needed / len(pairs))).verdict == WORSE
+    elif "1000" in why:
+        assert effect(1000 // len(pairs)).verdict == UNTOLD
+    else:
+        # The next runs may tell, so nothing is said of 1000 seeds.
+        assert effect(2).verdict == SAME
 
 
 def test_a_change_in_one_cell_of_one_metric_is_found_and_named() -> None:
