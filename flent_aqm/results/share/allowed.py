@@ -18,7 +18,7 @@ from flent_aqm.results.share.vocabulary import is_common
 from flent_aqm.router.shaping import IFB_DEVICE
 from flent_aqm.spec.flent_settings import LAB_HOSTS
 
-# Replaces a value that determines the run, so that `replay` refuses the file and doesn't make
+# Replaces a value that determines the run. `replay` refuses files with it, so that it doesn't make
 # another run.
 GONE = "removed"
 # Reported for a value that is not kept.
@@ -180,23 +180,28 @@ class _Reader:
             return clean
         return value if value in ("virtual", "netns", "") else self._text_or_gone(value, place)
 
-    def own_command(self, value: Any, place: str) -> Any:
-        """Replace a command of the user by GONE, whatever its words. None and "" are kept."""
+    def always_gone(self, value: Any, place: str) -> Any:
+        """Replace a value that determines the run by GONE, whatever its words, such as a command of
+        the user. None and "" are kept."""
         if value in (None, ""):
             return value
         self.removed[place] = LEFT_OUT
         return GONE
 
     def _text_or_gone(self, value: Any, place: str) -> Any:
-        """Copy a number or text of common words. Return GONE for others, which are recorded as
-        removed."""
+        """Copy a number, True, False, None, or text of words that programs write and without known
+        secrets. Return GONE for others, which are recorded as removed. Text is never altered: with
+        secrets replaced, it would request another run."""
         kept = self.program_text(value, place)
-        return GONE if kept is NOTHING else kept
+        if kept is NOTHING or (isinstance(value, str) and kept != value):
+            self.removed[place] = LEFT_OUT
+            return GONE
+        return kept
 
     def value_or_gone(self, value: Any, place: str) -> Any:
-        """Copy a value that determines the run. If it is not allowed, it is replaced by GONE, so
-        that `replay` refuses the file. A list or object is replaced as a whole if tree() leaves a
-        part of it out."""
+        """Copy a value that determines the run. If it is not allowed or has a known secret, it is
+        replaced by GONE, so that `replay` refuses the file. A list or object is replaced as a whole
+        if tree() leaves out or alters a part of it."""
         if isinstance(value, (dict, list)):
             return value if self.tree(value, place) == value else GONE
         return self._text_or_gone(value, place)
@@ -256,19 +261,36 @@ class _Reader:
     def parameters(self, value: Any, place: str) -> Any:
         """Copy test parameters. Those whose name is that of an account or a secret are left out,
         hosts are replaced in those that name hosts or devices, and others are as program_text()."""
+        return self._parameters(value, place, _Reader.leave_out, _Reader.program_text)
+
+    def run_parameters(self, value: Any, place: str) -> Any:
+        """Copy the test parameters with which a run is repeated. Those whose name is that of an
+        account or a secret are replaced by GONE, hosts are replaced in those that name hosts or
+        devices, and others are as value_or_gone()."""
+        return self._parameters(value, place, _Reader.always_gone, _Reader.value_or_gone)
+
+    def _parameters(self, value: Any, place: str, private: Kind, others: Kind) -> Any:
+        """Copy test parameters. Hosts are replaced in those that name hosts or devices.
+
+        Args:
+            value: name of a parameter -> its value. Other values: as number().
+            place: the place in the metadata.
+            private: method for parameters whose name is that of an account or a secret.
+            others: method for all other parameters.
+        """
         if not isinstance(value, dict):
             return self.number(value, place)
         kinds: dict[str, Kind] = {}
         for name in value:
             if _PRIVATE_NAME.search(name):
-                kinds[name] = _Reader.leave_out
+                kinds[name] = private
             elif re.search("host|binds?$|station|interface|device", name) and is_common(name):
                 kinds[name] = _Reader.hosts
-        return self.mapping(value, place, kinds, _Reader.program_text)
+        return self.mapping(value, place, kinds, others)
 
     def settings(self, value: Any, place: str) -> Any:
-        """Copy the object with Flent's settings. Hosts in it are replaced, local addresses left
-        out, and other values replaced by GONE if they are not allowed."""
+        """Copy the object with Flent's settings for the run. Hosts in it are replaced, local
+        addresses replaced by GONE, and other values if they are not allowed."""
         return self.mapping(value, place, _SETTINGS, _Reader.value_or_gone)
 
     def requested(self, value: Any, place: str) -> Any:
@@ -382,12 +404,13 @@ _IN_TREES: Mapping[str, Kind] = {
     "trace": _Reader.value_or_gone, "kernel": _Reader.version, "version": _Reader.version,
     "ver": _Reader.version, "file": _Reader.leave_out_silently}
 _REQUESTED: Mapping[str, Kind] = {
-    **dict.fromkeys(("client_program", "server_program", "router_program"), _Reader.own_command),
+    **dict.fromkeys(("client_program", "server_program", "router_program"), _Reader.always_gone),
     "testbed": _Reader.testbed, "server_testbed": _Reader.testbed,
     "dev_down": _Reader.device, "dev_up": _Reader.device}
 _SETTINGS: Mapping[str, Kind] = {
-    "HOSTS": _Reader.hosts, "CONTROL_HOST": _Reader.hosts, "TEST_PARAMETERS": _Reader.parameters,
-    "LOCAL_BIND": _Reader.leave_out, "CONTROL_LOCAL_BIND": _Reader.leave_out}
+    "HOSTS": _Reader.hosts, "CONTROL_HOST": _Reader.hosts,
+    "TEST_PARAMETERS": _Reader.run_parameters,
+    "LOCAL_BIND": _Reader.always_gone, "CONTROL_LOCAL_BIND": _Reader.always_gone}
 # uuid contains the name of the machine.
 _NDT7: Mapping[str, Kind] = {
     "uuid": _Reader.test_id, "client": _Reader.client,

@@ -98,8 +98,8 @@ def _is_common_word(word: str) -> bool:
         return True
     if word.isdigit():
         return len(word) <= _LONGEST_NUMBER or not word.strip("0")
-    if match := _NUMBER_AND_UNIT.fullmatch(word):
-        return match[1] in _UNITS
+    if (match := _NUMBER_AND_UNIT.fullmatch(word)) and match[1] in _UNITS:
+        return True
     if match := _FLOWS.fullmatch(word):
         return match[1].isdigit() or match[1].rstrip("0123456789") in vocabulary()
     return bool(_NUMBERED.fullmatch(word) or _HEXADECIMAL.fullmatch(word))

@@ -17,6 +17,7 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import SUFFIX as DATA_SUFFIX
 from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.share.allowed import GONE
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.definitions import SUFFIX, our_tests
 from flent_aqm.spec.flent_settings import check_from_data
@@ -100,6 +101,7 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
 
     Raises ConfigError if the run can't be repeated, or if something is unknown.
     """
+    _refuse_removed(run, requested)
     test, settings = run.get("test"), run.get("settings")
     if not isinstance(test, str) or test not in _test_names():
         raise ConfigError(f"unknown test {str(test)[:60]!r}; flent --list-tests lists those that "
@@ -137,6 +139,26 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
             "BATCH_NAME", "BATCH_TIME", "BATCH_UUID", "BATCH_TITLE", "TITLE", "NOTE")},
         length_s=0,  # not recorded; runs in virtual time are repeated without it
     )
+
+
+def _refuse_removed(run: Mapping[str, Any], requested: Mapping[str, Any]) -> None:
+    """Raise ConfigError if a value that determines the run was removed when the file was shared.
+
+    Args:
+        run: the file's AQM.run.
+        requested: the requested settings, with paths of this machine's traces: a trace is found by
+            its content, so its name in the file may have been removed.
+    """
+    settings = run.get("settings")
+    parameters = settings.get("TEST_PARAMETERS") if isinstance(settings, dict) else None
+    for place, values in (("AQM.run", run), ("AQM.run.settings", settings),
+                          ("AQM.run.settings.TEST_PARAMETERS", parameters),
+                          ("AQM.requested", requested)):
+        for key, value in values.items() if isinstance(values, dict) else ():
+            if value == GONE:
+                raise ConfigError(f"{place}.{plain(str(key)[:40])} was removed when the file was "
+                                  "shared, so the run can't be repeated; ask its author for the "
+                                  "original file")
 
 
 def _test_names() -> set[str]:

@@ -14,11 +14,12 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.reading.for_flent import read_to_share
-from flent_aqm.results.share.allowed import allowed_metadata
+from flent_aqm.results.share.allowed import GONE, allowed_metadata
 from flent_aqm.results.share.secrets import Secrets
 from flent_aqm.results.share.strip import strip
 from flent_aqm.results.share.vocabulary import is_common
 from flent_aqm.router.shaping import IFB_DEVICE
+from flent_aqm.sweep.replay import recorded
 from tests import files
 from tests.files import load, save
 
@@ -186,13 +187,15 @@ def test_shared_file_keeps_what_was_measured(golden_run: Any, tmp_path: Path) ->
     assert f"Ping (ms) {now['TEST_PARAMETERS']['ping_hosts']}" in shared["raw_values"]
 
 
-@pytest.mark.parametrize("word", ["nas7", "jonas", "hunter2", "fritz", "kitchen", "gw7", "Ünal"])
+@pytest.mark.parametrize("word", [
+    "nas7", "jonas", "hunter2", "fritz", "kitchen", "gw7", "Ünal", "1xjo", "7fink"])
 def test_names_that_people_give_are_no_words_of_programs(word: str) -> None:
     assert not is_common(word)
 
 
 @pytest.mark.parametrize("text", [
     "Ping (ms) UDP irtt", "TCP upload::1", "UDP upload 1xudp8@1-3", "TCP download BE",
+    "1xbbr+2xlp", "TCP upload 1xbbr",
     "fq_codel", "5ms", "drop_overlimit", "gemodel 1% 10%", "Mbits/s", "tcp_congestion_control",
     "gso, gro on eth0: up to 64 KB count as one packet in the queue"])
 def test_words_of_programs_are_common(text: str) -> None:
@@ -227,6 +230,64 @@ def test_what_is_left_out_is_told_unless_it_was_empty() -> None:
         "nas7fink": "x"}
     assert allowed_metadata(metadata, Secrets(metadata)) == (
         {"LENGTH": 10}, {"EGRESS_INFO": "removed", "metadata, a key": "removed"})
+
+
+@pytest.fixture(scope="module")
+def repeatable() -> Any:
+    """The content of a data file of aqm_flows whose run can be repeated, made of two: one with
+    results, one that records its run. Not to be changed."""
+    return {**load(files.RUNS / "aqm_flows.flent.gz"),
+            "metadata": load(files.GOLDEN / "papers" / "scherrer2022.flent.gz")["metadata"]}
+
+
+REQUESTED: tuple[str, ...] = ("AQM", "requested")
+PARAMETERS: tuple[str, ...] = ("AQM", "run", "settings", "TEST_PARAMETERS")
+
+
+@pytest.mark.parametrize(("place", "key", "value"), [
+    # A name of this machine, whose stand-in "host" would be another kernel's name.
+    (REQUESTED, "kernel", "nas7fink"),
+    (REQUESTED, "kernel", "fix.fink.example"),
+    (REQUESTED, "aqm_options", "limit 10 seed 192.168.178.23"),
+    (REQUESTED, "router_program", "/home/jonasfink/aqm"),
+    # A congestion control of one's own: without the parameter, another one would send.
+    (PARAMETERS, "flows", "4xfinkcc+4xcubic"),
+    (PARAMETERS, "cc", "nas7.example"),
+    (("AQM", "run", "settings"), "LOCAL_BIND", "192.168.178.23"),
+])
+def test_replay_refuses_a_shared_file_without_a_value_that_determines_the_run(
+        place: tuple[str, ...], key: str, value: str, repeatable: Any, tmp_path: Path) -> None:
+    """An altered or missing value would request another run. It is the value's removal that
+    `replay` names, and the place is among what was removed."""
+    whole = copy.deepcopy(repeatable)
+    whole["metadata"]["LOCAL_HOST"] = "nas7fink"
+    values = whole["metadata"]
+    for part in place:
+        values = values[part]
+    values[key] = value
+    save(tmp_path / "run.flent.gz", whole)
+    stripped = strip(read_to_share(tmp_path / "run.flent.gz"))
+    values = stripped.whole["metadata"]
+    for part in place:
+        values = values[part]
+    assert values[key] == GONE
+    where = ".".join((*place, key))
+    assert f"{where}: removed" in stripped.removed
+    save(tmp_path / "shared.flent.gz", stripped.whole)
+    with pytest.raises(BadResult, match=rf"{where} was removed when the file was shared"):
+        recorded.read(tmp_path / "shared.flent.gz", tmp_path, run_programs=True)
+
+
+def test_replay_accepts_a_shared_file_whose_values_are_words_of_programs(
+        repeatable: Any, tmp_path: Path) -> None:
+    """They are the same before and after."""
+    file, shared = tmp_path / "run.flent.gz", tmp_path / "shared.flent.gz"
+    save(file, repeatable)
+    save(shared, strip(read_to_share(file)).whole)
+    was, now = (recorded.read(path, tmp_path).cell for path in (file, shared))
+    assert now.scenario == was.scenario
+    assert now.settings == was.settings == {
+        "HOSTS": ["server"], "TEST_PARAMETERS": {"cross_traffic": "0", "flows": "2xbbr"}}
 
 
 def test_forty_removed_things_are_told_and_others_counted(
