@@ -7,18 +7,19 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.looks import DASH
-from research.validation.papers import overview
+from research.validation.papers import measure, overview
 from research.validation.papers.__main__ import PAGE
 from research.validation.papers.claim import HEAD, Claim, Paper
 from research.validation.papers.table import PAPERS
-from tests.files import ROOT
+from tests.files import ROOT, load, save
 
 GOLDEN = ROOT / "tests" / "golden" / "papers"
 PAPER = pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
@@ -72,6 +73,46 @@ def test_kept_run_has_the_number_of_its_row(paper: Paper) -> None:
     assert claimed
     assert [claim.row(run) for claim in claimed] == [
         row for row in _rows(paper.batch) if row[0] in {one.name or one.cell for one in claimed}]
+
+
+def _mirrored(whole: Any) -> Any:
+    """The content of an upload's file as if it were a download's. The router's rate in the other
+    direction is another one."""
+    def swapped(name: str) -> str:
+        ways = {"up_": "down_", "down_": "up_"}
+        return re.sub("^(up_|down_)", lambda match: ways[match[1]],
+                      name.replace("TCP upload", "TCP download"))
+
+    metadata = whole["metadata"]
+    requested = metadata["AQM"]["requested"]
+    assert requested["rate_down_mbps"] == requested["rate_up_mbps"]
+    requested["rate_up_mbps"] = 1
+    metadata["SERIES_META"] = {swapped(name): value
+                               for name, value in metadata["SERIES_META"].items()}
+    series = {swapped(name): samples for name, samples in whole["raw_values"].items()}
+    series["Queues"] = [{swapped(key): value for key, value in sample.items()}
+                        for sample in series["Queues"]]
+    return {**whole, "raw_values": series}
+
+
+def test_each_measure_of_a_download_is_that_of_its_direction(tmp_path: Path) -> None:
+    """The same as those of an upload with the same samples; the upload's rate is another one."""
+    file = GOLDEN / "ware2019.flent.gz"
+    save(tmp_path / "download.flent.gz", _mirrored(load(file)))
+    runs = [load_run(path) for path in (file, tmp_path / "download.flent.gz")]
+    assert [{flow.direction for flow in run.flows} for run in runs] == [{"upload"}, {"download"}]
+    for number, of_run in enumerate([
+            measure.share_pct("bbr", 300), measure.ratio(0), measure.goodput_mbps(0),
+            measure.utilisation_pct(0), measure.total_window_segments(60),
+            measure.queue_packets(50, 0), measure.queue_products(0), measure.queue_delay_ms(0, 99)
+            ]):
+        upload, download = map(of_run, runs)
+        assert upload == download > 0, number
+    both = load(file)
+    both["raw_values"]["TCP download 1xbbr"] = both["raw_values"]["TCP upload 1xbbr"]
+    save(tmp_path / "both.flent.gz", both)
+    with pytest.raises(NotAvailable, match="flows in both directions"):
+        measure.utilisation_pct(0)(load_run(tmp_path / "both.flent.gz"))
 
 
 def test_results_without_a_cell_make_no_table() -> None:

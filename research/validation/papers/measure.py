@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measures that papers use, for runs of the test aqm_flows."""
+"""Measures that papers use, for runs of the test aqm_flows in either direction.
+
+The functions that they return raise NotAvailable if the run has no flow, or flows in both
+directions. Those that measure the router's queue also raise BadResult if it was not sampled.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,13 @@ from collections.abc import Callable, Iterator
 
 import numpy
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.results.data_file import Numbers, numbers, read_data_file
+from flent_aqm.results.metrics.queue_samples import DEVICES
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.throughput import FRAME_BYTES, PAYLOAD_BYTES, flow_window, mean_mbps
 from flent_aqm.results.metrics.window import Window
 
-WAY = "upload"
 Measure = Callable[[Run], float]
 
 
@@ -48,11 +52,12 @@ def goodput_mbps(from_s: float) -> Measure:
 
 
 def utilisation_pct(from_s: float) -> Measure:
-    """Return a function that measures the router's sent bytes as a share of its rate in %, by its
-    own counters, from `from_s` after the start of the load: with dozens of slow streams, iperf3
-    also counts data that arrives after the end."""
+    """Return a function that measures the bytes that the router sent in the direction of the flows
+    as a share of its rate in that direction in %, from `from_s` seconds after the start of the load
+    to the load's end. The router's own counters tell them: with dozens of slow streams, iperf3 also
+    counts data that arrives after the end."""
     def measure(run: Run) -> float:
-        at_s, sent = _queue_samples(run, "up_sent_bytes", from_s, None)
+        at_s, sent = _queue_samples(run, "sent_bytes", from_s, None)
         return 100 * float(sent[-1] - sent[0]) * 8e-6 / float(at_s[-1] - at_s[0]) / _rate_mbps(run)
     return measure
 
@@ -98,37 +103,54 @@ def queue_delay_ms(from_s: float, to_s: float) -> Measure:
 
 def _rates_of_groups(run: Run, from_s: float) -> Iterator[tuple[str, float]]:
     """Yield (name, Mbit/s) of each group of flows, from `from_s` after the start of the load."""
-    flows = run.flows_of(WAY)
+    flows = run.flows_of(_direction(run))
     whole = flow_window(flows[0])
     window = Window(whole.start_s + from_s, whole.end_s)
     for flow in flows:
         yield flow.name, mean_mbps(flow, window)
 
 
+def _direction(run: Run) -> str:
+    """Return the direction of the test's flows, "download" or "upload". Raises NotAvailable if
+    there is no flow, or if there are flows in both directions."""
+    directions = [direction for direction in DEVICES
+                  if any(flow.direction == direction for flow in run.speed_test)]
+    if len(directions) == 2:
+        raise NotAvailable("the test has flows in both directions; expected one, as aqm_flows has")
+    if not directions:
+        raise NotAvailable(run.why_no_flow())
+    return directions[0]
+
+
 def _rate_mbps(run: Run) -> float:
-    return float(str(run.settings["rate_up_mbps"]))
+    """Return the router's rate in the direction of the flows, in Mbit/s."""
+    return float(str(run.settings[f"rate_{DEVICES[_direction(run)]}_mbps"]))
 
 
 def _backlog(run: Run, unit: str, from_s: float, to_s: float | None) -> Numbers:
-    return _queue_samples(run, f"up_backlog_{unit}", from_s, to_s)[1]
+    """Return the samples of the router's backlog in the direction of the flows. `unit`: "packets"
+    or "bytes". Other arguments: as for _queue_samples()."""
+    return _queue_samples(run, f"backlog_{unit}", from_s, to_s)[1]
 
 
 def _queue_samples(run: Run, field: str, from_s: float, to_s: float | None) -> tuple[Numbers,
                                                                                      Numbers]:
-    """Return times and values of a field of the queue samples.
+    """Return times in s and values of a field of the queue samples, in the direction of the flows.
 
     Args:
         run: the run.
-        field: name of the field, such as "up_sent_bytes".
+        field: name of the field without the device's, such as "sent_bytes".
         from_s: begin, in s after the start of the load.
         to_s: end, None for the end of the load.
 
     Raises BadResult if there are no samples, or one is damaged.
     """
-    whole = flow_window(run.flows_of(WAY)[0])
+    direction = _direction(run)
+    whole = flow_window(run.flows_of(direction)[0])
     samples = read_data_file(run.path).raw_values.get("Queues", [])
     at_s = numbers([one.get("t") for one in samples], "time in 'Queues'")
-    values = numbers([one.get(field) for one in samples], f"{field} in 'Queues'")
+    name = f"{DEVICES[direction]}_{field}"
+    values = numbers([one.get(name) for one in samples], f"{name} in 'Queues'")
     end_s = whole.end_s if to_s is None else whole.start_s + to_s
     inside = (at_s >= whole.start_s + from_s) & (at_s <= end_s)
     if not inside.any():
