@@ -111,7 +111,9 @@ class Service(Protocol):
         RuntimeError if no thread can be started."""
 
     def stop(self) -> None:
-        """Stop the service's threads. Its connections have been ended before."""
+        """Stop the service's threads that don't end with their connections, such as that of an
+        event loop, and wait up to STOP_TIMEOUT_S for their end. Called by the thread that accepts,
+        after the connections have been ended."""
 
 
 class Listener(NamedTuple):

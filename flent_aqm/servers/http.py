@@ -76,7 +76,8 @@ class Http:
         self._loop.adopt(client, lambda: _Connection(client, self._timeout_s, self._held))
 
     def stop(self) -> None:
-        """Stop the event loop."""
+        """Stop the event loop, as Loop.stop() does. Called by another thread, after the connections
+        have been ended."""
         self._loop.stop()
 
 

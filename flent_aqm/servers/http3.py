@@ -265,7 +265,8 @@ class Http3Service:
         raise AssertionError("HTTP/3 has no connections of TCP")
 
     def stop(self) -> None:
-        """Close the sockets and stop the event loop. It may be called again."""
+        """Close the sockets, and stop the event loop as Loop.stop() does. Called by another thread.
+        It may be called again."""
         if self._transports:
             self._loop.run(self._close())
         self._loop.stop()

@@ -52,7 +52,9 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def stop(self) -> None:
-        """Stop the event loop, and close it if its thread ends in time. It may be called again."""
+        """Stop the event loop, and wait up to STOP_TIMEOUT_S until its thread ends. If it does,
+        close the loop, otherwise leave both behind. Called from another thread. It may be called
+        again."""
         if self._loop.is_closed():
             return
         self._loop.call_soon_threadsafe(self._loop.stop)

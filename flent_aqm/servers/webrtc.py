@@ -71,7 +71,8 @@ class WebRtc:
             lambda reader, writer: self._serve(client, reader, writer)))
 
     def stop(self) -> None:
-        """Stop the event loop."""
+        """Stop the event loop, as Loop.stop() does. Called by another thread, after the connections
+        have been ended."""
         self._loop.stop()
 
     async def _serve(self, client: Client, reader: asyncio.StreamReader,

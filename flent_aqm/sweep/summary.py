@@ -230,8 +230,9 @@ def _print_throughput_notes(console: Console, done: Sequence[Scores],
 
 
 def _throughput_text(done: Sequence[Scores], name: str, totals: bool) -> str:
-    """Return the median throughput over runs in Mbit/s as text. With cross traffic "430 of 860", of
-    which the second number is the throughput of all flows, unless `totals` is false.
+    """Return the median throughput over runs in Mbit/s as text, "-" if no run has one. With cross
+    traffic "430 of 860", of which the second number is the throughput of all flows, unless `totals`
+    is false.
 
     Args:
         done: scores of the runs.

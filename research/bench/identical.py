@@ -292,8 +292,8 @@ def repeated_in_lab(name: str, circumstances: list[str]) -> Iterator[tuple[str, 
 
 def what_differs(was: subprocess.CompletedProcess[bytes], now: subprocess.CompletedProcess[bytes]
                  ) -> str:
-    """Return the first difference between the outputs of two processes, "" if there is none. The
-    second process's failure is a difference."""
+    """Return the first difference between the standard outputs of two processes, "" if there is
+    none. Standard error is not compared. The second process's failure is a difference."""
     if now.returncode:
         return f"status {now.returncode}: {now.stderr.decode(errors='replace').strip()}"
     if was.stdout == now.stdout:

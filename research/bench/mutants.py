@@ -514,8 +514,12 @@ def defects_of(node: ast.AST) -> Iterator[tuple[str, object]]:
 
 
 def copy_tree(folder: Path) -> Path:
-    """Copy the package to `folder`, where its modules can be replaced, and link the other files
-    that tests need. Return the folder."""
+    """Copy the package into `folder`, where its modules can be replaced, and link the other files
+    of the checkout beside it. Return the folder.
+
+    Args:
+        folder: an existing, empty folder.
+    """
     for entry in HERE.iterdir():
         if entry.name == PACKAGE.name:
             shutil.copytree(entry, folder / entry.name,

@@ -160,7 +160,12 @@ class Unseen:
         return self.rows[mask].reset_index(drop=True), found[mask]
 
     def archived(self, mask: Any = True) -> tuple[Rows, Numbers]:
-        """Return the rows of M-Lab's cadence among those of a mask, as of() does."""
+        """Return the rows of M-Lab's cadence that are in a mask and in a band, and the
+        probabilities of their classes.
+
+        Args:
+            mask: boolean mask of the rows, True for all rows.
+        """
         return self.of(mask & (self.rows["cadence"] == ARCHIVED).to_numpy())
 
 

@@ -99,7 +99,8 @@ def run(use: Callable[[str, int, ResultPrinter], None]) -> int:
     the exit status: 1 if the connection failed, otherwise 0.
 
     Args:
-        use: the client, called with host, port and the printer for its results.
+        use: the client, called with host, port and the printer for its results. It runs until
+            KeyboardInterrupt, which it passes on.
     """
     printer = ResultPrinter()
     try:

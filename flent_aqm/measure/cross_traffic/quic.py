@@ -65,8 +65,8 @@ class Receiver(QuicConnectionProtocol):
 
 
 def download(host: str, port: int, printer: ResultPrinter) -> None:
-    """Download objects until KeyboardInterrupt or the end of the connection. Raises OSError if the
-    connection fails."""
+    """Download objects until KeyboardInterrupt, which is passed on to the caller. Return if the
+    connection ends, also by a timeout. Raises OSError if none can be made."""
     Receiver.printer = printer
     asyncio.run(_download(host, port))
 

@@ -87,9 +87,11 @@ def choose_rate(rates_mbps: Sequence[float]) -> float:
 
 
 def play(host: str, port: int, printer: ResultPrinter) -> None:
-    """Play video until KeyboardInterrupt. For each segment, print its start with its bit rate, and
-    its end with the time in ms for which playback stalled. Raises OSError if the connection
-    fails."""
+    """Play video until KeyboardInterrupt, which is passed on to the caller.
+
+    For each segment, print its start with its bit rate, and its end with the time in ms for which
+    playback stalled since the end of the segment before. At last, print the time for which it
+    stalled since the last segment. Raises OSError if the connection fails."""
     screen = Screen()
     rates: list[float] = []
     connection = CrossConnection(host, port, printer)

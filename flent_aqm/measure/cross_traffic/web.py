@@ -54,8 +54,8 @@ def load_page(host: str, port: int, printer: ResultPrinter) -> None:
 
 
 def read_pages(host: str, port: int, printer: ResultPrinter) -> None:
-    """Load pages until KeyboardInterrupt, and print for each page its start and the time in ms that
-    it took. Raises OSError if a connection fails."""
+    """Load pages until KeyboardInterrupt, which is passed on to the caller. For each page, print
+    its start and the time in ms that it took. Raises OSError if a connection fails."""
     while True:
         begin_s = time.time()
         load_page(host, port, printer)

@@ -151,8 +151,9 @@ class Cluster:
             self._client.close(timeout=_CONNECT_S)
 
     def _connect(self) -> None:
-        """Connect a new client to the scheduler. Raises an error of Dask or OSError if it doesn't
-        answer."""
+        """Connect a new client to the scheduler, and keep it in place of the one before, which the
+        caller closes. Raises OSError, distributed.TimeoutError or RuntimeError if the scheduler
+        doesn't answer or can't be used. The client before then stays in its place."""
         self._client = self._distributed.Client(
             self._address, timeout=_CONNECT_S, set_as_default=False, name="flent-aqm",
             security=self._security)

@@ -159,7 +159,8 @@ def _rise_without_loss(seen: _Quantities) -> float:
 
 
 def _loss_burst(seen: _Quantities) -> float:
-    """Return the median number of full segments lost between two late samples, 0 without late
+    """Return the median number of segments lost since the sample before, over the late samples with
+    losses: bytes divided by those of a full segment, so it may be a fraction. 0 without late
     losses."""
     lost = seen.lost_bytes[seen.late & seen.lost]
     return float(numpy.median(lost)) / _SEGMENT_BYTES if lost.size else 0.0

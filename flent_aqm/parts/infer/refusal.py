@@ -23,7 +23,8 @@ def reason_against(download: Download, values: Mapping[str, float],
     Args:
         download: the download as it was read.
         values: name -> value of its features.
-        ranges: name of a feature -> least and largest value in the runs that the model is made of.
+        ranges: "base_rtt_ms", "rate_mbps" or both -> least and largest value of this feature in the
+            runs that the model is made of.
     """
     if download.at_s.size < FEWEST:
         return f"it has only {download.at_s.size} measurements; {FEWEST} or more are needed"

@@ -257,7 +257,12 @@ def _parse_change(key: str, change: str) -> tuple[str, float | int | str | bool]
 
 def _refuse_useless(key: str, model: RouterModel) -> None:
     """Raise ConfigError if the probes alone, or the other work alone, keep the processor busy:
-    nothing could be measured."""
+    nothing could be measured.
+
+    Args:
+        key: the batch key, for messages.
+        model: the model.
+    """
     cost_ns = model.packet_ns(100)
     if cost_ns * _PROBES_PER_S >= 1e9:
         raise ConfigError(

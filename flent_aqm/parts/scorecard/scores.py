@@ -436,8 +436,8 @@ def _cost_scorer(value: Callable[[Reading], float | None]
         value: function that returns the cost of a reading, None if it isn't known.
     """
     def cost_score(readings: Sequence[Reading]) -> Score | None:
-        """Return the median of `value` over the runs without a bulk flow beside. None if it is
-        known for none."""
+        """Return the median of the cost, as `value` reads it, over the runs without a bulk flow
+        beside. None if it is known for none."""
         return _median_score(((number, one.words, one.line) for one in readings
                               if not one.beside and (number := value(one)) is not None), 0)
     return cost_score

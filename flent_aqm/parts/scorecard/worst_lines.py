@@ -140,8 +140,8 @@ def _to_mended(change: Change) -> Mended:
 
 
 def write(worst_line: WorstLine, folder: Path) -> None:
-    """Write the result to `folder`. It replaces an earlier result with the same aim. Raises
-    ConfigError if that fails."""
+    """Write the result to `folder`, which is made if necessary. It replaces an earlier result with
+    the same aim. Raises ConfigError if that fails."""
     write_output(folder / _NAME.format(worst_line.aim),
                  json_text(worst_line.as_dict(), indent=1) + "\n")
 

@@ -84,7 +84,8 @@ def read_text(lines: Iterable[Line], report: ClientReport) -> float:
 
 def read_export(text: str, tested_s: float, report: ClientReport) -> None:
     """Read Crusader's exported JSON into the report: rates of each direction, and a latency for
-    each UDP packet that came back, under the direction that ran when the packet was sent.
+    each UDP packet that came back, under the direction that ran when the packet was sent, or under
+    the idle line if none did.
 
     Args:
         text: the JSON, whose times are those of Crusader's own clock.

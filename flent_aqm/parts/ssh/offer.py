@@ -56,7 +56,7 @@ def override_aqms(names: Sequence[str]) -> str:
 
 def batch_command(testbed: str, server: str, facts: RouterProperties,
                   answers: Sequence[ServerAnswer]) -> str:
-    """Return the command of Flent that measures the router.
+    """Return the command line of `flent` that measures the router, for the user's shell.
 
     Args:
         testbed: the router, ssh://[user@]host[:port].
@@ -65,8 +65,8 @@ def batch_command(testbed: str, server: str, facts: RouterProperties,
         answers: results of the check of the server's programs.
 
     Returns:
-        The command. "" if no test can run: irtt's server, the servers of all tests, all shapers or
-            all queues are missing.
+        The command, quoted, in lines of which all but the last end with a backslash. "" if no test
+            can run: irtt's server, the servers of all tests, all shapers or all queues are missing.
     """
     reachable = {one.server for one in answers if not one.why}
     tests = [test for test, name in _TESTS.items() if any(

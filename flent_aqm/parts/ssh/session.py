@@ -43,8 +43,10 @@ class RouterSession:
         Args:
             clear: whether to call clear() then. Otherwise nothing else is changed.
 
-        Raises TestbedError if the host is locked by another sweep, can't store its state, or has
-        something that couldn't be restored exactly. The host is then restored and unlocked.
+        Raises TestbedError if the host is locked by another sweep, which goes on undisturbed, can't
+        store its state, or has something that couldn't be restored exactly. In the last two cases
+        the host is restored and unlocked before. If the host stops answering, its watchdog does
+        that.
         """
         connection, token = self._connection, f"token={self.token}"
         connection.run("begin", token, f"holder={_holder()}",

@@ -28,7 +28,7 @@ _PACKET = re.compile(r"^(\d+\.\d+) IP 192\.0\.2\.2\.\d+ > .* length (\d+)$"
 
 def granule_ms(wait_ms: float) -> float:
     """Return the granule in ms to which kernel/time/timer.c rounds up a timer of `wait_ms`: a tick
-    below 64 ticks, eight ticks below 512, and so on."""
+    below 63 ticks, eight ticks below 504, and so on by factors of eight."""
     ticks, granule = wait_ms / TICK_MS, 1
     while ticks >= 63 * granule:
         granule *= 8
@@ -129,7 +129,7 @@ CHECK = Check(
     title="Waits that the kernel counts in ticks",
     theory="A lost segment is sent again after `SRTT + 200 ms`, an acknowledgement is delayed by "
            "40 ms, a socket's timeout is as long as its program says. Linux counts these in ticks, "
-           f"of {TICK_MS:g} ms in the lab: a wait is rounded up to a tick, and from 64 ticks on to "
+           f"of {TICK_MS:g} ms in the lab: a wait is rounded up to a tick, and from 63 ticks on to "
            "eight.",
     source="RFC 6298; Linux's include/net/tcp.h (TCP_RTO_MIN, TCP_ATO_MIN), kernel/time/timer.c",
     set_up=f"A program on the client of a line with {DELAY_MS:g} ms of added delay, and its "

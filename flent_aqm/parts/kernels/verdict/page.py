@@ -44,8 +44,12 @@ HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, whic
 
 def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     """Return the verdict in one sentence: the metrics that are worse, mixed, better and can't be
-    told, by name, the number of metrics that are the same, and the number of runs of the test side
-    that failed, if any."""
+    told, by name, the number of runs of the test side that failed, if any, and the number of
+    metrics that are the same.
+
+    If more runs failed on the test side than chance explains, the sentence begins with "Worse:" and
+    the numbers of runs that failed on one side alone, in place of the number of failed runs.
+    """
     parts = [f"{word}: {', '.join(names)}" for word in (WORSE, MIXED, BETTER, UNTOLD)
              if (names := [one.metric.name for one in judged if one.verdict == word])]
     if comparison.fails_more:
