@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import time
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,21 @@ def test_what_hides_the_queue_on_the_router_is_told_once(tmp_path: Path) -> None
     told = [text.removeprefix("warning: ") for text in out.getvalue().splitlines()
             if text.startswith("warning: ")]
     assert told == [line, "down: no byte queue limits"]
+
+
+def test_speed_is_virtual_time_by_wall_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+                                            ) -> None:
+    """In the last line; runs in real time have none."""
+    clock = iter(range(1000, 2000, 10))
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    said = []
+    for virtual_s in (22.0, None):
+        out = io.StringIO()
+        progress = SweepProgress([one := cell(tmp_path, "one", aqm="pie")], Console(file=out))
+        progress.ended(one, FinishedRun(one, Scores(NONE, 95.6, 0.1, 0.13), virtual_s, 1.0))
+        monkeypatch.setattr(progress, "_began_at", time.monotonic() - 1)
+        progress.say_total()
+        said.append(out.getvalue().splitlines()[-1])
+    # The clock moves on by 10 s at each look: 11 s at the first, 21 s at the second.
+    assert said == ["1 done, 0 failed: 22 virtual seconds in 11 s (1.0 virtual s/s).",
+                    "1 done, 0 failed: 11 s."]
