@@ -21,6 +21,7 @@ from flent_aqm.base.json_text import json_text
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.kernels.verdict import page
+from flent_aqm.parts.kernels.verdict.chance import failed_more
 from flent_aqm.parts.kernels.verdict.counters import differing, flat
 from flent_aqm.parts.kernels.verdict.decide import (
     USUAL,
@@ -34,7 +35,7 @@ from flent_aqm.parts.kernels.verdict.exercised import exercise
 from flent_aqm.parts.kernels.verdict.made_with import differing as differing_programs
 from flent_aqm.parts.kernels.verdict.made_with import programs
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER, add_seeds
-from flent_aqm.parts.kernels.verdict.pairs import Cell, Comparison, pair
+from flent_aqm.parts.kernels.verdict.pairs import Cell, Comparison, TooFewPairs, pair
 from flent_aqm.parts.kernels.verdict.suggest import suggest
 from flent_aqm.results import status
 from flent_aqm.results.data_file import DataFile
@@ -105,17 +106,23 @@ def _run_verdict(args: argparse.Namespace) -> int:
         print(f"flent-aqm: {name} of the {side} side{more} failed: {cause}", file=sys.stderr)
     # A kernel that doesn't get through the runs is worse than any that does.
     broken = any(run.side == "test" and run.cause.startswith(OF_A_KERNEL) for run in failed)
+    files = [find_files(args.base)]
     try:
-        files = [find_files(side) for side in (args.base, args.test)]
+        files.append(find_files(args.test))
     except ConfigError:
-        if broken:
-            return WORSE
+        if broken or _fails_more(failed, (len(files[0]), 0)):
+            return _say_failures(failed, args.expect)
         raise
     if both := {path.resolve() for path in files[0]} & {path.resolve() for path in files[1]}:
         raise ConfigError(f"{min(both)} is on both sides, and a run is always like itself; "
                           "expected runs before the change and runs after it")
     sides = [scored(side) for side in files]
-    comparison, judged = _compare_and_judge(sides, failed, names)
+    try:
+        comparison, judged = _compare_and_judge(sides, failed, names)
+    except TooFewPairs:
+        if broken or _fails_more(failed, (len(sides[0]), len(sides[1]))):
+            return _say_failures(failed, args.expect)
+        raise
     until_s = time.monotonic() + 60 * (args.minutes or 0)
     while args.minutes and (cells := _undecided(comparison, judged)) and add_seeds(
             cells, folders, _seeds_to_reach(cells, judged), until_s):
@@ -152,6 +159,32 @@ def _run_verdict(args: argparse.Namespace) -> int:
     is_decided = is_told and not failed and not comparison.alone and can_tell(judged)
     return _exit_status(args.expect, worse=worse, better=is_better(judged),
                         differs=bool(differing(comparison)), is_decided=is_decided)
+
+
+def _fails_more(failed: Sequence[Failed], made: tuple[int, int]) -> bool:
+    """Return whether more runs failed on the test side than chance explains, where too few are left
+    to be paired.
+
+    Args:
+        failed: runs of both sides that could not be made.
+        made: number of runs that were made of the base side, and of the test side. No more runs
+            than these can have failed on the other side alone.
+    """
+    count = Counter(run.side for run in failed)
+    return failed_more(min(count["base"], made[1]), min(count["test"], made[0]))
+
+
+def _say_failures(failed: Sequence[Failed], expected: str) -> int:
+    """Print that the test side is worse because its runs fail, and return the exit status.
+
+    Args:
+        failed: runs of both sides that could not be made.
+        expected: value of --expect.
+    """
+    count = Counter(run.side for run in failed)
+    print(f"Worse: {counted(count['test'], 'run')} of the test side failed, {count['base']} of the "
+          "base side. Too few are left to compare samples.")
+    return AS_EXPECTED if expected == "worse" else WORSE
 
 
 def _exit_status(expected: str, *, worse: bool, better: bool, differs: bool,

@@ -27,7 +27,7 @@ from flent_aqm.parts.kernels.verdict.chance import (
     seeds_for_stray,
     stray_of,
 )
-from flent_aqm.parts.kernels.verdict.pairs import Cell, Comparison
+from flent_aqm.parts.kernels.verdict.pairs import Cell, Comparison, TooFewPairs
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.table import (
     METRICS,
@@ -155,9 +155,9 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMe
     In cells with cross traffic, `throughput_…` isn't judged, in others `total_…` isn't.
     Probabilities are corrected for the number of metrics and cells.
 
-    Raises ConfigError for a name that isn't a metric, for a metric that has no better and worse, if
-    no cell has at least FEWEST_SEEDS pairs, or if no run has a value of a metric that is judged in
-    its cell.
+    Raises TooFewPairs if no cell has at least FEWEST_SEEDS pairs, ConfigError for a name that isn't
+    a metric, for a metric that has no better and worse, or if no run has a value of a metric that
+    is judged in its cell.
     """
     for name in names:
         if name not in METRICS:
@@ -167,7 +167,7 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMe
                               "metric for which flent-aqm score --list says which one is")
     most = max(len(cell.pairs) for cell in comparison.cells)
     if most < FEWEST_SEEDS:
-        raise ConfigError(f"no cell has more than {most} pairs of runs; expected {FEWEST_SEEDS} "
+        raise TooFewPairs(f"no cell has more than {most} pairs of runs; expected {FEWEST_SEEDS} "
                           "seeds or more, as fewer can't tell chance from change")
     measurements = [one for name in names for cell in comparison.cells
                     if (one := _measure_cell(METRICS[name], cell)) is not None]

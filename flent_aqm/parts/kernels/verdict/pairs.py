@@ -23,6 +23,10 @@ TESTBED = "testbed"
 NOTHING = "-"  # of a setting that a run doesn't have
 
 
+class TooFewPairs(ConfigError):
+    """Too few runs of one side have a partner on the other side for any verdict on samples."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """The pairs of runs that differ only in seed and side.
@@ -92,8 +96,8 @@ class Comparison:
 def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
     """Pair the runs of the two sides. Runs without a partner are only counted.
 
-    Raises ConfigError if there is no pair, or if a side has two runs with the same settings and
-    seed.
+    Raises TooFewPairs if there is no pair, ConfigError if a side has two runs with the same
+    settings and seed.
     """
     names = sorted({name for run in (*base, *test) for name in run.settings} - set(NEVER))
     compared = {name: (next(iter(ours)), next(iter(theirs))) for name in names
@@ -103,7 +107,7 @@ def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
     of_base, of_test = (_runs_by_settings(side, kept) for side in (base, test))
     both = [place for place in of_base if place in of_test]
     if not both:
-        raise ConfigError(
+        raise TooFewPairs(
             "no run of the test side has the settings and the seed of one of the base side: run "
             "the same batch for both sides, with seeds in it, such as for_seed = 1, 2, 3, as "
             "batches/gate.batch has")

@@ -598,6 +598,35 @@ def test_a_kernel_that_fails_under_test_is_worse(
         assert main(words) == 3
 
 
+@pytest.mark.parametrize(("left", "failed", "cause", "exit_status"), [
+    (2, 4, "the kernel mine: a queue has stalled", 1), (2, 4, "iperf3 spins", 2),
+    (0, 4, "iperf3 spins", 2), (2, 5, "iperf3 spins", 1), (0, 5, "iperf3 spins", 1)])
+def test_failures_that_leave_too_few_pairs_decide_by_themselves(
+    left: int, failed: int, cause: str, exit_status: int, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the kernel's fault, or if chance doesn't explain them: four against none is 1/16. With
+    base and test exchanged, nothing is known."""
+    base = write(tmp_path / "base", "5ms", 0, seeds=range(1, left + failed + 1))
+    test = write(tmp_path / "test", "6ms", 0, seeds=range(1, left + failed + 1))
+    names = [f"{number}.flent.gz" for number in range(left + 1, left + failed + 1)]
+    for name in names:
+        (test / name).unlink()
+    status.write(test, status.Status(["flent"], left + failed, 0, 1.0, 2.0,
+                                     dict.fromkeys(names, cause)))
+    words = ["verdict", "--base", str(base), "--test", str(test)]
+    assert main(words) == exit_status
+    out, err = capsys.readouterr()
+    if exit_status == 1:
+        assert out == (f"Worse: {failed} runs of the test side failed, 0 of the base side. Too few "
+                       "are left to compare samples.\n")
+        assert main([*words, "--expect", "worse"]) == 0
+    else:
+        assert "Worse" not in out
+        assert "no cell has more than 2 pairs" in err or "no data files" in err
+    assert main(["verdict", "--base", str(test), "--test", str(base)]) == 2
+
+
 @pytest.mark.parametrize("name", [
     "flow_rtt_upload_median_ms", "queue_delay_upload_mean_ms", "queue_standing_upload_mean_bytes"])
 def test_what_only_the_flow_itself_notices_is_worse(name: str) -> None:
