@@ -15,6 +15,7 @@ from research.validation.captures import passage, read_packets, shares
 from research.validation.check import at_least, at_most, close_to
 from research.validation.checks.codel_law import law_s, linux_law_s
 from research.validation.checks.red_thresholds import HIGHEST_BYTES, LOWEST_BYTES, average_bytes
+from research.validation.checks.waits import TICK_MS, granule_ms
 
 
 def test_finding_passes_up_to_its_tolerance_and_not_beyond() -> None:
@@ -32,6 +33,13 @@ def test_finding_takes_the_wider_of_percent_and_absolute() -> None:
     """An absolute tolerance helps where the percentage is nothing."""
     assert close_to("x", "", 0, 0.5, percent=1, absolute=0.5).passed
     assert not close_to("x", "", 0, 0.6, percent=1, absolute=0.5).passed
+
+
+@pytest.mark.parametrize(("ticks", "granule"), [
+    (1, 1), (62, 1), (63, 8), (503, 8), (504, 64), (4031, 64), (4032, 512)])
+def test_granule_is_that_of_the_timer_wheel(ticks: int, granule: int) -> None:
+    """Its levels begin at 63, 504 and 4032 ticks (LVL_START() of kernel/time/timer.c)."""
+    assert granule_ms(ticks * TICK_MS) == granule * TICK_MS
 
 
 def test_codel_law_first_drops() -> None:
