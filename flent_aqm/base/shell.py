@@ -68,6 +68,7 @@ def run(
 
     Raises:
         ToolMissing: if the program isn't there or can't be started.
+        OSError: if this machine can't start any program now, such as for lack of memory.
         CommandFailed: if it ends with an error, runs longer than timeout_s, or prints more than
             MOST_BYTES.
     """
@@ -76,27 +77,8 @@ def run(
     try:
         process = subprocess.Popen(words, cwd=cwd, env=env, stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    except FileNotFoundError:
-        if cwd is not None and not os.path.isdir(cwd):
-            raise ToolMissing(f"{words[0]} can't be started in {cwd}, because there is no such "
-                              "folder") from None
-        if shutil.which(words[0]):
-            raise ToolMissing(f"{words[0]} can't be started: the interpreter or loader that it "
-                              "needs is missing; install the program again") from None
-        raise ToolMissing(f"{words[0]} is not installed, or not on PATH; see flent-aqm doctor"
-                          ) from None
-    except PermissionError as error:
-        if cwd is not None and str(error.filename) == str(cwd):
-            raise ToolMissing(f"{words[0]} can't be started in {cwd}: {error.strerror}; choose a "
-                              "folder that you may enter") from None
-        # such as a program with capabilities that a container doesn't grant
-        raise ToolMissing(f"{words[0]} can't be started: {error.strerror}; give it the "
-                          "right to be executed, or install it again") from None
     except OSError as error:
-        if error.errno != errno.ENOEXEC:
-            raise
-        raise ToolMissing(f"{words[0]} is damaged, or built for another machine: "
-                          f"{error.strerror}; install it again, see flent-aqm doctor") from None
+        raise start_error(error, words, cwd, env) from None
     with process:
         try:
             out, err = _exchange(process, stdin.encode(), timeout_s, until_s)
@@ -113,6 +95,46 @@ def run(
     if status:
         raise CommandFailed(words, status, out, err)
     return out
+
+
+def start_error(error: OSError, words: Sequence[str], cwd: Path | None,
+                env: Mapping[str, str] | None) -> ToolMissing | OSError:
+    """Return the error to raise for a program that could not be started: a ToolMissing that names
+    the cause, or `error` itself if neither the program nor its working folder is the cause.
+
+    Args:
+        error: the error of Popen.
+        words: the program and its arguments.
+        cwd: the working folder that Popen was given.
+        env: the environment variables that Popen was given.
+    """
+    name = words[0]
+    if cwd is not None and str(error.filename) == str(cwd):
+        if isinstance(error, FileNotFoundError):
+            return ToolMissing(f"{name} can't be started in {cwd}, because there is no such folder")
+        return ToolMissing(f"{name} can't be started in {cwd}: {error.strerror}; make it a folder "
+                           "that this user may enter, or remove it if it is in the cache")
+    if os.sep in name:
+        path = str(Path(cwd or "", name))
+        is_there = isinstance(error, PermissionError) or os.path.isfile(path)
+    else:
+        # PATH may have a folder that this user may not look into: that is a PermissionError, too.
+        found = shutil.which(name, os.F_OK, os.pathsep.join(os.get_exec_path(env)))
+        path, is_there = found or name, found is not None
+    if error.errno == errno.ENOEXEC:
+        return ToolMissing(f"{path} can't be started: {error.strerror}; it is damaged, built for "
+                           "another machine, or a script without a first line such as #!/bin/sh; "
+                           "mend or remove it, or install the program again, see flent-aqm doctor")
+    if not isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError):
+        return error
+    if not is_there:
+        return ToolMissing(f"{name} is not installed, or not on PATH; see flent-aqm doctor")
+    if isinstance(error, PermissionError):
+        # such as a program with capabilities that a container doesn't grant
+        return ToolMissing(f"{path} can't be started: {error.strerror}; give it the right to be "
+                           "executed, or install it again")
+    return ToolMissing(f"{path} can't be started: the interpreter or loader that it needs is "
+                       "missing; install the program again")
 
 
 class _LimitExceeded(Exception):

@@ -58,7 +58,8 @@ def main(args: argparse.Namespace) -> int:
                           "results/")
     names = _parse_metrics(args.metrics)
     if args.pool and not args.by:
-        raise ConfigError("--pool: needs --by, which groups the runs")
+        raise ConfigError("--pool: needs --by, which groups the runs, such as --by aqm --pool "
+                          "seed")
     scored: list[ScoredFile] = []
     damaged = 0
     for _, result in each_run(find_files(args.files), score):

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 from collections import deque
@@ -12,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from flent_aqm.base.errors import CommandFailed, ToolMissing
+from flent_aqm.base.errors import CommandFailed
+from flent_aqm.base.shell import start_error
 
 # Number of the last lines of output that are kept for an error message.
 KEPT_LINES = 40
@@ -41,7 +41,8 @@ def run_watched(
         log: file for the whole output.
 
     Raises:
-        ToolMissing: if the program isn't installed, or this user may not execute it.
+        ToolMissing: if the program isn't there or can't be started.
+        OSError: if this machine can't start any program now, such as for lack of memory.
         CommandFailed: if it exits with an error, with its last lines.
     """
     words = [str(word) for word in argv]
@@ -51,14 +52,8 @@ def run_watched(
             stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
             start_new_session=True,
         )
-    except FileNotFoundError:
-        raise ToolMissing(f"{words[0]} is not installed; see flent-aqm doctor") from None
-    except PermissionError as error:
-        # also where PATH has a folder that this user may not look into
-        if os.sep not in words[0] and shutil.which(words[0]) is None:
-            raise ToolMissing(f"{words[0]} is not installed; see flent-aqm doctor") from None
-        raise ToolMissing(f"{words[0]} can't be started: {error.strerror}; give it the right to be "
-                          "executed, or install it again") from None
+    except OSError as error:
+        raise start_error(error, words, cwd, env) from None
     last: deque[str] = deque(maxlen=KEPT_LINES)
     try:
         assert process.stdout is not None

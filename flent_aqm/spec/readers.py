@@ -71,7 +71,8 @@ def delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> fl
     """Return a delay in ms, from 0 to `most_ms`. Raises ConfigError."""
     delay_ms = number(key, value, "ms")
     if not 0 <= delay_ms <= most_ms:
-        raise ConfigError(f"{key}: {value} ms is out of range; expected 0 to {most_ms:.10g}")
+        raise ConfigError(f"{key}: {value} ms is out of range; expected 0 to "
+                          f"{most_ms:.10g} ms")
     return delay_ms
 
 

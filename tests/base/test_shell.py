@@ -3,36 +3,92 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from flent_aqm.base import shell
 from flent_aqm.base.errors import CommandFailed, ToolMissing, cause_of
-from flent_aqm.base.shell import run
+from flent_aqm.base.shell import run, start_error
+from flent_aqm.setup.stream import run_watched
 
 
-def test_program_that_may_not_be_run_is_told_of(tmp_path: Path) -> None:
+def _watch(argv: Sequence[str | Path], *, cwd: Path | None = None,
+           env: Mapping[str, str] | None = None) -> None:
+    run_watched(argv, lambda _line: None, cwd=cwd, env=env)
+
+
+Start = Callable[..., object]
+EACH_START = pytest.mark.parametrize("start", [run, _watch])
+
+
+@EACH_START
+def test_program_that_may_not_be_run_is_told_of(start: Start, tmp_path: Path) -> None:
     """A kernel refuses more than what isn't there: a file without the right to be run, or
     capabilities of a program in a container that doesn't grant them."""
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\n")
     with pytest.raises(ToolMissing, match="program can't be started: Permission denied; give it "
                                           "the right"):
-        run([program])
+        start([program])
+    with pytest.raises(ToolMissing, match="/program can't be started: Permission denied"):
+        start(["program"], env={"PATH": str(tmp_path)})
     with pytest.raises(ToolMissing, match="none is not installed"):
-        run([tmp_path / "none"])
+        start([tmp_path / "none"])
+    with pytest.raises(ToolMissing, match="none is not installed, or not on PATH"):
+        start(["none"], env={"PATH": f"{tmp_path}:{program}"})
 
 
-def test_program_that_is_there_is_not_called_missing(tmp_path: Path) -> None:
+@EACH_START
+def test_program_that_is_there_is_not_called_missing(start: Start, tmp_path: Path) -> None:
     """The kernel reports "no such file" for a missing folder or interpreter, too."""
     with pytest.raises(ToolMissing, match=r"true can't be started in .*/gone, because there is no"):
-        run(["true"], cwd=tmp_path / "gone")
+        start(["true"], cwd=tmp_path / "gone")
     program = tmp_path / "program"
     program.write_text("#!/no/such/interpreter\n")
     program.chmod(0o755)
-    with pytest.raises(ToolMissing, match="program can't be started: the interpreter or loader"):
-        run([program])
+    for words in [str(program)], ["./program"]:
+        with pytest.raises(ToolMissing, match="program can't be started: the interpreter or loader"
+                           ):
+            start(words, cwd=tmp_path)
+
+
+@EACH_START
+def test_program_is_not_blamed_for_its_working_folder(start: Start, tmp_path: Path) -> None:
+    """Popen's error for a folder that can't be entered is that for a program that may not be
+    started."""
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(ToolMissing, match=r"true can't be started in .*/file: Not a directory; "
+                                          "make it a folder that this user may enter"):
+        start(["true"], cwd=file)
+    error = PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(tmp_path))
+    assert re.search(r"true can't be started in .*: Permission denied; make it a folder that this "
+                     "user may enter, or remove it", str(start_error(error, ["true"], tmp_path,
+                                                                     None)))
+
+
+@EACH_START
+def test_script_without_an_interpreter_line_is_named_with_its_path(start: Start, tmp_path: Path
+                                                                   ) -> None:
+    """Such as a user's own wrapper of ssh. A shell runs it, so it is neither damaged nor for
+    another machine, and to install ssh again leaves it where it is."""
+    wrapper = tmp_path / "ssh"
+    wrapper.write_text("exec /usr/bin/ssh -4 \"$@\"\n")
+    wrapper.chmod(0o755)
+    with pytest.raises(ToolMissing, match=rf"^{tmp_path}/ssh can't be started: Exec format error; "
+                                          ".* script without a first line such as #!/bin/sh; mend "
+                                          "or remove it"):
+        start(["ssh"], env={"PATH": str(tmp_path)})
+
+
+def test_machine_that_can_start_nothing_is_not_blamed_on_the_program() -> None:
+    error = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+    assert start_error(error, ["true"], None, None) is error
 
 
 @pytest.mark.parametrize(("fault", "text"), [

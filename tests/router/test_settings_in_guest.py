@@ -14,6 +14,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.router.hook import apply_command, read_back_command
 from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import parse_read_back
+from flent_aqm.router.tc.words import tc_lines
 from flent_aqm.spec.cell import derive_seed
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.scenario import Scenario
@@ -106,7 +107,7 @@ def test_three_tiers_when_all_want_the_rate_share_it_as_stated(in_guest: InGuest
     ({"aqm": "no_aqm", "aqm_limit": "-3"}, "whole number"),
     ({"aqm": "no_aqm", "aqm_limit": "3; reboot"}, "whole number"),
     ({"aqm": "codel", "aqm_limit": 0}, "aqm_limit: '0' for codel: 0 is not allowed"),
-    ({"aqm": "fq_pie", "aqm_target": "0ms"}, "omit the key to use the default"),
+    ({"aqm": "fq_pie", "aqm_target": "0ms"}, "omit the key for the default, or give a value above 0"),
     ({"aqm": "red", "aqm_probability": 1}, "expected a number from 0 to below 1"),
     ({"aqm": "codel", "up_aqm": "pie", "up_aqm_taget": "5ms"}, "up_aqm_taget: pie has no such"),
     ({"aqm": "cake", "aqm_diffserv": "diffserv5"}, "one of diffserv3"),
@@ -124,7 +125,10 @@ def test_three_tiers_when_all_want_the_rate_share_it_as_stated(in_guest: InGuest
     ({"aqm": "cake_mq", "tx_queues": 2}, "aqm: cake_mq works only on the device's own queues"),
     ({"aqm": "cake_mq", "shaper": "cake"}, "give tx_queues from 2 to 16"),
     ({"aqm": "cake", "up_aqm": "cake_mq", "shaper": "cake", "tx_queues": 1}, "up_aqm: cake_mq is"),
-    ({"aqm": "cake_mq", "shaper": "none", "tx_queues": 2, "ingress": "ifb"}, "ingress = lan"),
+    ({"aqm": "cake_mq", "shaper": "none", "tx_queues": 2, "ingress": "ifb"}, (
+        "aqm: cake_mq needs ingress = lan: with ingress = ifb the download is shaped on an IFB")),
+    ({"aqm": "cake_mq", "up_aqm": "cake", "shaper": "cake", "tx_queues": 2, "ingress": "ifb"},
+     "aqm: cake_mq needs ingress = lan"),
     ({"aqm": "cake", "up_aqm": "codel", "shaper": "cake"}, "give up_aqm = cake, not codel"),
     ({"aqm": "codell"}, "did you mean 'codel'? Known: no_aqm, bfifo, red"),
 ])
@@ -135,6 +139,15 @@ def test_settings_when_wrong_are_refused_on_entry(
         scenario(settings)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_upload_has_its_own_queues_if_the_download_is_on_the_ifb_device() -> None:
+    """Only the IFB device has a single queue, and it shapes the download."""
+    ifb = scenario({"aqm": "cake", "up_aqm": "cake_mq", "shaper": "cake", "tx_queues": 2,
+                    "ingress": "ifb", "rate_mbps": 20})
+    assert "qdisc replace dev up root handle 10: cake_mq bandwidth 20000000bit" in tc_lines(ifb)
+    assert any(line.startswith("qdisc replace dev flent-ifb root handle 10: cake ")
+               for line in tc_lines(ifb))
 
 
 def test_seed_follows_from_what_differs_from_the_defaults() -> None:

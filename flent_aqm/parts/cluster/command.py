@@ -101,7 +101,8 @@ def _check_options(args: argparse.Namespace) -> _WorkerOptions:
         raise ConfigError("the scheduler's address is empty; expected an address such as "
                           "tcp://192.0.2.1:8786")
     if args.dashboard is not None and not 0 <= args.dashboard <= 65535:
-        raise ConfigError(f"--dashboard {args.dashboard}: expected a port, 0 to 65535")
+        raise ConfigError(f"--dashboard {args.dashboard}: expected a port from 1 to 65535, "
+                          "or 0 for any free port")
     load_distributed()
     return _WorkerOptions(
         address, jobs, None if args.host is None else require_own(args.host), args.dashboard,

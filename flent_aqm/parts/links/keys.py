@@ -86,8 +86,20 @@ def parse_loss(key: str, text: str) -> Loss | None:
         p, r, bad, good = (*shares, *((1 - shares[0], 1.0, 0.0)[len(shares) - 1:]))
         loss = Loss(p, r, bad, good)
     if loss.mean >= 1:
-        raise ConfigError(f"{key}: {text[:60]!r} loses every packet; {EXPECTED_LOSS}")
+        raise ConfigError(f"{key}: {text[:60]!r} loses {_why_all_is_lost(loss)}")
     return loss
+
+
+def _why_all_is_lost(loss: Loss) -> str:
+    """Return the end of a message about a loss whose long-term share is 1: from when on it loses
+    all packets, and what to give instead."""
+    if not loss.p and loss.good == 1:
+        return "every packet; expected a loss below 100%, such as 1%"
+    if loss.good == 1:
+        return ("every packet in both states; expected 1-H or 1-K below 100%, such as gemodel 1% "
+                "10%")
+    return ("every packet once it is in the bad state, which it never leaves, because R is 0% "
+            "(without R it is 100% - P); give an R above 0%, such as gemodel 1% 10%")
 
 
 def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
@@ -339,3 +351,15 @@ class Link(Record):
         """
         group, _, rest = name.partition("_")
         return getattr(self, f"{group}_{role}_{rest}")
+
+    def shown_key(self, role: str, name: str) -> str:
+        """Return the key of a setting in one direction for messages. If both directions have the
+        same value, this is the key for both, because users usually give that key.
+
+        Args:
+            role: the direction, "down" or "up".
+            name: name of the key without the direction, such as "link_trace".
+        """
+        group, _, rest = name.partition("_")
+        is_same = self.of("down", name) == self.of("up", name)
+        return name if is_same else f"{group}_{role}_{rest}"

@@ -61,7 +61,8 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
     outages = parse_outages("link_outages_s", link.link_outages_s)
     if schedule is None and (access_text or outages):
         key = f"link_{direction}_access" if access_text else "link_outages_s"
-        raise ConfigError(f"{key}: the link has no rate in the direction {direction}; give "
+        shown = link.shown_key(direction, "link_access") if access_text else key
+        raise ConfigError(f"{shown}: the link has no rate in the direction {direction}; give "
                           f"modem_{direction}_mbps or link_{direction}_trace", key)
     if schedule is not None:
         schedule = allot(schedule, access, outages, seed, direction)
@@ -70,7 +71,9 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
         fault = "" if schedule.dead_from_ns() is not None else unplayable(schedule)
         if fault:
             key = _key_to_blame(direction, outages, schedule, has_access=bool(access_text))
-            raise ConfigError(f"{key}: {fault}", key)
+            shown = key if key == "link_outages_s" else link.shown_key(
+                direction, key.replace(f"_{direction}", ""))
+            raise ConfigError(f"{shown}: {fault}", key)
         about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.table),
                   "period_s": schedule.period_ns / NS or None}
     packets: int | None = link.of(direction, "modem_buffer_packets")

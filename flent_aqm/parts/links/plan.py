@@ -106,8 +106,9 @@ def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
     for direction, plan in link_plans(scenario).items():
         dead_ns = plan.schedule.dead_from_ns() if plan.schedule else None
         if dead_ns is not None and dead_ns < length_s * NS:
+            link = scenario.record("link")
             raise ConfigError(
-                f"link_{direction}_trace: {scenario.record('link').of(direction, 'link_trace')} "
+                f"{link.shown_key(direction, 'link_trace')}: {link.of(direction, 'link_trace')} "
                 f"ends after {dead_ns / NS:g} s, and the run lasts {length_s:g} s; give a longer "
                 "trace, or link_trace_end = repeat", f"link_{direction}_trace")
 

@@ -78,7 +78,8 @@ class SshConnection:
         Raises ToolMissing without an ssh client, TestbedError if the connection fails.
         """
         if not shell.find_program("ssh"):
-            raise ToolMissing("ssh is not installed; install the package openssh-client")
+            raise ToolMissing("ssh is not installed, or not on PATH; install the package "
+                              "openssh-client")
         self._folder = _private_folder()
         output = self._folder / "stderr"
         try:

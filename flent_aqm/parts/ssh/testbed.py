@@ -240,5 +240,5 @@ def _device_towards(facts: probe.RouterProperties, keys: Mapping[str, str], key:
         return keys[key]
     if address not in facts.routes:
         raise TestbedError(f"{key}: the router has no route to the {host}, {address}; "
-                           f"name its device with {key}")
+                           f"give the router's device on that side, such as {key} = eth1")
     return facts.routes[address]

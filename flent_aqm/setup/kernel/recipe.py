@@ -223,8 +223,9 @@ def _backport_for(series: str) -> Backport | None:
         return None
     donor = stock_source()
     if donor is None:
-        raise ToolMissing(f"Linux {series} needs the architecture um of set-up's kernel, which is "
-                          "not built; run: flent-aqm setup")
+        raise ToolMissing(f"Linux {series} is too old to run in the lab as it is: the lab takes "
+                          "User-Mode Linux from the source of its own kernel, which set-up hasn't "
+                          "chosen yet; run: flent-aqm setup")
     return Backport(donor, (path.name, path.read_bytes()))
 
 

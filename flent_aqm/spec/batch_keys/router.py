@@ -175,7 +175,7 @@ def _read_tbf_burst_ms(key: str, value: object) -> float:
     burst_ms = number(key, value, "ms")
     if not 0 < burst_ms <= defaults.MAX_TBF_BURST_MS:
         raise ConfigError(f"{key}: {value} ms is out of range; expected more than 0, and "
-                          f"{defaults.MAX_TBF_BURST_MS:g} at most")
+                          f"{defaults.MAX_TBF_BURST_MS:g} ms at most")
     return burst_ms
 
 
@@ -319,8 +319,8 @@ class Router(Record):
 
     def _refuse_single_queue(self, key_: str, name: str, behind_ssh: bool) -> None:
         """Raise ConfigError if an AQM for devices with several queues can't work, because there is
-        a shaper above it, the download is shaped on the IFB device, or the device has a single
-        queue.
+        a shaper above it, it is the download's and that is shaped on the IFB device, or the device
+        has a single queue.
 
         Args:
             key_: "aqm" or "up_aqm", for the message.
@@ -331,9 +331,9 @@ class Router(Record):
             raise ConfigError(f"{key_}: {name} works only on the device's own queues, with no "
                               f"shaper above it; give shaper = cake with it, not {self.shaper}",
                               key_)
-        if self.ingress != "lan":
-            raise ConfigError(f"{key_}: {name} needs ingress = lan, as the IFB device has one "
-                              "queue", key_)
+        if key_ == "aqm" and self.ingress != "lan":
+            raise ConfigError(f"aqm: {name} needs ingress = lan: with ingress = {self.ingress} the "
+                              "download is shaped on an IFB device, which has one queue", key_)
         if self.tx_queues in (None, 1) and not behind_ssh:
             raise ConfigError(f"{key_}: {name} is for devices with several queues; give tx_queues "
                               f"from 2 to {defaults.MOST_TX_QUEUES}, such as tx_queues = 4", key_)

@@ -14,6 +14,9 @@ from flent_aqm.spec.queues.shapers import (
 )
 from flent_aqm.spec.queues.values import Overhead
 
+# End of a message about a parameter that is 0.
+_INSTEAD_OF_0 = "omit the key for the default, or give a value above 0"
+
 
 def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
     """Convert options in the syntax of the queue's manual page, such as `atm overhead 44`, to this
@@ -114,8 +117,7 @@ def check_shaper_parameter(shaper: str, name: str, text: str) -> str:
     except ConfigError as fault:
         raise ConfigError(f"{key}: {text!r} for {shaper}: {fault}", key) from None
     if not value and not parameters[name].zero:
-        raise ConfigError(f"{key}: {text!r} for {shaper}: 0 is not allowed; omit the key to use "
-                          "the default", key)
+        raise ConfigError(f"{key}: {text!r} for {shaper}: 0 is not allowed; {_INSTEAD_OF_0}", key)
     return text
 
 
@@ -140,8 +142,7 @@ def check_parameter(aqm: str, name: str, text: str, prefix: str = "aqm_") -> str
     except ConfigError as fault:
         raise ConfigError(f"{key}: {text!r} for {aqm}: {fault}", key) from None
     if not value and not isinstance(value, bool) and not parameters[name].zero:
-        raise ConfigError(f"{key}: {text!r} for {aqm}: 0 is not allowed; omit the key "
-                          "to use the default", key)
+        raise ConfigError(f"{key}: {text!r} for {aqm}: 0 is not allowed; {_INSTEAD_OF_0}", key)
     # Unified here, so that hooks needn't interpret other words for switches.
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -41,14 +41,16 @@ def without_paths(requested: Mapping[str, Any], aqm: Mapping[str, Any], places: 
     topology = str(requested.get("topology", "")).strip()
     if topology.endswith(SUFFIX):
         raise ConfigError(f"topology: {plain(topology[:60])!r} is the path of a file; flent-aqm "
-                          "records the links themselves, so the data file was changed")
+                          "records the links themselves, so the data file was changed; replay the "
+                          "original file")
     settings = dict(requested)
     for model in every_model():
         for key, reported in model.files(requested, aqm.get(model.name)):
             settings[key] = str(_trace_path(key, reported, places))
     if settings.get("link_trace"):
-        raise ConfigError("link_trace: the data file has this setting, where flent-aqm records "
-                          "link_down_trace and link_up_trace, so it was changed")
+        raise ConfigError("link_trace: flent-aqm records link_down_trace and link_up_trace in "
+                          "data files, and never link_trace, so the data file was changed; replay "
+                          "the original file")
     return settings
 
 

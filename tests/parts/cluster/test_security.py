@@ -272,7 +272,7 @@ def test_sweep_through_tls_makes_the_same_files(tls_cluster: Cluster, here: Swee
     (["tcp://127.0.0.1:1", "--tls-cert", "no.pem"], "give the scheduler as tls://127.0.0.1:1"),
     (["tcp://127.0.0.1:1", "--host", "192.0.2.1"], "expected an address of this machine"),
     (["tcp://127.0.0.1:1", "--host", "no such"], "--host no such: can't listen there"),
-    (["tcp://127.0.0.1:1", "--dashboard", "70000"], "expected a port, 0 to 65535"),
+    (["tcp://127.0.0.1:1", "--dashboard", "70000"], "expected a port from 1 to 65535, or 0"),
     ([""], "the scheduler's address is empty"),
 ])
 def test_option_that_makes_no_sense_ends_with_one_line(
