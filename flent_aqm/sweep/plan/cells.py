@@ -185,8 +185,8 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
     for host in settings.HOSTS:
         if host in SECOND_SERVER and scenario.path.dest2_delay_ms is None:
             raise ConfigError(f"{where}: hosts: {host} exists only with a second server, "
-                              "which the key dest2_delay_ms adds; give it, such as dest2_delay_ms = "
-                              "30, or use the host server")
+                              "which the key dest2_delay_ms adds; give it, such as dest2_delay_ms "
+                              "= 30, or use the host server")
         if host not in (*LAB_HOSTS, "localhost") and not _is_address(host):
             raise ConfigError(f"{where}: hosts: there is no host {host!r} in this testbed; "
                               f"known: {', '.join(LAB_HOSTS)}")
