@@ -126,7 +126,7 @@ def main(args: argparse.Namespace) -> int:
                                          "line; add -s or -c"))
     check_tools()
     if mode:
-        check_server(host, args.ip_version)
+        check_server(host, args.ip_version, is_default=not args.host)
     check_ping(ping_host, args.ip_version)
     # Flent requires a host, even if the test sends nothing to it.
     request = SpeedtestRequest(

@@ -116,8 +116,9 @@ def _make_copy(guest_place: str, name: str, spare: Path) -> Path:
                 return base / name
         except OSError as error:
             faults.append(f"{error.filename or base}: {error.strerror or error}")
-    raise LabError(f"can't copy the package for the lab: {'; '.join(faults)}; make room there, or "
-                   "set XDG_CACHE_HOME to a folder that can be written")
+    raise LabError(f"can't copy the package for the lab: {'; '.join(faults)}; make room there"
+                   + ("" if paths.cache_to_write() == paths.SYSTEM_CACHE else
+                      ", or set XDG_CACHE_HOME to a folder that can be written"))
 
 
 def _fill_copy(folder: Path, guest_place: str) -> None:

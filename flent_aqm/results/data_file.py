@@ -110,6 +110,8 @@ def _unpack_and_check(unpack: Callable[[], bytearray], path: Path, within: Limit
         why = error.strerror or str(error)
     except ValueError as error:  # such as a path with a NUL in it
         why = str(error)
+    except _TooMuchError as error:
+        raise BadResult(f"{path}: {error}") from None
     except BadResult as error:
         why = str(error)
     raise BadResult(f"{path}: {why}; expected a data file of Flent") from None
@@ -198,8 +200,15 @@ def _refuse_output_of_tool(top: dict[str, Any]) -> None:
                 raise BadResult(why)
 
 
+_FAR_FEWER = "; files that Flent writes have far fewer, so it is not read"
+
+
+class _TooMuchError(BadResult):
+    """A file's metadata are too large. It may be a data file of Flent nevertheless."""
+
+
 def _refuse_too_much(metadata: dict[str, Any]) -> None:
-    """Raise BadResult if the metadata have more than MOST_METADATA_VALUES values or
+    """Raise _TooMuchError if the metadata have more than MOST_METADATA_VALUES values or
     MOST_METADATA_CHARACTERS characters of text."""
     characters, values = 0, 1
     pending: list[Any] = [metadata]
@@ -211,10 +220,11 @@ def _refuse_too_much(metadata: dict[str, Any]) -> None:
         values += len(inner)
         characters += sum(len(value) for value in inner if isinstance(value, str))
         if values > MOST_METADATA_VALUES:
-            raise BadResult(f"its metadata has more than {MOST_METADATA_VALUES:,} values")
+            raise _TooMuchError(f"its metadata has more than {MOST_METADATA_VALUES:,} values"
+                                f"{_FAR_FEWER}")
         if characters > MOST_METADATA_CHARACTERS:
-            raise BadResult(f"its metadata has more than {MOST_METADATA_CHARACTERS:,} characters "
-                            "of text")
+            raise _TooMuchError(f"its metadata has more than {MOST_METADATA_CHARACTERS:,} "
+                                f"characters of text, names and texts together{_FAR_FEWER}")
         pending += [value for value in inner if isinstance(value, (dict, list))]
 
 

@@ -15,7 +15,12 @@ import h2.exceptions
 from flent_aqm.servers.endpoints import FOR_OTHER_ORIGINS, Request, Response, answer, request_of
 from flent_aqm.servers.limits import MOST_STREAMS, RESET_COST, UNREAD_BYTES, Credit
 from flent_aqm.servers.protocols.content import FILLER
-from flent_aqm.servers.protocols.http2_bulk import Inbound, frame_of_filler, settings_for_bulk
+from flent_aqm.servers.protocols.http2_bulk import (
+    HeadTooLargeError,
+    Inbound,
+    frame_of_filler,
+    settings_for_bulk,
+)
 from flent_aqm.servers.protocols.watermarks import UnsentLimit, WakeAt
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -78,6 +83,9 @@ class Http2:
             self._http.close_connection(h2.errors.ErrorCodes.FRAME_SIZE_ERROR)
             self._flush()
             raise ValueError(str(fault)) from None
+        except HeadTooLargeError as fault:
+            self.refuse()
+            raise ValueError(str(fault)) from None
         except h2.exceptions.ProtocolError as fault:
             self._flush()  # send the error that h2 has prepared
             raise ValueError(str(fault)) from None
@@ -97,7 +105,7 @@ class Http2:
         return self._inbound.frames if self._inbound.half else None
 
     def refuse(self) -> None:
-        """Tell the client that it has flooded the server (ENHANCE_YOUR_CALM)."""
+        """Tell the client that it takes too much of the server (ENHANCE_YOUR_CALM)."""
         self._http.close_connection(h2.errors.ErrorCodes.ENHANCE_YOUR_CALM)
         self._flush()
 

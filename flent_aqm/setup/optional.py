@@ -13,7 +13,7 @@ from flent_aqm.base.errors import AqmError, ToolMissing
 from flent_aqm.base.paths import find_cached
 from flent_aqm.base.shell import find_on_path, run
 from flent_aqm.setup.tools import SYSTEM_PATH, find_tool, tool_path
-from flent_aqm.tools.table import PROGRAMS
+from flent_aqm.tools.table import PROGRAMS, TOOLS
 from flent_aqm.tools.tool import PYPI, Program
 
 
@@ -69,12 +69,22 @@ def optional_path(name: str) -> Path:
     path = find(program)
     if path is not None:
         return path
-    why = program.why or f"the test {name.partition('-')[0]} needs {name}"
+    why = program.why or _who_needs(program)
     if program.source:
         raise ToolMissing(f"{why}; run: flent-aqm setup --speedtests {program.setup_name}; or "
                           "leave that test out")
     raise ToolMissing(f"{why}, which is not on PATH; install it (docs/reference/tools.md), "
                       "or leave that test out")
+
+
+def _who_needs(program: Program) -> str:
+    """Return the clause that says which tests need a program, such as "the test obudpst needs the
+    program udpst"."""
+    tests = [tool.name for tool in TOOLS.values()
+             if program in (*tool.programs, *tool.sometimes)]
+    what = "Python package" if is_python(program) else "program"
+    return (f"the test{'s' * (len(tests) > 1)} {' and '.join(tests)} "
+            f"need{'s' * (len(tests) == 1)} the {what} {program.name}")
 
 
 def optional_of(names: Iterable[str]) -> dict[str, Path]:

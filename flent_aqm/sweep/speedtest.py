@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import signal
@@ -170,19 +171,34 @@ def check_tools() -> None:
         raise ToolMissing("neither fping nor ping is installed; see flent-aqm doctor")
 
 
-def check_server(host: str, ip_version: int) -> None:
-    """Connect to a netperf server as a check. Raises ConfigError if the name has no address of that
-    IP version, TestbedError if no connection can be made."""
+def check_server(host: str, ip_version: int, *, is_default: bool = False) -> None:
+    """Connect to a netperf server as a check.
+
+    Args:
+        host: name or address of the server.
+        ip_version: 4 or 6.
+        is_default: True if the user has not named the server, for the message.
+
+    Raises ConfigError if the name has no address of that IP version, TestbedError if no connection
+    can be made.
+    """
     address = _address(host, ip_version, "-H")
     try:
         socket.create_connection((address, defaults.NETPERF_PORT), CONNECT_LIMIT_S).close()
     except OSError as error:
+        if error.errno == errno.ENETUNREACH:
+            raise TestbedError(f"-H: this machine has no IPv{ip_version} route to {host}; connect "
+                               f"it, or give -{10 - ip_version}") from None
         why = (f"no answer in {CONNECT_LIMIT_S} s" if isinstance(error, TimeoutError)
                else error.strerror or str(error))
+        if is_default:
+            raise TestbedError(
+                f"no connection to the default netperf server {host} (IPv{ip_version}, port "
+                f"{defaults.NETPERF_PORT}): {why}; name another server with -H") from None
         raise TestbedError(
             f"-H: no connection to a netperf server at {host} (IPv{ip_version}, port "
-            f"{defaults.NETPERF_PORT}): {why}; start netserver there, or name another host"
-        ) from None
+            f"{defaults.NETPERF_PORT}): {why}; "
+            "start netserver there, or name another host") from None
 
 
 def check_ping(host: str, ip_version: int) -> None:

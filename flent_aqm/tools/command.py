@@ -328,8 +328,10 @@ def _find_number(name: str, text: str, source: NumberSource) -> float:
         for match in re.finditer(source.pattern, line[:_LONGEST_LINE]):
             found = match[1]
     if found is None:
-        raise BadResult(f"{name}: no line of its output matches {source.pattern!r}; it starts with "
-                        f"{text.strip()[:60]!r}")
+        cut = (f", in the first {_LONGEST_LINE} characters of each line, which is all that is "
+               "searched" if max(map(len, text.splitlines())) > _LONGEST_LINE else "")
+        raise BadResult(f"{name}: no line of its output matches {source.pattern!r}{cut}; it starts "
+                        f"with {text.strip()[:60]!r}")
     try:
         number = float(found.strip().replace(",", "."))
     except ValueError:

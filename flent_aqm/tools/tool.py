@@ -283,6 +283,14 @@ class Tool:
         """
         return self.choose(settings) if self.choose else self.server
 
+    @property
+    def client_programs(self) -> tuple[Program | str, ...]:
+        """The `programs` that the client starts: all but those that only a server is."""
+        of_servers = {server.program for server in (self.server, *self.servers)}
+        return tuple(program for number, program in enumerate(self.programs)
+                     if not number or not isinstance(program, Program)
+                     or program.name not in of_servers)
+
     def program_names(self, settings: Mapping[str, object]) -> tuple[str, ...]:
         """Return the names of the programs for a run, the client's first.
 

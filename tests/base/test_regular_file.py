@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.regular_file import MAX_NOTE_BYTES, read_note
-from flent_aqm.parts.scorecard import worst_lines
+from flent_aqm.parts.scorecard import card, worst_lines
 from flent_aqm.parts.scorecard.card import read_all
 from flent_aqm.parts.scorecard.worst import AIMS
 from flent_aqm.results import status
@@ -138,3 +139,40 @@ def test_search_whose_result_makes_no_sense_is_named(odd: dict[str, Any], tmp_pa
     note.write_text(json.dumps(FOUND | odd))
     with pytest.raises(BadResult, match="not a result of --worst"):
         worst_lines.read_all(tmp_path)
+
+
+def test_search_with_an_unprintable_text_is_quoted(tmp_path: Path) -> None:
+    """With the sentence, which a terminal would obey."""
+    note = tmp_path / f"worst-{FOUND['aim']}.json"
+    note.write_text(json.dumps(FOUND | {"worst": TOLD | {"line": "\x1b[2J"}}))
+    with pytest.raises(BadResult, match=r"or damaged \(its sentence '.*\\x1b\[2J.* has characters "
+                                        r"that can't be printed\)"):
+        worst_lines.read_all(tmp_path)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
+def test_card_that_cannot_be_read_is_not_to_be_removed(
+        number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be good. Root may read every file, so open() is replaced."""
+    def refuse(path: Path) -> None:
+        raise OSError(number, os.strerror(number), str(path))
+
+    monkeypatch.setattr(card, "read_note", refuse)
+    monkeypatch.setattr(worst_lines, "read_note", refuse)
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "card.json").write_text(json.dumps(CARD))
+    (tmp_path / "x" / f"worst-{FOUND['aim']}.json").write_text(json.dumps(FOUND))
+    for read in (lambda: list(read_all(tmp_path)), lambda: worst_lines.read_all(tmp_path / "x")):
+        with pytest.raises(BadResult) as fault:
+            read()
+        assert f"can't be read: {os.strerror(number)}; make it readable" in str(fault.value)
+        assert "remove" not in str(fault.value)
+
+
+def test_file_of_another_program_is_not_simply_to_be_removed(tmp_path: Path) -> None:
+    """Another program's card.json in the folder of -o."""
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "card.json").write_text('{"name": "vCard"}')
+    with pytest.raises(BadResult, match="if flent-aqm wrote it, remove it and score the test again,"
+                                        " otherwise name another folder with -o"):
+        list(read_all(tmp_path))

@@ -130,6 +130,8 @@ def test_three_tiers_when_all_want_the_rate_share_it_as_stated(in_guest: InGuest
     ({"aqm": "cake_mq", "up_aqm": "cake", "shaper": "cake", "tx_queues": 2, "ingress": "ifb"},
      "aqm: cake_mq needs ingress = lan"),
     ({"aqm": "cake", "up_aqm": "codel", "shaper": "cake"}, "give up_aqm = cake, not codel"),
+    ({"aqm": "pfifo"}, "aqm: the qdisc pfifo is called no_aqm here; give aqm = no_aqm"),
+    ({"up_aqm": "pfifo", "kernel": "mine"}, "up_aqm: the qdisc pfifo is called no_aqm here"),
     ({"aqm": "codell"}, "did you mean 'codel'? Known: no_aqm, bfifo, red"),
 ])
 def test_settings_when_wrong_are_refused_on_entry(

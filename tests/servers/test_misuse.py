@@ -4,6 +4,7 @@ and that others are served."""
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import subprocess
@@ -407,7 +408,8 @@ def test_head_that_is_too_long_is_refused(start_server: StartServer) -> None:
         with suppress(OSError):
             for _ in range(4):
                 sock.sendall(frame(9, 0, 1, bytes(16_000)))
-        _all(sock)
+        # GOAWAY of stream 0 with the error ENHANCE_YOUR_CALM
+        assert re.search(rb"\x07\x00\x00\x00\x00\x00.{4}\x00\x00\x00\x0b", _all(sock), re.DOTALL)
     assert "a head of more than 65536 bytes" in server.next_log()["reason"]
     assert serves(server)
 

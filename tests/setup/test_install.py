@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from flent_aqm.base import paths
 from flent_aqm.base.errors import SetupError
 from flent_aqm.setup import install
 
@@ -168,6 +171,18 @@ def test_require_space_when_there_is_too_little_names_both_sizes(tmp_path: Path)
     """Found before the download, not after minutes of compiling."""
     with pytest.raises(SetupError, match=r"needs 1000000000\.0 GB in .* GB are free"):
         install.require_space(tmp_path, 10**18, "a build")
+
+
+def test_require_space_when_only_a_little_is_lacking_shows_that(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not 4.0 GB of which 4.0 GB are free. Root's cache is always the machine's, so root isn't told
+    of the variable."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: SimpleNamespace(free=3_990_000_000))
+    with pytest.raises(SetupError, match=r"needs 4\.0 GB in .*, where 3\.9 GB are free; make room, "
+                                         r"or set XDG_CACHE_HOME to a folder with more$"):
+        install.require_space(tmp_path, 4 * 10**9, "a build")
+    with pytest.raises(SetupError, match=r"3\.9 GB are free; make room$"):
+        install.require_space(paths.SYSTEM_CACHE, 4 * 10**9, "a build")
 
 
 HOLD_ANYBODYS = """

@@ -13,7 +13,7 @@ from flent_aqm.base import paths
 from flent_aqm.base.errors import ConfigError, SetupError, ToolMissing
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
-from flent_aqm.setup.kernel.named import find_named, remove
+from flent_aqm.setup.kernel.named import NamedKernel, find_named, remove
 from flent_aqm.setup.kernel.recipe import Backport, KernelSource, Recipe
 
 SOURCE = KernelSource("linux-source-7.3", "7.3.4-1")
@@ -245,6 +245,21 @@ def test_kernel_whose_description_is_damaged_is_not_told_as_missing(
     file.unlink()
     with pytest.raises(ToolMissing, match="no kernel is called 'mine'"):
         find_named("mine")
+
+
+def test_kernel_has_queues_without_an_option_and_none_by_another_name(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CONFIG_NET_SCH_FIFO is no qdisc fifo; its qdiscs are in every kernel."""
+    kernel = NamedKernel("mine", "abc", "def", "7.3.4", "s", "c")
+    monkeypatch.setattr(paths, "user_cache", lambda: tmp_path)
+    folder = tmp_path / "kernels" / "abc"
+    folder.mkdir(parents=True)
+    (folder / "linux").touch()
+    (folder / "config").write_text("CONFIG_NET_SCH_FIFO=y\nCONFIG_NET_SCH_PIE=y\n")
+    assert kernel.kinds == {"pie", "pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast", "mq",
+                            "noqueue"}
+    assert "fq_codel" in kernel.absent_kinds
+    assert not kernel.absent_kinds & {"fifo", "pfifo"}
 
 
 def test_kernel_that_cannot_be_removed_is_told_where_it_is(

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.base.paths import PACKAGE
 from flent_aqm.setup import optional
 from flent_aqm.setup.optional import find
 from flent_aqm.setup.parts import all_parts
 from flent_aqm.setup.speedtests import check_names, set_up_speedtests
-from flent_aqm.tools.table import OPTIONAL
+from flent_aqm.tools.table import OPTIONAL, TOOLS
+from flent_aqm.tools.tool import Program
 
 GO = """#!/bin/sh
 echo "$@" >>{calls}
@@ -102,6 +103,28 @@ def test_debian_package_without_root_names_the_command(
     assert set_up_speedtests(["nuttcp"], cache) == ["nuttcp"]
     assert ("nuttcp: skipped: needs root; run: sudo apt-get install --yes "
             "--no-install-recommends nuttcp") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "who"), [
+    ("udpst", "the test obudpst needs the program udpst, which is not on PATH"),
+    ("msak-client", "the test msak needs the program msak-client,"),
+    ("nuttcp", "the test nuttcp needs the program nuttcp; run: flent-aqm setup")])
+def test_missing_program_is_told_with_the_tests_that_need_it(
+        name: str, who: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test need not be called as its program."""
+    monkeypatch.setattr(optional, "find", lambda program: None)
+    with pytest.raises(ToolMissing, match=who):
+        optional.optional_path(name)
+
+
+def test_client_needs_no_program_of_a_server() -> None:
+    """Which runs elsewhere; a program that is both is needed."""
+    names = {name: [one.name for one in TOOLS[name].client_programs if isinstance(one, Program)]
+             for name in ("msak", "obudpst", "cloudflare_browser")}
+    assert names == {"msak": ["msak-client"], "obudpst": ["udpst"],
+                     "cloudflare_browser": [one.name for one in
+                                            TOOLS["cloudflare_browser"].programs
+                                            if isinstance(one, Program)]}
 
 
 def test_program_is_found_by_each_of_its_names(

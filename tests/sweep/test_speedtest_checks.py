@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,6 +32,23 @@ def test_server_that_does_not_listen_is_told(port: socket.socket) -> None:
         check_server("127.0.0.1", 4)
     port.listen()
     check_server("127.0.0.1", 4)
+
+
+def test_default_server_that_does_not_answer_is_not_to_be_mended(port: socket.socket) -> None:
+    """The user can't start netserver there."""
+    with pytest.raises(TestbedError, match=r"^no connection to the default netperf server "
+                                           r".*refused; name another server with -H$"):
+        check_server("127.0.0.1", 4, is_default=True)
+
+
+def test_machine_without_ipv6_is_not_blamed_on_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """netserver may run there."""
+    def connect(*_args: object) -> None:
+        raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    with pytest.raises(TestbedError, match=r"this machine has no IPv6 route to ::1; .*give -4"):
+        check_server("::1", 6)
 
 
 def test_name_without_an_address_is_told() -> None:

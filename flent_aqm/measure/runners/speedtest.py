@@ -66,9 +66,9 @@ class AqmSpeedtestRunner(SupervisedRunner):
         return address
 
     def _program_paths(self) -> Iterator[str]:
-        """Yield the paths of the programs that the client needs, except Python packages. Raises
+        """Yield the paths of the programs that the client starts, except Python packages. Raises
         RunnerCheckError if a program is missing."""
-        for program in self.client.programs:
+        for program in self.client.client_programs:
             # Imported here, because each import takes time in the guest.
             from flent_aqm.setup.optional import is_python, optional_path
 

@@ -37,10 +37,14 @@ def _read_host_model(name: str, value: object) -> str:
     Raises ConfigError if the model is wrong or has a timer latency.
     """
     model = with_parameters(str(value), {}, name)
-    if parse_router_model(model, name).timer_latency_us:
-        raise ConfigError(f"{name}: {model} has a timer latency, which is the same for all hosts "
-                          "of the lab; add +timer_latency_us=0, and give the latency in "
-                          "router_model")
+    latency_us = parse_router_model(model, name).timer_latency_us
+    if latency_us:
+        without = with_parameters(model, {"timer_latency_us": 0}, name)
+        if parse_router_model(without) == parse_router_model(IDEAL):
+            without = IDEAL
+        raise ConfigError(f"{name}: {model} has a timer latency of {latency_us:g} us, but all "
+                          "hosts of the lab share one, that of the router's model; give "
+                          f"{name} = {without}, and router_timer_latency_us = {latency_us:g}")
     return model
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm import __version__
-from flent_aqm.base.errors import BadResult, cause_of
+from flent_aqm.base.errors import BadResult
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.words import plain
 from flent_aqm.parts.scorecard import worst_lines
 from flent_aqm.parts.scorecard.contestant import Contestant
-from flent_aqm.parts.scorecard.output import write_output
+from flent_aqm.parts.scorecard.output import refusal, write_output
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.reading import Reading, read
 from flent_aqm.parts.scorecard.scores import Score, scores
@@ -97,7 +97,7 @@ def _as_dict(card: Card) -> dict[str, Any]:
 def read_all(folder: Path) -> Iterator[Card]:
     """Yield the cards of all tests in the folders directly below `folder`, sorted by folder, each
     with the results of its searches in `worst`. Folders without a card are skipped. Raises
-    BadResult if a card or a result is damaged, or a card has another schema."""
+    BadResult if a card or a result can't be read or is damaged, or a card has another schema."""
     for path in sorted(folder.glob(f"*/{NAME}")):
         try:
             note = read_note(path)
@@ -110,7 +110,5 @@ def read_all(folder: Path) -> Iterator[Card]:
             card = Card(test, label, [Reading.from_dict(one) for one in note["readings"]], failed,
                         method, testbed, worst_lines.read_all(path.parent))
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
-            raise BadResult(f"{path}: not a scorecard file ({cause_of(fault)}); remove it and "
-                            "score the test "
-                            "again") from None
+            raise refusal(path, fault, "a scorecard file", "score the test again") from None
         yield card

@@ -146,8 +146,9 @@ def _own_file(args: argparse.Namespace) -> Path | None:
     if any(parts) and not all(parts):
         raise ConfigError("--client, --server and --reads belong together; give all three")
     if len(files) + any(parts) > 1:
-        raise ConfigError("only one test of your own at a time: give one file, or --client, and "
-                          "then the next one with the same -o")
+        raise ConfigError("only one test of your own at a time: give one .py file, or --client "
+                          "with --server and --reads; score the next test by a second command "
+                          "with the same -o")
     if files and not files[0].is_file():
         raise ConfigError(f"{files[0]}: there is no such file; expected a Python file with a TOOL")
     if files or not any(parts):

@@ -1,12 +1,34 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write files to the folder that the option `-o` names."""
+"""Write files to the folder that the option `-o` names, and refuse files there."""
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError, cause_of
 from flent_aqm.base.whole_file import write_text
+
+# open_regular()'s errors for something that isn't a regular file. All other errors of the system
+# say nothing about the content.
+_NO_FILE = (errno.EISDIR, errno.EINVAL, errno.ENXIO, errno.ELOOP)
+
+
+def refusal(path: Path, fault: Exception, kind: str, again: str) -> BadResult:
+    """Return the BadResult for a file in the folder that could not be read. The user is not told to
+    remove a file that may be good, or somebody else's.
+
+    Args:
+        path: path of the file.
+        fault: the exception that was raised while the file was read.
+        kind: kind of file that was expected, such as "a scorecard file".
+        again: how to make the file again, such as "score the test again".
+    """
+    if isinstance(fault, OSError) and fault.errno not in _NO_FILE:
+        return BadResult(f"{path}: can't be read: {cause_of(fault)}; make it readable, or name "
+                         "another folder with -o")
+    return BadResult(f"{path}: not {kind}, or damaged ({cause_of(fault)}); if flent-aqm wrote it, "
+                     f"remove it and {again}, otherwise name another folder with -o")
 
 
 def write_output(path: Path, text: str) -> None:

@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.regular_file import read_note
-from flent_aqm.parts.scorecard.output import write_output
+from flent_aqm.parts.scorecard.output import refusal, write_output
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.reading import Reading
 from flent_aqm.parts.scorecard.shrink import Change, changes, is_right, simplified
@@ -154,16 +153,16 @@ def read_all(folder: Path) -> list[WorstLine]:
 
 
 def _read_result(path: Path) -> WorstLine:
-    """Return the result stored in a file. Raises BadResult if it is damaged."""
+    """Return the result stored in a file. Raises BadResult if it can't be read or is damaged."""
     try:
         note: Mapping[str, Any] = read_note(path)
         mended: Iterable[Mapping[str, Any]] = note["mended"]
         worst_line = WorstLine(note["aim"], note["runs"], LineError(**note["worst"]),
                                LineError(**note["simple"]), [Mended(**one) for one in mended])
-        if not all(line.isprintable() for line in worst_line.sentences()):
-            raise ValueError("a text has characters that can't be printed")
+        for sentence in worst_line.sentences():
+            if not sentence.isprintable():
+                raise ValueError(f"its sentence {ascii(sentence)[:60]} has characters that can't "
+                                 "be printed")
         return worst_line
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
-        raise BadResult(f"{path}: not a result of --worst ({cause_of(fault)}); remove it and "
-                        "search again"
-                        ) from None
+        raise refusal(path, fault, "a result of --worst", "search again") from None

@@ -17,11 +17,13 @@ from statistics import fmean
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.json_text import json_text
+from flent_aqm.base.words import counted
 from flent_aqm.parts.speedtests.own_clients.connection import ServerAddress
 from flent_aqm.parts.speedtests.own_clients.own_client import run
 from flent_aqm.parts.speedtests.own_clients.statistics import percentile
 from flent_aqm.servers.protocols.webrtc import (
     CLOCK_HZ,
+    FRAMES_PER_S,
     PATIENCE_S,
     End,
     EndRecord,
@@ -116,8 +118,10 @@ def fill(report: ClientReport, direction: str, sender: EndRecord, receiver: EndR
     # aiortc knows that a frame is complete when the next one begins, so it never shows the last.
     expected = sender.sent - 1
     if expected < 1:
-        raise BadResult(f"{sender.sent} video frames of the call's {direction} were sent; expected "
-                        "2 or more")
+        who = "the server" if direction == "download" else "the client"
+        raise BadResult(f"{who} made {counted(sender.sent, 'video frame')} in {length_s:g} s of "
+                        f"the call's {direction}; expected {FRAMES_PER_S * length_s:g}: was it too "
+                        "busy? repeat the call, and watch its load")
     if not receiver.frames:
         raise BadResult(f"no video frame of the call's {direction} arrived: {sender.sent} were "
                         "sent")

@@ -314,7 +314,9 @@ def _tree_commands(device: Device, burst: Burst) -> list[Words]:
 
     Raises TestbedError if something can't be recreated.
     """
-    nodes = [*(_parse_qdisc(device.name, line, burst) for line in device.qdiscs),
+    # A queue's further lines, which state.sh has sorted before it, don't say of which kind it is.
+    qdiscs = sorted(device.qdiscs, key=lambda line: not line.startswith("qdisc "))
+    nodes = [*(_parse_qdisc(device.name, line, burst) for line in qdiscs),
              *(_parse_class(device.name, line, burst) for line in device.classes)]
     waiting = {node[0]: node for node in nodes if node}
     ordered: list[Words] = []
@@ -347,10 +349,17 @@ def _parse_qdisc(device: str, line: str, burst: Burst) -> Node | None:
 
     Raises TestbedError if the queue can't be recreated.
     """
+    match line.split():
+        case ["qdisc", _, "0:", *_]:
+            # also one whose kind tc doesn't know, as a new kernel's default
+            return None
+        case ["qdisc", unknown, *_] if "[Unknown qdisc" in line:
+            raise TestbedError(
+                f"{device} has a queue {unknown[:40]}, which the router's tc doesn't know, so it "
+                "could not be restored; install a newer tc (OpenWrt: tc-full), or remove the queue "
+                f"first: tc qdisc del dev {device} root")
     words = _split_words(device, line)
     match words:
-        case ["qdisc", _, "0:", *_]:
-            return None
         case ["qdisc", "ingress" | "clsact" as kind, handle, *_]:
             return handle, "", ["qdisc", "add", "dev", device, kind]
         case ["qdisc", kind, handle, "root", *rest]:
@@ -430,6 +439,10 @@ def _split_words(device: str, line: str) -> Words:
 
 def _not_restorable(device: str, line: str) -> TestbedError:
     """Return the error for a queue or class that can't be restored. It quotes the line of tc."""
+    if line.split()[:1] not in (["qdisc"], ["class"]):
+        return TestbedError(f"{device}: tc shows a line of a queue that could not be restored "
+                            f"exactly: {line.strip()[:120]!r}; remove the queue first: "
+                            f"tc qdisc del dev {device} root")
     return TestbedError(f"{device} has a queue or class that could not be restored exactly: "
                         f"{line.strip()[:120]!r}; remove it first: tc qdisc del dev {device} root")
 

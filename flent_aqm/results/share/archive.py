@@ -194,9 +194,11 @@ def _matching_record(batch_file: Path, recorded: Sequence[Mapping[str, str]]) ->
         if files[_batch_path(files)] == digest:
             return files
     if recorded:
-        raise ConfigError(f"--batch: {batch_file} is not the batch of these runs, which came from "
-                          f"{plain(_batch_path(recorded[0]))} as it was then; expected a file of "
-                          "the same content")
+        paths = ", ".join(dict.fromkeys(plain(_batch_path(files)) for files in recorded))
+        other = "leave --batch out" if len(recorded) == 1 else "publish each sweep by itself"
+        raise ConfigError(f"--batch: {batch_file} is not a batch of these runs, which came from "
+                          f"{paths}, as it was then; give a file with the content of that time, "
+                          f"such as from git, or {other}")
     return {}
 
 

@@ -16,6 +16,8 @@ from flent_aqm.servers.ndt7.tcp import receive_buffer
 class TlsTransport:
     """The server's end of a Transport (see transport.py) with TLS. Call handshake() first."""
 
+    is_tls = True
+
     def __init__(self, sock: socket.socket, context: ssl.SSLContext) -> None:
         self.sock = sock
         self._incoming = ssl.MemoryBIO()

@@ -18,9 +18,11 @@ class Transport(Protocol):
 
     Attributes:
         sock: the connection's blocking socket.
+        is_tls: True if the bytes go through TLS.
     """
 
     sock: socket.socket
+    is_tls: bool
 
     def send(self, data: bytes) -> None:
         """Send all of `data`. Block until the kernel has it."""
@@ -38,6 +40,8 @@ class Transport(Protocol):
 
 class PlainTransport:
     """A Transport in cleartext."""
+
+    is_tls = False
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock

@@ -134,13 +134,18 @@ def _read_head(transport: Transport) -> tuple[bytes, bytes]:
             raise ConnectionError("the client left before its request was whole")
         head += buffer[:count]
         if head.startswith(_TLS_HANDSHAKE_RECORD):
-            raise _refuse(transport, ServerProtocol(), 400, "TLS request on the cleartext port")
+            reason = ("TLS inside TLS; send the request itself through the port's TLS"
+                      if transport.is_tls else
+                      "TLS request on the cleartext port; use wss:// with the TLS port, or ws:// "
+                      "with this one")
+            raise _refuse(transport, ServerProtocol(), 400, reason)
         end = head.find(_END_OF_HEAD)
         if end >= 0:
             end += len(_END_OF_HEAD)
             return bytes(head[:end]), bytes(head[end:])
         if len(head) > _MAX_HEAD_BYTES:
-            raise _refuse(transport, ServerProtocol(), 431, f"request over {_MAX_HEAD_BYTES} bytes")
+            raise _refuse(transport, ServerProtocol(), 431,
+                          f"request head over {_MAX_HEAD_BYTES} bytes")
 
 
 def _refuse(

@@ -69,6 +69,11 @@ def frame_of_filler(http: h2.connection.H2Connection, stream: int, size: int) ->
     return _frame(_DATA, 0, stream, FILLER if size == len(FILLER) else FILLER[:size])
 
 
+class HeadTooLargeError(h2.exceptions.ProtocolError):
+    """The other end's head of a stream exceeds this package's limit. HTTP/2 allows it, and h2
+    doesn't know of it, so it has prepared no error to send."""
+
+
 class Inbound:
     """Splits the received bytes of one connection into bulk data and frames for h2.
 
@@ -120,8 +125,8 @@ class Inbound:
         bytes for h2 with stream 0. The caller has to pass these to h2 before it takes the next
         pair.
 
-        Raises FrameTooLargeError at the header of a frame that is too long, ProtocolError at that
-        of a head that is too long.
+        Raises FrameTooLargeError at the header of a frame that is too long, HeadTooLargeError at
+        that of a head that is too long.
         """
         at = kept = 0  # the bytes from kept to at are for h2
         while at < len(data):
@@ -163,8 +168,7 @@ class Inbound:
         if kind in (_HEADERS, _CONTINUATION):
             self._head_bytes += self._left
             if self._head_bytes > _MOST_HEAD_BYTES:
-                raise h2.exceptions.ProtocolError(
-                    f"a head of more than {_MOST_HEAD_BYTES} bytes")
+                raise HeadTooLargeError(f"a head of more than {_MOST_HEAD_BYTES} bytes")
             if flags & _END_HEADERS:
                 self._head_bytes = 0
         if kind == _DATA and not flags & _PADDED and stream in self._used:

@@ -226,7 +226,7 @@ def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
     """
     path = cache / "trees" / tree_name(origin, wanted)
     if not (path / NOTES).is_dir():
-        install.require_space(cache, BYTES_NEEDED, "building the lab kernel")
+        install.require_space(cache, BYTES_NEEDED, "building the kernel")
         path.parent.mkdir(exist_ok=True)
         shutil.rmtree(path, ignore_errors=True)
         fresh = work / "tree"

@@ -26,6 +26,9 @@ from flent_aqm.spec.kernel import STOCK, parse_kernel
 
 FOLDER = "named"
 _QUEUE_OPTION = re.compile(r"^CONFIG_NET_SCH_(\w+)=y$", re.MULTILINE)
+# Options that aren't called as a qdisc, and qdiscs that have no option of their own.
+_NO_QDISC = frozenset({"fifo", "default"})
+_IN_EVERY_KERNEL = frozenset({"pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast", "mq", "noqueue"})
 
 
 @dataclass(frozen=True)
@@ -74,16 +77,18 @@ class NamedKernel:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Names of the qdiscs that the kernel has, without sch_, by its configuration. Raises
-        ToolMissing if the kernel is gone from the cache."""
-        return frozenset(map(str.lower, _QUEUE_OPTION.findall(self._config())))
+        """Names of the qdiscs that the kernel has: those that have an option in its configuration,
+        and those that every kernel has. Raises ToolMissing if the kernel is gone from the cache."""
+        return (frozenset(map(str.lower, _QUEUE_OPTION.findall(self._config()))) - _NO_QDISC
+                | _IN_EVERY_KERNEL)
 
     @property
     def absent_kinds(self) -> frozenset[str]:
         """Names of the qdiscs that the lab's own kernel has and this kernel hasn't. Raises
         ToolMissing if the kernel is gone from the cache."""
         lab = recipe.FRAGMENT.read_text(encoding="utf-8")
-        return frozenset(map(str.lower, _QUEUE_OPTION.findall(lab))) - self.kinds
+        return (frozenset(map(str.lower, _QUEUE_OPTION.findall(lab))) - _NO_QDISC
+                - self.kinds)
 
     @property
     def can_nat(self) -> bool:

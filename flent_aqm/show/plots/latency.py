@@ -135,8 +135,7 @@ def latency_lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LIN
     """
     with_probe = [run for run in runs if run.probes]
     if not with_probe:
-        raise NotAvailable("the run has no latency series" if len(runs) == 1
-                           else "none of the runs has a latency series")
+        raise NotAvailable(why_no_latency(runs))
     if len(with_probe) == 1 and not chart.group_names(runs):
         run, = with_probe
         looks = looks_within(run, [probe.name for probe in run.probes])
@@ -144,6 +143,20 @@ def latency_lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LIN
                 for probe in run.probes]
     return [LatencyLine(group.label, group.look, [(run, run.probe) for run in group.runs])
             for group in chart.groups_of(with_probe, most, together)]
+
+
+def why_no_latency(runs: Sequence[Run]) -> str:
+    """Return the reason why runs have no latency to plot, for a message: that of the first latency
+    series without samples, or that no run measured latency.
+
+    runs: runs without `probes`.
+    """
+    silent = next((why for run in runs for why in run.silent_probes.values()), "")
+    if len(runs) == 1:
+        return silent or "the run has no latency series"
+    if silent:
+        return f"none of the runs has a latency series with samples: {silent}"
+    return "none of the runs has a latency series; give runs of a test with pings, such as rrul"
 
 
 def short_name(name: str) -> str:

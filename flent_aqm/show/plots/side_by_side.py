@@ -18,7 +18,7 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import looks_for, style_key, wrapped
 from flent_aqm.show.plots.axes import from_zero
 from flent_aqm.show.plots.chart import ChartPlotter, about
-from flent_aqm.show.plots.latency import short_name
+from flent_aqm.show.plots.latency import short_name, why_no_latency
 from flent_aqm.show.plots.paper import FLENTS_HEIGHT, is_height_open
 
 MOST_RUNS = 4
@@ -39,7 +39,7 @@ class AqmSideBySidePlotter(ChartPlotter):
 
         drawn = [run for run in runs if run.probes]
         if not drawn:
-            raise NotAvailable("none of the runs has a latency series")
+            raise NotAvailable(why_no_latency(runs))
         if len(drawn) > MOST_RUNS:
             self.note(f"{MOST_RUNS} of {len(drawn)} runs shown")
             drawn = drawn[:MOST_RUNS]

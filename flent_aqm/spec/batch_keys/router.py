@@ -40,6 +40,10 @@ def _check_aqm(key: str, value: object, settings: Settings) -> str:
 
     Raises ConfigError for an unknown name.
     """
+    for name, queue in QUEUES.items():
+        if value == queue.kind and value not in QUEUES:
+            raise ConfigError(f"{key}: the qdisc {value} is called {name} here; give {key} = {name}"
+                              )
     if parse_kernel("kernel", settings.get("kernel") or STOCK) != STOCK and is_external(str(value)):
         return str(value)
     return one_of(key, value, tuple(QUEUES))

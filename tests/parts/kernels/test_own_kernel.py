@@ -262,7 +262,7 @@ def test_queues_that_no_kernel_has_are_refused_before_anything_runs(
 ) -> None:
     """As are options of which tc says something else."""
     for words, output in (
-        (["--aqm", "headdrob"], f"{kernel} has no queue 'headdrob'; did you mean '{QUEUE}'?"),
+        (["--aqm", "headdrob"], f"so it has no queue 'headdrob'; did you mean '{QUEUE}'?"),
         (["--aqm", QUEUE, "--aqm-parameter", "limit=50"], "give it as aqm_options = limit 50"),
         (["--aqm", QUEUE, "--aqm-parameter", "options=limit 50; reboot"], "expected words of"),
     ):
@@ -312,6 +312,10 @@ def test_queue_that_an_older_kernel_lacks_is_refused(monkeypatch: pytest.MonkeyP
     with pytest.raises(ConfigError, match=r"aqm: dualpi2: the kernel lts, Linux 6\.12\.117, has no "
                                           "dualpi2"):
         Lab(Scenario.from_settings(requested), ["true"], kernel=stock)
+    with pytest.raises(ConfigError, match=r"the kernel lts was built without the option "
+                                          "CONFIG_NET_SCH_DUALPI3, so it has no queue 'dualpi3'; to"
+                                          " add a queue of your own: .* --qdisc sch_dualpi3"):
+        Lab(Scenario.from_settings({"kernel": "lts", "aqm": "dualpi3"}), ["true"], kernel=stock)
     Lab(Scenario.from_settings({**requested, "aqm": "fq_codel"}), ["true"], kernel=stock).close()
 
 

@@ -34,6 +34,19 @@ def test_model_of_a_latency_reads_back() -> None:
     assert parse_router_model(with_latency(17_000)).timer_latency_ns == 17_000
 
 
+@pytest.mark.parametrize(("model", "advice", "latency_us"), [
+    ("12us", "ideal", "12"), ("omnia+timer_latency_us=50", "omnia+timer_latency_us=0", "50"),
+    ("omnia+timer_latency_us=50+cores=1", "omnia+cores=1+timer_latency_us=0", "50")])
+def test_advice_on_a_hosts_timer_latency_is_accepted(model: str, advice: str, latency_us: str
+                                                     ) -> None:
+    """All hosts of the lab share one."""
+    with pytest.raises(ConfigError) as fault:
+        Scenario.from_settings({"client_model": model})
+    assert str(fault.value).endswith(f"give client_model = {advice}, and router_timer_latency_us = "
+                                     f"{latency_us}")
+    Scenario.from_settings({"client_model": advice, "router_timer_latency_us": latency_us})
+
+
 @pytest.mark.parametrize("name", [name for name in KNOWN_ROUTERS if name != "ideal"])
 def test_named_router_has_cards_and_can_carry_its_own_link_or_says_why_not(name: str) -> None:
     """A named router is a whole one: its packets cost time, and its ring has an end."""

@@ -275,6 +275,15 @@ def test_text_without_the_number_fails_the_run(pattern: str, message: str) -> No
     assert message in str(failed.value)
 
 
+def test_number_too_far_in_a_line_is_told_as_such() -> None:
+    """It is there, but only the beginning of a line is searched."""
+    sources = parse_number_sources("text: 'Down: (.*) Mbit=download_mbps'")
+    with pytest.raises(BadResult, match="in the first 2000 characters of each line, which is all"):
+        read_numbers("x", f"{'.' * 2000} Down: 7 Mbit", sources)
+    with pytest.raises(BadResult, match=r"Mbit'; it starts with"):
+        read_numbers("x", "nothing", sources)
+
+
 def test_script_that_may_not_be_executed_is_told_how(tmp_path: Path) -> None:
     """Not that there is none."""
     script = tmp_path / "mine.py"

@@ -10,6 +10,7 @@ import re
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
@@ -109,6 +110,27 @@ def test_small_answers_overtake_large_ones_on_http2(port: int) -> None:
             return replies
 
     assert [reply.size for reply in asyncio.run(ask())] == [1, 1, 1]
+
+
+def test_response_whose_head_is_too_long_is_not_called_no_http2() -> None:
+    """It is HTTP/2. The limit is this package's."""
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        piece = bytes(16_000)
+        writer.write(b"\0\0\0\4\0\0\0\0\0")  # empty SETTINGS
+        for kind in (1, 9, 9, 9, 9):  # HEADERS without an end, CONTINUATION
+            writer.write(len(piece).to_bytes(3, "big") + bytes([kind, 0]) + b"\0\0\0\1" + piece)
+        with suppress(OSError):
+            await writer.drain()
+
+    async def ask() -> None:
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            async with Http2Connection(_server(port)) as connection:
+                await connection.get("/small")
+
+    with pytest.raises(BadResult, match="the response has a head of more than 65536 bytes"):
+        asyncio.run(ask())
 
 
 @pytest.mark.parametrize("kind", KINDS)

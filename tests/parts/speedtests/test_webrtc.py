@@ -167,6 +167,12 @@ def test_call_without_a_picture_is_refused() -> None:
     """Nothing is made of a direction that never came."""
     with pytest.raises(BadResult, match="no video frame of the call's upload arrived: 11 were sen"):
         fill(ClientReport("webrtc_call"), "upload", EndRecord(sent=11), EndRecord(), 0.0, 1.0)
+    for direction, who in (("download", "the server made 1 video frame"),
+                           ("upload", "the client made 0 video frames")):
+        with pytest.raises(BadResult, match=rf"{who} in 10 s of the call's {direction}; expected "
+                                            r"150: was it too busy\? repeat the call"):
+            fill(ClientReport("webrtc_call"), direction,
+                 EndRecord(sent=int(direction == "download")), EndRecord(), 0.0, 10.0)
 
 
 def test_report_of_the_other_end_is_checked() -> None:

@@ -146,6 +146,12 @@ def test_queue_is_made_again_in_the_words_that_tc_takes(shown: str, restored: st
     ({"qdiscs": "qdisc taprio 1: root"}, ("wan has a queue of kind taprio, which could not be "
                                          "restored exactly; remove it first: tc qdisc del")),
     ({"classes": "class qfq 1:1 root"}, "wan has classes of kind qfq"),
+    ({"qdiscs": "qdisc dualpi2 8001: root refcnt 2 [Unknown qdisc, optlen=48] "},
+     "wan has a queue dualpi2, which the router's tc doesn't know, .*; install a newer tc"),
+    ({"qdiscs": "             queues:\\(0:0\\)\nqdisc mqprio 8001: root tc 1 map 0"},
+     "wan has a queue of kind mqprio"),
+    ({"qdiscs": "  more\nqdisc codel 1: root limit 1"},
+     "wan: tc shows a line of a queue that could not be restored exactly: 'more'; remove"),
     ({"qdiscs": "qdisc codel 1: root colour blue"}, "exactly: 'qdisc codel 1: root col"),
     ({"qdiscs": "qdisc codel 1: root limit"}, "exactly: 'qdisc codel 1: root limit'"),
     ({"qdiscs": "qdisc codel 1: below 2:"}, "be restored exactly: "),
@@ -163,6 +169,12 @@ def test_what_could_not_come_back_is_refused_with_what_to_do(
     """Before anything is changed."""
     with pytest.raises(TestbedError, match=output):
         restore_plan(parse_state(state(**parts)))
+
+
+@pytest.mark.parametrize("kind", ["fq_codel", "dualpi2"])
+def test_queue_of_the_kernels_own_comes_back_by_itself(kind: str) -> None:
+    """Also one that the router's tc doesn't know. `tc qdisc del` refuses the handle 0."""
+    assert commands(qdiscs=f"qdisc {kind} 0: root refcnt 2 [Unknown qdisc, optlen=48] ") == []
 
 
 HTB = "qdisc htb 1: root r2q 10 default 0x1 direct_qlen 1000"

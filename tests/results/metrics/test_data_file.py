@@ -135,6 +135,14 @@ def test_metadata_and_names_may_be_as_large_as_the_limit() -> None:
         refuse_odd_names("raw_values", ["x", "y"], 1, "; why")
 
 
+def test_data_file_with_too_much_metadata_is_not_called_another_kind_of_file(tmp_path: Path
+                                                                             ) -> None:
+    path = tmp_path / "large.flent.gz"
+    path.write_bytes(changed(lambda whole: whole["metadata"].update(NOTE="x" * 3_000_000)))
+    with pytest.raises(BadResult, match=r"far fewer, so it is not read$"):
+        read_data_file(path)
+
+
 @pytest.mark.parametrize("version", [1, 4])
 def test_versions_from_first_to_newest_are_read(version: int) -> None:
     assert as_data_file({**whole(), "version": version}, Path("made")).version == version

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -114,6 +115,20 @@ def test_client_that_leaves_before_its_request_is_logged(server: RunningServer) 
         "failed", "the client left before its request was whole"
     )
     server.still_works()
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["cleartext", "TLS"])
+def test_tls_that_is_one_too_many_is_told_with_its_port(tls_server: RunningServer, tls: bool
+                                                        ) -> None:
+    """A browser with wss:// on the cleartext port, or a proxy that adds TLS to the port with it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with tls_server.raw("ndt7-tls" if tls else "ndt7") as raw:
+        with context.wrap_socket(raw) if tls else raw as sock:
+            sock.sendall(b"\x16\x03\x01\x02\x00\x01")
+            assert b" 400 " in sock.recv(4096).split(b"\r\n")[0]
+    assert tls_server.next_log()["reason"].startswith(
+        "TLS inside TLS" if tls else "TLS request on the cleartext port; use wss:// with the TLS")
 
 
 def test_garbage_on_the_tls_port_is_logged(tls_server: RunningServer) -> None:

@@ -142,6 +142,20 @@ def test_run_whose_probes_all_failed_says_why(plot: str, draw: Draw, variant: Va
     assert "Nothing to plot: the run has no latency series" in output(plotter)
 
 
+@pytest.mark.parametrize("plot", ["side_by_side", "latency_tail"])
+@pytest.mark.parametrize("runs", [1, 2])
+def test_runs_whose_ping_failed_say_why(plot: str, runs: int, draw: Draw, variant: Variant) -> None:
+    """They have a latency series, whose tool gave no sample."""
+    def without_probes(data: dict[str, Any]) -> None:
+        for name in ("Ping (ms) UDP irtt", "Ping (ms) ICMP"):
+            data["raw_values"][name] = []
+            data["metadata"]["SERIES_META"][name]["ERROR"] = ["no route to the server"]
+
+    plotter = draw(plot, [variant(f"none{number}", change=without_probes)
+                          for number in range(runs)])
+    assert "no route to the server" in output(plotter)
+
+
 @pytest.mark.parametrize("plot", ["latency_tail", "ping_cdf"])
 def test_run_whose_probes_under_load_were_all_lost_has_a_plot_that_says_so(
         plot: str, draw: Draw, variant: Variant) -> None:

@@ -156,10 +156,16 @@ def test_archive_has_the_batch_that_the_runs_came_from_by_its_hash(
     assert "`batch/paper.batch` | the batch that" in (tmp_path / "one" / "README.md").read_text()
     assert "paper.batch: cleaned; read them before you publish" in capsys.readouterr().err
     assert share("other", "--batch", str(third)) == 1
-    assert "t.batch is not the batch of these runs, which came from" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"t.batch is not a batch of these runs, which came from {mine}, as it was then" in told
+    assert "or leave --batch out" in told
     recorded(folder, mine, other)
     assert share("two") == 1
     assert "these runs came from different batch files" in capsys.readouterr().err
+    assert share("third", "--batch", str(third)) == 1
+    told = capsys.readouterr().err
+    assert f"which came from {mine}, {other}, as it was then" in told
+    assert "or publish each sweep by itself" in told
     assert share("two", "--batch", str(other)) == 0
     assert [path.name for path in (tmp_path / "two" / "batch").iterdir()] == ["o.batch"]
     recorded(folder, mine)

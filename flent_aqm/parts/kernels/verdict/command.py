@@ -232,10 +232,14 @@ def _files_not_read(runs: Sequence[ScoredFile], files: Sequence[Path]) -> list[P
 def _folders_for_new_runs(args: argparse.Namespace) -> list[Path]:
     """Return the folders of --base and --test, into which --until-decided puts new runs. Raises
     ConfigError if either isn't a single folder."""
-    if len(args.base) != 1 or len(args.test) != 1 or not (
-            args.base[0].is_dir() and args.test[0].is_dir()):
-        raise ConfigError("--until-decided: new runs go into the folders of --base and --test; "
-                          "give one folder for each")
+    for option, given in (("--base", args.base), ("--test", args.test)):
+        if len(given) == 1 and given[0].is_dir():
+            continue
+        seen = (f"{len(given)} paths are given" if len(given) != 1 else
+                f"{given[0]} is not a folder" if given[0].exists() else
+                f"there is no folder {given[0]}")
+        raise ConfigError(f"--until-decided: {option}: {seen}; expected one folder, into which the "
+                          "new runs go")
     return [args.base[0], args.test[0]]
 
 

@@ -19,7 +19,12 @@ from flent_aqm.parts.speedtests.own_clients.connection import (
     ServerAddress,
 )
 from flent_aqm.servers.protocols.content import FILLER
-from flent_aqm.servers.protocols.http2_bulk import Inbound, frame_of_filler, settings_for_bulk
+from flent_aqm.servers.protocols.http2_bulk import (
+    HeadTooLargeError,
+    Inbound,
+    frame_of_filler,
+    settings_for_bulk,
+)
 from flent_aqm.servers.protocols.watermarks import WakeAt
 
 _AGENT = "flent-aqm"
@@ -107,6 +112,10 @@ class Http2Connection(Connection):
                     self.transport.write(opened)
                 if stream := self._streams.get(number):
                     stream.take(piece)
+        except HeadTooLargeError as fault:
+            self.fail(f"the response has {fault}")
+            self.transport.abort()
+            return
         except h2.exceptions.ProtocolError as fault:
             self.fail(f"the response is not HTTP/2: {fault}")
             self.transport.abort()

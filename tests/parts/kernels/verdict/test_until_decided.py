@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
 
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.parts.kernels.verdict.command import _folders_for_new_runs
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER
 from flent_aqm.results.metrics.run import load_run
 
@@ -57,4 +60,17 @@ def test_new_runs_need_one_folder_of_each_side(sides: Path) -> None:
                          "loss_loaded_pct,latency_loaded_max_ms,jitter_loaded_ms",
                          "--until-decided", "1", cwd=sides)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "give one folder for each" in done.stderr
+    assert (f"--until-decided: --base: {len(files)} paths are given; expected one folder, into "
+            "which the new runs go") in done.stderr
+
+
+@pytest.mark.parametrize(("side", "seen"), [
+    ("gone", "there is no folder gone"), ("file", "file is not a folder")])
+def test_folder_that_is_not_there_is_named(
+        side: str, seen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the option that gave it."""
+    monkeypatch.chdir(tmp_path)
+    Path("there").mkdir()
+    Path("file").touch()
+    with pytest.raises(ConfigError, match=f"--until-decided: --test: {seen}; expected one folder"):
+        _folders_for_new_runs(argparse.Namespace(base=[Path("there")], test=[Path(side)]))
