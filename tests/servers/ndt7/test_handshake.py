@@ -123,10 +123,10 @@ def test_tls_that_is_one_too_many_is_told_with_its_port(tls_server: RunningServe
     """A browser with wss:// on the cleartext port, or a proxy that adds TLS to the port with it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with tls_server.raw("ndt7-tls" if tls else "ndt7") as raw:
-        with context.wrap_socket(raw) if tls else raw as sock:
-            sock.sendall(b"\x16\x03\x01\x02\x00\x01")
-            assert b" 400 " in sock.recv(4096).split(b"\r\n")[0]
+    with (tls_server.raw("ndt7-tls" if tls else "ndt7") as raw,
+          context.wrap_socket(raw) if tls else raw as sock):
+        sock.sendall(b"\x16\x03\x01\x02\x00\x01")
+        assert b" 400 " in sock.recv(4096).split(b"\r\n")[0]
     assert tls_server.next_log()["reason"].startswith(
         "TLS inside TLS" if tls else "TLS request on the cleartext port; use wss:// with the TLS")
 

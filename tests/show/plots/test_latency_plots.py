@@ -12,7 +12,10 @@ import pytest
 
 from flent_aqm.results.metrics.run import load_run
 
+from tests.files import load, save
+
 from .conftest import RUNS, labels, output, stock_run
+from .pictures import PING_EXP
 
 Draw = Callable[..., Any]
 Variant = Callable[..., Path]
@@ -139,21 +142,22 @@ def test_run_whose_probes_all_failed_says_why(plot: str, draw: Draw, variant: Va
         data["raw_values"]["Ping (ms) ICMP"] = []
 
     plotter = draw(plot, [variant("none", change=without_probes)])
-    assert "Nothing to plot: the run has no latency series" in output(plotter)
+    assert "Nothing to plot: the tool of 'Ping (ms) ICMP' gave no data" in output(plotter)
 
 
-@pytest.mark.parametrize("plot", ["side_by_side", "latency_tail"])
-@pytest.mark.parametrize("runs", [1, 2])
-def test_runs_whose_ping_failed_say_why(plot: str, runs: int, draw: Draw, variant: Variant) -> None:
-    """They have a latency series, whose tool gave no sample."""
-    def without_probes(data: dict[str, Any]) -> None:
-        for name in ("Ping (ms) UDP irtt", "Ping (ms) ICMP"):
+@pytest.mark.parametrize("files", [PING_EXP[:1], PING_EXP[:2]], ids=len)
+def test_side_by_side_of_runs_whose_pings_failed_says_why(
+        files: tuple[Path, ...], draw: Draw, tmp_path: Path) -> None:
+    """They have latency series, whose tools gave no sample."""
+    for path in files:
+        data = load(path)
+        for name in data["raw_values"]:
             data["raw_values"][name] = []
             data["metadata"]["SERIES_META"][name]["ERROR"] = ["no route to the server"]
-
-    plotter = draw(plot, [variant(f"none{number}", change=without_probes)
-                          for number in range(runs)])
-    assert "no route to the server" in output(plotter)
+        save(tmp_path / path.name, data)
+    plotter = draw("side_by_side", sorted(tmp_path.iterdir()))
+    prefix = "none of the runs has a latency series with samples: " if len(files) > 1 else ""
+    assert f"Nothing to plot: {prefix}no route to the server" in output(plotter)
 
 
 @pytest.mark.parametrize("plot", ["latency_tail", "ping_cdf"])
