@@ -11,7 +11,6 @@ import numpy
 import pytest
 
 from flent_aqm.results.metrics.run import load_run
-
 from tests.files import load, save
 
 from .conftest import RUNS, labels, output, stock_run
@@ -157,7 +156,8 @@ def test_side_by_side_of_runs_whose_pings_failed_says_why(
         save(tmp_path / path.name, data)
     plotter = draw("side_by_side", sorted(tmp_path.iterdir()))
     prefix = "none of the runs has a latency series with samples: " if len(files) > 1 else ""
-    assert f"Nothing to plot: {prefix}no route to the server" in output(plotter)
+    assert f"Nothing to plot: {prefix}Ping (ms) ICMP dest1: no route to the server" in output(
+        plotter)
 
 
 @pytest.mark.parametrize("plot", ["latency_tail", "ping_cdf"])
