@@ -58,6 +58,9 @@ _LEADING_NUMBER = re.compile(r"\d+(\.\d+)?")
 LONGEST_SHOWN = 60
 MOST_NAMED = 60
 
+# The testbed that simulates the router.
+_LAB = "virtual"
+
 # Short names of settings that people type often.
 ALIASES = {"rate": RATE, "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps",
            "burst": "burst_shaping", "cross": "cross_traffic", "delay": "base_delay_ms",
@@ -69,6 +72,13 @@ def parse_keys(text: str) -> tuple[str, ...]:
     ones. Empty names are left out."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     return tuple(ALIASES.get(name, name) for name in names)
+
+
+def router_models(runs: Sequence[Settings]) -> list[str]:
+    """Return the names of the models of the routers that the runs went through, sorted. Runs on a
+    testbed other than the lab are left out: their router was real, whatever their batch says."""
+    return sorted({str(run["router_model"]) for run in runs
+                   if "router_model" in run and run.get("testbed", _LAB) == _LAB})
 
 
 def factors(runs: Sequence[Settings], beyond: Sequence[str] = ()) -> list[str]:

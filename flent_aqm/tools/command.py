@@ -174,8 +174,16 @@ def command_tool(name: str, client: str, server: str, reads: str, longest_s: flo
     numbers = tuple(NUMBERS[source.name] for source in parse_number_sources(reads))
     start = shlex.join(word.replace("{port}", str(PORT)) for word in words_of("--server", server))
     return Tool(name, Server(name, {"OWN_PORT": (PORT,)}, start),
-                method=f"By the maker's program: `{client}`", source="its command line",
+                method=f"By the maker's program: {_without_folders(client)}",
+                source="its command line",
                 longest_s=longest_s, numbers=numbers)
+
+
+def _without_folders(command: str) -> str:
+    """Return a command line with the names of files in place of absolute paths, which would show a
+    reader of the page the user's folders."""
+    return " ".join(os.path.basename(word) if os.path.isabs(word) else word
+                    for word in shlex.split(command))
 
 
 def words_of(option: str, text: str) -> list[str]:

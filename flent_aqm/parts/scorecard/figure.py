@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from matplotlib.ticker import LogLocator, NullFormatter
+
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import counted, for_plot, plain
 from flent_aqm.parts.scorecard.card import Card
@@ -108,7 +110,11 @@ def _format_axes(latency_axis: Any, tells_apart_axis: Any, throughput_axis: Any)
     latency_axis.set_xscale("log")
     low, high = latency_axis.get_xlim()
     latency_axis.set_xlim(min(low, 0.5), max(high, 2.0))
+    # An axis of less than a factor of ten has one power of ten at most, and matplotlib would write
+    # the numbers between as powers: 6 × 10⁻¹.
+    latency_axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     latency_axis.xaxis.set_major_formatter("{x:g}")
+    latency_axis.xaxis.set_minor_formatter(NullFormatter())
     latency_axis.axvline(1, color=QUIET, linewidth=0.5)
     latency_axis.set_xlabel("latency shown\n÷ true median")
     tells_apart_axis.set_xlim(0, 100)

@@ -101,6 +101,11 @@ def _in_ms(value: float) -> str:
     return f"{value:.0f} ms" if value >= 1 else "less than 1 ms"
 
 
+def _percent(share: float) -> str:
+    """Return a share (1 is all) as text in whole percent."""
+    return f"{share * 100:.0f} %"
+
+
 def _tells_apart(card: Card) -> str:
     """Return the sentence about the pairs of queues that the test orders rightly, "" without such a
     score."""
@@ -108,7 +113,7 @@ def _tells_apart(card: Card) -> str:
     if score is None:
         return ""
     return ("Of two lines of which one stalls at least twice as long, its numbers say which in "
-            f"{score.value:.0%} of cases.")
+            f"{_percent(score.value)} of {score.count} cases.")
 
 
 def _wrong_verdicts(card: Card) -> str:
@@ -147,10 +152,10 @@ def _throughput(card: Card) -> str:
     score = card.scores.get("throughput")
     if score is None or score.least is None or score.most is None:
         return ""
-    middle = f"Its speed is mostly {score.value:.0%} of what the line can carry"
+    middle = f"Its speed is mostly {_percent(score.value)} of what the line can carry"
     if min(score.least, 2 - score.most) > 1 - _RIGHT:
         return f"{middle}, and nowhere far from it."
-    return f"{middle}; it goes from {score.least:.0%} to {score.most:.0%}."
+    return f"{middle}; it goes from {_percent(score.least)} to {_percent(score.most)}."
 
 
 def _time_and_traffic(card: Card) -> str:

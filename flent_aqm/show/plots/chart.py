@@ -17,7 +17,14 @@ import numpy
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import counted
 from flent_aqm.results.combined import description_of
-from flent_aqm.results.grouping import along_with, check_keys, factors, parse_keys, pooled_over
+from flent_aqm.results.grouping import (
+    along_with,
+    check_keys,
+    factors,
+    parse_keys,
+    pooled_over,
+    router_models,
+)
 from flent_aqm.results.many_files import counted_once
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, as_run, probe_kind
@@ -295,8 +302,7 @@ def about(runs: Sequence[Run], samples: int | None = None, what: str = "samples"
         words.append(f"{samples:,} {what}" + f" ({tools})" * bool(tools))
     elif tools:
         words.append(f"latency from {tools}")
-    models = sorted({str(run.settings["router_model"]) for run in runs
-                     if "router_model" in run.settings})
+    models = router_models(settings_of(runs))
     testbeds = sorted({str(run.settings["testbed"]) for run in runs if "testbed" in run.settings})
     if models:
         words.append(f"router model {', '.join(models)}")

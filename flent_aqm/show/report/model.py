@@ -23,6 +23,7 @@ from flent_aqm.results.grouping import (
     LABELS,
     NOT_TOLD,
     collect,
+    router_models,
     setting_text,
     shown,
 )
@@ -235,10 +236,11 @@ def _settings_line(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimens
         values = {row.settings.get(name) for row in rows} - {None}
         if len(values) == 1:
             words.append(setting_text(name, values.pop()).replace("+0 ms", "no added delay"))
-    for name in ("testbed", "router_model"):
-        values = {row.settings.get(name) for row in rows} - {None}
-        if len(values) == 1:
-            words.append(f"{LABELS.get(name, name)} {values.pop()}")
+    testbeds = {str(row.settings["testbed"]) for row in rows if "testbed" in row.settings}
+    for name, told in (("testbed", list(testbeds)),
+                       ("router_model", router_models([row.settings for row in rows]))):
+        if len(told) == 1:
+            words.append(f"{LABELS.get(name, name)} {told[0]}")
     return "; ".join(words)
 
 

@@ -106,6 +106,17 @@ def test_figure_is_as_wide_as_a_column(folder: Path) -> None:
     assert {kind: (folder / f"scorecard.{kind}").read_bytes() for kind in kinds} == before
 
 
+def test_figures_axis_has_plain_numbers(folder: Path) -> None:
+    """A card whose latencies are within a factor of ten has marks between powers of ten, too."""
+    canvas = Figure()
+    figure._draw_rows([card("right", 1.0)], canvas)
+    canvas.draw_without_rendering()
+    axis = canvas.axes[0].xaxis
+    told = [label.get_text() for label in axis.get_ticklabels(which="both")
+            if 0.5 <= label.get_position()[0] <= 2]
+    assert [text for text in told if text] == ["0.5", "1", "2"]
+
+
 def test_terminal_has_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     """The table, and sentences, which break between words."""
     out = StringIO()
@@ -124,7 +135,7 @@ def test_words_are_for_lay_readers() -> None:
                         "325 ms (line, q6, while the line downloads).")
     assert right[0] == ("On lines that stall for 225 ms this test says 225 ms, and nowhere less "
                         "than there was.")
-    assert "0% of cases" in blind[1]
+    assert "say which in 0 % of 12 cases." in blind[1]
     assert sentences(card("none", None))[0].startswith("It shows no latency")
 
 

@@ -111,6 +111,13 @@ def test_several_queues_have_their_colours_and_names(
     assert "router model ideal, testbed virtual" in output(plotter)
 
 
+def test_caption_names_no_model_of_a_real_router(draw: Draw, variant: Variant) -> None:
+    """A batch has one for every testbed."""
+    real = draw("latency_tail", [variant("real", aqm="codel", testbed="ssh://root@192.0.2.1")])
+    assert "router model" not in output(real)
+    assert "testbed ssh://root@192.0.2.1" in output(real)
+
+
 @pytest.mark.parametrize("plot", LATENCY_PLOTS)
 @pytest.mark.parametrize("name", ["rrul", "rrul-icmp", "tcp_nup"])
 def test_stock_tests_have_these_plots_too(name: str, plot: str, draw: Draw) -> None:

@@ -54,6 +54,16 @@ def test_page_loads_without_complaints_or_other_requests(opened: Browser, page: 
     assert "From 18 runs" in opened("return document.querySelector('#findings').textContent")
 
 
+@pytest.mark.parametrize(("testbed", "told"), [
+    ("virtual", "testbed virtual; router model ideal."),
+    ("ssh://root@192.0.2.1", "testbed ssh://root@192.0.2.1."), ("netns", "testbed netns.")])
+def test_settings_name_a_model_of_simulated_routers_only(
+        tmp_path: Path, testbed: str, told: str) -> None:
+    write_run(tmp_path / "r" / "a.flent.gz", testbed=testbed)
+    assert main(["report", str(tmp_path / "r"), "-o", str(tmp_path / "r.html")]) == 0
+    assert told in " ".join((tmp_path / "r.html").read_text().split())
+
+
 def test_policy_of_the_page_forbids_foreign_scripts_and_requests(opened: Browser) -> None:
     """The hashes hold against what would run, and nothing can be fetched."""
     opened("const own = document.createElement('script');"
