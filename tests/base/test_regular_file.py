@@ -14,7 +14,7 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.regular_file import MAX_NOTE_BYTES, read_note
-from flent_aqm.parts.scorecard import card, worst_lines
+from flent_aqm.parts.scorecard import card, order, worst_lines
 from flent_aqm.parts.scorecard.card import read_all
 from flent_aqm.parts.scorecard.worst import AIMS
 from flent_aqm.results import status
@@ -159,10 +159,14 @@ def test_card_that_cannot_be_read_is_not_to_be_removed(
 
     monkeypatch.setattr(card, "read_note", refuse)
     monkeypatch.setattr(worst_lines, "read_note", refuse)
+    monkeypatch.setattr(order, "read_note", refuse)
+    (tmp_path / order._FOLDER).mkdir()
+    (tmp_path / order._FOLDER / "a.json").write_text("{}")
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "card.json").write_text(json.dumps(CARD))
     (tmp_path / "x" / f"worst-{FOUND['aim']}.json").write_text(json.dumps(FOUND))
-    for read in (lambda: list(read_all(tmp_path)), lambda: worst_lines.read_all(tmp_path / "x")):
+    for read in (lambda: list(read_all(tmp_path)), lambda: worst_lines.read_all(tmp_path / "x"),
+                 lambda: order.read_all(tmp_path)):
         with pytest.raises(BadResult) as fault:
             read()
         assert f"can't be read: {os.strerror(number)}; make it readable" in str(fault.value)
@@ -173,6 +177,10 @@ def test_file_of_another_program_is_not_simply_to_be_removed(tmp_path: Path) -> 
     """Another program's card.json in the folder of -o."""
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "card.json").write_text('{"name": "vCard"}')
+    (tmp_path / order._FOLDER).mkdir()
+    (tmp_path / order._FOLDER / "a.json").write_text("{}")
+    with pytest.raises(BadResult, match="if flent-aqm wrote it, remove it and compare again, oth"):
+        order.read_all(tmp_path)
     with pytest.raises(BadResult, match="if flent-aqm wrote it, remove it and score the test again,"
                                         " otherwise name another folder with -o"):
         list(read_all(tmp_path))

@@ -16,7 +16,7 @@ from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.words import plain
 from flent_aqm.parts.scorecard import worst_lines
 from flent_aqm.parts.scorecard.contestant import Contestant
-from flent_aqm.parts.scorecard.output import refusal, write_output
+from flent_aqm.parts.scorecard.output import do_again, refusal, write_output
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.reading import Reading, read
 from flent_aqm.parts.scorecard.scores import Score, scores
@@ -103,7 +103,7 @@ def read_all(folder: Path) -> Iterator[Card]:
             note = read_note(path)
             if note["schema"] != SCHEMA_VERSION:
                 raise BadResult(f"{path}: its schema is {str(note['schema'])[:40]}; expected "
-                                f"{SCHEMA_VERSION}; remove it and score the test again")
+                                f"{SCHEMA_VERSION}; {do_again('score the test again')}")
             test, label, method, testbed = (
                 plain(note[name]) for name in ("test", "label", "method", "testbed"))
             failed = {plain(name): plain(cause) for name, cause in note["failed"].items()}

@@ -8,7 +8,6 @@ are stored as JSON in the page's folder.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,12 +15,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import BadResult, ConfigError, cause_of
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.json_text import json_text
+from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.words import counted
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.output import write_output
+from flent_aqm.parts.scorecard.output import refusal, write_output
 from flent_aqm.parts.scorecard.scores import KIND, KINDS, Score
 
 _FOLDER = "order"
@@ -183,17 +183,16 @@ def hold(output: Path, folder: Path) -> Order:
 
 
 def read_all(output: Path) -> list[Order]:
-    """Return the comparisons stored with a page. Raises BadResult if a file is damaged."""
+    """Return the comparisons stored with a page. Raises BadResult if a file can't be read or is
+    damaged."""
     return [_read_order(path) for path in sorted((output / _FOLDER).glob("*.json"))]
 
 
 def _read_order(path: Path) -> Order:
-    """Return the comparison in a file. Raises BadResult if it is damaged."""
+    """Return the comparison in a file. Raises BadResult if it can't be read or is damaged."""
     try:
-        note: dict[str, Any] = json.loads(path.read_bytes())
+        note: dict[str, Any] = read_note(path)
         return Order(note["name"], note["of"], [ScoreComparison(**one) for one in note["held"]])
     except (OSError, ValueError, LookupError, TypeError) as fault:
-        raise BadResult(f"{path}: not a comparison of scorecards ({cause_of(fault)}); remove it "
-                        "and compare again"
-                        ) from None
+        raise refusal(path, fault, "a comparison of scorecards", "compare again") from None
 

@@ -27,8 +27,16 @@ def refusal(path: Path, fault: Exception, kind: str, again: str) -> BadResult:
     if isinstance(fault, OSError) and fault.errno not in _NO_FILE:
         return BadResult(f"{path}: can't be read: {cause_of(fault)}; make it readable, or name "
                          "another folder with -o")
-    return BadResult(f"{path}: not {kind}, or damaged ({cause_of(fault)}); if flent-aqm wrote it, "
-                     f"remove it and {again}, otherwise name another folder with -o")
+    return BadResult(f"{path}: not {kind}, or damaged ({cause_of(fault)}); {do_again(again)}")
+
+
+def do_again(again: str) -> str:
+    """Return the end of a message about a file in the folder that this version can't use. The file
+    may be another program's.
+
+    again: how to make the file again, such as "score the test again".
+    """
+    return f"if flent-aqm wrote it, remove it and {again}, otherwise name another folder with -o"
 
 
 def write_output(path: Path, text: str) -> None:
