@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                             "probes 30 ms slower than before the load")
     parser.add_argument("--series", metavar="NAME", default="",
                         help="latency series of the probe, such as 'Ping (ms) UDP BE' (default: "
-                             "the one with the slowest probe under load; with --probe, --at and "
-                             "--glitch the one that metrics are of)")
+                             "the one that metrics are of; without --probe, --at and --glitch "
+                             "another if its slowest probe under load takes a tenth longer)")
     parser.add_argument("--what-if", metavar="KEY=VALUE", action="append", default=[],
                         help="run again with this changed; several changes at once are separated "
                              "by commas, `none` runs nothing again; may be repeated (default: the "
@@ -165,8 +165,8 @@ def _say(text: str) -> None:
 
 def _with_series(args: argparse.Namespace, run: Run) -> Run:
     """Return the run with the explained latency series as its first one: that of --series, else
-    with --probe, --at or --glitch the best for metrics, else the one with the slowest probe under
-    load. Raises BadResult if the run has no such series."""
+    with --probe, --at or --glitch the best for metrics, else that of with_worst_series(). Raises
+    BadResult if the run has no such series."""
     from flent_aqm.parts.why.probe_series import with_series, with_worst_series
 
     if args.series or any(one is not None for one in (args.probe, args.at, args.glitch)):

@@ -8,7 +8,9 @@ the same time, so the flow of each series is found by the times of its probes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy
@@ -25,6 +27,9 @@ _PROTOCOLS: Mapping[Tool, Sequence[int]] = {Tool.IRTT: (UDP,), Tool.PING: (ICMP,
 # ping and fping round their times to 1 ms.
 _NEAR_NS = 50_000_000
 _FEWEST_SHARE = 0.5
+# ping rounds 139.6 ms to 140, and probes at different moments differ a little. Neither is a reason
+# to explain a series of few probes.
+_SLOWER = 1.1
 
 
 @dataclass(frozen=True)
@@ -82,18 +87,20 @@ def _why_none(run: Run) -> str:
 
 
 def with_worst_series(run: Run) -> Run:
-    """Return with_series() for the series with the slowest answered probe under load, or for the
-    best series if none has an answered probe under load. Raises BadResult if no series can be
-    explained."""
-    worst, worst_ms = with_series(run), -1.0
+    """Return with_series() for the series with the slowest answered probe under load. That is the
+    best series unless another one's slowest probe takes _SLOWER times as long, or the best has no
+    answered probe under load. Raises BadResult if no series can be explained."""
+    best = with_series(run)
+    slowest_ms = {}
     for probe in explainable(run):
-        try:
-            slowest_ms = float(run.loaded(None, probe).answered_ms.max())
-        except NotAvailable:
-            continue
-        if slowest_ms > worst_ms:
-            worst, worst_ms = with_series(run, probe.name), slowest_ms
-    return worst
+        with suppress(NotAvailable):
+            slowest_ms[probe.name] = float(run.loaded(None, probe).answered_ms.max())
+    if not slowest_ms:
+        return best
+    worst = max(slowest_ms, key=lambda name: slowest_ms[name])
+    if slowest_ms[worst] <= _SLOWER * slowest_ms.get(best.probe.name, -math.inf):
+        return best
+    return with_series(run, worst)
 
 
 def answers(probe: Probe) -> Mapping[int, Answer]:

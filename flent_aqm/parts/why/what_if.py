@@ -84,14 +84,16 @@ class Verdict(StrEnum):
     REMOVES = "removes the glitch"
     # The probe is not slow any more, but others are.
     MOVES = "spares the probe"
+    # The probe is not slow any more. The run has too few probes to tell about others.
+    SPARES = "spares the probe, others unknown"
     KEEPS = "keeps the glitch"
     FAILED = "failed"
 
 
 def judge(now: Outcome, idle_ms: float) -> Verdict:
     """Return what a change does to a glitch: FAILED if the run failed, KEEPS if the probe still is
-    a glitch, REMOVES if the run has no glitch under load any more, MOVES if it has others, or if
-    their number isn't known.
+    a glitch, REMOVES if the run has no glitch under load any more, MOVES if it has others, SPARES
+    if their number isn't known.
 
     Args:
         now: outcome of the run with the change.
@@ -101,10 +103,9 @@ def judge(now: Outcome, idle_ms: float) -> Verdict:
         return Verdict.FAILED
     if is_glitch(now.probe_ms, idle_ms):
         return Verdict.KEEPS
-    # Without a count nothing tells that no other probe is slow.
-    if now.glitches_per_minute is None or now.glitches_per_minute > 0:
-        return Verdict.MOVES
-    return Verdict.REMOVES
+    if now.glitches_per_minute is None:
+        return Verdict.SPARES
+    return Verdict.MOVES if now.glitches_per_minute > 0 else Verdict.REMOVES
 
 
 def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:

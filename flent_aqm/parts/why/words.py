@@ -218,6 +218,7 @@ def _idle(one: Decisions) -> str:
 # What the runs with something changed can't show.
 LIMITS = ("Each is one run on the same seed: flows react to a change, and another seed may "
           "differ.")
+_SPARES = "Spares this probe; there are too few probes to tell about others"
 # A change of throughput by more than this share is told with the change.
 _CARRIES_LESS = 0.05
 
@@ -242,14 +243,16 @@ def concluding(outcomes: Sequence[Outcome], idle_ms: float | None) -> str:
     if not is_glitch(was.probe_ms, idle_ms):
         return _fastest(was, ran)
     told = []
+    verdicts = [judge(one, idle_ms) for one in ran]
     for verdict, words in ((Verdict.REMOVES, "Removes the glitch"),
+                           (Verdict.SPARES, _SPARES),
                            (Verdict.MOVES, "Spares this probe, but not others"),
                            (Verdict.KEEPS, "Does not remove it")):
-        some = [_changed(was, one, others=verdict is Verdict.MOVES) for one in ran
-                if judge(one, idle_ms) is verdict]
+        some = [_changed(was, one, others=verdict is Verdict.MOVES)
+                for one, its in zip(ran, verdicts, strict=True) if its is verdict]
         if some:
             told.append(f"{words}: {', '.join(some)}.")
-        elif verdict is Verdict.REMOVES:
+        elif verdict is Verdict.REMOVES and Verdict.SPARES not in verdicts:
             told.append("None of these changes removes the glitch.")
     return " ".join([*told, LIMITS])
 
@@ -272,12 +275,11 @@ def _changed(was: Outcome, now: Outcome, *, others: bool) -> str:
     Args:
         was: outcome of the run itself.
         now: outcome of the run with the change.
-        others: whether to tell the number of glitches.
+        others: whether to tell the number of glitches, which then is known.
     """
     facts = ["lost" if now.probe_ms is None else f"{now.probe_ms:.1f} ms"]
     if others:
-        facts.append("glitches unknown" if now.glitches_per_minute is None
-                     else f"{now.glitches_per_minute:.1f} glitches/min")
+        facts.append(f"{now.glitches_per_minute:.1f} glitches/min")
     for name, before, after in (("upload", was.upload_mbps, now.upload_mbps),
                                 ("download", was.download_mbps, now.download_mbps)):
         if before and after is not None and after < (1 - _CARRIES_LESS) * before:
