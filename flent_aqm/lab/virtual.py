@@ -325,11 +325,12 @@ def _check_kernel_features(scenario: Scenario) -> None:
         key = "aqm" if name == scenario.router.queue("down")[0] else "up_aqm"
         if queue_of(name).external and name not in kinds:
             there = {one for one, queue in QUEUES.items() if queue.kind not in absent} | {*kinds}
+            near = did_you_mean(name, there)
             raise ConfigError(
                 f"{key}: the kernel {scenario.lab.kernel} was built without the option "
                 f"CONFIG_NET_SCH_{name.upper()}, so it has no queue {name!r}"
-                f"{did_you_mean(name, there)}; to add a queue of your own: flent-aqm kernel build "
-                f"{scenario.lab.kernel} --qdisc sch_{name}.c")
+                f"{f'{near} To' if near else '; to'} add a queue of your own: flent-aqm kernel "
+                f"build NAME --qdisc sch_{name}.c")
         if queue_of(name).kind in absent:
             raise ConfigError(f"{key}: {name}: the kernel {scenario.lab.kernel}, Linux "
                               f"{kernel.version}, has no {queue_of(name).kind}; choose another "
