@@ -155,6 +155,7 @@ def test_link_keys_that_are_wrong_are_refused_by_name(
 
 @pytest.mark.parametrize(("settings", "output"), [
     ({"link_up_access": "docsis"}, "link_up_access: the link has no rate in the direction up"),
+    ({"link_access": "docsis"}, "link_access: the link has no rate in the direction down"),
     ({"link_outages_s": "1-2"}, "link_outages_s: the link has no rate in the direction down"),
     ({"modem_mbps": "1", "link_outages_s": "0-2000"}, "link_outages_s: nothing"),
     ({"modem_mbps": "1", "link_outages_s": "1-1000"}, "link_outages_s: nothing passes for 999 s"),
