@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -353,7 +354,7 @@ Every file in it was read and checked when it was archived. To look at them, ins
 
 ```
 flent-gui {DATA}/*.flent.gz
-flent-aqm report {DATA} -o report.html
+flent-aqm report {DATA} --title {{title_word}} -o report.html
 ```
 
 ## Reproduced
@@ -394,11 +395,13 @@ def write_texts(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, *
 def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title: str, licence: str,
             batch: str) -> str:
     """Return the text of README.md. Arguments: as for write_texts()."""
-    more = f"| `{BATCH}/{batch}` | the batch that the runs came from |\n" if batch else ""
+    more = (f"| `{BATCH}/{batch}` | the batch that the runs came from; changes on Flent's command "
+            "line (`--batch-override`) are only in the data files |\n") if batch else ""
     if (target / KERNEL).is_dir():
         more += KERNEL_LINE
     return README.format(
-        title=_without_markup(title), files=counted(len(packed), "data file"), more=more,
+        title=_without_markup(title), title_word=shlex.quote(_without_markup(title)),
+        files=counted(len(packed), "data file"), more=more,
         licence=licence, version=__version__,
         tests=", ".join(sorted({_as_code(one.test) for one in packed})),
         reproduced="\n".join(_reproduced_lines(packed, checked)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -187,8 +188,12 @@ def test_batch_in_the_packages_own_folder_is_cleaned_too(tmp_path: Path) -> None
 
 def test_readme_names_the_test_as_users_type_it(tmp_path: Path) -> None:
     folder = recorded(tmp_path / "runs")
-    assert main(["share", str(folder), "--publish", "-o", str(tmp_path / "pub")]) == 0
-    assert "(tests: `iperf3_upload`)" in (tmp_path / "pub" / "README.md").read_text()
+    assert main(["share", str(folder), "--publish", "-o", str(tmp_path / "pub"), "--title",
+                 "Jane's queues"]) == 0
+    readme = (tmp_path / "pub" / "README.md").read_text()
+    assert "(tests: `iperf3_upload`)" in readme
+    command, = (line for line in readme.splitlines() if line.startswith("flent-aqm report"))
+    assert shlex.split(command)[2:5] == ["data", "--title", "Jane's queues"]
 
 
 @pytest.mark.parametrize(("words", "message"), [
