@@ -19,6 +19,8 @@ from flent_aqm.tools.tool import Server
 
 LIMIT_S = 2.0
 _AT_ONCE = 16
+# A port that refuses connections.
+_CLOSED = " closed"
 # Parts of a server's start command that only the lab's shell understands -> replacement for other
 # shells.
 _OF_THE_LAB = ((r" --\S+ \$\{[^}]*\}", ""), (r"^env -u \S+ ", ""), (r'"\$PYTHON" -P', "python3"),
@@ -59,6 +61,12 @@ def answers(address: str) -> list[ServerAnswer]:
                 for (name, server), why in zip(servers.items(), reasons, strict=True)]
 
 
+def is_there(server_answers: Sequence[ServerAnswer]) -> bool:
+    """Return whether a machine accepted or refused a connection. If it did neither, its address may
+    be wrong."""
+    return any(not one.why or one.why.endswith(_CLOSED) for one in server_answers)
+
+
 def _check_ports(server: Server, address: str) -> str:
     """Return why a server can't be reached, "" if it can. For irtt, a reason as irtt_answer()
     returns it. Otherwise the first TCP port with a fault, such as "5201 closed" (it refuses
@@ -71,7 +79,7 @@ def _check_ports(server: Server, address: str) -> str:
         except TimeoutError:
             return f"{port} silent"
         except ConnectionRefusedError:
-            return f"{port} closed"
+            return f"{port}{_CLOSED}"
         except OSError as error:
             return f"{port}: {error.strerror or error}"
     return ""

@@ -14,7 +14,7 @@ from rich.table import Table
 from flent_aqm.base import shell
 from flent_aqm.base.errors import CommandFailed, ConfigError, TestbedError
 from flent_aqm.base.json_text import json_text
-from flent_aqm.parts.ssh.answers import ServerAnswer, answers
+from flent_aqm.parts.ssh.answers import ServerAnswer, answers, is_there
 from flent_aqm.parts.ssh.connection import SshConnection, hook_command
 from flent_aqm.parts.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
 from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
@@ -76,15 +76,18 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
         _print_tables(testbed, facts, addresses)
         _print_servers(server, server_answers)
         if not problem:
-            print(_advice(testbed, server, command, missing_on_router(facts)))
+            print(_advice(testbed, server, command, missing_on_router(facts),
+                          server_is_there=is_there(server_answers)))
     if problem:
         print(f"{testbed}: {problem}", file=sys.stderr)
     return 1 if problem else 0
 
 
-def _advice(testbed: str, server: str | None, command: str, missing: str) -> str:
+def _advice(testbed: str, server: str | None, command: str, missing: str, *,
+            server_is_there: bool = True) -> str:
     """Return the advice at the end of the report: the command that measures if there is one,
-    otherwise what is missing for it: a part of the router, --server, or a running server of a test.
+    otherwise what is missing for it: a part of the router, --server, its machine, or a running
+    server of a test.
     "" for `netns` without a command.
 
     Args:
@@ -92,6 +95,7 @@ def _advice(testbed: str, server: str | None, command: str, missing: str) -> str
         server: name or address of the server's machine, if the user gave it.
         command: the command that measures, "" if there is none.
         missing: what the router lacks for any measurement, "" for nothing.
+        server_is_there: whether the server's machine answered at all.
     """
     if command:
         return f"To measure it:\n{command}"
@@ -102,6 +106,9 @@ def _advice(testbed: str, server: str | None, command: str, missing: str) -> str
     if not server:
         return ("With --server HOST, doctor also shows which speed test servers answer there, and "
                 "the command that measures this router.")
+    if not server_is_there:
+        return (f"{server} does not answer at any port, not even to refuse: check its address, "
+                "that it is on, the route to it, and its firewall.")
     return (f"To measure it, start the server of irtt, and that of iperf3 or ndt7, on {server}: "
             "either by hand, as shown above, or by the sweep, with "
             f"--batch-override server_testbed=ssh://root@{server}")

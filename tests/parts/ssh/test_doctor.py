@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.ssh.answers import ServerAnswer, answers
+from flent_aqm.parts.ssh.answers import ServerAnswer, answers, is_there
 from flent_aqm.parts.ssh.doctor import _advice
 from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
 from flent_aqm.parts.ssh.probe import RouterProperties
@@ -91,6 +91,19 @@ def test_advice_names_what_the_router_lacks() -> None:
     lacking = missing_on_router(facts(htb="no", tbf="no", hfsc="no"))
     assert "it has none of the shapers htb, tbf, hfsc" in _advice("ssh://root@r", "h", "", lacking)
     assert "start the server of irtt" in _advice("ssh://root@r", "h", "", "")
+
+
+@pytest.mark.parametrize(("reasons", "there"), [
+    (["UDP 2112: no valid response", "5201 silent", "8080: No route to host"], False),
+    (["UDP 2112: no valid response", "5201 silent", "8080 closed"], True),
+    (["UDP 2112: no valid response", "5201 silent", ""], True)])
+def test_advice_for_a_machine_that_never_answers_is_to_look_for_it(
+        reasons: list[str], there: bool) -> None:
+    """A port that refuses is an answer."""
+    checked = [ServerAnswer(f"s{number}", [], why, "") for number, why in enumerate(reasons)]
+    advice = _advice("ssh://root@r", "h", "", "", server_is_there=is_there(checked))
+    assert ("h does not answer at any port" in advice) is not there
+    assert ("start the server of irtt" in advice) is there
 
 
 def test_server_without_an_address_is_told_with_the_option_that_names_it() -> None:
