@@ -183,18 +183,20 @@ def _print_line_notes(
 
 
 def _print_latency_notes(console: Console, done: Sequence[Scores]) -> None:
-    """Print how many runs have too few probes for their median or 99th percentile, if any, with
-    the numbers of one of these runs.
+    """Print how many runs have too few probes for their median or 99th percentile, or lost too
+    many, if any, with the numbers of one of these runs.
 
     Args:
         done: scores of finished runs.
     """
     for title, name in (("median", "latency_median_ms"), ("p99", "latency_p99_ms")):
-        few = [value for run_scores in done
-               if isinstance(value := getattr(run_scores, name), Unavailable) and value.too_few]
-        if few:
-            console.print(f"{counted(len(few), 'run')} without {title}: {few[0].because}.",
-                          markup=False, highlight=False, soft_wrap=True)
+        none = [value for run_scores in done
+                if isinstance(value := getattr(run_scores, name), Unavailable)]
+        for words, some in (("without", [value for value in none if value.too_few]),
+                            (f'with "{LOST}" as', [value for value in none if value.lost])):
+            if some:
+                console.print(f"{counted(len(some), 'run')} {words} {title}: {some[0].because}.",
+                              markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_throughput_notes(console: Console, done: Sequence[Scores],
