@@ -127,14 +127,15 @@ def memory_leak(meminfo: str) -> str:
     program, which would change the samples.
 
     Args:
-        meminfo: content of /proc/meminfo when all traffic had long ended.
+        meminfo: content of /proc/meminfo when all traffic had long ended and all queues had been
+            removed.
     """
     match = re.search(r"^SUnreclaim:\s+(\d{1,12}) kB$", meminfo, re.MULTILINE)
     if match is None or int(match[1]) < LEAK_KB:
         return ""
     return (f"it still uses {int(match[1]) / 1024:.0f} MiB of memory (SUnreclaim in /proc/meminfo) "
-            f"after all traffic has ended, expected less than {LEAK_KB >> 10} MiB: packets, or "
-            "data about them, are not freed")
+            "after all traffic has ended and the queues are gone, expected less than "
+            f"{LEAK_KB >> 10} MiB: packets, or data about them, are not freed")
 
 
 def _fault_position(lines: Sequence[str], program: Path) -> str:

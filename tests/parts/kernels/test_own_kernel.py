@@ -28,6 +28,7 @@ import pytest
 from flent_aqm.base.errors import ConfigError, LabError
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.lab import virtual
+from flent_aqm.lab.kernel_faults import LEAK_KB
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.router.hook import apply_command
 from flent_aqm.setup.kernel import patching, recipe
@@ -211,6 +212,18 @@ def test_a_queue_that_never_ends_is_told_with_its_place(
         with pytest.raises(LabError, match=rf"the kernel {kernel}: it hangs, in {function}, "
                                            r"sch_faulty.c line \d+: stopped after 1 s"):
             lab.wait()
+
+
+def test_memory_of_many_queues_is_no_leak(kernel: str) -> None:
+    """CAKE takes 1 MiB each, and eight subscribers have one in each direction."""
+    scenario = Scenario().but(kernel=kernel, aqm="cake", topology="subscribers:8",
+                              rate_up_mbps=20.0,
+                              rate_down_mbps=20.0)
+    with Lab(scenario, ["sh", "-c", "grep SUnreclaim /proc/meminfo"], servers=(),
+             prelude=[apply_command(scenario)]) as lab:
+        lab.run()
+        used_kb = int(lab.stdout.read_text().split()[1])
+    assert used_kb > LEAK_KB
 
 
 def test_a_queue_that_never_ends_is_noticed_long_before_the_limit(

@@ -189,6 +189,8 @@ def html(text: str) -> str:
 def _format_effect(effect: Effect) -> tuple[str, ...]:
     if math.isnan(effect.base):
         return ("-",) * 4
+    if math.isnan(effect.difference):  # too few pairs
+        return (digits(effect.base), digits(effect.test), "-", "-")
     # A lost probe's latency is infinite: there is no share of it, and none that it is.
     share = (f" ({effect.difference / abs(effect.base):+.1%})"
              if effect.base and math.isfinite(effect.base) and math.isfinite(effect.difference)

@@ -5,6 +5,7 @@ real files in which other settings and seeds are said."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -336,6 +337,15 @@ def test_what_can_not_be_judged_is_refused(
         for run in one] for one in (base, test)]
     with pytest.raises(ConfigError, match=cause):
         judge(pair(*runs), names)
+
+
+def test_cell_with_too_few_pairs_has_medians_and_no_difference_on_the_page() -> None:
+    few = [run for run in side(2, target="6ms")
+           if run.settings["flows"] != CELLS[0] or run.settings["seed"] in (1, 2)]
+    comparison = pair(side(1, target="5ms"), few)
+    row, = (line for line in markdown(comparison, judge(comparison, (LATENCY,))).splitlines()
+            if line.startswith(f"| `{LATENCY}` |") and f"| flows {CELLS[0]} |" in line)
+    assert re.search(r"can't tell: 2 of the 3 pairs .* \| \d+\.\d+ \| \d+\.\d+ \| - \| - \|$", row)
 
 
 def test_words_of_strangers_are_no_markup() -> None:
