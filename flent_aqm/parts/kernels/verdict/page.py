@@ -25,7 +25,7 @@ from flent_aqm.parts.kernels.verdict.decide import (
 )
 from flent_aqm.parts.kernels.verdict.exercised import Exercised, lines_by_file
 from flent_aqm.parts.kernels.verdict.exercised import sentence as exercised_sentence
-from flent_aqm.parts.kernels.verdict.pairs import Comparison
+from flent_aqm.parts.kernels.verdict.pairs import NOTHING, Comparison
 from flent_aqm.results.metrics.table import digits
 from flent_aqm.show.templates import text_page
 from flent_aqm.spec.queues.external import is_external
@@ -155,8 +155,10 @@ def markdown(comparison: Comparison, judged: Sequence[JudgedMetric],
             didn't want to know.
     """
     alone = sum(comparison.alone.values())
+    told = {name: ["not set" if value == NOTHING else value for value in values]
+            for name, values in comparison.compared.items()}
     compared = "; ".join(f"{name} {ours} (base) and {theirs} (test)" for name, (ours, theirs)
-                         in comparison.compared.items()) or "no setting; the sides are alike"
+                         in told.items()) or "no setting; the sides are alike"
     lines = [f"# {_escape(first_words(comparison, judged, exercised))}", "",
              f"Compared: {_escape(compared)}. {counted(comparison.pairs, 'pair')} of runs with the "
              f"same seed, in {counted(len(comparison.cells), 'cell')}; {comparison.identical} of "

@@ -192,6 +192,8 @@ def test_a_change_in_one_cell_of_one_metric_is_found_and_named() -> None:
     page = markdown(comparison, judged)
     assert f"Worse: {LATENCY}; " in sentence(comparison, judged)
     assert "Compared: target 5ms \\(base\\) and 6ms \\(test\\). 40 pairs" in page
+    without = markdown(pair(side(1), side(2, target="6ms")), judged)
+    assert "Compared: target not set \\(base\\) and 6ms \\(test\\)" in without
     assert f"| `{LATENCY}` | worse | flows many |" in page
 
 
