@@ -63,7 +63,7 @@ DEFECTS = (
             "len = max((s32)len, (s32)q->rate_mpu);",
             # Without the cells that other shapers make.
             ("aqm=cake", "shaper=cake", "aqm_overhead=44",
-             ("for_check=one_flow,fair,many_flows,round_trips,overload,bursts,"
+             ("for_check=one_flow,fair,many_flows,overload,bursts,"
               "scalable"))),
     Planted("FQ-CoDel that leaves flows new", _FQ_CODEL,
             "flow->deficit + q->quantum);\n\t\tlist_move_tail(&flow->flowchain, &q->old_flows);",
@@ -283,4 +283,94 @@ BLIND = (
     Planted("PRR that forgets what it has sent in recovery", "net/ipv4/tcp_input.c",
             "\t\tsndcnt = div_u64(dividend, tp->prior_cwnd) - tp->prr_out;\n",
             "\t\tsndcnt = div_u64(dividend, tp->prior_cwnd);\n", ("aqm=no_aqm",)),
+)
+
+# Ten more by somebody who had seen neither cells nor defects but the names of BLIND, after the
+# cells had been changed by what BLIND showed.
+BLIND_LATER = (
+    # New flows lose their priority.
+    Planted("FQ-CoDel that queues a new flow behind the old ones",
+            _FQ_CODEL,
+            "\t\tlist_add_tail(&flow->flowchain, &q->new_flows);\n",
+            "\t\tlist_add_tail(&flow->flowchain, &q->old_flows);\n",
+            ("aqm=fq_codel",)),
+    # The count ratchets up: bulk flows lose too many packets.
+    Planted("CoDel that forgets the count it started dropping with",
+            _CODEL,
+            "\t\tWRITE_ONCE(vars->lastcount, vars->count);\n",
+            "",
+            ("aqm=codel",)),
+    # The last busy tin always wins.
+    Planted("CAKE that forgets which tin is due first",
+            _CAKE,
+            "\t\t\t\t\tbest_time = time_to_pkt;\n",
+            "",
+            ("aqm=cake",)),
+    # A host that has had many connections gets an ever smaller quantum.
+    Planted("CAKE that keeps counting a host's idle flows as bulk",
+            _CAKE,
+            ("\t\t\t\t\tcake_dec_srchost_bulk_flow_count(b, flow, q->config->flow_mode);\n"
+             "\t\t\t\t\tcake_dec_dsthost_bulk_flow_count(b, flow, q->config->flow_mode);\n"
+             "\n"
+             "\t\t\t\t\tWRITE_ONCE(b->decaying_flow_count, b->decaying_flow_count + 1);\n"),
+            "\t\t\t\t\tWRITE_ONCE(b->decaying_flow_count, b->decaying_flow_count + 1);\n",
+            ("aqm=cake",)),
+    # A small rise in delay makes the probability jump.
+    Planted("PIE that does not scale down beta at low drop probability",
+            "net/sched/sch_pie.c",
+            ("\t\t\talpha >>= 2;\n"
+             "\t\t\tbeta >>= 2;\n"),
+            "\t\t\talpha >>= 2;\n",
+            ("aqm=pie",)),
+    # The classic queue gets 90 % while both have packets.
+    Planted("DualPI2 that swaps the weights of its two queues",
+            "net/sched/sch_dualpi2.c",
+            ("\t\t\t*credit_change = q->c_protection_wc;\n"
+             "\t\tqdisc_qstats_backlog_dec(q->l_queue, skb);\n"
+             "\n"
+             "\t\t/* Keep the global queue size consistent */\n"
+             "\t\tqdisc_qlen_dec(sch);\n"
+             "\t} else if (c_len) {\n"
+             "\t\tskb = __qdisc_dequeue_head(&sch->q);\n"
+             "\t\tWRITE_ONCE(q->c_head_ts, head_enqueue_time(sch));\n"
+             "\t\tif (qdisc_qlen(q->l_queue))\n"
+             "\t\t\t*credit_change = ~((s32)q->c_protection_wl) + 1;\n"),
+            ("\t\t\t*credit_change = q->c_protection_wl;\n"
+             "\t\tqdisc_qstats_backlog_dec(q->l_queue, skb);\n"
+             "\n"
+             "\t\t/* Keep the global queue size consistent */\n"
+             "\t\tqdisc_qlen_dec(sch);\n"
+             "\t} else if (c_len) {\n"
+             "\t\tskb = __qdisc_dequeue_head(&sch->q);\n"
+             "\t\tWRITE_ONCE(q->c_head_ts, head_enqueue_time(sch));\n"
+             "\t\tif (qdisc_qlen(q->l_queue))\n"
+             "\t\t\t*credit_change = ~((s32)q->c_protection_wc) + 1;\n"),
+            ("aqm=dualpi2",)),
+    # A class that was idle sends at its ceiling, past its parent.
+    Planted("HTB that lets an idle class save its tokens beyond the burst",
+            "net/sched/sch_htb.c",
+            ("\tif (toks > cl->buffer)\n"
+             "\t\ttoks = cl->buffer;\n"),
+            "",
+            ("aqm=fq_codel",)),
+    # Slow start ends at once: long or fast paths need seconds to fill.
+    Planted("Cubic whose HyStart takes the largest RTT of a round",
+            _CUBIC,
+            "\t\tif (ca->curr_rtt > delay)\n",
+            "\t\tif (ca->curr_rtt < delay)\n",
+            ("aqm=fq_codel",)),
+    # The queue of STARTUP stays.
+    Planted("BBR that ends its drain before the queue is drained",
+            "net/ipv4/tcp_bbr.c",
+            ("\t    bbr_inflight(sk, bbr_max_bw(sk), BBR_UNIT))\n"
+             "\t\tbbr_reset_probe_bw_mode(sk);  /* we estimate queue is drained */\n"),
+            ("\t    bbr_inflight(sk, bbr_max_bw(sk), bbr->cwnd_gain))\n"
+             "\t\tbbr_reset_probe_bw_mode(sk);  /* we estimate queue is drained */\n"),
+            ("aqm=no_aqm",)),
+    # srtt_us is kept times eight: timeouts replace fast recovery.
+    Planted("RACK that takes the scaled SRTT for the RTT",
+            "net/ipv4/tcp_recovery.c",
+            "\treturn tp->rack.rtt_us + reo_wnd -\n",
+            "\treturn tp->srtt_us + reo_wnd -\n",
+            ("aqm=fq_codel",)),
 )

@@ -13,6 +13,8 @@
         12 more, chosen without regard to what the cells find
     python -m research.bench.gate blind -o results/others
         10 by somebody who knew neither cells nor other defects; the bases are those of `others`
+    python -m research.bench.gate blind-later -o results/blind-later
+        10 by another one, after the cells had been changed by what the first ten showed
 
 All write research/bench/results/gate-WHAT-DATE.json, and their part of docs/results/gate.md. Runs
 that are in the folder already are not made again. The exit status is 1 if there was a false alarm,
@@ -47,7 +49,7 @@ from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.setup.kernel.recipe import stock_source
-from research.bench.defects import BLIND, DEFECTS, FURTHER, OTHERS, Planted
+from research.bench.defects import BLIND, BLIND_LATER, DEFECTS, FURTHER, OTHERS, Planted
 from research.bench.gate_page import write_part
 from research.validation.stamp import Made, made_of
 
@@ -55,7 +57,7 @@ RESULTS = Path(__file__).parent / "results"
 BIN = Path(sys.executable).parent
 SEEDS = 5
 # Folder of a changed kernel's runs.
-_CHANGED = re.compile(r"/(change|others|further|blind)\d+/")
+_CHANGED = re.compile(r"/(change|others|further|blind|blind-later)\d+/")
 _SEED_LINE = re.compile(r"^seed = (\d+)$", re.MULTILINE)
 
 
@@ -66,7 +68,7 @@ class Comparison:
     Attributes:
         name: name of the comparison or of the planted change.
         seen: the metrics that were better, worse or mixed -> verdict. For `others`, `further` and
-            `blind`: the verdict -> its text.
+            `blind…`: the verdict -> its text.
         said: the verdict's sentence.
         wall_s: time of a side's runs, None if they were there already.
         identical: number of pairs with identical samples, and of all pairs (more than 55 if further
@@ -102,7 +104,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="of all but false-alarms: changes with this "
                         "in their names; what was found of the rest before is kept")
     parser.add_argument("--named-cells", action="store_true",
-                        help="of others, further, blind: the cells that are named beside each "
+                        help="of others, further, blind…: the cells that are named beside each "
                              "defect (default: all)")
     parser.add_argument("--cells", default="", metavar="NAME,...",
                         help="of power: these cells alone, such as one_flow,fair")
@@ -283,7 +285,7 @@ REFUSED = "refused"
 
 # Argument of the command line -> defects that `flent-aqm verdict` itself judges.
 _JUDGED: Mapping[str, Sequence[Planted]] = MappingProxyType(
-    {"others": OTHERS, "further": FURTHER, "blind": BLIND})
+    {"others": OTHERS, "further": FURTHER, "blind": BLIND, "blind-later": BLIND_LATER})
 
 
 def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list[Comparison]:
