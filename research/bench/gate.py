@@ -15,6 +15,8 @@
         10 by somebody who knew neither cells nor other defects; the bases are those of `others`
     python -m research.bench.gate blind-later -o results/blind-later
         10 by another one, after the cells had been changed by what the first ten showed
+    python -m research.bench.gate harmless -o results/blind-later
+        the changes without effect: "the same", and all their lines ran
 
 All write research/bench/results/gate-WHAT-DATE.json, and their part of docs/results/gate.md. Runs
 that are in the folder already are not made again. The exit status is 1 if there was a false alarm,
@@ -57,7 +59,7 @@ RESULTS = Path(__file__).parent / "results"
 BIN = Path(sys.executable).parent
 SEEDS = 5
 # Folder of a changed kernel's runs.
-_CHANGED = re.compile(r"/(change|others|further|blind|blind-later)\d+/")
+_CHANGED = re.compile(r"/(change|others|further|blind|blind-later|harmless)\d+/")
 _SEED_LINE = re.compile(r"^seed = (\d+)$", re.MULTILINE)
 
 
@@ -126,7 +128,7 @@ def main() -> int:
         made = judge_defects(output, args.what, args.only, args.named_cells)
         results["cells"] = "named" if args.named_cells else "all"
         good = sum(one.right for one in made)
-        print(f"{good} of {len(made)} defects: worse, or said not to have run")
+        print(f"{good} of {len(made)}: as it should be")
     else:
         made = power(output, args.only, args.cells, args.minutes)
         results["cells"] = args.cells or "all"
@@ -285,13 +287,15 @@ REFUSED = "refused"
 
 # Argument of the command line -> defects that `flent-aqm verdict` itself judges.
 _JUDGED: Mapping[str, Sequence[Planted]] = MappingProxyType(
-    {"others": OTHERS, "further": FURTHER, "blind": BLIND, "blind-later": BLIND_LATER})
+    {"others": OTHERS, "further": FURTHER, "blind": BLIND, "blind-later": BLIND_LATER,
+     "harmless": [planted for planted in DEFECTS if not planted.has_effect]})
 
 
 def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list[Comparison]:
     """Build a kernel for each defect, and have `flent-aqm verdict` judge it: by its samples, and
     with coverage if these don't show that it is worse. Right is "worse", "not exercised" with the
-    lines that never ran, or that `kernel build` refuses what isn't compiled.
+    lines that never ran, or that `kernel build` refuses what isn't compiled. For a change without
+    effect, right is "the same", with all lines run.
 
     Args:
         output: folder for runs, patches and notes. Defects with a note are not judged again.
@@ -361,7 +365,9 @@ def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_
     word = _NOT_MISSED.get(done.returncode, "")
     print(f"{planted.name}: status {done.returncode}: {said}", flush=True)
     return Comparison(planted.name, {word: said} if word else {}, said, took_s, aqm=aqm,
-                      has_effect=True, right=word in ("worse", "not exercised"))
+                      has_effect=planted.has_effect,
+                      right=word in ("worse", "not exercised") if planted.has_effect
+                      else done.returncode == 0)
 
 
 def base_folder(output: Path, overrides: Sequence[str]) -> Path:

@@ -108,7 +108,7 @@ def alarm_lines(results: Mapping[str, Any]) -> Iterator[str]:
 _PARTS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Iterator[str]]]] = {
     "power": ("changes", changes_table), "others": ("others", defects_table),
     "further": ("further", defects_table), "blind": ("blind", defects_table),
-    "blind-later": ("blind later", defects_table),
+    "blind-later": ("blind later", defects_table), "harmless": ("harmless", defects_table),
     "coverage": ("coverage", coverage_table), "false-alarms": ("alarms", alarm_lines)}
 
 

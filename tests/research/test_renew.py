@@ -26,6 +26,7 @@ OTHERS = {("results/validation.md", "checks"), ("results/performance.md", "figur
           ("results/gate.md", "changes"), ("results/gate.md", "alarms"),
           ("results/gate.md", "others"), ("results/gate.md", "further"),
           ("results/gate.md", "blind"), ("results/gate.md", "blind later"),
+          ("results/gate.md", "harmless"),
           ("results/gate.md", "coverage"),
           ("results/kernels.md", "kernels"), ("scorecard.md", "others"),
           ("infer.md", "held out"), ("lab.md", "moderation")}
