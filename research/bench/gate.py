@@ -2,7 +2,7 @@
 """Measure how far batches/gate.batch can be trusted: false alarms, and changes that it finds.
 
     python -m research.bench.gate false-alarms -o results/false-alarms
-        21 sets of 5 seeds, 945 runs
+        12 sets of 5 seeds, 1140 runs
     python -m research.bench.gate false-alarms -o results/false-alarms --draws 1000
         of the same runs, too
     python -m research.bench.gate power -o results/power
@@ -28,6 +28,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import math
 import random
 import re
 import subprocess
@@ -157,7 +158,7 @@ def _provenance(output: Path) -> Made:
 
 def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
                  ) -> tuple[list[Comparison], dict[int, list[ScoredFile]]]:
-    """Compare each set of five seeds with the next set: the code is the same, chance is different.
+    """Compare each set of five seeds with the next two: the code is the same, chance is different.
     Return the comparisons, and all runs by seed.
 
     Args:
@@ -169,9 +170,10 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
     text = (resource_dir("batches") / "gate.batch").read_text()
     base = (resource_dir("batches") / "base.batch").read_text()
     compared: list[Comparison] = []
-    before: list[ScoredFile] = []
+    before: list[tuple[str, list[ScoredFile]]] = []
     by_seed: dict[int, list[ScoredFile]] = {}
-    for number in range(comparisons + 1):
+    # n sets give 2n - 3 comparisons.
+    for number in range(math.ceil((comparisons + 3) / 2)):
         folder = output / f"set{number}"
         folder.mkdir(parents=True, exist_ok=True)
         batch = folder / "gate.batch"
@@ -185,11 +187,11 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
             seed = int(str(run.settings[SEED]))
             by_seed.setdefault(seed, []).append(run)
             runs.append(_with_seed(run, seed - before_first))
-        if before:
-            compared.append(_compare(f"seeds {before_first - SEEDS + 1} to {before_first} and the "
-                                     "next five", before, runs, took_s))
-        before = runs
-    return compared, by_seed
+        seeds = f"{before_first + 1} to {before_first + SEEDS}"
+        compared += [_compare(f"seeds {name} and {seeds}", others, runs, took_s)
+                     for name, others in before]
+        before = [*before[-1:], (seeds, runs)]
+    return compared[:comparisons], by_seed
 
 
 def compare_drawn_seeds(runs: Mapping[int, Sequence[ScoredFile]], draws: int) -> dict[str, int]:

@@ -97,7 +97,7 @@ def alarm_lines(results: Mapping[str, Any]) -> Iterator[str]:
     pairs = results["comparisons"]
     good = sum(one["right"] for one in pairs)
     yield (f"{good} of {len(pairs)} comparisons of set-up's kernel with itself, with other seeds "
-           "on either side, found no difference.")
+           "on either side (each set of five with the next two), found no difference.")
     yield from (f"- {one['name']}: {one['said']}" for one in pairs if not one["right"])
     if drawn := results.get("drawn"):
         yield (f"So did {drawn['draws'] - drawn['alarms']} of {drawn['draws']} with seeds "
