@@ -266,11 +266,12 @@ BLIND = (
     # Scalable flows see half the coupled signal.
     Planted("DualPI2 that marks the L queue without the coupling factor", "net/sched/sch_dualpi2.c",
             "\tif (dualpi2_roll(local_l_prob)) {\n", "\tif (dualpi2_roll(prob)) {\n",
-            ("aqm=dualpi2",), cells=("ect1",)),
+            ("aqm=dualpi2",), cells=("scalable",)),
     # A class cannot borrow.
     Planted("HTB that charges the ceiling at the guaranteed rate", "net/sched/sch_htb.c",
             "\ttoks -= (s64) psched_l2t_ns(&cl->ceil, bytes);\n",
-            "\ttoks -= (s64) psched_l2t_ns(&cl->rate, bytes);\n", ("aqm=fq_codel",)),
+            "\ttoks -= (s64) psched_l2t_ns(&cl->rate, bytes);\n", ("aqm=fq_codel",),
+            cells=("borrowing",)),
     # After a loss the old epoch's curve goes on, past its plateau.
     Planted("Cubic that does not end its epoch on a loss", _CUBIC,
             "\tca->epoch_start = 0;\t/* end of epoch */\n\n", "", ("aqm=no_aqm",)),

@@ -138,7 +138,7 @@ def main() -> int:
     RESULTS.mkdir(exist_ok=True)
     now = datetime.datetime.now(datetime.UTC)
     results |= {"made": asdict(_provenance(output)), "comparisons": [asdict(one) for one in made]}
-    for old in RESULTS.glob(f"gate-{args.what}-*.json"):
+    for old in RESULTS.glob(f"gate-{args.what}-20*.json"):
         old.unlink()
     (RESULTS / f"gate-{args.what}-{now:%Y-%m-%dT%H%M%SZ}.json").write_text(
         json.dumps(results, indent=1) + "\n")

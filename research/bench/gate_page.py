@@ -114,6 +114,6 @@ _PARTS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Iterator[str]]]] =
 
 if __name__ == "__main__":
     for each in _PARTS:
-        kept = sorted((Path(__file__).parent / "results").glob(f"gate-{each}-*.json"))
+        kept = sorted((Path(__file__).parent / "results").glob(f"gate-{each}-20*.json"))
         if kept:
             write_part(each, json.loads(kept[-1].read_text()))
