@@ -21,13 +21,14 @@ import re
 import shlex
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.base.words import counted
 from flent_aqm.tools.client import Call, lines_of
 from flent_aqm.tools.own import PORT
 from flent_aqm.tools.report import ClientReport
@@ -45,6 +46,8 @@ NUMBERS: Mapping[str, Number] = {number.name: number for number in (
 JSON, TEXT = FORMS = ("json", "text")
 # Of a pattern, how much is read, and of an output that it looks through.
 _LONGEST_PATTERN, _LONGEST_LINE = 200, 2000
+# Keys of a client's output that a message names.
+_MOST_KEYS = 8
 _PAIR = re.compile(r"(?P<place>[^=*\s]+)(?:\*(?P<factor>[0-9.eE+-]+))?=(?P<name>\w+)")
 
 
@@ -313,7 +316,8 @@ def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str,
         if isinstance(value, bool):
             value = int(value)
         if not isinstance(value, (int, float)) or not math.isfinite(value):
-            seen = "missing or null" if value is None else json.dumps(value)[:40]
+            seen = (_describe_missing(output, source.path) if value is None
+                    else json.dumps(value)[:40])
             raise BadResult(f"{name}: {path_text} in its output is {seen}; expected a number")
         if value < 0:
             raise BadResult(f"{name}: {path_text} is {value:g}; expected 0 or more")
@@ -364,6 +368,29 @@ def _find_json(name: str, text: str) -> Any:
         if isinstance(parsed, (dict, list)):
             return parsed
     raise BadResult(f"{name} printed no JSON; its output starts with {text.strip()[:60]!r}")
+
+
+def _describe_missing(output: Any, path: Sequence[str]) -> str:
+    """Return the words after "is" for a place that a client's output lacks: where the way to it
+    ends, and what is there instead.
+
+    Args:
+        output: the client's JSON.
+        path: keys and indexes that lead to the place.
+    """
+    value = output
+    for depth, key in enumerate(path):
+        inner = _value_at(value, key)
+        if inner is None and not (isinstance(value, dict) and key in value):
+            where = f"{'.'.join(path[:depth])} has" if depth else "it has"
+            if isinstance(value, dict):
+                keys = ", ".join(json.dumps(str(each)[:30]) for each in list(value)[:_MOST_KEYS])
+                more = f" and {len(value) - _MOST_KEYS} more" if len(value) > _MOST_KEYS else ""
+                return f"missing: {where} {keys or 'no keys'}{more}"
+            return (f"missing: {where} {counted(len(value), 'element')}" if isinstance(value, list)
+                    else f"missing: {'.'.join(path[:depth])} is {json.dumps(value)[:40]}")
+        value = inner
+    return "null"
 
 
 def _value_at(value: Any, key: str) -> Any:

@@ -221,15 +221,28 @@ def test_commands_that_cannot_be_run_are_refused(client: str, server: str, cause
 
 
 @pytest.mark.parametrize(("text", "cause"), [
-    ('{"down": null}', "down in its output is missing or null; expected a number"),
+    ('{"down": null}', "down in its output is null; expected a number"),
+    ('{"Down": 1, "up": 2}', 'is missing: it has "Down", "up"; expected a number'),
+    ("{}", "is missing: it has no keys"),
+    (json.dumps(dict.fromkeys("abcdefghij", 1)), '"h" and 2 more; expected'),
     ('{"down": 1e999}', "down in its output is Infinity; expected a number"),
-    ("[]", "down in its output is missing or null"),
+    ("[]", "down in its output is missing: it has 0 elements"),
     ('"words"', "printed no JSON")])
 def test_numbers_that_are_none_are_refused(text: str, cause: str) -> None:
     """With what was printed."""
     with pytest.raises(BadResult) as fault:
         read_numbers("x", text, parse_number_sources("json: down=download_mbps"))
     assert cause in str(fault.value)
+
+
+def test_missing_number_is_told_by_where_the_way_to_it_ends() -> None:
+    for text, cause in (('{"end": {"bps": 1}}',
+                         'end.sum.bps in its output is missing: end has "bps"'),
+                        ('{"end": {"sum": 5}}', "is missing: end.sum is 5;"),
+                        ('{"end": {"sum": [1]}}', "is missing: end.sum has 1 element;")):
+        with pytest.raises(BadResult) as fault:
+            read_numbers("x", text, parse_number_sources("json: end.sum.bps=download_mbps"))
+        assert cause in str(fault.value)
 
 
 TEXT = "ping 12 ms\nDown: 47,5 Mbit/s\nDown: 47.1 Mbit/s (final)\nUp: 9000 kbit/s\n"
