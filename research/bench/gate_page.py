@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from flent_aqm.base.words import counted
 from research.validation import marked
 from research.validation.stamp import Made
 
@@ -66,7 +67,7 @@ def defects_table(results: Mapping[str, Any]) -> Iterator[str]:
         counts[verdict] += 1
         yield f"| {one['name']} | {one['aqm']} | {verdict if one['right'] else f'**{verdict}**'} |"
     yield ""
-    yield (f"Of {counts.total()} defects: " + ", ".join(
+    yield (f"Of {counted(counts.total(), 'change')}: " + ", ".join(
         f"{verdict} {count}" for verdict, count in counts.most_common()) + ".")
 
 
