@@ -75,7 +75,7 @@ def test_topology_real_routers_refuse_what_they_cannot_have(settings: dict[str, 
 
 @pytest.mark.parametrize(("keys", "output"), [
     ("hosts = dest1, dest9\ndest2_delay_ms = 0", "no host 'dest9'"),
-    ("hosts = dest1, dest2", "by the key dest2_delay_ms")])
+    ("hosts = dest1, dest2", "which the key dest2_delay_ms adds")])
 def test_topology_hosts_that_nobody_is_are_refused(
     tmp_path: Path, keys: str, output: str
 ) -> None:

@@ -122,6 +122,7 @@ def test_response_whose_head_is_too_long_is_not_called_no_http2() -> None:
             writer.write(len(piece).to_bytes(3, "big") + bytes([kind, 0]) + b"\0\0\0\1" + piece)
         with suppress(OSError):
             await writer.drain()
+        writer.close()
 
     async def ask() -> None:
         async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:

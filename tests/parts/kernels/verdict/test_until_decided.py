@@ -32,6 +32,7 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "-B", resource_dir("batches") / "gate.batch", *(
                 f"--batch-override={one}" for one in (
                     "aqm=codel", f"aqm_target={target}", "for_check=one_flow", "tcp_ecn=1",
+                    "test_parameters=round_trips=yes; flows=2xcubic",
                     "for_draw=one,two,three",
                     f"output_path={folder / target}")), cwd=folder, timeout_s=600)
         assert done.returncode == 0, done.stdout + done.stderr
