@@ -47,6 +47,17 @@ def cache_to_write() -> Path:
     return SYSTEM_CACHE if os.geteuid() == 0 else user_cache()
 
 
+def or_another_cache(cache: Path, which: str) -> str:
+    """Return the end of a message that advises another cache folder. "" for SYSTEM_CACHE, which
+    root always uses.
+
+    Args:
+        cache: the cache folder.
+        which: clause about the other folder, such as "with more".
+    """
+    return "" if cache == SYSTEM_CACHE else f", or set XDG_CACHE_HOME to a folder {which}"
+
+
 def ready_made() -> Path | None:
     """Return the folder of the wheel or Debian package flent-aqm-lab, None if neither is installed.
 

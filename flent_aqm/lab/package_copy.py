@@ -117,8 +117,7 @@ def _make_copy(guest_place: str, name: str, spare: Path) -> Path:
         except OSError as error:
             faults.append(f"{error.filename or base}: {error.strerror or error}")
     raise LabError(f"can't copy the package for the lab: {'; '.join(faults)}; make room there"
-                   + ("" if paths.cache_to_write() == paths.SYSTEM_CACHE else
-                      ", or set XDG_CACHE_HOME to a folder that can be written"))
+                   + paths.or_another_cache(paths.cache_to_write(), "that can be written"))
 
 
 def _fill_copy(folder: Path, guest_place: str) -> None:

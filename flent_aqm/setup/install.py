@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from flent_aqm.base.errors import SetupError
-from flent_aqm.base.paths import SYSTEM_CACHE, caches, program_dirs
+from flent_aqm.base.paths import caches, or_another_cache, program_dirs
 from flent_aqm.setup.progress import Progress
 
 _STAGING = "staging-"
@@ -127,18 +127,7 @@ def _unwritable(error: OSError, cache: Path) -> SetupError:
     """
     return SetupError(f"{os.fsdecode(error.filename or cache)}: {error.strerror}; "
                       f"{_TO_DO.get(error.errno or 0, 'make it writable')}"
-                      f"{_or_another_cache(cache, 'that can be written')}")
-
-
-def _or_another_cache(cache: Path, which: str) -> str:
-    """Return the end of a message that advises another cache folder. "" for the machine's cache,
-    which root always uses.
-
-    Args:
-        cache: the cache folder.
-        which: clause about the other folder, such as "with more".
-    """
-    return "" if cache == SYSTEM_CACHE else f", or set XDG_CACHE_HOME to a folder {which}"
+                      f"{or_another_cache(cache, 'that can be written')}")
 
 
 def _open_lock(path: Path) -> int:
@@ -213,7 +202,7 @@ def require_space(folder: Path, bytes_needed: int, work: str) -> None:
     if free < bytes_needed:
         raise SetupError(f"{work} needs {bytes_needed / 1e9:.1f} GB in {folder}, where "
                          f"{free // 10**8 / 10:.1f} GB are free; make room"
-                         f"{_or_another_cache(folder, 'with more')}")
+                         f"{or_another_cache(folder, 'with more')}")
 
 
 def find_tool_link(name: str) -> Path | None:

@@ -26,7 +26,6 @@ or a defect that was not found.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import math
 import random
@@ -53,14 +52,17 @@ from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.setup.kernel.recipe import stock_source
 from research.bench.defects import BLIND, BLIND_LATER, DEFECTS, FURTHER, OTHERS, Planted
-from research.bench.gate_page import write_part
+from research.bench.gate_page import keep, write_part
 from research.validation.stamp import Made, made_of
 
-RESULTS = Path(__file__).parent / "results"
 BIN = Path(sys.executable).parent
 SEEDS = 5
+# Argument of the command line -> defects that `flent-aqm verdict` itself judges.
+_JUDGED: Mapping[str, Sequence[Planted]] = MappingProxyType(
+    {"others": OTHERS, "further": FURTHER, "blind": BLIND, "blind-later": BLIND_LATER,
+     "harmless": [planted for planted in DEFECTS if not planted.has_effect]})
 # Folder of a changed kernel's runs.
-_CHANGED = re.compile(r"/(change|others|further|blind|blind-later|harmless)\d+/")
+_CHANGED = re.compile(rf"/({'|'.join(['change', *_JUDGED])})\d+/")
 _SEED_LINE = re.compile(r"^seed = (\d+)$", re.MULTILINE)
 
 
@@ -135,13 +137,8 @@ def main() -> int:
         results["cells"] = args.cells or "all"
         good = sum(one.right for one in made)
         print(f"{good} of {len(made)} changes: as it should be")
-    RESULTS.mkdir(exist_ok=True)
-    now = datetime.datetime.now(datetime.UTC)
     results |= {"made": asdict(_provenance(output)), "comparisons": [asdict(one) for one in made]}
-    for old in RESULTS.glob(f"gate-{args.what}-20*.json"):
-        old.unlink()
-    (RESULTS / f"gate-{args.what}-{now:%Y-%m-%dT%H%M%SZ}.json").write_text(
-        json.dumps(results, indent=1) + "\n")
+    keep(args.what, results)
     if not args.only and not args.cells:
         write_part(args.what, results)
     return int(good < len(made))
@@ -242,10 +239,7 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
 
     Raises SystemExit if no kernel is set up.
     """
-    source = stock_source()
-    if source is None:
-        raise SystemExit("bench.gate: no kernel is set up; run: make setup")
-    tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
+    tree = stock_tree()
     batch = resource_dir("batches") / "gate.batch"
     compared = []
     for number, planted in enumerate(DEFECTS):
@@ -287,12 +281,6 @@ _NOT_MISSED = {1: "worse", 4: "not exercised", 5: "a difference"}
 REFUSED = "refused"
 
 
-# Argument of the command line -> defects that `flent-aqm verdict` itself judges.
-_JUDGED: Mapping[str, Sequence[Planted]] = MappingProxyType(
-    {"others": OTHERS, "further": FURTHER, "blind": BLIND, "blind-later": BLIND_LATER,
-     "harmless": [planted for planted in DEFECTS if not planted.has_effect]})
-
-
 def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list[Comparison]:
     """Build a kernel for each defect, and have `flent-aqm verdict` judge it: by its samples, and
     with coverage if these don't show that it is worse. Right is "worse", "not exercised" with the
@@ -308,10 +296,7 @@ def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list
     Returns:
         The comparisons, including those of earlier calls. Raises SystemExit if no kernel is set up.
     """
-    source = stock_source()
-    if source is None:
-        raise SystemExit("bench.gate: no kernel is set up; run: make setup")
-    tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
+    tree = stock_tree()
     output.mkdir(parents=True, exist_ok=True)
     judged = []
     for number, planted in enumerate(_JUDGED[what]):
@@ -370,6 +355,14 @@ def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_
                       has_effect=planted.has_effect,
                       right=word in ("worse", "not exercised") if planted.has_effect
                       else done.returncode == 0)
+
+
+def stock_tree() -> Path:
+    """Return the folder of the source of set-up's kernel. Raises SystemExit if none is set up."""
+    source = stock_source()
+    if source is None:
+        raise SystemExit("bench.gate: no kernel is set up; run: make setup")
+    return cache_to_write() / "trees" / f"{source.package}_{source.version}"
 
 
 def base_folder(output: Path, overrides: Sequence[str]) -> Path:

@@ -13,8 +13,6 @@ docs/results/gate.md. Runs that are in the folder already are not made again.
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
 import subprocess
 import sys
 from collections import Counter
@@ -37,10 +35,9 @@ from flent_aqm.setup.kernel.coverage import (
     read_instrumented,
 )
 from flent_aqm.setup.kernel.named import NamedKernel, find_named
-from flent_aqm.setup.kernel.recipe import stock_source
 from research.bench.defects import Planted
-from research.bench.gate import BIN, RESULTS, sweep
-from research.bench.gate_page import write_part
+from research.bench.gate import BIN, stock_tree, sweep
+from research.bench.gate_page import keep, write_part
 from research.validation.stamp import made_of
 
 # Name of the kernel whose files are instrumented: set-up's, with a comment more.
@@ -88,12 +85,7 @@ def main() -> int:
     results = {"made": {**asdict(made), "runs": len(files)}, "queues": args.queues,
                **summary(code, ran, {path: (tree / path).read_text(errors="replace")
                                      for path in code.lines if (tree / path).is_file()})}
-    RESULTS.mkdir(exist_ok=True)
-    for old in RESULTS.glob("gate-coverage-*.json"):
-        old.unlink()
-    now = datetime.datetime.now(datetime.UTC)
-    (RESULTS / f"gate-coverage-{now:%Y-%m-%dT%H%M%SZ}.json").write_text(
-        json.dumps(results, indent=1) + "\n")
+    keep("coverage", results)
     write_part("coverage", results)
     return 0
 
@@ -101,11 +93,7 @@ def main() -> int:
 def _instrumented_kernel(output: Path) -> tuple[NamedKernel, Path]:
     """Return a kernel that records all files of GLOBS, and the folder of its source. Builds it if
     necessary. Raises SystemExit if no kernel is set up."""
-    source = stock_source()
-    if source is None:
-        raise SystemExit("bench.gate_coverage: no kernel is set up; run: make setup")
-    cache = cache_to_write()
-    tree = cache / "trees" / f"{source.package}_{source.version}"
+    cache, tree = cache_to_write(), stock_tree()
     patch = output / "comment.patch"
     patch.write_text(Planted(NAME, "net/sched/sch_fifo.c", "\n#include <linux/module.h>\n",
                              "\n/* all files are instrumented */\n#include <linux/module.h>\n",

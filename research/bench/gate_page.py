@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,27 @@ from research.validation import marked
 from research.validation.stamp import Made
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "gate.md"
+RESULTS = Path(__file__).parent / "results"
+
+
+def keep(what: str, results: Mapping[str, Any]) -> None:
+    """Write results to research/bench/results/gate-WHAT-DATE.json, in place of older ones.
+
+    Args:
+        what: key of _PARTS, such as `power`.
+        results: what write_part() needs.
+    """
+    RESULTS.mkdir(exist_ok=True)
+    for old in _kept(what):
+        old.unlink()
+    now = datetime.datetime.now(datetime.UTC)
+    (RESULTS / f"gate-{what}-{now:%Y-%m-%dT%H%M%SZ}.json").write_text(
+        json.dumps(results, indent=1) + "\n")
+
+
+def _kept(what: str) -> list[Path]:
+    """Return the files with results of one kind, oldest first. `blind-later` is not of `blind`."""
+    return sorted(RESULTS.glob(f"gate-{what}-20*.json"))
 
 
 def write_part(what: str, results: Mapping[str, Any], page: Path = PAGE) -> None:
@@ -115,6 +137,5 @@ _PARTS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Iterator[str]]]] =
 
 if __name__ == "__main__":
     for each in _PARTS:
-        kept = sorted((Path(__file__).parent / "results").glob(f"gate-{each}-20*.json"))
-        if kept:
-            write_part(each, json.loads(kept[-1].read_text()))
+        for kept in _kept(each)[-1:]:
+            write_part(each, json.loads(kept.read_text()))

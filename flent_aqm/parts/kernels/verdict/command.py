@@ -11,7 +11,7 @@ import hashlib
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -35,7 +35,13 @@ from flent_aqm.parts.kernels.verdict.exercised import exercise
 from flent_aqm.parts.kernels.verdict.made_with import differing as differing_programs
 from flent_aqm.parts.kernels.verdict.made_with import programs
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER, add_seeds
-from flent_aqm.parts.kernels.verdict.pairs import Cell, Comparison, TooFewPairs, pair
+from flent_aqm.parts.kernels.verdict.pairs import (
+    Cell,
+    Comparison,
+    TooFewPairs,
+    failed_alone_at_most,
+    pair,
+)
 from flent_aqm.parts.kernels.verdict.suggest import suggest
 from flent_aqm.results import status
 from flent_aqm.results.data_file import DataFile
@@ -110,7 +116,7 @@ def _run_verdict(args: argparse.Namespace) -> int:
     try:
         files.append(find_files(args.test))
     except ConfigError:
-        if broken or _fails_more(failed, (len(files[0]), 0)):
+        if broken or _fails_more(failed, {"base": len(files[0])}):
             return _say_failures(failed, args.expect)
         raise
     if both := {path.resolve() for path in files[0]} & {path.resolve() for path in files[1]}:
@@ -120,7 +126,8 @@ def _run_verdict(args: argparse.Namespace) -> int:
     try:
         comparison, judged = _compare_and_judge(sides, failed, names)
     except TooFewPairs:
-        if broken or _fails_more(failed, (len(sides[0]), len(sides[1]))):
+        if broken or _fails_more(
+                failed, {"base": len(sides[0]), "test": len(sides[1])}):
             return _say_failures(failed, args.expect)
         raise
     until_s = time.monotonic() + 60 * (args.minutes or 0)
@@ -161,17 +168,16 @@ def _run_verdict(args: argparse.Namespace) -> int:
                         differs=bool(differing(comparison)), is_decided=is_decided)
 
 
-def _fails_more(failed: Sequence[Failed], made: tuple[int, int]) -> bool:
+def _fails_more(failed: Sequence[Failed], made: Mapping[str, int]) -> bool:
     """Return whether more runs failed on the test side than chance explains, where too few are left
     to be paired.
 
     Args:
         failed: runs of both sides that could not be made.
-        made: number of runs that were made of the base side, and of the test side. No more runs
-            than these can have failed on the other side alone.
+        made: side -> number of its runs that were made. So few are paired that all count as runs
+            without a partner.
     """
-    count = Counter(run.side for run in failed)
-    return failed_more(min(count["base"], made[1]), min(count["test"], made[0]))
+    return failed_more(*failed_alone_at_most(Counter(run.side for run in failed), made))
 
 
 def _say_failures(failed: Sequence[Failed], expected: str) -> int:

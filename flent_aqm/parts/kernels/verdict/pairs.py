@@ -79,8 +79,7 @@ class Comparison:
         alone = Counter[str]()
         for (side, _), count in self.alone.items():
             alone[side] += count
-        return (min(self.failed.get("base", 0), alone["test"]),
-                min(self.failed.get("test", 0), alone["base"]))
+        return failed_alone_at_most(self.failed, alone)
 
     @property
     def fails_more(self) -> bool:
@@ -91,6 +90,18 @@ class Comparison:
     def identical(self) -> int:
         """Number of pairs in all cells whose runs have identical samples."""
         return sum(cell.identical for cell in self.cells)
+
+
+def failed_alone_at_most(failed: Mapping[str, int], alone: Mapping[str, int]) -> tuple[int, int]:
+    """Return the largest possible number of pairs in which only the base run failed, and in which
+    only the test run failed.
+
+    Args:
+        failed: side -> number of its runs that failed.
+        alone: side -> number of its runs that have no partner.
+    """
+    return (min(failed.get("base", 0), alone.get("test", 0)),
+            min(failed.get("test", 0), alone.get("base", 0)))
 
 
 def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
