@@ -190,8 +190,9 @@ def _make_folder(copy: _CopyState, target: int, name: str) -> str:
 
 
 def _copy_file(copy: _CopyState, source: int, target: int, name: str) -> str:
-    """Copy one file, unless `target` has a file of this name and content that the command may not
-    replace. Return the copy's name, which has a number if `name` is taken by another such file.
+    """Copy one file, unless `target` has a file of this name and content that copy.may_replace()
+    refuses. Return the copy's name, which has a number if `name` is taken by another file that it
+    refuses, or by a folder.
 
     The copy is written under a temporary name, so that the file appears complete.
 
