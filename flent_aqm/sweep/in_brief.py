@@ -26,8 +26,8 @@ def cell_settings(cell: Cell) -> dict[str, Setting]:
 
 
 def differing_words(cells: Sequence[Cell]) -> dict[str, str]:
-    """Map each cell's name to its test, queue, rate, and each other setting in which the cells
-    differ, joined by spaces: "iperf3_upload sfq 20 Mbit/s tiers 3"."""
+    """Map each cell's name to its test, queue, rate, and the other settings that are needed to tell
+    the cells apart, by factors(), joined by spaces: "iperf3_upload sfq 20 Mbit/s tiers 3"."""
     settings = {cell.name: cell_settings(cell) for cell in cells}
     differing = factors(list(settings.values()))
     order = dict.fromkeys((*_FIRST, RATE, *differing))

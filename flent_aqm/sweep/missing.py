@@ -12,8 +12,9 @@ from flent_aqm.sweep.sweep import Stopped, Sweep
 
 
 def make_missing(cells: Iterable[Cell], keys: Mapping[str, object]) -> int:
-    """Make the runs that have no complete data file, and return how many of these failed. 0 if no
-    run is missing.
+    """Make the runs that have no complete data file, and return how many of these failed, without
+    those that are not made because several runs of their kernel had the same fault. 0 if no run is
+    missing.
 
     A data file that is damaged or incomplete is renamed, and reported on standard error. A run that
     fails does not stop the others.
@@ -22,9 +23,9 @@ def make_missing(cells: Iterable[Cell], keys: Mapping[str, object]) -> int:
         cells: all runs that the command needs.
         keys: batch keys of the sweep, such as `jobs`.
 
-    Raises AqmError if something is wrong before the first run, also if a data file has another run
-    in it than the cell of its name. Raises KeyboardInterrupt if the user interrupts, StorageError
-    if results can't be written.
+    Raises an AqmError before the first run if the runs can't be made, or if a data file has another
+    run in it than the cell of its name. Raises KeyboardInterrupt if the user interrupts,
+    StorageError if results can't be written.
     """
     sweep = Sweep(resumes=True)
     by_file = {cell.data_file: cell for cell in cells}

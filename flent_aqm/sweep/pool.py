@@ -93,8 +93,9 @@ class Pool:
         self._futures: list[Future[None]] = []
 
     def submit(self, cell: Cell) -> bool:
-        """Wait until a worker is free, let it run the cell, and return True. Return False without
-        running the cell if the pool takes no more cells."""
+        """Wait until fewer cells run than `jobs` and `room` allow, let a worker run the cell, and
+        return True without waiting for its end. Return False without running the cell if
+        take_no_more() was called, also while this method waits."""
         with self._changed:
             while not self._closed and self._running_count >= self._limit():
                 # Waits with a timeout: a signal handler closes the pool without a notification,

@@ -34,8 +34,8 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
     """Run a command on the client of a lab beside probes and a capture, and write a data file.
     Return the command's exit status.
 
-    The command's output is printed unchanged as it comes. If the command ends with another status
-    than 0, no data file is written.
+    The command's output is printed unchanged as it comes, and its files are copied to `results`. If
+    it ends with another status than 0, no data file is written.
 
     Args:
         scenario: the settings of the lab.

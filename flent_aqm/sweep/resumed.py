@@ -41,14 +41,15 @@ class Resumed:
     Attributes:
         time: time at which the batch began, in UTC without a time zone, as in Flent's settings.
             File names contain it. None if neither data files nor names contain it.
-        uuid: the batch's UUID, or a new one if there is no readable data file.
+        uuid: the batch's UUID, or a new one if no readable data file has it.
 
     Raises ConfigError if the folder doesn't exist.
     """
 
     def __init__(self, folder: str) -> None:
-        """Read time and UUID of the batch from the first readable data file, or the time from the
-        names of logs and of the folder. Raises ConfigError if the folder doesn't exist."""
+        """Read time and UUID of the batch from the first readable data file that has both, or else
+        the time from the names of logs and of the folder. Raises ConfigError if the folder doesn't
+        exist."""
         self._folder = Path(folder)
         if not self._folder.is_dir():
             raise ConfigError(f"--batch-resume {folder}: there is no such folder; expected the "
@@ -83,9 +84,9 @@ def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
     """Rename each planned data file that exists but has no complete run in it, so that its run is
     repeated. Yield a line for each renamed file.
 
-    A run is complete if all of its tools succeeded, the router was read back before and after the
-    test, and the file has all samples that the run gave. The new name ends in SET_ASIDE. A bar on
-    the terminal shows the progress of reading.
+    A file has a complete run if it can be read, all tools of the run succeeded, the router was read
+    back before and after the test, and a hash in the file shows that it has all samples of the run.
+    The new name ends in SET_ASIDE. A bar on the terminal shows the progress of reading.
 
     Args:
         planned: data file -> the cell that it should contain.
@@ -131,8 +132,8 @@ def _refuse_unfinished(file: DataFile) -> None:
 
 def refuse_another_run(file: DataFile, cell: Cell) -> None:
     """Raise ConfigError if a data file has another run in it than that of the cell: another test,
-    value of a setting, seed, kind of commands or file name. The message has the first
-    difference."""
+    value of a setting, seed, kind of commands or file name. The message has the first difference.
+    The file's metadata must have the object AQM."""
     differing = list(_lines_on_differences(file.metadata, cell))
     if differing:
         more = f" (and {len(differing) - 1} more)" if len(differing) > 1 else ""
@@ -142,8 +143,8 @@ def refuse_another_run(file: DataFile, cell: Cell) -> None:
 
 
 def _lines_on_differences(metadata: Mapping[str, Any], cell: Cell) -> Iterator[str]:
-    """Yield a line for each setting in which the run of a data file differs from a cell: "NAME is
-    VALUE in the file, VALUE in this plan"."""
+    """Yield a line for each difference between the run of a data file and a cell, in test,
+    settings, kind of commands or file name: "NAME is VALUE in the file, VALUE in this plan"."""
     aqm = metadata["AQM"]
     run = _mapping(aqm.get("run"))
     requested, planned = _mapping(aqm.get("requested")), _as_json(cell.scenario.as_dict())

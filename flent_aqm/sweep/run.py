@@ -58,8 +58,9 @@ class RunOutput:
         data: content of the data file that Flent wrote, None if the run failed.
         command: durations and reports of the network, None if the network failed.
         fault: cause of the failure in one line, "" if the run succeeded.
-        log: output of Flent and of the guest's kernel.
-        tools_log: output of all tools, gzipped. None if the cell doesn't request it.
+        log: output of Flent, the guest's console, and the tools' and user's programs' logs.
+        tools_log: output of all tools, gzipped. None if the cell doesn't request it, or if the run
+            wrote none.
         capture: headers of captured packets as a pcap file. None if the test captures none.
     """
 
@@ -172,8 +173,8 @@ def _only_result(place: RunEnvironment, pattern: str) -> bytes | None:
 
 
 def _log_text(place: RunEnvironment) -> str:
-    """Return the output of Flent, the guest's console and the tools' logs as one text with
-    headings. Empty outputs are left out."""
+    """Return the output of Flent, the guest's console, the tools' logs and the output of the user's
+    programs as one text with headings. Empty outputs are left out."""
     parts = [("flent", place.stdout), ("flent, errors", place.stderr),
              ("guest's console", place.folder / "console"),
              *((path.name, path) for path in sorted(place.flent_files.glob("*.log"))
@@ -276,17 +277,17 @@ def write_completed(content: bytes, cell: Cell, facts: SweepFacts,
 
 
 def _set_length_of_speedtest(data: Mapping[str, Any], metadata: dict[str, Any]) -> None:
-    """Set TOTAL_LENGTH to the time in s of the last result if the test had a speed test or a
-    command of the user, which decide when they end. Flent records the longest possible duration,
-    from which plots would compute the time under load."""
+    """Reduce TOTAL_LENGTH in the metadata, in place, to the time in s of the last result if the
+    test had a speed test or a command of the user, which decide when they end. Flent records the
+    longest possible duration, from which plots would compute the time under load."""
     metas = metadata.get("SERIES_META", {}).values()
     if any({"SPEEDTEST", "PROGRAM"} & meta.keys() for meta in metas if isinstance(meta, dict)):
         metadata["TOTAL_LENGTH"] = min(metadata["TOTAL_LENGTH"], max(data["x_values"]))
 
 
 def _rename_capture(metadata: Mapping[str, Any], name: str) -> None:
-    """Replace the capture file's name in the metadata by `name`, because the file is renamed when
-    it leaves the guest."""
+    """Replace the capture file's name in the metadata, in place, by `name`, because the file is
+    renamed when it leaves the guest. Nothing is changed if no capture was kept."""
     for meta in metadata["SERIES_META"].values():
         capture = meta.get("CAPTURE") if isinstance(meta, dict) else None
         if isinstance(capture, dict) and "file" in capture:

@@ -115,8 +115,8 @@ def _command_line(request: SpeedtestRequest, folder: Path) -> list[str]:
 
 
 def _run_flent(words: list[str], settings: dict[str, str], dots: bool) -> str:
-    """Run Flent, and return its standard error. SIGTERM or SIGHUP raise KeyboardInterrupt here. On
-    any error Flent is killed with its tools.
+    """Run Flent, and return its standard error, whatever its exit status. SIGTERM or SIGHUP raise
+    KeyboardInterrupt meanwhile. If anything is raised, Flent is killed with its tools.
 
     Args:
         words: the command line.

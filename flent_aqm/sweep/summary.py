@@ -84,6 +84,8 @@ def show(
         failures: cause of a run's failure, by data file.
         group_by: settings that define a line. If empty, all settings in which runs differ, so that
             the runs of a line are repetitions of each other.
+
+    Raises ConfigError if no cell has a setting of `group_by`.
     """
     settings = [cell_settings(cell) for cell in cells]
     differing = factors(settings)

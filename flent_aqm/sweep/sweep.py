@@ -55,10 +55,12 @@ class Stopped(BaseException):
 class Sweep:
     """A sweep of runs, from plan to report.
 
-    The bridge makes a Sweep for each Flent process. It does nothing unless runs are planned. Call
-    plan() for every run, then start(), then submit() for each cell in any order, drain(), and
-    report() at the end. As a context manager it ends runs that are still on, and cleans up the
-    testbeds.
+    Call plan() for every run. In a with statement, call start(), submit() for each cell in any
+    order, and drain(). Call report() after it. Without planned runs, start(), drain() and report()
+    do nothing.
+
+    At its end, the with statement waits for cells that are still running, or kills them if an
+    exception other than Stopped left it. Then it cleans up the testbeds.
 
     Args:
         resumes: True if the command makes the missing runs when it is called again, without
@@ -120,13 +122,15 @@ class Sweep:
 
     def plan(self, cell: Cell, section: Mapping[str, object]) -> None:
         """Add a run to the sweep. Keys of the sweep (`jobs`, `scheduler`, `summary_by`) are taken
-        from the last run that is planned.
+        from the last run that is planned. A run whose data file, test and scenario are those of a
+        planned run is not added again.
 
         Args:
             cell: the run.
             section: keys and values of the run's batch section.
 
-        Raises ConfigError if a key of the sweep is wrong, or if another run has the same data file.
+        Raises ConfigError if the testbed or a key of the sweep is wrong, or if a planned run with
+        another test or scenario has the same data file.
         """
         if cell.scenario.lab.testbed not in self._testbeds:
             self._testbeds[cell.scenario.lab.testbed] = open_testbed(cell.scenario.lab.testbed)
@@ -162,7 +166,7 @@ class Sweep:
             resume: keep complete data files of planned runs, and rename damaged ones. If false,
                 each run that is submitted replaces its data file.
 
-        Raises an AqmError before anything runs.
+        Raises an AqmError if a check or the preparation fails. No cell has run then.
         """
         if self._pool or not self.planned:
             return
@@ -210,8 +214,9 @@ class Sweep:
         self._interrupts.__enter__()
 
     def submit(self, cell: Cell) -> None:
-        """Wait until a worker is free, and let it run the cell. If no more cells are started, wait
-        until all running cells have ended, and raise Stopped."""
+        """Wait until a worker is free, let it run the cell, and return at once. If no more cells
+        are started, after ^C or because results can't be written, wait until all running cells have
+        ended, and raise Stopped. start() comes first."""
         assert self._pool is not None, "start() comes first"
         if not self._pool.submit(cell):
             self._pool.drain()
@@ -240,11 +245,12 @@ class Sweep:
         return new
 
     def report(self) -> None:
-        """Print the table and totals. Does nothing if the sweep was not started.
+        """Print the table and totals, after the with statement. Does nothing if the sweep was not
+        started.
 
         Raises KeyboardInterrupt after an interrupt that left runs to make, StorageError if results
-        could not be written, and AqmError if runs have failed, data files have disappeared, or
-        cleaning up has failed.
+        could not be written, ConfigError if no run has a setting of `summary_by`, and another
+        AqmError if runs have failed, data files have disappeared, or cleaning up has failed.
         """
         if not self._progress:
             return
@@ -329,7 +335,7 @@ class Sweep:
 
     def _give_up_if_same(self, cell: Cell, cause: str) -> None:
         """Count a failed run that is a fault of its kernel. After MOST_EQUAL_FAULTS runs with the
-        same fault, make no more runs of this kernel.
+        same fault, numbers in its text aside, make no more runs of this kernel.
 
         Args:
             cause: the run's error. Causes that don't begin with OF_A_KERNEL are not counted.
@@ -394,10 +400,11 @@ class Sweep:
 
     def _resume_command(self, left: Iterable[Cell]) -> str:
         """Return words that name the command to make the remaining runs: "the same command", with
-        --batch-resume FOLDER unless the command resumes by itself.
+        --batch-resume FOLDER, the first of the cells' folders, unless the command resumes by
+        itself.
 
         Args:
-            left: cells of the remaining runs.
+            left: cells of the remaining runs, at least one.
         """
         return "the same command" if self._resumes else (
             f"the same command and --batch-resume {min(str(cell.folder) for cell in left)}")

@@ -131,12 +131,12 @@ def _check_program(where: str, test_name: str, scenario: Scenario) -> None:
 
 
 def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, Any]) -> None:
-    """Raise ConfigError if the test can't run the cross traffic that the scenario requests, or if
-    cross_traffic is both a key and a test parameter.
+    """Raise ConfigError if the scenario requests cross traffic and the test isn't one of this
+    package, or if the test parameters have cross_traffic more than once.
 
     Args:
         where: names the batch in messages.
-        section: the batch section, expanded.
+        section: the batch section, expanded, after add_cross_traffic_parameter().
     """
     if scenario.hosts.cross_traffic and section["test_name"] not in our_tests():
         raise ConfigError(f"{where}: test {section['test_name']} can't run cross traffic, because "

@@ -59,11 +59,13 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             super().__init__(settings)
 
     def read(self, filename: str) -> None:
-        """Read a batch file, after the base.batch beside it, from which its batches inherit.
+        """Read a batch file, after the base.batch beside it, from which its batches may inherit. A
+        base.batch that was read for the file before is not read again.
 
         If there is a base.batch, an argument for each queue is predefined. The command that sets
-        the router always is. Raises ConfigError if a section is wrong or a file can't be read,
-        configparser.Error if a file can't be parsed.
+        the router always is. Raises ConfigError if a section's name is wrong or a file can't be
+        read, configparser.Error if a file can't be parsed, RuntimeError if a section inherits from
+        one that doesn't exist.
         """
         self.commands.setdefault(ROUTER_HOOK, dict(ROUTER_COMMAND[ROUTER_HOOK]))
         base = Path(filename).with_name("base.batch")
@@ -77,8 +79,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
     def _read_sections(self, filename: str) -> None:
         """Read the sections of a file into batches, arguments and commands, and record the file's
-        SHA-256. Raises ConfigError for an unknown section, or if the file can't be read,
-        configparser.Error if it can't be parsed."""
+        SHA-256. Raises ConfigError for an unknown type of section, or if the file can't be read,
+        configparser.Error if it can't be parsed, RuntimeError if a section inherits from one that
+        doesn't exist."""
         path = Path(filename).absolute()
         if path.is_file():
             with suppress(OSError):  # placed_sections() reports it
@@ -95,11 +98,12 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         self.expand_groups()
 
     def run(self) -> bool:
-        """Plan and run the batches that -b names, and return True. Without -b, run those that have
-        the name of a batch file, or else all that can be run.
+        """Plan and run the batches that -b names, and return True. Without -b, run the batches that
+        have the name of a batch file and are neither abstract nor disabled, or if there are none,
+        all that are neither.
 
-        A dry run only plans and prints. Raises an AqmError if a batch is wrong or a run has failed,
-        KeyboardInterrupt after an interrupt.
+        A dry run only plans and prints. Raises an AqmError if a batch is wrong or a run of a sweep
+        has failed, KeyboardInterrupt after an interrupt.
         """
         with _as_config_errors():
             names = self._batches_to_run()
@@ -138,9 +142,12 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             return True
 
     def _batches_to_run(self) -> Sequence[str]:
-        """Return the names of the batches to run, see run(). For -b ALL they are all, also abstract
-        and disabled ones. Raises ConfigError if -b names an unknown batch, or if there is no -b and
-        no batch can be run."""
+        """Return the names of the batches to run: those that -b names, or for -b ALL all, in both
+        cases also abstract and disabled ones. Without -b, those that have the name of a batch file
+        and are neither abstract nor disabled, or if there are none, all that are neither.
+
+        Raises ConfigError if -b names an unknown batch, or if without -b all batches are abstract
+        or disabled, or there are none."""
         settings = self.settings
         files = ", ".join(settings.BATCH_FILES)
         names = ", ".join(self.batches) or "none"
@@ -172,8 +179,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         return "testbed" in keys and not _must_not_run(keys)
 
     def _open_resumed(self) -> Resumed | None:
-        """Return the folder of --batch-resume, and set Flent's TIME to its batch's time. None
-        without the option. Raises ConfigError if the folder doesn't exist."""
+        """Return the folder of --batch-resume, and set Flent's TIME to its batch's time, if that is
+        known. None without the option. Raises ConfigError if the folder doesn't exist."""
         if self.settings.BATCH_RESUME is None:
             return None
         resumed = Resumed(self.settings.BATCH_RESUME)
@@ -269,7 +276,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
 
 def _must_not_run(keys: Mapping[str, object]) -> bool:
-    """Return whether a batch must not run, because it is abstract or disabled."""
+    """Return whether a batch must not run: `abstract` or `disabled` is set, or `enabled` is off."""
     return bool(keys.get("abstract") or keys.get("disabled") or not keys.get("enabled", True))
 
 

@@ -73,8 +73,9 @@ def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Differen
     arose.
 
     Samples come first, by their time, then resampled results, counters of the router, and other
-    metadata. At most one difference of each series is returned, because the later ones follow from
-    it. Values that leave_out.py lists are not compared.
+    metadata. Of each series, at most one difference of the samples and one of the results is
+    returned, because the later ones follow from it. Values that leave_out.py lists are not
+    compared.
 
     Args:
         was: content of the recorded file.
@@ -198,7 +199,8 @@ def _differing_results(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterat
 
 def _differing_metadata(path: tuple[str, ...], was: object, now: object) -> Iterator[Difference]:
     """Yield the differences in metadata, counters of the router first. Entries of LEFT_OUT are not
-    compared, nor those of NOT_ALWAYS_SHARED that the recorded file lacks.
+    compared, nor those of NOT_ALWAYS_SHARED that the recorded file lacks. Of entries of REDUCED,
+    only a part is compared.
 
     Args:
         path: keys that lead to the values `was` and `now`.

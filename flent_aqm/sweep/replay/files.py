@@ -35,8 +35,8 @@ def without_paths(requested: Mapping[str, Any], aqm: Mapping[str, Any], places: 
         aqm: the data file's object AQM.
         places: files, and folders with files, in which to look.
 
-    Raises ConfigError if there is no such file, if its size or hash is not recorded, or if another
-    setting has a path.
+    Raises ConfigError if there is no such file, if its size or hash is not recorded, if it is
+    larger than 64 MiB, or if `topology` or `link_trace` has a path.
     """
     topology = str(requested.get("topology", "")).strip()
     if topology.endswith(SUFFIX):
