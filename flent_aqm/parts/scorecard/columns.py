@@ -42,7 +42,8 @@ class Column:
         return NONE if score is None else self._format_value(score.value)
 
     def interval(self, score: Score | None) -> str:
-        """Return the score's interval as text, "" if it has none."""
+        """Return the score's interval as text, such as "0.90 to 1.20", without a percent sign. ""
+        without a score, or if it has no interval."""
         if score is None or score.low is None or score.high is None:
             return ""
         return " to ".join(self._format_value(each, bare=True) for each in (score.low, score.high))
@@ -117,7 +118,8 @@ INTERVALS = ("In brackets: 95 % intervals, the wider of the exact one over cells
 
 def ordered(cards: Sequence[Card]) -> list[Card]:
     """Return the cards in the order of the table: by the share of queues told apart, largest first,
-    then by how close the latency is to the true one. Tests without these scores come last."""
+    then by how close the latency is to the true one, then by label. Tests without a score come
+    after those that have it."""
     def key(card: Card) -> tuple[float, float, str]:
         """Return the sort key of a card: the negative share of queues told apart, the factor
         between shown and true latency, the label. Cards without a score get the largest value."""
@@ -130,8 +132,8 @@ def ordered(cards: Sequence[Card]) -> list[Card]:
 
 def ranks(cards: Sequence[Card]) -> Mapping[str, str]:
     """Return name of each test -> its rank by the share of queues told apart, as text. The rank is
-    1 more than the number of tests whose interval is wholly above its own, so that tests whose
-    intervals overlap with the best test's share its rank. NONE for tests without that score."""
+    1 more than the number of tests whose interval is wholly above its own. NONE for tests without
+    that score or its interval."""
     scores = {card.test: card.scores.get("tells_apart") for card in cards}
     bounds = {test: (score.low, score.high) for test, score in scores.items()
               if score and score.low is not None and score.high is not None}

@@ -63,8 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Make the missing runs, or search for worst lines, and write and print the page. Return the
-    exit status: 1 if a run has no reading, otherwise 0, and always 0 with --worst.
+    """Make the missing runs, or search for worst lines, compare with the folders of --against, and
+    write and print the page. Return the exit status: 1 if a run has no reading, otherwise 0, and
+    always 0 with --worst.
 
     Raises ConfigError for wrong options, other AqmErrors if the runs can't be made or read.
     """
@@ -139,7 +140,8 @@ def _own_file(args: argparse.Namespace) -> Path | None:
     """Return the file with the user's test. If the test is given by commands, write the file first.
     None without such a test.
 
-    Raises ConfigError for several tests, a missing file, or incomplete commands.
+    Raises ConfigError for several tests, a missing file, commands that are incomplete or wrong, or
+    if the file can't be written.
     """
     files = [Path(name) for name in args.tests if name.endswith(OWN_SUFFIX)]
     parts = [args.client, args.server, args.reads]

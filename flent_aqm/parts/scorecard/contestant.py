@@ -114,8 +114,11 @@ def _by_test() -> dict[str, Contestant]:
 
 
 def _variants(by_test: Mapping[str, Contestant]) -> Iterator[Contestant]:
-    """Yield further rows: the same tests with other parameters, or other numbers of the same
-    results."""
+    """Yield further rows: NDT7 with the numbers of the server's archive, Cloudflare over HTTP/2,
+    and iperf3 in one direction, once for each.
+
+    by_test: result of _by_test().
+    """
     # The clients print TCP's smallest round trip. Who reads the archive has all of them.
     ndt7 = by_test["ndt7"]
     archived = replace(ndt7.shown, latency=tuple(f"ndt7_rtt_{name}_ms" for name in DIRECTIONS))
@@ -141,9 +144,8 @@ CONTESTANTS: Mapping[str, Contestant] = {
 def own_contestant() -> Contestant:
     """Return the row of the user's own test, with a verdict if its TOOL has a number `good`.
 
-    Executes the file that FLENT_AQM_OWN_TOOL names, once. Without that variable, the row is a
-    placeholder, which the test's definition refuses. Raises ConfigError if the file fails, or has
-    no TOOL with a rate.
+    FLENT_AQM_OWN_TOOL must name the test's file before this module is imported. That import
+    executes the file, and raises ConfigError if the file fails, or has no TOOL with a rate.
     """
     tool, default = own.tool(), CONTESTANTS[own.NAME]
     verdict = Verdict(tool.metric("good")) if any(
@@ -160,8 +162,8 @@ def contestant(name: str) -> Contestant:
 
 
 def why_not(contestant: Contestant) -> str:
-    """Return why --all leaves a test out: this machine can't run it, or it takes an hour. "" if
-    --all includes it."""
+    """Return why --all leaves a test out: a program that it needs isn't installed, or it takes an
+    hour. "" if --all includes it."""
     try:
         check_tools(needs_of_run(contestant.test, Scenario(), contestant.parameters).tools)
     except ToolMissing as missing:

@@ -45,7 +45,7 @@ def table_lines(cards: Sequence[Card], first: Mapping[str, Callable[[Card], str]
 
 
 def test_cell(card: Card) -> str:
-    """Return the cell with the name of a card's test."""
+    """Return the cell with the label of a card's test."""
     return escape_cell(card.label)
 
 
@@ -64,6 +64,6 @@ def page(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
 
 
 def escape_cell(text: str) -> str:
-    """Return text that may come from a file in a form that is safe in a cell of a Markdown table:
-    without control characters, and with `|` escaped."""
+    """Return a text, which may come from a file, for a cell of a Markdown table: in one line,
+    without control characters, and with `|` escaped. HTML and other Markdown stay as they are."""
     return plain(text).replace("|", "\\|")

@@ -36,7 +36,8 @@ class ScoreComparison:
 
     Attributes:
         kind: key of scores.KIND.
-        pairs: number of pairs of tests that the page orders.
+        pairs: number of pairs of tests that the page orders, and that have the score in the other
+            runs, too.
         same: number of these pairs with the same order in the other runs.
         turned: the pairs with another order, as labels of the two tests.
     """
@@ -76,7 +77,8 @@ class Order:
 
 
 def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
-    """Compare the order of tests on the page with that in other cards, on the cells that all have.
+    """Compare the order of tests on the page with that in other cards. Only tests with a card on
+    both sides count, and cells that all of these cards have.
 
     Args:
         page: cards of the page.
@@ -104,8 +106,8 @@ def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
 
 
 def _restrict_to(card: Card, cells: set[str]) -> Card:
-    """Return a card with the readings of these cells only, and without failed runs and worst
-    lines."""
+    """Return a card with the readings of these cells only, and without method, failed runs and
+    worst lines."""
     return Card(card.test, card.label, [one for one in card.readings if one.without_seed in cells],
                 {}, testbed=card.testbed)
 
@@ -129,14 +131,15 @@ def _describe_runs(theirs: Mapping[str, Card], cells: set[str]) -> str:
 def _compare_score(kind: str,
                    scores: Sequence[tuple[str, Score | None,
                                           Score | None]]) -> ScoreComparison | None:
-    """Compare one kind of score.
+    """Compare the order of tests by one kind of score. A pair counts if its intervals on the page
+    don't overlap, and both tests have the score in the other runs.
 
     Args:
         kind: key of scores.KIND.
         scores: label, score on the page and score in the other runs of each test.
 
     Returns:
-        The comparison, None if no pair of tests can be compared.
+        The comparison, None if no pair counts.
     """
     clear = [(one, other) for one, other in combinations(scores, 2)
              if _intervals_disjoint(one[1], other[1])
@@ -165,15 +168,15 @@ def _compare_values(first: Score | None, second: Score | None) -> int:
 
 
 def hold(output: Path, folder: Path) -> Order:
-    """Compare the page's cards with those of another folder. Return the result, and write it to the
-    page's folder.
+    """Compare the page's cards with those of another folder. Return the result, and write it to
+    OUTPUT/order/NAME.json, NAME being the other folder's name.
 
     Args:
-        output: the page's folder.
-        folder: folder of the other cards.
+        output: the page's folder, of the option -o. Its folders have the cards.
+        folder: the other runs' folder of the option -o.
 
-    Raises ConfigError if they have too little in common or the result can't be written, BadResult
-    if a card is damaged.
+    Raises ConfigError as compare() does, or if the result can't be written, BadResult as
+    card.read_all() does.
     """
     name = folder.resolve().name
     result = compare([*cards.read_all(output)], [*cards.read_all(folder)], name)

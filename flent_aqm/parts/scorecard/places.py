@@ -245,8 +245,8 @@ def places(name: str, seeds: Sequence[int] = (), only: Sequence[str] = ()) -> li
 
     Args:
         name: key of SETS.
-        seeds: seeds that replace the set's own, for each of its places.
-        only: keep only places with one of these texts in their names.
+        seeds: seeds that replace the set's own, for each of its places. Empty: the set's own.
+        only: keep only places with one of these texts in their names. Empty: keep all.
 
     Raises ConfigError if the set is unknown, or no place is left.
     """

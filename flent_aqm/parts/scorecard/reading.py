@@ -95,9 +95,9 @@ class Reading:
         beside: whether a bulk flow shared the line.
         ways: "download", "upload" or WORSE -> values.
         good: the test's own verdict on the line, None for none.
-        megabytes: bytes through the router, in 10^6.
-        seconds: duration of the load.
-        lab_wall_s: time that the lab took for the whole run.
+        megabytes: bytes through the router, in 10^6. None if unknown.
+        seconds: duration of the load, None if unknown.
+        lab_wall_s: time that the lab took for the whole run, None if unknown.
         shown_idle_ms: largest latency that the test shows for the idle line, None if it shows none.
     """
 
@@ -161,7 +161,9 @@ def read(contestant: Contestant, place: Place, data: DataFile) -> Reading:
         place: the run's place.
         data: the run's data file.
 
-    Raises BadResult if the test shows impossible numbers.
+    Raises BadResult if the file is damaged or has no rate of the link, or if the test shows
+    impossible numbers: a negative latency, or a throughput that is negative or UNIT_FACTOR times
+    the possible one or more.
     """
     run = as_run(data)
     ways = {way: _read_direction(contestant, run, way, place) for way in DIRECTIONS}
@@ -174,8 +176,8 @@ def read(contestant: Contestant, place: Place, data: DataFile) -> Reading:
 
 
 def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) -> DirectionValues:
-    """Return the values of a direction, all None if the probe has no samples under its load. The
-    possible throughput is None beside a bulk flow, where it depends on the test's share.
+    """Return the values of a direction, all None if the probe has no samples under the direction's
+    load. The possible throughput is None beside a bulk flow, where it depends on the test's share.
 
     Args:
         contestant: the test.
@@ -183,7 +185,7 @@ def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) ->
         way: "download" or "upload".
         place: the run's place.
 
-    Raises BadResult if the shown throughput or latency is impossible.
+    Raises BadResult as read() does, but not for a damaged file.
     """
     try:
         probe = run.loaded(way)
@@ -273,12 +275,14 @@ def _shown_idle_ms(contestant: Contestant, run: Run) -> float | None:
 
 def _shown_rise_ms(contestant: Contestant, run: Run, way: str) -> float | None:
     """Return the latency that the test shows for a direction minus that which it shows for the idle
-    line, in ms. None if it doesn't show both.
+    line, in ms. None if it doesn't show both, or shows a single latency for both.
 
     Args:
         contestant: the test.
         run: the run.
         way: "download" or "upload". "": latency of no direction.
+
+    Raises BadResult if a latency of the direction is negative.
     """
     if set(contestant.idle) & set(contestant.shown.latency):
         return None  # it shows a single latency, that of the idle line
@@ -291,7 +295,8 @@ def _difference(value: float | None, less: float | None) -> float | None:
 
 
 def _own_verdict(run: Run, verdict: Verdict | None) -> bool | None:
-    """Return the test's own verdict on the line: True, False, or None if it gives none."""
+    """Return whether the test itself calls the line good. None if it gives no verdict, or a word
+    that is in neither list of `verdict`. verdict: None for a test without verdicts."""
     if verdict is None or (value := _metric_or_none(run, verdict.metric)) is None:
         return None
     word = METRICS[verdict.metric].word
@@ -302,7 +307,8 @@ def _own_verdict(run: Run, verdict: Verdict | None) -> bool | None:
 
 def _glitches_per_minute(run: Run, way: str) -> float:
     """Return the number of glitches of the probe per minute of a direction's load. NaN if the load
-    has no length. Raises NotAvailable without a loaded or idle probe."""
+    has no length. Raises NotAvailable without probes under the load or before it, and as
+    find_glitches() does."""
     samples = run.loaded(way)
     events = latency.find_glitches(samples, latency.idle_median_ms(run), GLITCH_MS)
     return len(events) * 60 / samples.length_s if samples.length_s > 0 else math.nan

@@ -20,7 +20,8 @@ _LOAD_S = 10
 
 
 def cell_of(contestant: Contestant, place: Place, folder: Path, testbed: str) -> Cell:
-    """Return the settings of a test's run on a place.
+    """Return the settings of a test's run on a place. In real time (netns) bursts are shaped, and
+    there is no seed.
 
     Args:
         contestant: the test.
@@ -50,8 +51,7 @@ _OF_TEST = re.compile(r"TCP \w+: (?:\w+ ended with status 1: error: )?(.*)", re.
 
 
 def failures(folder: Path, cells: Sequence[Cell]) -> dict[str, str]:
-    """Return the reasons why runs have no data file: name of a place -> reason. Runs with a data
-    file are left out.
+    """Return name of a place -> why its run has no data file. Runs with a data file are left out.
 
     Args:
         folder: folder of the runs, with the sweep's status.

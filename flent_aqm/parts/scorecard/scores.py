@@ -68,8 +68,10 @@ class Score:
         high: upper bound of the 95 % interval, None if there are too few values.
         least: least of the values, None for a share.
         most: greatest of the values, None for a share.
-        best: the case nearest to the ideal, None if there is none.
-        worst: the case farthest from the ideal, None if there is none.
+        best: the case nearest to the ideal. For a share, the first right case, None if there is
+            none.
+        worst: the case farthest from the ideal. For a share, the first wrong case, None if there is
+            none.
     """
 
     value: float
@@ -110,7 +112,8 @@ def scores(readings: Sequence[Reading]) -> dict[str, Score]:
 
 
 def _median_score(values: Iterable[Value], best: float) -> Score | None:
-    """Return the score of the median of values. Infinite values are left out. None without values.
+    """Return the score of the median of values. Infinite values are left out. None if no value is
+    left.
 
     Args:
         values: (value, description of its cell, name of its line).
@@ -231,7 +234,8 @@ def _spread_scorer(value: Callable[[DirectionValues], float | None]
     """
     def spread_score(readings: Sequence[Reading]) -> Score | None:
         """Return the score of the repeatability of `value`. None without a cell that has it for
-        several seeds. Without a value per direction, that of the worse direction counts."""
+        several seeds, with a median above 0. Without a value per direction, that of the worse
+        direction counts."""
         cells: dict[tuple[str, str, str], list[float]] = defaultdict(list)
         for one in readings:
             own = [name for name in DIRECTIONS if value(one.ways[name]) is not None]
@@ -279,8 +283,8 @@ def _queue_pairs(readings: Sequence[Reading]) -> Iterator[tuple[DirectionValues,
 
 def _tells_apart(readings: Sequence[Reading]) -> Score | None:
     """Of the pairs of queues whose true 95th percentiles differ by APART_FACTOR or more, return the
-    share that the test orders rightly (ideal: 1). Shown differences below ALIKE_SHARE don't count
-    as an order. None without such pairs."""
+    share that the test orders rightly (ideal: 1). A pair whose shown latencies differ by less than
+    ALIKE_SHARE isn't ordered rightly. None without such pairs."""
     return _share_score(((_ratio_of_attribute(first, second, "shown_ms") >= 1 + ALIKE_SHARE
                           and _compare_attribute(
         first, second, "shown_ms") == _compare_attribute(first, second, "others_p95_ms"), cells,
@@ -293,7 +297,7 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
                    ) -> Callable[[Sequence[Reading]], Score | None]:
     """Return a function that scores the order of queues by another truth than the 95th percentile:
     the share of pairs of queues that clearly differ in it and that the test's latency orders
-    rightly (ideal: 1), None without such pairs. A pair whose latencies differ by less than
+    rightly (ideal: 1), None without such pairs. A pair whose shown latencies differ by less than
     ALIKE_SHARE isn't ordered rightly.
 
     Args:
@@ -333,7 +337,7 @@ def _invents_difference(readings: Sequence[Reading]) -> Score | None:
 def _ratio_of_attribute(first: DirectionValues, second: DirectionValues, name: str) -> float:
     """Return larger / smaller value of the attribute `name` of two directions, at least 1. Infinite
     if only the smaller value is 0, or one is lost. 1 if they are equal, as two lost percentiles
-    are."""
+    are. Neither value may be None."""
     low, high = sorted((getattr(first, name), getattr(second, name)))
     if low == high:
         return 1.0
@@ -342,7 +346,7 @@ def _ratio_of_attribute(first: DirectionValues, second: DirectionValues, name: s
 
 def _compare_attribute(first: DirectionValues, second: DirectionValues, name: str) -> int:
     """Return 1, 0 or -1, as the attribute `name` is greater, equal or less in the first
-    direction."""
+    direction. It may be None in neither."""
     one, other = getattr(first, name), getattr(second, name)
     return int(one > other) - int(one < other)
 
@@ -379,13 +383,14 @@ def _is_within_limit(reading: Reading) -> bool | None:
 
 
 def _wrong_side_of_limit(readings: Sequence[Reading], *, hides: bool) -> Score | None:
-    """Return the share of lines on which the test's latency is on the other side of LIMIT_MS than
-    the 95th percentile of the probe (ideal: 0). None without such lines.
+    """Return the share of runs whose latency the test puts on the wrong side of LIMIT_MS (ideal:
+    0). The truth is the 95th percentile of the probe, in the worse direction. Runs without a shown
+    or a true latency don't count. None if no run counts.
 
     Args:
-        readings: the readings.
-        hides: True: lines above the limit of which the test shows less. False: lines within the
-            limit of which the test shows more.
+        readings: the readings of the runs.
+        hides: True: only runs above the limit count, and are wrong if the test shows the limit or
+            less. False: only the others count, and are wrong if the test shows more.
     """
     return _share_score(((_is_within_limit(one) is hides, one.words, one.line) for one in readings
                          if _is_within_limit(one) is not None

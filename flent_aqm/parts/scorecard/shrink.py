@@ -93,9 +93,9 @@ def simplified(lines: Lines, worst: Point) -> Point:
 
 def changes(lines: Lines, wrong: Point) -> list[Change]:
     """Return the changes of a single setting that make the error vanish, so that shown and true
-    value differ by NONE_FACTOR at most: no bulk flow, CALM_QUEUE as the queue, and for buffer,
-    round trip and rate the smallest change upwards and the smallest downwards. Changes that don't
-    make it vanish are left out.
+    value differ by a factor of NONE_FACTOR at most: no bulk flow, CALM_QUEUE as the queue, and for
+    buffer, round trip and rate one change upwards and one downwards, see _changes_of_numbers().
+    Changes that don't make it vanish, or for which no runs are left, are left out.
 
     Args:
         lines: runs the test on lines.
@@ -116,8 +116,9 @@ def _changes_of_flow_and_queue(lines: Lines, wrong: Point) -> Iterator[Change]:
 
 
 def _changes_of_numbers(lines: Lines, wrong: Point) -> Iterator[Change]:
-    """Yield the smallest change of each numeric setting, upwards and downwards, that makes the
-    error vanish."""
+    """Yield for each numeric setting, upwards and downwards, the smallest change that makes the
+    error vanish, as _HALVINGS bisections between the setting and the end of its range find it.
+    Nothing if the error stays at that end."""
     for setting in _SETTINGS:
         value = setting.of(wrong.place)
         for end in setting.ends:
@@ -138,8 +139,8 @@ def _changes_of_numbers(lines: Lines, wrong: Point) -> Iterator[Change]:
 
 
 def _result_if_right(lines: Lines, place: Place) -> Point | None:
-    """Return the test's result at a place if it is right there, otherwise None, also if there is no
-    result."""
+    """Return the test's result at a place if it is right, see is_right(). Runs the test there if
+    that is missing. None if the result is wrong, there is none, or no runs are left."""
     point = lines.point(place)
     return point if point and is_right(point.shown, point.true) else None
 

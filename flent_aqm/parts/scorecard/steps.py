@@ -31,10 +31,11 @@ EARLIER = "earlier"
 
 
 def own_folder(output: Path, label: str, file: Path) -> Path:
-    """Return the folder for runs of the user's own test, with a copy of its file in it.
+    """Make the folder for runs of the user's own test, with a copy of its file in it, and return
+    its path.
 
-    If the file has changed, runs of its earlier version are moved to the folder EARLIER, and a
-    message says so.
+    If the file has changed since the copy, and the folder has data files, it is moved to the folder
+    EARLIER first, and a message on standard error says so.
 
     Args:
         output: folder of the option -o.
@@ -109,8 +110,8 @@ def score(contestant: Contestant, places: Sequence[Place], folder: Path, testbed
 
 
 def _runs_folder(contestant: Contestant, folder: Path) -> Path:
-    """Return the folder with a row's runs: `folder`, its own, or that of the row whose runs it
-    uses."""
+    """Return the folder with a row's runs: that of the row whose runs it uses, if any, otherwise
+    `folder`, which is its own."""
     return folder.with_name(contestant.runs_of) if contestant.runs_of else folder
 
 
@@ -126,7 +127,7 @@ def search(contestant: Contestant, aim: str, runs: int, folder: Path,
         keys: batch keys `jobs` and `scheduler`.
 
     Raises ToolMissing without Optuna, BadResult if no line has a result, other AqmErrors if the
-    runs can't be made.
+    runs can't be made, or the result not written.
     """
     place_folder = _runs_folder(contestant, folder) / "worst"
 
@@ -145,13 +146,15 @@ def search(contestant: Contestant, aim: str, runs: int, folder: Path,
 
 
 def print_and_write_page(output: Path) -> None:
-    """Print the table of all tests that have a card, and write the page as HTML, Markdown, figure
-    and JSON. Does nothing if there are no cards.
+    """Print the table and sentences of all tests that have a card, and the comparisons with other
+    runs. Write the page to OUTPUT/scorecard.html, .md and .json, and its figure to .pdf, .png and
+    .svg. Does nothing if there are no cards.
 
     Args:
         output: folder of the option -o, with a folder for each test.
 
-    Raises BadResult if a card is damaged, ConfigError if a file can't be written.
+    Raises BadResult if a card, a result of --worst or a comparison can't be read, ConfigError if a
+    file can't be written.
     """
     shown, page = list(cards.read_all(output)), output / PAGE
     if not shown:

@@ -16,8 +16,12 @@ from flent_aqm.parts.scorecard.words import sentences
 
 
 def text(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
-    """Return the JSON document, in the order of the table. The values of single runs are only in
-    the cards."""
+    """Return the JSON document, with the tests in the order of the table.
+
+    Args:
+        cards: the tests with their scores. The values of single runs stay out of the document.
+        orders: comparisons of the tests' order with that in other runs.
+    """
     content = {
         "schema": SCHEMA_VERSION, "flent_aqm": __version__, "of": headline(cards),
         "scores": {kind.name: {"unit": kind.unit, "words": kind.words, "best": kind.best}

@@ -53,9 +53,9 @@ class Stall:
 
 
 def stalls(card: Card) -> list[Stall]:
-    """Return the lines and directions that stall, if the test shows a latency for them. A line
-    stalls if the 95th percentile rises by more than BAD_MS under load. Lines that lose more than
-    one packet in twenty are left out, because that time is unknown."""
+    """Return each run and direction of Reading.telling that stalls, if the test shows a latency
+    above 0 for it. A line stalls if the 95th percentile rises by more than BAD_MS under load. Lines
+    that lose more than one packet in twenty are left out, because their percentile is unknown."""
     return [Stall(way.shown_ms, way.others_p95_ms, f"{one.words}, {_LOADING[name]}")
             for one in card.readings for name, way in one.telling
             if way.shown_ms and way.others_p95_ms and math.isfinite(way.others_p95_ms)
@@ -63,9 +63,10 @@ def stalls(card: Card) -> list[Stall]:
 
 
 def stalls_of_all(cards: Sequence[Card]) -> Mapping[str, list[Stall]]:
-    """Return name of a test -> the lines that stall under each of these tests: the largest latency
-    that the test shows in any direction, beside the true one of the worse direction. Tests that
-    show no latency are left out. All tests have the same lines in the same order."""
+    """Return name of a test -> the places that stall under each of these tests: the largest latency
+    that the test shows in any direction, beside the true one of the worse direction. Tests without
+    the score latency_to_median, such as those that show no latency, are left out. All tests have
+    the same places in the same order."""
     by_test = {card.test: {one.place: Stall(way.shown_ms, way.others_p95_ms, one.words)
                            for one in card.readings if (way := one.ways[WORSE]).shown_ms
                            and way.others_p95_ms and math.isfinite(way.others_p95_ms)
@@ -83,8 +84,9 @@ def typical(cases: Sequence[Stall]) -> tuple[str, str]:
 
 
 def _hidden_latency(card: Card) -> str:
-    """Return the sentence about the latency that the test shows on lines that stall, and the line
-    where it shows the smallest part of it. "" if no line stalls."""
+    """Return the sentence about the latency that the test shows on lines that stall: its median
+    beside the true one, and the line where it shows the smallest part of the true one, if that is
+    too little. "" if stalls() has no line."""
     stalled = stalls(card)
     if not stalled:
         return ""
@@ -97,7 +99,7 @@ def _hidden_latency(card: Card) -> str:
 
 
 def _in_ms(value: float) -> str:
-    """Return a time in whole ms as text."""
+    """Return a time in whole ms as text, "less than 1 ms" below 1."""
     return f"{value:.0f} ms" if value >= 1 else "less than 1 ms"
 
 

@@ -50,7 +50,7 @@ class Point:
 
     @property
     def error(self) -> float:
-        """Size of the error: |log(shown / true)|."""
+        """Size of the error: |ln(shown / true)|."""
         return abs(math.log(self.shown / self.true))
 
 
@@ -72,16 +72,17 @@ class Aim:
 
 def _latency_pairs(reading: Reading) -> Iterator[tuple[str, float | None, float | None]]:
     """Yield (direction, latency that the test shows in ms, true median in ms) for each direction
-    with a shown latency. If the test shows none per direction, yield the direction `worse`, if it
-    has one. Directions in which most probes were lost are left out."""
+    with a shown latency, or for `worse` if the test shows a latency, but none per direction.
+    Directions in which most probes were lost are left out. The true median is None if it isn't
+    known."""
     for name, way in reading.telling:
         if way.others_median_ms is None or math.isfinite(way.others_median_ms):
             yield name, way.shown_ms, way.others_median_ms
 
 
 def _throughput_pairs(reading: Reading) -> Iterator[tuple[str, float | None, float | None]]:
-    """Yield (direction, throughput that the test shows, possible throughput), in Mbit/s, for each
-    direction."""
+    """Yield (direction, throughput that the test shows, possible throughput), in Mbit/s, for
+    download and upload. Either throughput is None if it isn't known."""
     for name in DIRECTIONS:
         yield name, reading.ways[name].shown_mbps, reading.ways[name].possible_mbps
 
@@ -115,8 +116,9 @@ class Lines:
         return len(self._points)
 
     def points(self, places: Sequence[Place]) -> list[Point | None]:
-        """Make the missing runs, and return the test's result at each place. None if the run
-        failed, the test shows nothing there, or no runs are left."""
+        """Return the test's result at each place. Runs the test at places where it has not been
+        run, as long as runs are left. None if no runs are left, the run failed, or no direction has
+        both a shown and a true value other than 0."""
         new = {place.name: place for place in places if place.name not in self._points}
         selected = [*new.values()][:max(self._most - self.runs, 0)]
         readings = self._measure(selected) if selected else []
@@ -125,7 +127,7 @@ class Lines:
         return [self._points.get(place.name) for place in places]
 
     def point(self, place: Place) -> Point | None:
-        """Return the test's result at a place, as points() does."""
+        """Return the test's result at a place, or None, as points() does."""
         return self.points([place])[0]
 
     def farthest(self) -> Point | None:
@@ -133,8 +135,9 @@ class Lines:
         return max(filter(None, self._points.values()), key=lambda one: one.error, default=None)
 
     def _farthest(self, place: Place, reading: Reading | None) -> Point | None:
-        """Return the result with the largest error of a reading's directions, None without
-        numbers."""
+        """Return a reading's result in the direction with the largest error. None without a
+        reading (the run failed), or if no direction has both a shown and a true value other than
+        0."""
         points = [Point(place, name, shown, true)
                   for name, shown, true in (self.aim.pairs(reading) if reading else ())
                   if shown and true]
@@ -144,7 +147,11 @@ class Lines:
 def search(lines: Lines, runs: int) -> Point:
     """Run the test on at most `runs` lines and return the result with the largest error.
 
-    Raises ToolMissing without Optuna, BadResult if no line has a result.
+    Args:
+        lines: runs the test on lines. Runs that it has made before count.
+        runs: greatest number of lines, at most that of `lines`.
+
+    Raises ToolMissing without Optuna, BadResult if no line has a result, and errors of the runs.
     """
     optuna = _import_optuna()
     optuna.logging.set_verbosity(optuna.logging.ERROR)

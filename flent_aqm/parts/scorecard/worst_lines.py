@@ -63,7 +63,8 @@ class WorstLine:
         aim: key of worst.AIMS.
         runs: number of runs made.
         worst: the error on the worst line that was found.
-        simple: the error on the line with usual values of all settings that don't matter.
+        simple: the error on a line without the bulk flow, and with usual rate and round trip, as
+            far as these don't matter. Equal to `worst` if all matter, or the test is right.
         mended: changes of one setting of the simple line that make the error vanish.
     """
 
@@ -106,15 +107,16 @@ def _describe_error(error: LineError, unit: str) -> str:
 
 def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Reading | None]]
          ) -> WorstLine:
-    """Search the worst line, and find the settings that cause its error.
+    """Search the worst line, and unless the test is right there, find the settings that cause its
+    error.
 
     Args:
         aim: "latency" or "throughput".
-        runs: greatest number of runs.
+        runs: greatest number of runs, of which SHRINK_SHARE is kept for finding the settings.
         measure: function that makes the runs of places and returns their readings, None for a
             failed run.
 
-    Raises ToolMissing without Optuna, BadResult if no line has a result.
+    Raises ToolMissing without Optuna, BadResult if no line has a result, and errors of `measure`.
     """
     lines = Lines(AIMS[aim], measure, runs)
     worst = search(lines, runs - round(runs * SHRINK_SHARE))
@@ -146,8 +148,8 @@ def write(worst_line: WorstLine, folder: Path) -> None:
 
 
 def read_all(folder: Path) -> list[WorstLine]:
-    """Return the results of searches that are stored in a test's folder. Raises BadResult if a file
-    is damaged."""
+    """Return the results of searches that are stored in a test's folder, at most one for each aim.
+    Raises BadResult if a file can't be read or is damaged."""
     return [_read_result(path) for aim in AIMS
             if (path := folder / _NAME.format(aim)).is_file()]
 
