@@ -52,8 +52,8 @@ def python_for_all_users() -> Iterator[Path]:
 
 
 def copy_environment(folder: Path) -> None:
-    """Give the checkout in `folder` an environment (.venv) with the packages of this process's
-    own."""
+    """Give the checkout in `folder`, which has none yet, an environment (.venv) with the packages
+    of this process's own."""
     old, new = Path(sys.prefix), folder / ".venv"
     # `cp -l` stops at the first file that can't be linked
     if subprocess.run(["cp", "-a", "-l", old, new], capture_output=True, check=False).returncode:

@@ -24,8 +24,8 @@ class Figure:
     Attributes:
         name: name of the figure.
         unit: unit of all values.
-        value: median of the values, wall time.
-        values: all measured values, wall time.
+        value: median of the values: wall time, unless `unit` names something else.
+        values: all measured values.
         target: greatest value that is wanted, None without a target.
         cpu: median of the processor's time in the same unit, None if it wasn't measured.
     """
@@ -40,7 +40,8 @@ class Figure:
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds on the wall's clock, and of the processor for this process and its children."""
+    """Seconds on the wall's clock, and of the processor for this process and the children that it
+    has waited for."""
 
     wall_s: float
     cpu_s: float
@@ -50,7 +51,7 @@ class Cost:
 
 
 def cost_of(do: Callable[[], object]) -> Cost:
-    """Call `do` and return what the call costs."""
+    """Call `do` and return what the call costs, including children that it waits for."""
     wall_s, cpu_s = time.monotonic(), _cpu_s()
     do()
     return Cost(time.monotonic() - wall_s, _cpu_s() - cpu_s)
@@ -94,9 +95,9 @@ def lab_cost(argv: list[str], rate_mbps: float, servers: tuple[str, ...], *,
 
     Args:
         argv: the command.
-        rate_mbps: rate of the router's shaper.
+        rate_mbps: rate of the router's shaper, the same in both directions. The queue is FQ-CoDel.
         servers: names of the servers in the lab.
-        set_up: whether the router's queue is set up.
+        set_up: whether shaper and queue are set up.
         router_model: text of the router model.
 
     Raises SystemExit if the command fails.

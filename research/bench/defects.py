@@ -19,7 +19,8 @@ class Planted:
         new: text in its place.
         overrides: batch overrides that choose the queue, for both sides.
         has_effect: whether the change has an effect on packets.
-        cells: cells of gate.batch in which the change is judged if time doesn't allow all.
+        cells: cells of gate.batch in which the change is judged with --named-cells, in place of
+            all.
     """
 
     name: str
@@ -31,8 +32,13 @@ class Planted:
     cells: tuple[str, ...] = ("one_flow", "overload")
 
     def patch(self, tree: Path) -> str:
-        """Return the change as a patch for the original source that is kept in `tree`. Raises
-        SystemExit if the file doesn't have `old` exactly once."""
+        """Return the change as a patch (unified diff) for the original source of a kernel.
+
+        tree: folder of the source. If the file has been changed there, its original is taken from
+            the folder .flent-aqm/before in it.
+
+        Raises SystemExit if the original file doesn't have `old` exactly once.
+        """
         saved = tree / ".flent-aqm" / "before" / self.file
         before = (saved if saved.is_file() else tree / self.file).read_text()
         if before.count(self.old) != 1:

@@ -89,20 +89,22 @@ class Circumstances:
 
 @contextmanager
 def nothing() -> Iterator[Circumstances]:
-    """Yield the usual circumstances."""
+    """Context manager: yield the usual circumstances."""
     yield Circumstances()
 
 
 @contextmanager
 def load() -> Iterator[Circumstances]:
-    """Yield the usual circumstances, with two busy processes for each core meanwhile."""
+    """Context manager: yield the usual circumstances, with two busy processes for each core
+    meanwhile."""
     with _processes_running([BUSY] * 2 * (os.cpu_count() or 1)):
         yield Circumstances()
 
 
 @contextmanager
 def jobs_beside() -> Iterator[Circumstances]:
-    """Yield the usual circumstances, with another lab on the same cores meanwhile."""
+    """Context manager: yield the usual circumstances, with another lab on the same cores
+    meanwhile."""
     around = Circumstances()
     with _processes_running([[str(around.bin / "flent-aqm"), "lab", "--seed", "99", "--aqm", "sfq",
                               "--",
@@ -112,31 +114,32 @@ def jobs_beside() -> Iterator[Circumstances]:
 
 @contextmanager
 def other_folder() -> Iterator[Circumstances]:
-    """Yield a checkout with a longer path, which contains a blank, without compiled Python
-    files."""
+    """Context manager: yield how to run a copy of the checkout with a longer path, which contains a
+    blank, without compiled Python files."""
     with _changed_checkout(Path("/var/tmp"), "another place/of the sources") as around:
         yield around
 
 
 @contextmanager
 def below_tmp() -> Iterator[Circumstances]:
-    """Yield a checkout in /tmp, which the guest hides and has to show again."""
+    """Context manager: yield how to run a copy of the checkout in /tmp, which the guest hides and
+    has to show again."""
     with _changed_checkout(Path("/tmp"), "a/b/c") as around:
         yield around
 
 
 @contextmanager
 def other_user() -> Iterator[Circumstances]:
-    """Yield how to run as nobody, with a home, a temporary folder and a checkout of its own. Needs
-    root."""
+    """Context manager: yield how to run as the user nobody, with a home, a temporary folder and a
+    checkout of its own. Needs root."""
     with _changed_checkout(Path("/var/tmp"), "flent-aqm") as around, _as_nobody(around) as other:
         yield other
 
 
 @contextmanager
 def earlier_files() -> Iterator[Circumstances]:
-    """Yield a working folder with files of all kinds in it, which is also the temporary folder and
-    the home."""
+    """Context manager: yield circumstances whose working folder has files of all kinds in it, and
+    is also the temporary folder and the home."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-full-") as name:
         folder = Path(name)
         for number in range(50):
@@ -149,8 +152,8 @@ def earlier_files() -> Iterator[Circumstances]:
 
 @contextmanager
 def other_environment() -> Iterator[Circumstances]:
-    """Yield another locale, time zone, terminal, hash seed, umask and limits, and 200 more
-    variables."""
+    """Context manager: yield another locale, time zone, terminal, hash seed, umask and limits, and
+    200 more variables."""
     yield Circumstances(
         before=["sh", "-c", 'umask 077; ulimit -n 512; ulimit -s 16384; exec "$@"', "sh"],
         env={**os.environ, "LC_ALL": "tr_TR.UTF-8", "LANG": "C", "TZ": "Asia/Kolkata",
@@ -160,7 +163,8 @@ def other_environment() -> Iterator[Circumstances]:
 
 @contextmanager
 def other_host_name() -> Iterator[Circumstances]:
-    """Yield a host of another name, without address layout randomization. Needs root."""
+    """Context manager: yield a host of another name, without address layout randomization. Needs
+    root."""
     yield Circumstances(before=["unshare", "--uts", "sh", "-c",
                                 'hostname another.example; exec "$@"',
                                 "sh", "setarch", "-R"])
@@ -168,22 +172,25 @@ def other_host_name() -> Iterator[Circumstances]:
 
 @contextmanager
 def more_imports() -> Iterator[Circumstances]:
-    """Yield a checkout whose runners import five more modules in the guest."""
+    """Context manager: yield how to run a copy of the checkout whose runners import five more
+    modules in the guest."""
     with _changed_checkout(Path("/var/tmp"), "flent-aqm", MORE_IMPORTS) as around:
         yield around
 
 
 @contextmanager
 def more_programs() -> Iterator[Circumstances]:
-    """Yield a checkout whose router hook starts three more programs to apply a queue."""
+    """Context manager: yield how to run a copy of the checkout whose router hook starts three more
+    programs to apply a queue."""
     with _changed_checkout(Path("/var/tmp"), "flent-aqm", MORE_PROGRAMS) as around:
         yield around
 
 
 @contextmanager
 def paths() -> Iterator[Circumstances]:
-    """Yield a working folder whose name has the next of PATH_LENGTHS, and a variable of the same
-    length."""
+    """Context manager: yield circumstances whose working folder has a name as long as the next of
+    PATH_LENGTHS, and a variable LONG of that length. Each call takes the next length, and after the
+    last the first again."""
     length = next(_lengths)
     with tempfile.TemporaryDirectory(prefix="flent-aqm-") as name:
         folder = Path(name) / ("x" * length)
@@ -196,9 +203,9 @@ _lengths = cycle(PATH_LENGTHS)
 
 @contextmanager
 def older_processor() -> Iterator[Circumstances]:
-    """Yield circumstances in which a processor's newer flags are hidden from everything that asks
-    libraries or /proc/cpuinfo, on the host and in the guest. Needs root. The instruction CPUID
-    itself can't be changed on most machines."""
+    """Context manager: yield circumstances in which a processor's newer flags are hidden from
+    everything that asks libraries or /proc/cpuinfo, on the host and in the guest. Needs root. The
+    instruction CPUID itself can't be changed on most machines."""
     with (_changed_checkout(Path("/var/tmp"), "flent-aqm", OLDER_IN_GUEST) as around,
           tempfile.NamedTemporaryFile("w", prefix="cpuinfo-") as file):
         file.write("".join(f"{FLAGS if line.startswith('flags') else line}\n"
@@ -212,16 +219,16 @@ def older_processor() -> Iterator[Circumstances]:
 
 @contextmanager
 def as_long_variables() -> Iterator[Circumstances]:
-    """Yield a checkout that sets variables in the guest as long as those of `older_processor`,
-    which hide nothing."""
+    """Context manager: yield how to run a copy of the checkout that sets the variables of
+    older_processor() in the guest, with values of the same lengths that hide nothing."""
     with _changed_checkout(Path("/var/tmp"), "flent-aqm", AS_LONG_IN_GUEST) as around:
         yield around
 
 
 @contextmanager
 def all_at_once() -> Iterator[Circumstances]:
-    """Yield another user (if this one is root), a longer path of the sources, more imports, more
-    programs in the router's hook, and many variables, together."""
+    """Context manager: yield another user (if this one is root), a longer path of the sources, more
+    imports, more programs in the router's hook, and many variables, together."""
     with _changed_checkout(Path("/var/tmp"), "another place/of the sources", MORE_IMPORTS,
                            MORE_PROGRAMS) as around:
         env = {**os.environ, **{f"OTHER_{number}": "x" * number for number in range(200)}}
@@ -285,11 +292,12 @@ def _processes_running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
 @contextmanager
 def _changed_checkout(base: Path, name: str,
                       *changes: tuple[str, str, str]) -> Iterator[Circumstances]:
-    """Yield how to run a copy of the sources and of their Python environment in a temporary folder.
+    """Context manager: yield how to run a copy of the sources and of their Python environment in a
+    temporary folder, which is removed at the end.
 
     Args:
         base: folder for the temporary folder.
-        name: path of the checkout in the temporary folder.
+        name: path of the checkout in the temporary folder. In /tmp, its blanks become -.
         changes: (file, line, text) of each change: the text is inserted behind the first occurrence
             of the line.
     """

@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "results" / "performance.md"
 
 
 def main() -> None:
-    """Write the page."""
+    """Put the newest kept result into its part of PAGE."""
     path = max(RESULTS.glob("2*.json"))
     result = json.loads(path.read_text())
     versions = result["versions"]
@@ -28,8 +28,8 @@ def main() -> None:
 
 
 def section(result: dict[str, Any]) -> str:
-    """Return text and table of one result, in Markdown. Figures without a target are left out,
-    except those of the peer."""
+    """Return text and table of one result, a file's content as run.py writes it, in Markdown.
+    Figures without a target are left out, except those of the peer."""
     machine = result["machine"]
     lines = [(f"On {machine['cores']} cores of {machine['cpu']}, host kernel "
              f"{machine['kernel']}; load average before: {result['load_before']:.1f}. "

@@ -72,12 +72,13 @@ class Comparison:
 
     Attributes:
         name: name of the comparison or of the planted change.
-        seen: the metrics that were better, worse or mixed -> verdict. For `others`, `further` and
-            `blind…`: the verdict -> its text.
+        seen: each metric that was better, worse or mixed -> that word, and "runs failed" -> "worse"
+            if more runs fail than on the base's side. Of a defect that `flent-aqm verdict` judged
+            (see _JUDGED): the verdict -> its text, empty for "the same" and "can't tell".
         said: the verdict's sentence.
         wall_s: time of a side's runs, None if they were there already.
         identical: number of pairs with identical samples, and of all pairs (more than 55 if further
-            seeds were made).
+            seeds were made). (0, 0) if `flent-aqm verdict` judged.
         aqm: queue of a planted change, "" for none.
         has_effect: whether a planted change has an effect on packets.
         right: whether the verdict is as it should be.
@@ -145,8 +146,8 @@ def main() -> int:
 
 
 def _provenance(output: Path) -> Made:
-    """Return date, kernel, versions and number of the runs below `output`. Kernel and versions are
-    those of each folder's first file, without the folders of planted changes."""
+    """Return date, kernel, versions and number of the runs below `output`. The number is that of
+    all files; the rest is that of each folder's first file, without folders of planted changes."""
     files = find_files([output])
     first = {file.parent: file for file in reversed(files) if not _CHANGED.search(str(file))}
     return replace(made_of([as_run(read_data_file(file)) for file in first.values()]),
@@ -155,8 +156,9 @@ def _provenance(output: Path) -> Made:
 
 def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
                  ) -> tuple[list[Comparison], dict[int, list[ScoredFile]]]:
-    """Compare each set of five seeds with the next two: the code is the same, chance is different.
-    Return the comparisons, and all runs by seed.
+    """Make sets of runs with five seeds each, except those that `output` has, and compare each set
+    with the next two: the code is the same, chance is different. Return the comparisons, and all
+    runs by seed.
 
     Args:
         output: folder for the runs.
@@ -193,10 +195,10 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
 
 def compare_drawn_seeds(runs: Mapping[int, Sequence[ScoredFile]], draws: int) -> dict[str, int]:
     """Compare pairs of sets whose seeds are drawn from all. These comparisons share runs, but a
-    rate of one in a hundred shows.
+    rate of one in a hundred shows. Print how many differ.
 
     Args:
-        runs: seed -> its runs, one per cell.
+        runs: seed -> its runs, one per cell. At least ten seeds.
         draws: number of pairs of sets.
 
     Returns:
@@ -228,8 +230,8 @@ def _with_seed(run: ScoredFile, seed: int) -> ScoredFile:
 
 def power(output: Path, only: str, cells: str, minutes: float) -> list[Comparison]:
     """Build a kernel for each change of DEFECTS, and compare it with set-up's kernel, whose runs
-    serve all changes to one queue. If five seeds can't tell, more of them are made. Return the
-    comparisons.
+    serve all changes with the same overrides. If five seeds can't tell, more of them are made. Runs
+    that `output` has are not made again. The kernels are removed. Return the comparisons.
 
     Args:
         output: folder for runs and patches.
@@ -237,7 +239,8 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
         cells: cells of gate.batch, with commas between them, "" for all.
         minutes: time for further seeds of a change, 0 for none.
 
-    Raises SystemExit if no kernel is set up.
+    Raises SystemExit if no kernel is set up, a change doesn't fit its source, or Flent ends before
+    all runs are made. Raises CalledProcessError if a kernel can't be built.
     """
     tree = stock_tree()
     batch = resource_dir("batches") / "gate.batch"
@@ -284,8 +287,8 @@ REFUSED = "refused"
 def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list[Comparison]:
     """Build a kernel for each defect, and have `flent-aqm verdict` judge it: by its samples, and
     with coverage if these don't show that it is worse. Right is "worse", "not exercised" with the
-    lines that never ran, or that `kernel build` refuses what isn't compiled. For a change without
-    effect, right is "the same", with all lines run.
+    lines that never ran, or that `kernel build` fails, as it does for a file that isn't compiled.
+    For a change without effect, right is "the same", with all lines run.
 
     Args:
         output: folder for runs, patches and notes. Defects with a note are not judged again.
@@ -294,7 +297,10 @@ def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list
         named_cells: run the cells that each defect names, otherwise all.
 
     Returns:
-        The comparisons, including those of earlier calls. Raises SystemExit if no kernel is set up.
+        The comparisons, including those of earlier calls whatever their names.
+
+    Raises SystemExit if no kernel is set up, a defect doesn't fit its source, or Flent ends before
+    all runs are made.
     """
     tree = stock_tree()
     output.mkdir(parents=True, exist_ok=True)
@@ -312,7 +318,8 @@ def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list
 
 def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_cells: bool
                   ) -> Comparison:
-    """Build one defect's kernel, run its cells and those of set-up's kernel, and judge it.
+    """Build one defect's kernel, make the runs that are missing of it and of set-up's kernel, judge
+    it, print the verdict, and remove the kernel.
 
     Args:
         output: folder for runs and patch.
@@ -366,7 +373,8 @@ def stock_tree() -> Path:
 
 
 def base_folder(output: Path, overrides: Sequence[str]) -> Path:
-    """Return the folder of the runs of set-up's kernel with these batch overrides."""
+    """Return the path, in `output`, of the folder for the runs of set-up's kernel with these batch
+    overrides."""
     return output / ("base-" + "-".join(re.sub(r"\W+", "_", one)[:20] for one in overrides))
 
 

@@ -91,8 +91,12 @@ def main() -> int:
 
 
 def _instrumented_kernel(output: Path) -> tuple[NamedKernel, Path]:
-    """Return a kernel that records all files of GLOBS, and the folder of its source. Builds it if
-    necessary. Raises SystemExit if no kernel is set up."""
+    """Return a kernel that records which lines of the compiled files of GLOBS run, and the folder
+    of the source of set-up's kernel. Builds the recording kernel unless the cache has it, from a
+    kernel NAME that it builds first. Raises SystemExit if no kernel is set up.
+
+    output: folder for the patch of NAME.
+    """
     cache, tree = cache_to_write(), stock_tree()
     patch = output / "comment.patch"
     patch.write_text(Planted(NAME, "net/sched/sch_fifo.c", "\n#include <linux/module.h>\n",
@@ -121,8 +125,12 @@ def _executed_lines(code: Instrumented, blocks: Mapping[int, int]) -> Iterator[L
 
 def summary(code: Instrumented, ran: Mapping[str, set[Line]], texts: Mapping[str, str]
             ) -> dict[str, object]:
-    """Return "cells" in greedy order, each with the number of lines that it executes, adds, and
-    reaches alone, and "files": path -> lines executed, lines with code.
+    """Return "cells", a dict for each cell in greedy order, and "files", path -> (number of lines
+    executed, number of lines with code) for each .c file of `texts`.
+
+    A cell's dict has the numbers of lines that it executes ("lines"), adds to the cells before it
+    ("adds") and alone executes ("only"), and the up to MOST_FUNCTIONS functions with most of the
+    latter ("functions").
 
     Args:
         code: basic blocks of the kernel and their lines.
@@ -149,7 +157,7 @@ def summary(code: Instrumented, ran: Mapping[str, set[Line]], texts: Mapping[str
 
 def greedy(ran: Mapping[str, set[Line]]) -> Iterator[str]:
     """Yield the names of the cells. The next cell is always the one that adds most lines to those
-    before it."""
+    before it, of equals the first by name. `ran`: name of a cell -> the lines that it executes."""
     seen: set[Line] = set()
     left = dict(sorted(ran.items()))
     while left:

@@ -22,7 +22,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def keep(what: str, results: Mapping[str, Any]) -> None:
-    """Write results to research/bench/results/gate-WHAT-DATE.json, in place of older ones.
+    """Write results to research/bench/results/gate-WHAT-DATE.json, and delete older ones of WHAT.
 
     Args:
         what: key of _PARTS, such as `power`.
@@ -42,7 +42,8 @@ def _kept(what: str) -> list[Path]:
 
 
 def write_part(what: str, results: Mapping[str, Any], page: Path = PAGE) -> None:
-    """Write one part of the page.
+    """Write one part of the page. If the page doesn't have the part yet, it is put in front of that
+    of the false alarms.
 
     Args:
         what: key of _PARTS, such as `power`.
@@ -79,7 +80,7 @@ def changes_table(results: Mapping[str, Any]) -> Iterator[str]:
 
 def defects_table(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a Markdown table (header, a row per defect in the order given), an empty line, and a
-    sentence that counts the verdicts."""
+    sentence that counts the verdicts. Args: results: the content of the JSON file."""
     yield "| change | queue | verdict |"
     yield "|---|---|---|"
     counts = Counter[str]()
@@ -94,8 +95,8 @@ def defects_table(results: Mapping[str, Any]) -> Iterator[str]:
 
 
 def coverage_table(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a Markdown table of cells in greedy order, one of files, and a sentence on all files.
-    Files without an executed line are left out."""
+    """Yield a Markdown table of cells in the order given, one of files, and a sentence with the sum
+    of these files. Files without an executed line are left out of both."""
     yield "| cell | lines that it executes | adds | only it | where only it goes |"
     yield "|---|---|---|---|---|"
     for cell in results["cells"]:

@@ -5,8 +5,8 @@
 
 One file is read in one process at a time. Each process is forked off one that has imported the
 command's modules, as importing is the same for any file; the first line of each command says what
-it takes beside. Fails where a file takes more than MOST_S or MOST_MB, ends in a traceback, writes
-where it was not told to, or gives more than a line that refuses it.
+it takes beside. Fails where a file takes more than MOST_S or MOST_MB, ends in a traceback or by a
+signal, sends an escape character to the terminal, or writes where it was not told to.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Do = Callable[[Path, Path], int]
 
 def _run_cli(*words: str) -> Do:
     """Return a function (file, output folder) that runs a command of this package and returns its
-    exit status. FILE and OUT in its words are replaced."""
+    exit status. FILE and OUT in the command's words are replaced by the two paths."""
     def do(file: Path, out: Path) -> int:
         from flent_aqm.cli import main
 
@@ -54,7 +54,7 @@ def _run_cli(*words: str) -> Do:
 
 def _replay(file: Path, out: Path) -> int:
     """Read a file as `replay` does, up to the moment when the run would be made again. Return the
-    exit status."""
+    exit status, 2 if the file is refused."""
     from flent_aqm.base.errors import AqmError
     from flent_aqm.sweep.replay import recorded
 
@@ -95,8 +95,8 @@ def _flent(*words: str) -> Do:
 
 
 def _verdict(file: Path, out: Path) -> int:
-    """Judge the file as one of three seeds after a change. Return the exit status, 1 if the runs
-    can't tell."""
+    """Judge the file as one of three seeds after a change, by `flent-aqm verdict`. Return its exit
+    status, but 1 if the runs can't tell."""
     for side in ("base", "test"):
         folder = out / side
         folder.mkdir()

@@ -127,8 +127,8 @@ class Verdict:
 
     Attributes:
         name: name of the test or command.
-        runs: number of runs.
-        differed: (circumstance, message) of each run that differed.
+        runs: number of runs, the first one included.
+        differed: (circumstance, message) of each run that differed or failed.
     """
 
     name: str
@@ -229,7 +229,14 @@ def verdict_of(name: str, circumstances: list[str], router_model: str, before: V
 def replayed(name: str, circumstances: list[str], *, router_model: str
              ) -> Iterator[tuple[str, str]]:
     """Run a test once and replay it in each circumstance. Yield (circumstance, what differed, or ""
-    if nothing did). If the first run fails, yield ("first run", its error output) and end."""
+    if nothing did). A circumstance of COMPARED_WITH has a first run of its own. If a first run
+    fails, yield ("first run" or "first run for CIRCUMSTANCE", its error output) and end.
+
+    Args:
+        name: "TEST", or "TEST, KIND" with a kind of cross traffic or a topology of FLOWS.
+        circumstances: names in disturbances.ALL.
+        router_model: router model of the runs.
+    """
     test, _, kind = name.partition(", ")
     ours = test in our_tests()
     if kind in FLOWS:
@@ -274,8 +281,13 @@ def replayed(name: str, circumstances: list[str], *, router_model: str
 
 def repeated_in_lab(name: str, circumstances: list[str]) -> Iterator[tuple[str, str]]:
     """Run a command in `flent-aqm lab`, and again in each circumstance. Yield (circumstance, what
-    differed, or "" if nothing did). If the first run fails, yield ("first run", its error output)
-    and end."""
+    differed, or "" if nothing did). A circumstance of COMPARED_WITH has a first run of its own. If
+    a first run fails, yield ("first run", its error output) and end.
+
+    Args:
+        name: key of LAB.
+        circumstances: names in disturbances.ALL.
+    """
     firsts: dict[Any, subprocess.CompletedProcess[bytes]] = {}
     for circumstance in circumstances:
         place = disturbances.COMPARED_WITH.get(circumstance, disturbances.nothing)

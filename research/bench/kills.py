@@ -72,9 +72,10 @@ class SweepFolder:
     """A folder with the batch, and with a temporary folder for its sweeps alone.
 
     Attributes:
-        folder: the folder.
+        folder: the folder. It exists; batch and temporary folder are made in it.
         repetitions: repetitions of the two cells in each sweep.
         environment: further environment variables of the sweeps.
+        temporary: the temporary folder.
     """
 
     folder: Path
@@ -120,7 +121,8 @@ class SweepFolder:
         return by_name
 
     def take(self) -> dict[str, Any]:
-        """Return the contents of the data files as files() does, and remove the results folder."""
+        """Return the contents of the data files as files() does, and remove the results folder,
+        which must exist."""
         files = self.files()
         shutil.rmtree(self.results() or self.folder / "none")
         return files
@@ -142,14 +144,18 @@ class SweepFolder:
 
 def disturb(here: SweepFolder, seed: int, moments: int, say: Callable[[str], None],
             kinds: Sequence[str] = KINDS) -> list[str]:
-    """Run the sweep undisturbed, then disturbed at `moments` moments. Return all faults, as texts.
+    """Run the sweep undisturbed, then disturb it at `moments` moments: a sweep that dies is
+    resumed, and one that ends is compared with the undisturbed one and begun anew. The last is
+    resumed until it ends. Return all faults, as texts.
 
     Args:
-        here: the folder of the sweeps.
+        here: the folder of the sweeps, without results.
         seed: seed of kinds and moments.
         moments: number of disturbances.
-        say: prints the progress.
+        say: function that prints a line about each disturbance.
         kinds: kinds of disturbance, of KINDS.
+
+    Raises AssertionError if the undisturbed sweep fails, TimeoutExpired if one takes 20 minutes.
     """
     memory_before = set(MEMORY.iterdir())
     began_at = time.monotonic()
@@ -185,12 +191,13 @@ def disturb(here: SweepFolder, seed: int, moments: int, say: Callable[[str], Non
 
 
 def hit(kind: str, sweep: subprocess.Popen[bytes], dice: random.Random) -> None:
-    """Disturb a sweep once: kill a process or all of them, or stop all for STOPPED_S.
+    """Disturb a sweep once: kill a process or all of them, or stop all for STOPPED_S. Do nothing if
+    the sweep has no process of the kind at the moment.
 
     Args:
         kind: one of KINDS.
         sweep: Flent's process.
-        dice: chooses the process.
+        dice: chooses the job's or guest's process.
     """
     jobs = [pid for pid, name in children(sweep.pid) if name == "linux"]
     guests = [pid for job in jobs for pid, _ in children(job)]

@@ -41,8 +41,9 @@ def main() -> None:
 
 
 def memory_mb(pid: int) -> float:
-    """Return the memory of a process and all its descendants in MiB (PSS). Each shared page counts
-    once."""
+    """Return the memory of a process and all its descendants in MiB (PSS). A page that they share
+    counts once; of a page shared with other processes, only their part counts. Processes that are
+    gone, or that this user can't look into, count as 0."""
     below: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -297,8 +297,8 @@ class Called:
         times_s: test that passed -> its processor time.
         waited_s: test that passed -> time on the clock, which is longer on a busy machine.
         failed: tests that failed.
-        functions: test -> the functions of the package that it called.
-        programs: tests that started programs, or used programs that other tests started.
+        functions: test that passed -> the functions of the package that it called.
+        programs: tests that passed and started programs, or used programs that other tests started.
         at_import: functions of the package that were called while tests were collected.
         modules: files of the package that were imported then.
         pass_again: True if the tests also passed a second time without a defect, in a fork like
@@ -315,8 +315,11 @@ class Called:
     pass_again: bool = True
 
     def tests_for(self, mutant: Mutant, *, imported_again: bool) -> list[str]:
-        """Return the tests that could see the defect: first those that call its function or module,
-        then the others, each group from the quickest to the slowest.
+        """Return the tests that could see the defect: first those that call its function, then
+        those that start programs, each group from the quickest to the slowest.
+
+        For a defect outside of functions, or with imported_again, those that call any function of
+        its module are first, then all others that passed.
 
         Args:
             mutant: the defect.
@@ -335,8 +338,8 @@ class Called:
                 + sorted(rest & self.times_s.keys(), key=self.times_s.__getitem__))
 
     def took(self, tests: Iterable[str], more_s: float = 0.0) -> tuple[float, float]:
-        """Return the processor time of tests in s, and their time on the clock. more_s: processor
-        time to add to the former, as a busy machine gave it to the tests."""
+        """Return the processor time of tests, and their time on the clock, both in s. more_s:
+        further processor time to add; what it takes on the clock is in proportion to the tests."""
         listed = list(tests)
         took_s = sum(map(self.times_s.__getitem__, listed))
         waited_s = sum(map(self.waited_s.__getitem__, listed))
@@ -420,7 +423,8 @@ def folder_of(module: Path) -> str:
 
 
 def keep(tried: Mapping[str, int], survivors: Mapping[str, Sequence[str]], how: str) -> None:
-    """Write the survivors of the folders tried in place of what the file had of them.
+    """Write the survivors of the folders tried to SURVIVORS, in place of those that it had of these
+    folders. Other folders' stay.
 
     Args:
         tried: folder -> number of defects tried.
@@ -448,6 +452,7 @@ def modules_of(place: str) -> list[Path]:
 
 def mutants(top: Path, module: Path, first: int, every: int) -> Iterator[Mutant]:
     """Yield each `every`-th defect of a module from `first` on, except those in EQUIVALENT.
+    Arguments named in FORBIDDING, and bounds of slices in f-strings, get no defect.
 
     Args:
         top: folder of the source tree that tests run in, for the names of files in compiled code.
@@ -681,7 +686,8 @@ class Collected:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Iterator[None]:
-        """Keep what a shared fixture calls, for all tests that use it."""
+        """Keep what a shared fixture calls, for all tests that use it. pytest calls this hook
+        around a fixture's set-up."""
         before, self.calls = self.calls, set()
         yield
         if fixturedef.scope != "function":
@@ -693,8 +699,10 @@ class Collected:
         self.failed = self.failed or report.failed
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Record the tests, then try the defects, each in a process of its own. Return True, which
-        keeps pytest from running the tests itself."""
+        """Record the tests, then try the defects that need no new import, each in a process of its
+        own, and write the results to the pipe. No defect is tried if the tests don't pass a second
+        time without one. Return True, which keeps pytest from running the tests itself. pytest
+        calls this hook."""
         sys.setprofile(None)
         reading, writing = os.pipe()
         child = os.fork()
@@ -729,7 +737,7 @@ class Collected:
         return True
 
     def call_all(self, session: pytest.Session) -> Called:
-        """Run all tests, and return what each called."""
+        """Run all tests in this process, and return what each called."""
         called = Called(at_import=self.package_functions(self.calls))
         called.modules = {str(Path(module.__file__).relative_to(self.tree))
                           for name, module in list(sys.modules.items())
@@ -762,8 +770,8 @@ class Collected:
 
     def run_with(self, session: pytest.Session, mutant: Mutant | None,
                  items: Sequence[pytest.Item]) -> NoReturn:
-        """Run tests with the defect, if there is one, until a test fails. End this process, with
-        status 0 if all tests passed, 1 if a test failed."""
+        """Run tests with a defect until a test fails. End this process, with status 0 if all tests
+        passed, 1 if a test failed. `mutant` None: without a defect."""
         status = 1
         try:
             if mutant is None:
@@ -814,7 +822,8 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
 
 
 def run_tests(tree: Path, tests: Sequence[str], plugin: object) -> NoReturn:
-    """Run tests in this process with a plugin, and end the process with pytest's status."""
+    """Run the tests that need no lab in this process, with a plugin and without output, and end the
+    process with pytest's status."""
     status = 1
     try:
         nothing = os.open(os.devnull, os.O_RDWR)

@@ -41,7 +41,8 @@ _REQUEST = (
 
 
 def main() -> None:
-    """Measure each misuse beside an upload and a download, and print a table."""
+    """Measure each misuse beside an upload and a download, and print a table. With --misuse, which
+    _measure() gives to a process of its own, commit that misuse and measure nothing."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", choices=("ours", "ndt-server"), default="ours")
     parser.add_argument("--only", choices=MISUSES, help="one misuse in place of all")
@@ -107,8 +108,8 @@ def _honest_client_mbps(test: str, client: int) -> float:
 
 @contextlib.contextmanager
 def _client_namespace() -> Iterator[int]:
-    """Context manager: create a second namespace behind a shaped link. Yield the id of the process
-    that keeps it."""
+    """Context manager: create a second network namespace behind a shaped link. Yield the id of the
+    process that keeps it, which is killed at the end."""
     keeper = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
     try:
         while os.readlink(f"/proc/{keeper.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
@@ -134,7 +135,9 @@ def _client_namespace() -> Iterator[int]:
 
 @contextlib.contextmanager
 def _serving(kind: str) -> Iterator[int]:
-    """Context manager: start a fresh server, "ours" or "ndt-server". Yield its process id."""
+    """Context manager: start a fresh server, "ours" or "ndt-server", and yield its process id when
+    it takes connections. The server is killed at the end. Raises AssertionError with its log if it
+    ends before."""
     with tempfile.TemporaryDirectory() as folder:
         if kind == "ours":
             words = [sys.executable, "-m", "flent_aqm.servers", "ndt7"]
@@ -173,8 +176,8 @@ def _open_websocket(test: str) -> socket.socket:
 
 
 def _repeat(sock: socket.socket, data: bytes) -> None:
-    """Send the same data for ever, and read everything that comes back, so that the server never
-    has to wait. Return when the connection breaks."""
+    """Send the same data again and again until the connection breaks. Meanwhile a thread reads
+    everything that comes back, so that the server never has to wait."""
 
     def read() -> None:
         with contextlib.suppress(OSError):

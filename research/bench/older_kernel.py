@@ -83,8 +83,11 @@ def _read_report(report: Path) -> tuple[int, list[str]]:
 
 
 def _print_failures(failed: list[str]) -> int:
-    """Print a table of failures, and of expected failures that passed. Return how many failures
-    were not expected."""
+    """Print a table of the failures, and of each entry of EXPECTED without a failure. Return how
+    many failures were not expected.
+
+    failed: names of the tests that failed.
+    """
     table = Table("test", "why it fails", box=None)
     unexpected = 0
     for name in failed:

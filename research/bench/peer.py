@@ -57,11 +57,11 @@ def simulate(program: Path, rate_mbps: int) -> Simulated:
 
 
 def peer_program() -> Path:
-    """Return the path of the compiled program. It is compiled if it isn't there, and ns-3
-    installed.
+    """Return the path of the compiled program. If no cache has it, install ns-3 and compile it.
 
-    Raises ToolMissing if g++ is missing, or if PyPI can't be reached or has no package for this
-    machine and Python. Raises CommandFailed if the program can't be compiled.
+    Raises ToolMissing if g++ is missing, even if the program is there, or if PyPI can't be reached
+    or has no package for this machine and Python. Raises CommandFailed if the program can't be
+    compiled, SetupError if there is too little space.
     """
     compiler = find_program("g++")
     if compiler is None:
@@ -82,7 +82,8 @@ def peer_program() -> Path:
 
 def _install_ns3(cache: Path, library: Path) -> None:
     """Install the package ns-3 from PyPI into the folder `library`, without what only its Python
-    bindings need. Raises ToolMissing if pip fails."""
+    bindings need. The caller holds the cache's lock. Raises ToolMissing if pip fails, SetupError if
+    there is too little space."""
     install.require_space(cache, 1_000_000_000, f"ns-3 {VERSION}")
     with install.staging(cache) as work:
         try:
@@ -98,12 +99,15 @@ def _install_ns3(cache: Path, library: Path) -> None:
 
 def _compile(compiler: Path, ns3: Path, cache: Path, target: Path) -> None:
     """Compile the program, and link it against the package's headers and libraries where they are.
+    The caller holds the cache's lock.
 
     Args:
         compiler: path of g++.
         ns3: folder of the package.
         cache: folder of the cache.
         target: folder for the program.
+
+    Raises CommandFailed if that fails.
     """
     libraries = ns3 / "lib64"
     release = VERSION.partition(".post")[0]
@@ -117,7 +121,7 @@ def _compile(compiler: Path, ns3: Path, cache: Path, target: Path) -> None:
 
 
 def main() -> None:
-    """Print the result of each rate. Raises SystemExit if the program can't be had."""
+    """Print the result of each rate. Raises SystemExit if the program can't be had or fails."""
     try:
         program = peer_program()
         for rate_mbps in SIMULATED_S:

@@ -49,8 +49,9 @@ class Cost:
     Attributes:
         name: name of the command or plot.
         wall_s: wall time.
-        cpu_s: processor time of all processes.
-        memory_mb: largest memory of all processes.
+        cpu_s: processor time of all its processes.
+        memory_mb: the most that its processes have at one moment, in MiB (PSS). For a plot, which
+            is drawn in this process: the most that this process has had resident so far.
         target_s: wanted wall time on two idle cores, None without a target.
         target_mb: wanted memory, None without a target.
     """
@@ -64,7 +65,8 @@ class Cost:
 
 
 def main() -> None:
-    """Measure, print a table, and write the result."""
+    """Measure commands and plots over links to the data files of the folder that the command line
+    names, print a table, and write the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, help="folder with data files of NDT7 runs")
     parser.add_argument("--figures-of", type=int, default=3200, metavar="N")
@@ -100,7 +102,8 @@ def main() -> None:
 
 
 def linked(files: Sequence[Path], count: int, folder: Path) -> Path:
-    """Create a folder with `count` symbolic links to the files, in turn, and return it."""
+    """Create `folder`, which must not exist, with `count` symbolic links to the files, in turn, and
+    return it."""
     folder.mkdir()
     for number in range(count):
         source = files[number % len(files)].resolve()
@@ -110,13 +113,15 @@ def linked(files: Sequence[Path], count: int, folder: Path) -> Path:
 
 def command_cost(name: str, words: Sequence[str | Path], target_s: float | None = None,
                  target_mb: float | None = None) -> Cost:
-    """Run a command and return what it costs, with all processes that it starts. Exits if it fails.
+    """Run a command without its output, and return what it costs with all processes that it starts.
+    Processes whose parents have ended count only if this process is their subreaper, as in main().
+    Exits if the command fails.
 
     Args:
         name: name of the figure.
         words: the command line.
-        target_s: wanted wall time, None without a target.
-        target_mb: wanted memory, None without a target.
+        target_s: wanted wall time, only noted in the result. None without a target.
+        target_mb: wanted memory, only noted in the result. None without a target.
     """
     before, begin = _children_s(), time.monotonic()
     most = 0.0
@@ -132,8 +137,9 @@ def command_cost(name: str, words: Sequence[str | Path], target_s: float | None 
 
 
 def plot_costs(files: Sequence[Path]) -> list[Cost]:
-    """Measure what flent-gui does for each plot after files were loaded: results go to another
-    process, are drawn, come back, and are shown."""
+    """Load the files, and measure for each of PLOTS what flent-gui then does: pickle the results
+    for a worker, draw, pickle the plot back, and show it. All of it is done in this process, once
+    before the measurement, so that imports don't count. Return a cost for each plot."""
     import matplotlib
 
     matplotlib.use("agg")

@@ -21,8 +21,8 @@ COMMAND = ("sh", "-c", (f"irtt client -Q -i 10ms -d {LENGTH_S}s server:2112 >/de
 
 
 def figures(repeat: int, only: str) -> list[Figure]:
-    """Measure the run with each model of CASES, and with the ideal router in turn. Return the
-    figures: ratios of the times.
+    """Measure an upload by iperf3 with irtt beside it, at each rate of CASES, in turn with the
+    ideal router and with the case's model. Return the figures: model's time by ideal's.
 
     Args:
         repeat: number of measurements.

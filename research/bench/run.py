@@ -63,8 +63,8 @@ length = 2
 
 
 def main() -> None:
-    """Measure all figures, print them beside the newest kept result, and write the new result. With
-    --only nothing is written."""
+    """Measure the figures that the command line selects, print them beside the newest kept result,
+    and write them to a new result. With --only nothing is written."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=3, help="measurements per figure")
     parser.add_argument("--only", metavar="PART", default="",
@@ -101,10 +101,11 @@ def main() -> None:
 
 
 def lab_figures(repeat: int, only: str) -> list[Figure]:
-    """Measure what one lab costs on one core. Return the figures.
+    """Measure what a lab costs on the cores that this process may use, in main() one: its boot,
+    speed tests at each rate, and Flent. Return the figures.
 
     Args:
-        repeat: number of measurements.
+        repeat: number of measurements of each figure.
         only: part of the names of the figures, "" for all.
     """
     rows = []
@@ -119,13 +120,14 @@ def lab_figures(repeat: int, only: str) -> list[Figure]:
 
     def per_virtual_s(argv: list[str], rate_mbps: float, load_s: float, server: str
                       ) -> Callable[[], Cost]:
-        """Return a function that measures a command without boot, per second of load.
+        """Return a function that measures a command in a lab of its own, minus the median cost of a
+        boot with the same servers, per second of load.
 
         Args:
             argv: the command.
             rate_mbps: rate of the router's shaper.
             load_s: length of the load.
-            server: name of the server that it needs.
+            server: name of the server that the command needs. irtt's server runs beside it.
         """
         def measure() -> Cost:
             cost = lab_cost(argv, rate_mbps, (server, "irtt")).minus(boot((server, "irtt")))
@@ -164,11 +166,12 @@ def lab_figures(repeat: int, only: str) -> list[Figure]:
 
 
 def peer_figures(repeat: int, only: str) -> tuple[list[Figure], str]:
-    """Measure what a simulator takes for the same load. Return the figures, and a line about the
-    simulator: its version and goodputs, or why there is none, which is no reason to stop.
+    """Measure what ns-3 takes to simulate one Cubic flow through FQ-CoDel at each rate of
+    peer.SIMULATED_S. Return the figures, and a line about ns-3: its version and goodputs, or the
+    AqmError that stopped it. The figures measured before such an error are returned, too.
 
     Args:
-        repeat: number of measurements.
+        repeat: number of measurements of each figure.
         only: part of the names of the figures, "" for all.
     """
     names = {rate: f"peer: ns-3 FqCoDel, TCP, {rate} Mbit/s" for rate in peer.SIMULATED_S}

@@ -41,12 +41,13 @@ length = 10
 
 def figures(repeat: int, only: str) -> list[Figure]:
     """Measure a replay at 100 Mbit/s without captures, the same with captures and explanation, and
-    the explanation of a run at 900 Mbit/s. Return the figures: the ratio of the first two, the
-    time of the third, and the memory of the largest process.
+    the explanation of a run at 900 Mbit/s. Return the figures: the ratio of the first two, the time
+    of the third and, with the third, the memory of the largest process that this process has
+    started so far, also before this call.
 
     Args:
         repeat: number of measurements.
-        only: part of the names of the figures, "" for all.
+        only: part of the names of the first two figures, "" for all.
     """
     ratio, fast = "why: captures, 100 Mbit/s", "why: 10 s at 900 Mbit/s explained"
     with tempfile.TemporaryDirectory(prefix="flent-aqm-bench-") as name:
