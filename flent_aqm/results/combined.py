@@ -14,8 +14,8 @@ MEMBERS = "_flent_aqm_members"
 
 
 def members_of(results: Any) -> list[Any]:
-    """Return the result sets from which Flent's result set `results` was combined, or itself if it
-    is that of a data file."""
+    """Return the result sets from which Flent's result set `results` was combined, or only itself
+    if it is that of a data file."""
     members: list[Any] = results.__dict__.get(MEMBERS) or [results]
     return members
 

@@ -67,13 +67,13 @@ class DataFile:
 
 
 def read_data_file(path: Path, within: Limits | None = None) -> DataFile:
-    """Read a data file, compressed by gzip (*.gz) or bzip2 (*.bz2, *.flnt), or not compressed (any
-    other suffix). Raises BadResult if it can't be read, exceeds the limits or is damaged. The
-    message is one line that begins with the path.
+    """Read a data file, compressed by gzip (*.gz, *.tgz) or bzip2 (*.bz2, *.flnt), or not
+    compressed (any other suffix). Raises BadResult if it can't be read, exceeds the limits or is
+    damaged. The message is one line that begins with the path.
 
     Args:
         path: the file.
-        within: limits of size, None for limits().
+        within: limits of what reading it may take, None for limits().
     """
     allowed = within or limits()
     return _unpack_and_check(lambda: unpack_file(path, allowed), path, allowed)
@@ -92,12 +92,12 @@ def parse_data_file(text: bytes, path: Path) -> DataFile:
 
 def _unpack_and_check(unpack: Callable[[], bytearray], path: Path, within: Limits) -> DataFile:
     """Unpack, parse and check a data file, and return it. Raises BadResult, in one line that begins
-    with the path, for every error.
+    with the path, if a step fails.
 
     Args:
-        unpack: returns the JSON text.
+        unpack: returns the JSON text. It fails with OSError, ValueError or BadResult.
         path: names the file in errors.
-        within: limits of size.
+        within: limits for the check, see as_data_file().
     """
     try:
         text = unpack()
@@ -119,13 +119,14 @@ def _unpack_and_check(unpack: Callable[[], bytearray], path: Path, within: Limit
 
 def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFile:
     """Check the structure and the times of a parsed file, and return it as a record. Raises
-    BadResult, without the path, if they are wrong. Files of `flent-aqm share` get back the test's
-    own name and series: `whole` is changed in place.
+    BadResult, without the path, if they are wrong, or if the metadata or the series exceed the
+    limits. Files of `flent-aqm share` get back the test's own name and series: `whole` is changed
+    in place.
 
     Args:
         whole: the parsed file.
         path: path for the record.
-        within: limits of size, None for limits().
+        within: limits of number and duration of the series, None for limits().
     """
     top = a_dict(whole, "the file")
     _refuse_output_of_tool(top)
@@ -193,7 +194,8 @@ _LINES = ("it has more than one JSON value, as the output of ndt7-client and M-L
 
 
 def _refuse_output_of_tool(top: dict[str, Any]) -> None:
-    """Raise BadResult if the file is JSON that a tool printed, with advice on how to read it."""
+    """Raise BadResult, with advice, if the file has no metadata, but all keys by which the JSON of
+    a tool is recognised (_OF_TOOLS)."""
     if "metadata" not in top:
         for keys, why in _OF_TOOLS:
             if keys <= top.keys():
@@ -209,7 +211,7 @@ class _TooMuchError(BadResult):
 
 def _refuse_too_much(metadata: dict[str, Any]) -> None:
     """Raise _TooMuchError if the metadata have more than MOST_METADATA_VALUES values or
-    MOST_METADATA_CHARACTERS characters of text."""
+    MOST_METADATA_CHARACTERS characters of text. Entries with the key RAW_VALUES don't count."""
     characters, values = 0, 1
     pending: list[Any] = [metadata]
     while pending:

@@ -75,8 +75,9 @@ def parse_keys(text: str) -> tuple[str, ...]:
 
 
 def router_models(runs: Sequence[Settings]) -> list[str]:
-    """Return the names of the models of the routers that the runs went through, sorted. Runs on a
-    testbed other than the lab are left out: their router was real, whatever their batch says."""
+    """Return the names of the models of the lab's routers that the runs went through, sorted. Runs
+    that record another testbed are left out: their router was real, whatever their batch says. Runs
+    that record no testbed count as the lab's."""
     return sorted({str(run["router_model"]) for run in runs
                    if "router_model" in run and run.get("testbed", _LAB) == _LAB})
 
@@ -125,8 +126,8 @@ def along_with(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
     """Return the names of settings in which runs differ, but which distinguish no more runs than
     those in `used` and pooled_over(): a difference between groups may be their effect.
 
-    Parameters of a queue and the upload's queue are left out, as well as settings that have the
-    same value in all runs that record them.
+    Parameters of a queue, the upload's queue and settings in NEVER are left out, as well as
+    settings that have the same value in all runs that record them.
     """
     apart = {*used, *pooled_over(runs, used), *NEVER}
     return [name for name in _setting_names(runs)
@@ -166,7 +167,7 @@ def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[
     Args:
         runs: settings of each run.
         requested: names of settings by which the user groups.
-        pool: names of settings that are not added, or "all" to add none.
+        pool: names of settings that are not added. If "all" is among them, none is added.
     """
     if "all" in pool:
         return tuple(requested), pooled_over(runs, requested)
@@ -230,7 +231,8 @@ def shown(value: Setting) -> str:
 
 
 def heading(name: str) -> str:
-    """Return the short name of a setting for a column of a table: "delay ms"."""
+    """Return the short name of a setting for a column of a table, such as "delay ms". For a setting
+    without one, it is the setting's name with blanks."""
     return _TEXTS.get(name, _WITHOUT_TEXTS).heading or name.replace("_", " ")
 
 
@@ -244,9 +246,11 @@ def setting_text(name: str, value: Setting | None) -> str:
 
 
 def sorted_values(name: str, values: Iterable[Setting | None]) -> list[Setting | None]:
-    """Return the different values of a setting in the order of an axis: queues as in the table of
-    queues, other values with numbers first and by size, then texts by the number at their
-    beginning. None is last."""
+    """Return the different values of a setting in the order of an axis. None is last.
+
+    Values of AQM are in the order of QUEUES, then unknown ones. Of other settings, numbers are
+    first, by size, then texts by the number at their beginning, then texts without one.
+    """
     return sorted(set(values), key=lambda value: sort_key(name, value))
 
 

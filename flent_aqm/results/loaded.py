@@ -24,7 +24,10 @@ class LoadedResults(ResultSet):  # type: ignore[misc]
     _flents: dict[str, Any]
 
     def keep(self, samples: Samples) -> None:
-        """Store the file's samples: name of a series -> its samples."""
+        """Store the file's samples, not as a copy, in place of those stored before.
+
+        samples: name of a series -> its samples as plain dicts.
+        """
         self._plain = dict(samples)
 
     def plain_samples(self) -> Samples:
@@ -42,7 +45,7 @@ class LoadedResults(ResultSet):  # type: ignore[misc]
     # Used by Flent's own methods.
     @property
     def _raw_values(self) -> dict[str, Any]:
-        """Samples as Flent's objects, converted at the first access."""
+        """Name of a series -> its samples as Flent's objects, converted at the first access."""
         if self._plain is not None:
             self._raw_values = {
                 name: [SeparatorDict(sample, sep="::") for sample in samples]

@@ -39,13 +39,13 @@ FEWEST_FOR_PROCESSES = 16
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
-    """Return the paths in their order, with each folder replaced by the data files in and below it,
-    which are sorted by path. Each file is returned once. A file that is named itself may have any
-    suffix.
+    """Return the paths in their order, with each folder replaced by the data files in and below it
+    (_files_below()), which are sorted by path. Each path is returned once. A file that is named
+    itself may have any suffix.
 
-    Logs and other files that a sweep writes beside data files are left out, because `*` of a shell
-    matches them. Raises ConfigError if a path does not exist or can't be looked up, if a folder has
-    no data files or can't be read, or if only such logs were named.
+    Files for which _is_of_sweep() is true are left out, because `*` of a shell matches them. Raises
+    ConfigError if a path does not exist or can't be looked up, if a folder has no data files or
+    can't be read, or if `paths` names only files that are left out. Empty if `paths` is.
     """
     files: dict[Path, None] = {}
     for path in paths:
@@ -95,11 +95,12 @@ def _why_unusable(path: Path) -> str:
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    """Yield the data files in and below a folder, in any order. Folders that can't be read and
-    hidden files are skipped.
+    """Yield the data files in and below a folder, in any order: those with one of SUFFIXES, and
+    those for which _is_of_netperf_wrapper() is true. Folders that can't be read, links to folders,
+    and hidden files are skipped.
 
-    Symbolic links are skipped with a line on standard error: in a folder from somebody else, one
-    may lead to any file.
+    Symbolic links with one of SUFFIXES are skipped with a line on standard error: in a folder from
+    somebody else, a link may lead to any file.
     """
     for place, _, names in os.walk(folder):
         for name in names:
@@ -114,8 +115,8 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def _is_of_netperf_wrapper(path: Path) -> bool:
-    """Return whether a gzip file begins like a data file. Files of other programs have the same
-    suffix. False if it can't be read."""
+    """Return whether the beginning of a gzip file has a key of a data file. Files of other programs
+    have the same suffix. False if it can't be read or is not compressed by gzip."""
     try:
         with open_regular(path) as file:
             text = zlib.decompressobj(_WITH_GZIP_HEADER).decompress(file.read(_BEGINNING_BYTES),
@@ -183,13 +184,15 @@ def each_file(
 ) -> Iterator[tuple[Path, Result | BadResult]]:
     """Yield each file's path with the result of `work` for its content, in the order of the files.
     The result is a BadResult if the file can't be read or is damaged, or if `work` raised an error.
-    FEWEST_FOR_PROCESSES or more files are read by other processes. Progress is shown on a terminal.
+    FEWEST_FOR_PROCESSES or more files are read by other processes, unless `jobs` allows only one.
+    Progress is shown on a terminal.
 
     Args:
         files: data files.
         work: a function of a module, or partial() of one, because it is sent to other processes.
-        jobs: largest number of processes, None for one per core. A process has at least 4 files. 1
-            reads all files in this process.
+            Its result is sent back, so pickle must accept it.
+        jobs: largest number of processes, None for one per core. There are no more than a quarter
+            of the files. 1 reads all files in this process.
     """
     doing = partial(_result_or_error, work)
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(files) // 4)

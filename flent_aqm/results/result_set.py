@@ -42,8 +42,8 @@ def samples_of(results: Any) -> dict[str, list[dict[str, Any]]]:
 
 
 def data_file_of(results: Any) -> DataFile:
-    """Return a result set of Flent as a DataFile, for this package's metrics. Raises BadResult if
-    its content is damaged."""
+    """Return a result set of Flent as a DataFile, for this package's metrics. Content that
+    keep_old() stored takes the place of Flent's. Raises BadResult as as_data_file() does."""
     # Imported here, because it needs numpy, which a run in the guest lacks.
     from flent_aqm.results.data_file import as_data_file
 
@@ -57,8 +57,8 @@ def data_file_of(results: Any) -> DataFile:
 
 
 def copy_before_flent(whole: dict[str, Any], newest: int) -> dict[str, Any] | None:
-    """Return a copy of the parts of an older file that this package reads, for keep_old(). None for
-    the newest format.
+    """Return a copy of the parts of an older file that Flent changes and this package reads, for
+    keep_old(): samples, results, and SERIES_META. None for the newest format.
 
     Flent changes the samples of older files in place, but not all that have to be changed.
 
@@ -75,7 +75,7 @@ def copy_before_flent(whole: dict[str, Any], newest: int) -> dict[str, Any] | No
 
 
 def keep_old(results: Any, old: dict[str, Any] | None) -> None:
-    """Store the result of copy_before_flent() in a result set of Flent. Nothing is stored for
-    None."""
+    """Store the result of copy_before_flent() in a result set of Flent, for data_file_of(). Nothing
+    is stored for None."""
     if old is not None:
         results.__dict__[_OLD] = old

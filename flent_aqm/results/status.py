@@ -25,12 +25,12 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Status:
-    """Status of a sweep.
+    """Status of a sweep in one of its results folders.
 
     Attributes:
         command: words of the command line that began it.
-        planned: number of planned runs.
-        before: number of data files that existed when the sweep began.
+        planned: number of runs of the folder, also those whose data files existed before.
+        before: number of these runs whose data files existed when the sweep began.
         began_s: start in epoch seconds of the host.
         ended_s: end in epoch seconds of the host, None while the sweep is running.
         failed: name of a data file -> cause of its run's failure.
@@ -64,7 +64,7 @@ class Status:
         run has ended, and after the sweep's end.
 
         Args:
-            done: number of data files that exist now.
+            done: number of data files that exist now, with those from before the sweep.
             now_s: the time in epoch seconds.
         """
         ended = done - self.before + len(self.failed)
@@ -86,8 +86,9 @@ def write(folder: Path, status: Status) -> None:
 
 
 def read(folder: Path) -> Status | None:
-    """Return the status in a folder's sweep.json. None if there is none, if it is a symbolic link,
-    or if it is damaged: the file may come from anyone."""
+    """Return the status in a folder's sweep.json. None if there is none that can be read, if it is
+    a symbolic link, damaged, or of another version than SCHEMA_VERSION: the file may come from
+    anyone."""
     path = folder / NAME
     try:
         if path.is_symlink():
@@ -111,7 +112,7 @@ def read(folder: Path) -> Status | None:
 
 def _batches(note: Any) -> tuple[dict[str, str], ...]:
     """Return the batch files in the entry `batches` of a sweep.json: path -> SHA-256, for each
-    sweep. Entries that are not a path with a hash are left out."""
+    sweep. Hashes that are no text are left out, and sweeps that have no other."""
     if not isinstance(note, list):
         return ()
     read = ({path: digest for path, digest in files.items() if isinstance(digest, str)}
@@ -120,5 +121,6 @@ def _batches(note: Any) -> tuple[dict[str, str], ...]:
 
 
 def count_done(folder: Path) -> int:
-    """Return the number of data files in a folder, without hidden ones and those in subfolders."""
+    """Return the number of data files (*.flent.gz) in a folder, without hidden ones and those in
+    subfolders."""
     return sum(not path.name.startswith(".") for path in folder.glob(f"*{SUFFIX}"))

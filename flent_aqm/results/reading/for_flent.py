@@ -54,14 +54,16 @@ _LONGEST_SHARED = 1000
 
 def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict[str, Any]:
     """Return the content of a file in the form that Flent's unserialise() needs, with texts that
-    can be shown. Raises BadResult if the file is damaged or too large for Flent.
+    can be shown. Raises BadResult, with the path, if the file is damaged, or if Flent could not
+    load it or would take too long.
 
-    Metadata that Flent would take for a setting or a method of its own are left out.
+    Metadata that Flent would take for a setting or a method of its own are left out, missing ones
+    are added, and title and hosts are cut to _LONGEST_DRAWN characters.
 
     Args:
         path: the file.
-        recorded: names of settings that Flent stores.
-        settings: any Settings object of Flent.
+        recorded: names of settings that Flent stores in data files. They are kept.
+        settings: any Settings object of Flent, whose attributes are the names to leave out.
     """
     data = _read_and_check(path, recorded, settings)
     _add_missing_metadata(data)
@@ -72,7 +74,8 @@ def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict
 
 
 def read_to_share(path: Path) -> DataFile:
-    """Read a file that is to be shared, and add the metadata that Flent needs. Raises BadResult if
+    """Read a file that is to be shared, and return it with the metadata that Flent needs, and
+    without those that Flent would take for a setting or a method of its own. Raises BadResult if
     the file is damaged, or if Flent can't use it, also because a title or host has more than
     _LONGEST_SHARED characters. Flent is imported."""
     from flent.resultset import RECORDED_SETTINGS
@@ -90,9 +93,9 @@ def read_to_share(path: Path) -> DataFile:
 
 
 def _read_and_check(path: Path, recorded: Collection[str], settings: Any) -> DataFile:
-    """Read a file and check it for Flent. Metadata that Flent would take for other settings are
-    removed. Raises BadResult if it is damaged or Flent can't use it. Arguments: as for
-    read_for_flent()."""
+    """Read a file and check it for Flent. Metadata that Flent would take for a setting or a method
+    of its own are removed. Raises BadResult if it is damaged or Flent can't use it. Arguments: as
+    for read_for_flent()."""
     data = read_data_file(path)
     try:
         _refuse_harmful(data)
@@ -145,7 +148,7 @@ def _refuse_harmful(data: DataFile) -> None:
 def _refuse_too_large(data: DataFile) -> None:
     """Raise BadResult if the file has more than MOST_SAMPLES samples or MOST_VALUES values, which
     Flent would need more than about a second to show. Files that the user trusts (environment
-    variable environment.LARGE_FILES) are exempt."""
+    variable environment.LARGE_FILES) are exempt. _refuse_results() comes first."""
     hint = limits().hint
     if not hint:
         return
@@ -183,8 +186,9 @@ def _stream_count(value: Any) -> float:
 
 
 def _refuse_results(whole: dict[str, Any]) -> None:
-    """Raise BadResult if x_values or results have another structure than Flent's, or more than
-    Flent can show.
+    """Raise BadResult unless x_values is a list of times, and results has at least one series, with
+    a value or null for each time. Also raises it if there are more times or series than Flent can
+    show, or if the name of a series can't be shown or is a formula to a spreadsheet.
 
     Args:
         whole: content of the file.
@@ -211,8 +215,8 @@ def _refuse_results(whole: dict[str, Any]) -> None:
 
 
 def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
-    """Raise BadResult if samples of a series have impossible values, or values of different types
-    under one key."""
+    """Raise BadResult if `t` or `val` of a sample is neither None nor a number of a possible size,
+    or if samples have both numbers and text, lists or objects under one key."""
     for key in ("t", "val"):
         values = [sample.get(key) for sample in samples]
         if not _all_numbers_or_none(values):
@@ -246,7 +250,8 @@ def _all_numbers_or_none(values: list[Any]) -> bool:
 
 
 def _add_missing_metadata(data: DataFile) -> None:
-    """Add metadata that Flent needs, if they are missing, in place."""
+    """Add metadata that Flent needs, if they are missing or null, in place. _refuse_results() comes
+    first."""
     metadata = data.metadata
     for key in _DRAWN:
         if metadata.get(key) is None:
@@ -265,8 +270,8 @@ def _add_missing_metadata(data: DataFile) -> None:
 
 
 def _make_plain(tree: Any) -> None:
-    """Remove control characters from all text, also keys, in a dict or list and all below it, in
-    place."""
+    """Replace characters that can't be printed in all text of a dict or list and all below it, in
+    place: in values as plain_lines() does, in keys as plain() does."""
     items = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree))
     for key, value in items:
         if isinstance(value, (dict, list)):

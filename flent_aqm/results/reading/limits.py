@@ -56,5 +56,5 @@ OWN = Limits(256 << 20, 10_000, 4 << 30, 60.0, 200 * 86_400.0, 20_000)
 
 def limits() -> Limits:
     """Return the limits for a file that the user names: OWN if the environment variable
-    environment.LARGE_FILES is set and not 0, else STRANGERS."""
+    environment.LARGE_FILES is neither missing, empty nor 0, else STRANGERS."""
     return OWN if os.environ.get(environment.LARGE_FILES, "0") not in ("", "0") else STRANGERS

@@ -23,8 +23,9 @@ _LONGEST_WHOLE = 18
 
 
 def parse(text: bytes | bytearray) -> Any:
-    """Parse a JSON text. Lone surrogates become "?". Raises BadResult if it is damaged, has NaN or
-    infinite numbers, or is nested too deeply."""
+    """Parse a JSON text. Lone surrogates become "?". Raises BadResult if the text is damaged, has
+    NaN or infinite numbers, or is nested too deeply. A text larger than _SLOW_BYTES is also refused
+    if it has lone surrogates or a BOM."""
     # The garbage collector would examine each of the first million lists ten times, for nothing.
     collecting = gc.isenabled()
     gc.disable()
@@ -62,8 +63,8 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _parse_int(digits: str) -> int | float:
-    """Return the integer for digits of JSON, or a float if there are more than _LONGEST_WHOLE.
-    Raises ValueError if the float is not finite."""
+    """Return the integer for digits of JSON, or a float if there are more than _LONGEST_WHOLE
+    characters, with the sign. Raises ValueError if the float is not finite."""
     return int(digits) if len(digits) <= _LONGEST_WHOLE else _parse_float(digits)
 
 

@@ -64,7 +64,8 @@ class Series:
     Attributes:
         name: name of the series.
         kind: kind of its samples.
-        meta: its entry in SERIES_META, with the unit and the mean in ms or Mbit/s.
+        meta: its entry in SERIES_META. For latency and throughput, UNITS is that of the samples
+            here. The mean of a throughput is converted, too.
         samples: raw samples with converted values, or interpolated steps with their length as
             `dur`.
         tool: tool of a latency series, None for others.
@@ -102,7 +103,8 @@ _HTTP_LATENCY = "HTTP latency"
 
 
 def series_of(data: DataFile) -> dict[str, Series]:
-    """Return name of a series -> measured series of a file, in the order of its SERIES_META.
+    """Return name of a series -> measured series of a file, in the order of its SERIES_META, then
+    series that have only samples.
 
     Series that Flent computed from others are left out. If the file has no raw samples, the series
     consist of its interpolated steps.
@@ -129,7 +131,9 @@ def unit_of(name: str, meta: Mapping[str, Any]) -> str:
 
 def _is_computed(name: str, meta: Mapping[str, Any], samples: Sequence[Any], of_steps: bool
                  ) -> bool:
-    """Return whether Flent computed a series from others. Arguments: as for _read_series()."""
+    """Return whether Flent computed a series from others: by its runner, a name as of a field of
+    another series, or a name such as "total" if it has no raw samples. Arguments: as for
+    _read_series()."""
     if meta.get("RUNNER") in _COMPUTING or _FIELD_NAME.search(name):
         return True
     return bool(_COMPUTED_NAME.search(name)) and (of_steps or not samples)

@@ -70,9 +70,9 @@ def _refuse_lengths(metadata: Mapping[str, Any]) -> None:
 
 
 def _lasts_s(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> float:
-    """Return the time in s from a series' first sample or start of its load to the last one, plus
-    its longest interval and RTT, which lie before a sample's time. 0 without times. Raises
-    BadResult as _checked_s() does.
+    """Return how long a series lasts, in s: from the earliest to the latest of its samples and the
+    start and end of its load, plus its longest interval and its largest RTT, because these lie
+    before a sample's time. What is missing counts as 0. Raises BadResult as _checked_s() does.
 
     Args:
         name: name of the series, for the message.

@@ -29,8 +29,8 @@ _PADDING_BYTES = 1 << 20
 
 
 def unpack_file(path: Path, limits: Limits) -> bytearray:
-    """Return the JSON text of a .gz, .bz2 or .flnt (bzip2) file, or the content of a file with any
-    other suffix.
+    """Return the JSON text of a .gz or .tgz (gzip), .bz2 or .flnt (bzip2) file, or the content of a
+    file with any other suffix.
 
     Raises BadResult if it exceeds the limits or is damaged. Raises OSError if it can't be read or
     is not a regular file.
@@ -41,11 +41,11 @@ def unpack_file(path: Path, limits: Limits) -> bytearray:
 
 def unpack_member(file: IO[bytes], name: str, limits: Limits) -> bytearray:
     """Return the text of an open file, unpacked according to the suffix of its name. Raises
-    BadResult if it exceeds the limits or is damaged.
+    BadResult if it exceeds the limits or is damaged, and OSError if it can't be read.
 
     Args:
         file: the open file.
-        name: its name. Suffixes are those of unpack_file(), and .tgz.
+        name: its name, with a suffix as for unpack_file().
         limits: limits of size, memory and time.
     """
     return _unpack(file, _KINDS.get(os.path.splitext(name)[1]), limits)
@@ -132,7 +132,7 @@ def _unpack(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits)
 def _unpack_member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> bytes:
     """Unpack a member of an archive to `text`, and return the packed data after it, without zeros,
     with which some tools pad. Empty at the end of the file. Raises BadResult if the member is
-    damaged or exceeds the limits.
+    damaged or exceeds the limits, or if more than _PADDING_BYTES zeros follow it.
 
     Args:
         member: decompressor of the member.
@@ -175,8 +175,8 @@ class _Text:
         self._began_s = time.thread_time()
 
     def add(self, part: bytes) -> None:
-        """Add a part of the text. Raises BadResult if size, estimated memory or processor time
-        since the first part exceed the limits."""
+        """Add a part of the text. Raises BadResult if size, estimated memory, or processor time
+        since this object was made exceed the limits."""
         self.content += part
         limits = self._limits
         if len(self.content) > limits.unpacked_bytes:
