@@ -81,8 +81,8 @@ def fill(report: ClientReport, results: Mapping[str, Any]) -> None:
         report: the report to fill.
         results: the object that the page sent: `summary` and `raw`, or `fault`.
 
-    Raises BadResult if the results are an error, or lack measurements or the throughput of a
-    direction.
+    Raises BadResult if the results are an error, or lack measurements of the latency or of a
+    direction, or the throughput of a direction.
     """
     if "summary" not in results:
         raise BadResult("Cloudflare's engine came to no result: "

@@ -68,11 +68,12 @@ class Size:
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
     """Run the whole test and fill the report.
 
-    Options of the call: `http_version` 1, where latencies are measured on a separate connection, or
-    2. `unsent` limits the unsent bytes in the server's kernel, as in
-    servers/protocols/watermarks.py.
+    Options of the call: `http_version` 1 (default), where latencies under load are measured on a
+    separate connection, or 2. `unsent` (default: UNSENT) limits the unsent bytes in the server's
+    kernel, as in servers/protocols/watermarks.py.
 
-    Raises BadResult if a connection or request fails.
+    Raises BadResult if a connection or request fails. If a request for a latency under load fails,
+    there is no error, only no further latency beside that set of requests.
     """
     http = int(call.options.get("http_version", 1))
     unsent = call.options.get("unsent", UNSENT)
@@ -115,6 +116,8 @@ async def _make_requests(connection: Connection, beside: Connection, report: Cli
         query: query of the requests' path.
         size: bytes of each request's body, used for uploads only: the query says it for downloads.
         results: gets durations, throughputs and latencies.
+
+    Raises BadResult if a request other than those of the latency measurements fails.
     """
     load = report.load(direction)
     async with Metered(load):
@@ -154,7 +157,8 @@ def timed(direction: str, reply: Reply, size: int) -> tuple[float, float]:
 async def _measure_latency(connection: Connection, report: ClientReport, direction: str,
                            results: Size) -> None:
     """Measure latency with an empty request 0.4 s after each response, until cancelled. Latencies
-    go into `results` and into the report, under `direction`."""
+    go into `results` and into the report, under `direction`. Raises BadResult if a request
+    fails."""
     await asyncio.sleep(LOADED_DELAY_S)
     while True:
         reply = await connection.get("/__down?bytes=0", patience_s=None)
@@ -166,10 +170,10 @@ async def _measure_latency(connection: Connection, report: ClientReport, directi
 def _record_results(report: ClientReport, direction: str, sizes: list[Size]) -> None:
     """Record throughput and latency under load of a direction in the report.
 
-    The throughput is the 90th percentile of the requests that lasted LEAST_MS, and left out if none
-    did. Latency and jitter are those of the last LOADED_POINTS latencies that were measured beside
-    requests of a size whose shortest request lasted LEAST_LOADED_MS, and left out if there are
-    none.
+    The throughput is the 90th percentile of the requests that lasted LEAST_MS or longer, and left
+    out if none did. Latency and jitter are those of the last LOADED_POINTS latencies that were
+    measured beside requests of a size whose shortest request lasted LEAST_LOADED_MS or longer, and
+    left out if there are none.
     """
     rates = [mbps for size in sizes for took_ms, mbps in zip(size.times_ms, size.mbps, strict=True)
              if took_ms >= LEAST_MS]

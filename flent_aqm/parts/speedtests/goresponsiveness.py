@@ -75,7 +75,8 @@ def read_text(lines: Iterable[Line], report: ClientReport) -> None:
 def read_tables(folder: Path, epoch_s: float, report: ClientReport,
                 interval_s: float = INTERVAL_S) -> None:
     """Read the client's tables, files run-KIND-TIME.csv in `folder`, into the report: rates of each
-    direction and latencies under load.
+    direction, or a rate of 0 and a note if it has none, and latencies, under the direction that ran
+    at the time or under the idle line.
 
     Args:
         folder: folder with the tables.

@@ -97,7 +97,8 @@ def refuse_old(program: str) -> None:
 
 def read_load(text: str, direction: str, report: ClientReport) -> None:
     """Read the output of a direction's load into the report: the rate of each interval, and the
-    mean of the whole test as iperf prints it. Raises BadResult if either is missing.
+    mean of the whole test as iperf prints it. Raises BadResult if either is missing. Before, the
+    direction's load must have begun in the report: times are counted from there.
 
     Args:
         text: output of iperf.
@@ -116,9 +117,11 @@ def read_load(text: str, direction: str, report: ClientReport) -> None:
 
 
 def read_messages(text: str, direction: str, report: ClientReport) -> None:
-    """Read the output of a direction's bounceback into the report: the messages' times of each
-    interval and of the whole test, and their one-way delays, if it has them. Raises BadResult if
-    the times of the intervals or of the whole test are missing.
+    """Read the output of a direction's bounceback into the report: mean and greatest time of the
+    messages in each interval and in the whole test, their number per second (rps), and their mean
+    one-way delays, if it has them. Raises BadResult if the times of the intervals or of the whole
+    test are missing. Before, the direction's load must have begun in the report: times are counted
+    from there.
 
     Args:
         text: output of iperf.

@@ -37,7 +37,8 @@ _LARGER, _SMALLER = 0.7, 0.2
 
 
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
-    """Run the whole test and fill the report. Raises BadResult if a connection or request fails.
+    """Run the whole test and fill the report. Raises BadResult, alone or in an ExceptionGroup, if a
+    connection or request fails.
 
     Args:
         server: address of the server.
@@ -68,7 +69,7 @@ async def _measure_idle(server: ServerAddress, report: ClientReport) -> None:
 def smoothed_jitter_ms(times_ms: list[float]) -> float:
     """Return LibreSpeed's jitter in ms: a moving average of the absolute differences between
     successive times, in which differences above the average so far count more than those below. 0
-    for a single time."""
+    for fewer than two times."""
     jitter = 0.0
     for number in range(1, len(times_ms)):
         step = abs(times_ms[number] - times_ms[number - 1])
@@ -82,7 +83,8 @@ def smoothed_jitter_ms(times_ms: list[float]) -> float:
 
 async def _load_direction(server: ServerAddress, report: ClientReport, direction: str) -> None:
     """Load the line in one direction, "download" or "upload", and record the throughput that
-    LibreSpeed would show."""
+    LibreSpeed would show. Raises an ExceptionGroup of BadResults if a connection or request
+    fails."""
     load = report.load(direction)
     request = _download if direction == "download" else _upload
     async with Metered(load), asyncio.TaskGroup() as group:
@@ -103,7 +105,7 @@ async def _measure_mbps(load: DirectionLoad, grace_s: float) -> float:
 
     Args:
         load: the load of the direction.
-        grace_s: bytes of the first `grace_s` seconds don't count.
+        grace_s: the first `grace_s` seconds don't count, unless nothing is transferred in them.
     """
     began_s, before, bonus_s, grace = time.monotonic(), load.total_bytes, 0.0, True
     while True:
@@ -125,7 +127,8 @@ async def _measure_mbps(load: DirectionLoad, grace_s: float) -> float:
 async def _repeat_request(server: ServerAddress, load: DirectionLoad,
                           request: Callable[[Connection, DirectionLoad], Awaitable[None]],
                           delay_s: float) -> None:
-    """Repeat a request on a connection of its own until cancelled.
+    """Repeat a request on a connection of its own until cancelled. Raises BadResult if the
+    connection or a request fails.
 
     Args:
         server: address of the server.

@@ -34,8 +34,10 @@ def measure(call: Call, report: ClientReport) -> None:
 
 
 def read(lines: Iterable[Line], direction: str, report: ClientReport) -> None:
-    """Read nuttcp's output for a direction, "download" or "upload", into the report. Raises
-    BadResult if it has no rates of the intervals, or none of the whole test."""
+    """Read nuttcp's output for a direction, "download" or "upload", into the report: rates of the
+    intervals and of the whole test, retransmissions, and round trip. Raises BadResult if it has no
+    rates of the intervals, or none of the whole test. Before, the direction's load must have begun
+    in the report: times are counted from there."""
     load, complaint = report.load(direction), ""
     load.own_clock = True
     for line in lines:

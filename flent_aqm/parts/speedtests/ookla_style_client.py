@@ -38,7 +38,8 @@ QUARTER = 0.25
 
 
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
-    """Run the whole test and fill the report. Raises BadResult if a connection or request fails."""
+    """Run the whole test and fill the report. Raises BadResult, alone or in an ExceptionGroup, if a
+    connection or request fails."""
     times_ms: list[float] = []
     async with Http1Connection(server) as connection:
         for _ in range(PINGS):
@@ -53,7 +54,8 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
 
 async def _load_direction(server: ServerAddress, report: ClientReport, direction: str) -> None:
     """Load the line in one direction, "download" or "upload", for 15 s. Record the throughput, the
-    number of connections, and the latency under load unless none was measured."""
+    number of connections, and the latency under load unless none was measured. Raises an
+    ExceptionGroup of BadResults if a connection or request fails."""
     load = report.load(direction)
     async with Metered(load), asyncio.TaskGroup() as group:
         tasks = [group.create_task(_transfer_chunks(server, load, direction))
@@ -107,7 +109,7 @@ def sliced_mbps(samples: list[int], sample_s: float) -> float:
 
 async def _transfer_chunks(server: ServerAddress, load: DirectionLoad, direction: str) -> None:
     """Transfer chunks on a connection of its own until cancelled. Their size follows the rate, so
-    that a chunk takes about half a second.
+    that a chunk takes about half a second. Raises BadResult if the connection or a request fails.
 
     Args:
         server: address of the server.
@@ -132,7 +134,7 @@ async def _transfer_chunks(server: ServerAddress, load: DirectionLoad, direction
 
 async def _measure_latency(server: ServerAddress, load: DirectionLoad) -> None:
     """Record the latency of a small request, sent 0.2 s after each response on a connection of its
-    own, until cancelled."""
+    own, until cancelled. Raises BadResult if the connection or a request fails."""
     async with Http1Connection(server) as connection:
         while True:
             reply = await connection.get("/latency", patience_s=None)

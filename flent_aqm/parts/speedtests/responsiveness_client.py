@@ -164,8 +164,8 @@ def parameters_of(options: Mapping[str, str]) -> Parameters:
 
 
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
-    """Run the whole test and fill the report. Raises BadResult if a connection fails, or too few
-    probes come back."""
+    """Run the whole test and fill the report. Raises BadResult, alone or in an ExceptionGroup, if a
+    connection or request fails, or too few probes come back."""
     requested = parameters_of(call.options)
     kind = kind_of(requested.http_version)
     async with kind(server) as connection:
@@ -194,10 +194,11 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
 
 
 async def _test_direction(test: _Test, direction: str) -> dict[str, float]:
-    """Test one direction, "download" or "upload". Return its numbers by name: rpm, goodput_mbps,
-    confidence, connections, and others.
+    """Test one direction, "download" or "upload". Return its numbers by name: rpm and its parts,
+    go_rpm, go_p90_rpm, goodput_mbps, confidences, and the numbers of connections and probes.
 
-    Raises BadResult if too few probes came back.
+    Load and probes go on afterwards, until the caller cancels test.tasks. Raises BadResult if too
+    few probes came back.
     """
     requested = test.requested
     test.add_loads(requested.first_connections, direction)
@@ -294,7 +295,8 @@ def foreign_ms(probes: list[TimedRequest], requested: Parameters) -> float:
 
 
 def trimmed_ms(times_ms: list[float], kept: float) -> float:
-    """Return the mean in ms of the fastest share `kept` (0 to 1) of the times."""
+    """Return the mean in ms of the fastest share `kept` (0 to 1) of the times, of which there is at
+    least one."""
     return mean(without(times_ms, highest=1 - kept))
 
 
@@ -303,8 +305,8 @@ def go_rpm(foreign: list[TimedRequest], own: list[TimedRequest], *, percentile: 
     several round trips of equal length.
 
     Args:
-        foreign: probes on new connections.
-        own: probes on connections of the load.
+        foreign: probes on new connections, at least one.
+        own: probes on connections of the load, at least one.
         percentile: True: compute it from 90th percentiles. False: from trimmed means.
     """
     trips = [[one.tcp_ms, one.http_ms, *([one.tls_ms] if one.tls_ms is not None else [])]
@@ -337,9 +339,9 @@ async def _run_load(test: _Test, direction: str) -> None:
 async def _start_probes(test: _Test) -> None:
     """Start pairs of a foreign and a self probe until cancelled, evenly spaced.
 
-    Their rate is such that they take `share` of the goodput of the last second, but at least 1 pair
-    and at most `probes_per_s` pairs per second. In the first half second it is FIRST_PAIRS_PER_S.
-    The self probe is left out while no connection of the load is open.
+    Their rate is such that they take `share` of the goodput of the last second, in the first half
+    second FIRST_PAIRS_PER_S, but always at least 1 pair and at most `probes_per_s` pairs per
+    second. The self probe is left out while no connection of the load is open.
     """
     seen: list[tuple[float, int]] = [(time.monotonic(), test.load.total_bytes)]
     next_s = time.monotonic()
@@ -362,7 +364,8 @@ async def _start_probes(test: _Test) -> None:
 
 
 async def _probe_new_connection(test: _Test) -> None:
-    """Time a request on a new connection, and record it as a foreign probe."""
+    """Time a request on a new connection, and record it as a foreign probe. Raises BadResult if the
+    connection or the request fails."""
     began_s = time.monotonic()
     async with test.kind(test.server) as connection:
         reply = await connection.get("/small", patience_s=None)
@@ -375,7 +378,8 @@ async def _probe_new_connection(test: _Test) -> None:
 
 
 async def _probe_load_connection(test: _Test, connection: Connection) -> None:
-    """Time a request on a connection of the load, and record it as a self probe."""
+    """Time a request on a connection of the load, and record it as a self probe. Raises BadResult
+    if the request fails."""
     reply = await connection.get("/small", patience_s=None)
     test.own.append(TimedRequest(reply.end_s, reply.whole_ms))
     test.load.probe("self_http_ms", reply.sent_s, reply.whole_ms)

@@ -41,8 +41,9 @@ LENGTH_S = 30.0
 
 
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
-    """Make the whole call and fill the report. Raises BadResult if the connection fails, the server
-    refuses, or a direction has too few frames or counts of received bytes for a result."""
+    """Make the whole call and fill the report. Raises BadResult if the connection or the call
+    fails, the server refuses or sends something invalid, or a direction has too few frames or
+    counts of received bytes for a result."""
     length_s = float(call.options.get("call_length_s", LENGTH_S))
     try:
         async with asyncio.timeout(PATIENCE_S):
@@ -78,8 +79,8 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
         writer: writes to the connection.
         message: the object to send.
 
-    Raises BadResult if there is no response within PATIENCE_S, or the response is not a JSON
-    object, or a refusal. Raises OSError if the connection breaks.
+    Raises BadResult if there is no response within PATIENCE_S, the server closes the connection, or
+    the response is not a JSON object, or a refusal. Raises OSError if the connection breaks.
     """
     writer.write(json_text(message).encode() + b"\n")
     try:
@@ -102,7 +103,8 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
 
 def fill(report: ClientReport, direction: str, sender: EndRecord, receiver: EndRecord,
          began_s: float, length_s: float) -> None:
-    """Record the results of one direction in the report.
+    """Record the results of one direction in the report: rates, and delays and losses of frames.
+    Round trips, jitter and losses of packets are recorded if the sender got reports of them.
 
     Args:
         report: the report to fill.
@@ -171,7 +173,7 @@ def _extra_delays_ms(load: DirectionLoad, receiver: EndRecord, began_s: float) -
 
     Args:
         load: the load of the direction.
-        receiver: record of the end that received the frames.
+        receiver: record of the end that received the frames, at least one.
         began_s: begin of the call, in monotonic s.
     """
     took_s = [at_s - pts / CLOCK_HZ for at_s, pts in receiver.frames]

@@ -267,7 +267,8 @@ class Connection(ABC, asyncio.Protocol):
         return reply
 
     def limit_unsent(self, requested: str) -> None:
-        """Limit the unsent bytes in the kernel for the uploads that follow.
+        """Limit the unsent bytes in the kernel for the uploads that follow. The connection must be
+        open. Once there is a limit, further calls do nothing.
 
         Args:
             requested: "draft", "kernel" or a number of bytes, as in
@@ -278,8 +279,8 @@ class Connection(ABC, asyncio.Protocol):
     @abstractmethod
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
-        """Send a request. Return a future of the response, which gets a BadResult if the connection
-        ends before.
+        """Send a request on the open connection. Return a future of the response, which gets a
+        BadResult if the connection ends before.
 
         Args:
             method: "GET" or "POST".

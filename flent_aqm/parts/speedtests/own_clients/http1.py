@@ -43,7 +43,8 @@ class Http1Connection(Connection):
 
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
-        """Send a request, see Connection.request(). The previous response has to be complete."""
+        """Send a request, see Connection.request(). Before, the previous request must have its
+        complete response, or have failed."""
         assert self._request is None or self._request.future.done(), "one request at a time"
         self._request = pending = PendingRequest(method, size, count)
         headers = [("host", self.server.host_and_port), ("user-agent", _AGENT),

@@ -21,11 +21,12 @@ def run(name: str,
 
     Args:
         name: name of the tool.
-        measure: coroutine that does the whole test and fills the report. It raises BadResult.
+        measure: coroutine that does the whole test and fills the report. It raises BadResult, alone
+            or in an ExceptionGroup.
     """
     def find_and_measure(call: Call, report: ClientReport) -> None:
-        """Find the server, and run `measure` to its end. Raises BadResult, or the first of several
-        errors."""
+        """Find the server, and run `measure` to its end. Raises BadResult, or another error of
+        `measure`. Of an ExceptionGroup, the first error is raised."""
         server = find_server(call.host, call.port, call.ip_version or None, call.tls)
         try:
             asyncio.run(measure(server, report, call))
@@ -42,7 +43,7 @@ def run(name: str,
 class Metered:
     """Context manager for `async with Metered(load)`: records the rate of a direction every 0.2 s
     while the block runs, and the direction's begin and end. A direction may be loaded several
-    times."""
+    times: then its begin is that of the first block, its end that of the last."""
 
     def __init__(self, load: DirectionLoad) -> None:
         self._load = load
@@ -73,7 +74,7 @@ class Metered:
             self._record_step()
 
     def _record_step(self) -> None:
-        """Record the bytes transferred since the previous step."""
+        """Record the bytes transferred since the previous step, unless that was a moment ago."""
         now_s = time.monotonic()
         if now_s - self._last_s > 1e-4:
             self._load.rates.append((now_s, now_s - self._last_s,
