@@ -107,8 +107,9 @@ class Service(Protocol):
         OSError or AqmError."""
 
     def take(self, client: Client) -> None:
-        """Serve a client on another thread, and call its done() at the end. Raises OSError or
-        RuntimeError if no thread can be started."""
+        """Let another thread serve a client, and call its done() at the end. Returns at once.
+        Raises RuntimeError if no thread can be started, ImportError or OSError if this client can't
+        be served."""
 
     def stop(self) -> None:
         """Stop the service's threads that don't end with their connections, such as that of an
@@ -136,14 +137,16 @@ class Client:
     Attributes:
         sock: the connected socket.
         tls: returns the TLS context, None for cleartext.
-        in_handshake: True until the TLS handshake is complete. False for cleartext.
+        in_handshake: True until the TLS handshake is complete or end() is called. False for
+            cleartext.
         host: address of the client.
         address: ADDRESS:PORT of the client.
         server_address: ADDRESS:PORT of the server's end.
         deadline_s: time on the monotonic clock at which the main thread ends the connection. It
             must only be moved to later, because serve() waits for the earliest deadline that it
             knows.
-        cut_off: reason for which the main thread ended the connection, "" if it did not.
+        cut_off: reason for which the server ended the connection, in the main thread or in the one
+            that serves the client. "" if it did not.
         thread: thread that serves the client, None if the service has no thread per client.
     """
 
@@ -187,7 +190,8 @@ class Client:
 
 
 class Server:
-    """Accepts and serves clients until stop() or a signal, then closes the listening sockets.
+    """Accepts clients and lets the services serve them, from serve() until stop(). Signals stop it
+    only after stop_on_signals().
 
     Args:
         listeners: the listening sockets with their services.
@@ -212,12 +216,14 @@ class Server:
         self._stopping = False
 
     def stop(self) -> None:
-        """Make serve() return. Signal handlers and other threads may call it."""
+        """Make serve() return, at once if it is called later. Signal handlers and other threads may
+        call this, more than once."""
         self._stopping = True
         self._wake()
 
     def stop_on_signals(self) -> None:
-        """Stop this server at SIGTERM and SIGINT from now on."""
+        """Stop this server at SIGTERM and SIGINT from now on. Call it in the process's main
+        thread."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.stop())
 
@@ -231,10 +237,10 @@ class Server:
 
     def serve(self, addresses: Mapping[str, Sequence[str]]) -> None:
         """Accept clients until stop(), in this thread. Then close all sockets and stop the
-        services.
+        services. Call it once. The process's limit of file descriptors stays raised.
 
         Args:
-            addresses: addresses of each service, for the log.
+            addresses: name of each port -> its addresses, for the log.
         """
         poll = select.poll()
         poll.register(self._wake_read, select.POLLIN)
@@ -291,8 +297,13 @@ class Server:
 
     def _accept(self, listener: Listener) -> bool:
         """Accept a client and pass it to its service. Return False if accepting has to pause,
-        because the process lacks a resource or has the largest number of clients. Return True also
-        if this client can't be served. Failures are logged."""
+        because the process lacks descriptors, memory or threads, or has the largest number of
+        clients. Otherwise return True, also if this client isn't served.
+
+        If more than MOST_HANDSHAKES connections are in their TLS handshake, the oldest of them is
+        ended. Failures are logged, but not a client that has disconnected already or whose address
+        isn't served.
+        """
         try:
             not_loaded = _load_service(listener)
             sock, _ = listener.sock.accept()
@@ -332,8 +343,8 @@ class Server:
         return not full
 
     def _wait_ms(self) -> float | None:
-        """Return the ms until the earliest deadline of a client or the end of a pause. None if
-        there is neither."""
+        """Return the ms until the earliest deadline of a client or the end of a pause, whichever
+        comes first. None if there is neither. A pause counts only if there is room for a client."""
         with self._lock:
             times = [client.deadline_s for client in self._clients]
             full = len(self._clients) >= self._most
@@ -345,7 +356,7 @@ class Server:
         return max(0.0, (first_s - time.monotonic()) * 1000) + 1
 
     def _end_overdue(self) -> None:
-        """End connections whose deadline has passed."""
+        """End connections whose deadline has passed. They get a new one, STOP_TIMEOUT_S later."""
         now_s = time.monotonic()
         with self._lock:
             late = [client for client in self._clients if client.deadline_s <= now_s]
@@ -376,9 +387,9 @@ class Server:
 
 
 def _load_service(listener: Listener) -> str:
-    """Import the modules of the listener's service and read its TLS certificate, if it uses TLS.
-    Called before each client is accepted. Only the first call does work. Return "", or the reason
-    if that failed."""
+    """Import the modules of the listener's service, and read or make its TLS certificate if it uses
+    TLS. Called before each client is accepted. After a call that succeeded, further calls do
+    nothing. Return "", or the reason if that failed."""
     try:
         listener.service.load()
         if listener.tls is not None:

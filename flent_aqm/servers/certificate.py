@@ -31,7 +31,8 @@ def context_from_files(cert: str, key: str) -> ssl.SSLContext:
         cert: path of the certificate, PEM.
         key: path of the key, PEM without a password.
 
-    Raises ConfigError if the files can't be read or don't belong together.
+    Raises ConfigError if the files can't be read, the key has a password, or they don't belong
+    together.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
@@ -50,8 +51,8 @@ def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLCon
     memory.
 
     Args:
-        addresses: further names or IP addresses for which the certificate is valid, besides those
-            of this host.
+        addresses: further names or IP addresses for which the certificate is valid, besides
+            localhost, its IP addresses, and this host's name.
         key: kind of the key, one of OWN_KEYS.
     """
     pem = self_signed_pem({"localhost", "127.0.0.1", "::1", socket.gethostname(), *addresses},

@@ -57,7 +57,7 @@ _PORTS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `serve` to the parser."""
+    """Add the options of `serve` to the parser, and set its description."""
     from argparse import SUPPRESS  # here: a start without options needs no argparse
 
     parser.description = (
@@ -96,9 +96,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the server until SIGINT or SIGTERM. Return 0. Raises ConfigError if an option is wrong or
-    a port can't be used, ToolMissing if a service needs a Python package that isn't installed. Both
-    are raised before the log says that it listens."""
+    """Run the server until SIGINT or SIGTERM. Return 0. Raises ConfigError if an option is wrong, a
+    certificate can't be read or a port can't be used, ToolMissing if a service needs a Python
+    package that isn't installed. Both are raised before the log says that it listens."""
     args.what = tuple(args.what) or USUAL
     _check_options(args)
     from flent_aqm.servers.acceptor import Listener, Server, address_text, listen
@@ -143,8 +143,8 @@ def _port_number(args: argparse.Namespace, name: str) -> int:
 
 
 def _make_service(args: argparse.Namespace, what: str, port: int) -> Service:
-    """Return a new service. The modules are imported here, because each service needs large ones
-    that the others don't.
+    """Return a new service. The event loops of HTTP and WebRTC have begun to run. The modules are
+    imported here, because each service needs large ones that the others don't.
 
     Args:
         what: the service, NDT7, HTTP or WEBRTC.
@@ -222,8 +222,8 @@ def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:
     """Return a function that returns the TLS context of a service, always the same.
 
     Certificate files are read at once, so that the user gets an error message. A self-signed
-    certificate for NDT7 is made when the first client uses TLS, because the modules for it take
-    most of a start.
+    certificate for HTTP is made at once, too. That for NDT7 is made by the function's first call,
+    when a client connects to the TLS port, because the modules for it take most of a start.
 
     Args:
         what: the service, NDT7 or HTTP.
@@ -231,8 +231,8 @@ def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:
     Raises ConfigError if the certificate can't be read.
     """
     def with_alpn(context: ssl.SSLContext) -> ssl.SSLContext:
-        """Return the context. If _tls_source()'s service `what` is HTTP, clients can select the
-        version of HTTP by it (ALPN)."""
+        """Return the same context. If _tls_source()'s service `what` is HTTP, it is changed so that
+        clients can select the version of HTTP in the handshake (ALPN)."""
         if what == HTTP:
             context.set_alpn_protocols(["h2", "http/1.1"])
         return context

@@ -57,7 +57,7 @@ class Request:
     Attributes:
         method: method of HTTP, such as GET.
         path: path without the query.
-        query: parameters of the query. Of a repeated parameter, the last value.
+        query: parameters of the query that have a value. Of a repeated parameter, the last value.
         host: value of the Host header, or of :authority.
         peer: the client's address, "" if it isn't known.
         secure: True over TLS.
@@ -97,8 +97,8 @@ def request_of(method: str, target: str, host: str, peer: str, secure: bool) -> 
 
 def answer(request: Request) -> Response:
     """Return the response to a request whose content, if any, has been received. An unknown path,
-    or a method that the path doesn't have, gives status 404. The response to HEAD is that to GET,
-    without whose content the caller sends it."""
+    or a method that the path doesn't have, gives status 404. For HEAD, return the response to GET.
+    The caller sends it without its content."""
     method = "GET" if request.method == "HEAD" else request.method
     endpoint = ENDPOINTS.get((method, request.path))
     if endpoint is None:
@@ -135,7 +135,8 @@ def _empty(request: Request) -> Response:
 
 def _garbage(request: Request) -> Response:
     """Return the response with as many chunks of 1 MiB as LibreSpeed's ckSize requests, at least 1
-    and at most MOST_GARBAGE_CHUNKS. GARBAGE_CHUNKS if the query has no such number."""
+    and at most MOST_GARBAGE_CHUNKS. The number is GARBAGE_CHUNKS if _query_number() finds no
+    ckSize."""
     chunks = _query_number(request, "ckSize", GARBAGE_CHUNKS)
     return Response(length=min(max(chunks, 1), MOST_GARBAGE_CHUNKS) * MEBIBYTE)
 
@@ -148,7 +149,7 @@ def _address(request: Request) -> Response:
 
 def _requested_bytes(request: Request) -> Response:
     """Return the response with as many bytes as the query's `bytes` requests, at most MOST_BYTES.
-    Empty if the query has no such number."""
+    It is empty if _query_number() finds no `bytes`."""
     return Response(length=min(_query_number(request, "bytes", 0), MOST_BYTES))
 
 

@@ -36,16 +36,19 @@ class Grammar(Protocol):
 
     @property
     def held_bytes(self) -> int:
-        """Number of received bytes that are kept because they can't be processed yet."""
+        """Number of received bytes that are kept because they can't be processed yet. In HTTP/2, an
+        upper limit of that number."""
 
     @property
     def half(self) -> int | None:
-        """Number of the request head or frame that has begun but isn't complete. None if there is
-        none."""
+        """Number of the request head (HTTP/1.1) or frame (HTTP/2) that has arrived in part, by
+        which a later call recognises it. None if there is none. DATA frames don't count, nor do
+        requests that wait for a response to an earlier one."""
 
     def received(self, data: bytes) -> None:
-        """Process received bytes, and send responses. Raises ValueError if the bytes aren't HTTP,
-        Flood if the client has used up its credit."""
+        """Process received bytes, and send responses. Raises ValueError if the bytes aren't valid
+        in this version of HTTP or exceed its limits, Flood (also a ValueError) if the client has
+        used up its credit."""
 
     def writable(self) -> None:
         """Continue to send, because the kernel accepts data again. Raises as received() does."""
@@ -107,7 +110,9 @@ class _Connection(asyncio.Protocol):
         self._schedule_check()
 
     def data_received(self, data: bytes) -> None:
-        """Detect the version of HTTP by the first bytes, and pass received bytes to the Grammar."""
+        """Detect the version of HTTP by the first bytes, and pass received bytes to the Grammar.
+        End the connection if the bytes aren't valid HTTP, or if the client or another one at its
+        address has flooded the server. Called by asyncio."""
         self._received += len(data)
         if self._client.is_quiet:
             self._end("its address has flooded the server")
@@ -131,8 +136,9 @@ class _Connection(asyncio.Protocol):
         self._note_held()
 
     def _note_held(self) -> None:
-        """Record how many bytes are kept for this connection. If all connections together keep too
-        much, end the connection for which most is kept."""
+        """Record how many bytes are kept for this connection: received ones, and those to be sent.
+        If all connections together keep too much, end the connection for which most is kept. Call
+        it only after the version of HTTP has been detected."""
         assert self._transport is not None
         assert self._grammar is not None
         held_bytes = self._grammar.held_bytes + self._transport.get_write_buffer_size()
@@ -150,8 +156,8 @@ class _Connection(asyncio.Protocol):
             self._grammar.paused = True
 
     def resume_writing(self) -> None:
-        """Let the Grammar continue to send. Called by asyncio when the kernel accepts data
-        again."""
+        """Let the Grammar continue to send. End the connection if it raises ValueError. Called by
+        asyncio when the kernel accepts data again."""
         if self._grammar is not None:
             self._grammar.paused = False
             if self._transport is not None and not self._transport.is_closing():
@@ -172,8 +178,8 @@ class _Connection(asyncio.Protocol):
         self._client.done()
 
     def _refuse(self, fault: ValueError) -> None:
-        """End the connection because of this fault. A flood also makes the client's address
-        quiet."""
+        """End the connection because of this fault. After a Flood, the client's address isn't
+        served for QUIET_S seconds."""
         if not isinstance(fault, Flood):
             self._end(f"not valid HTTP: {fault}")
             return
@@ -183,19 +189,20 @@ class _Connection(asyncio.Protocol):
         self._end(str(fault))
 
     def _end(self, reason: str) -> None:
-        """End the connection. `reason` is for the log."""
+        """End the connection. `reason` is for the log, in which the first reason counts."""
         self._client.cut_off = self._client.cut_off or reason
         assert self._transport is not None
         self._transport.abort()
 
     def _schedule_check(self) -> None:
-        """Call _check_progress() after timeout_s."""
+        """Call _check_progress() once after timeout_s, unless the connection ends before."""
         self._timer = asyncio.get_running_loop().call_later(self._timeout_s, self._check_progress)
 
     def _check_progress(self) -> None:
         """End the connection if the same request or frame has been incomplete since the last call,
-        or if no data has been transferred for IDLE_TIMEOUT_S. Otherwise call this again after
-        timeout_s. Before the first bytes of a request, nothing is checked."""
+        or if no data has been transferred for IDLE_TIMEOUT_S, counted in steps of timeout_s.
+        Otherwise call this again after timeout_s. Until the version of HTTP has been detected,
+        nothing is checked."""
         assert self._transport is not None
         grammar = self._grammar
         if grammar is not None:

@@ -37,14 +37,14 @@ class Http1:
         self._unsent = UnsentLimit(transport.get_extra_info("socket"))
 
     def received(self, data: bytes) -> None:
-        """Process received bytes. Raises ValueError if they aren't HTTP/1.1, Flood if the client
-        has used up its credit."""
+        """Process received bytes, and send responses. Raises ValueError if they aren't HTTP/1.1 or
+        a request's target isn't a URL, Flood if the client has used up its credit."""
         self._waiting += data
         self._process_received()
 
     def writable(self) -> None:
-        """Continue with a response, then with requests that arrived meanwhile. Raises as received()
-        does."""
+        """Continue with a response. When it is complete, process requests that arrived meanwhile.
+        Raises as received() does."""
         self._send_filler()
         if not self._busy():
             self._transport.resume_reading()
@@ -68,8 +68,9 @@ class Http1:
         return bool(self._left) or self.paused
 
     def _process_received(self) -> None:
-        """Process received bytes until a response is being sent or nothing is left. Raises as
-        received() does."""
+        """Process received bytes until nothing more can be parsed, the connection is closed, or
+        _busy() is true. If bytes are left while it is true, reading from the client is paused.
+        Raises as received() does."""
         while not self._transport.is_closing():
             if self._busy():
                 if self._waiting or self._http.trailing_data[0]:
@@ -84,8 +85,8 @@ class Http1:
                 return
 
     def _count_content(self) -> None:
-        """Count content of known length without h11, which would process each piece. Answer the
-        request if its content is complete."""
+        """Count received content of known length without h11, which would process each piece. Send
+        the response if the request's content is complete."""
         mine = min(len(self._waiting), self._awaited)
         self._waiting = self._waiting[mine:]
         self._credit.earn(mine)
@@ -94,9 +95,8 @@ class Http1:
             self._answer_current()
 
     def _process_event(self) -> bool:
-        """Let h11 parse received bytes, and process the next event. Return False if there is no
-        event. Raises ValueError if the bytes aren't HTTP/1.1, Flood if the client has used up its
-        credit."""
+        """Let h11 parse received bytes, and process the next event. Return False if h11 needs more
+        bytes, or if no request can follow on this connection. Raises as received() does."""
         if self._waiting:
             self._http.receive_data(self._waiting)
             self._waiting = b""
@@ -147,8 +147,8 @@ class Http1:
                           self._transport.get_extra_info("sslcontext") is not None)
 
     def _send_response(self, request: Request, reply: Response) -> None:
-        """Send the head and a small body of the response. Begin to send filler, if the response has
-        it."""
+        """Send the head of the response, and except for HEAD its small body, if any. Then begin to
+        send its filler, or end the response if it has none."""
         if reply.length:
             self._unsent.begin(request.unsent)
         head = self._http.send(h11.Response(status_code=reply.status, headers=[
@@ -164,7 +164,8 @@ class Http1:
             self._end_response()
 
     def _send_filler(self) -> None:
-        """Send filler until the kernel accepts no more or the response is complete."""
+        """Send filler until the kernel accepts no more or the response is complete. End the
+        response when it is complete."""
         while self._left and not self.paused and not self._transport.is_closing():
             size = self._unsent.frame_bytes(len(FILLER))
             piece = FILLER if size >= len(FILLER) <= self._left else FILLER[:min(size, self._left)]

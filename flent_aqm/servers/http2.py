@@ -59,8 +59,12 @@ class Http2:
 
     def received(self, data: bytes) -> None:
         """Process received bytes, and send responses. The first call has to have the whole
-        connection preface. Raises ValueError if the bytes aren't HTTP/2 or a request's target isn't
-        a URL, Flood if the client has used up its credit."""
+        connection preface. If the client leaves more than UNREAD_BYTES unread, reading from it is
+        paused.
+
+        Raises ValueError if the bytes aren't HTTP/2, a frame or head is too long, or a request's
+        target isn't a URL. Raises Flood if the client has used up its credit.
+        """
         try:
             if self._preface:  # http.py has waited until the preface is complete
                 self._preface = False
@@ -110,8 +114,8 @@ class Http2:
         self._flush()
 
     def _pay_for_frames(self) -> None:
-        """Spend credit for the frames that have begun since the last call. Raises Flood if the
-        credit is used up."""
+        """Spend credit for the frames that have begun since the last call: one for each, and for a
+        SETTINGS frame more with each open stream. Raises Flood if the credit is used up."""
         frames, settings = self._inbound.frames, self._inbound.settings
         if frames > self._paid_frames:
             streams = len(self._requests) + len(self._left)
@@ -137,7 +141,8 @@ class Http2:
             self._transport.close()
 
     def writable(self) -> None:
-        """Send as many frames as windows and the kernel allow, of each stream with data in turn."""
+        """Send as many frames as windows and the kernel allow, of each stream with data in turn.
+        Unless the kernel accepts no more data, reading from the client is resumed first."""
         if not self.paused:
             self._transport.resume_reading()
         waiting = 0  # streams in a row without a window
@@ -199,7 +204,7 @@ class Http2:
     def _begin_response(self, stream: int) -> None:
         """Send the head of the response to a stream's request, and a body at once if windows and a
         frame have room for it. Queue the stream for a larger body or filler, which writable() sends
-        in turn with other streams."""
+        in turn with other streams. The response to HEAD is the head only."""
         request = self._requests.pop(stream)
         reply: Response = answer(request)
         if reply.length:

@@ -40,7 +40,7 @@ class Http3(Bulk):
 
     Args:
         quic: the client's connection.
-        server: the port that received the connection.
+        server: the listener that received the connection. Its timeout_s begins now.
     """
 
     def __init__(self, quic: QuicConnection, server: Http3Listener) -> None:
@@ -57,7 +57,9 @@ class Http3(Bulk):
 
     def datagram_received(self, data: bytes | str, addr: Any) -> None:
         """Process a datagram, which costs credit. End the connection if its client has used up its
-        credit, if the client's address is no longer served, or if a request isn't HTTP."""
+        credit, if the client's address is no longer served, or if a request isn't HTTP. A client
+        that has used up its credit makes its address unserved for QUIET_S seconds. Every
+        _HELD_EVERY datagrams, the bytes kept are recorded. Called by aioquic."""
         self._peer = addr
         try:
             self._credit.spend(_DATAGRAM)
@@ -75,8 +77,8 @@ class Http3(Bulk):
 
     def quic_event_received(self, event: QuicEvent) -> None:
         """Process an event of QUIC: requests, content, and streams that the client has reset.
-        Raises Flood if the client has used up its credit, ValueError if a request's target isn't a
-        URL."""
+        Called by aioquic, within datagram_received(). Raises Flood if the client has used up its
+        credit, ValueError if a request's target isn't a URL."""
         if isinstance(event, (StreamReset, StopSendingReceived)):
             self._credit.spend()
             self._requests.pop(event.stream_id, None)
@@ -111,7 +113,8 @@ class Http3(Bulk):
         self._credit.earn(size)
 
     def forgotten(self) -> None:
-        """Cancel the timeout. Called by Http3Listener when the connection has ended."""
+        """Cancel the timeout of the first request. Called by Http3Listener when the connection has
+        ended."""
         self._request_timeout.cancel()
 
     def _note_request(self, headers_event: HeadersReceived) -> None:
@@ -125,7 +128,8 @@ class Http3(Bulk):
 
     def _begin_response(self, stream: int) -> None:
         """Send the head and a small body of the response to a stream's request, or begin to send
-        filler. Nothing is sent if the stream has no request."""
+        filler. The response to HEAD is the head only. Nothing is sent if the stream has no
+        request."""
         request = self._requests.pop(stream, None)
         if request is None:
             return
@@ -147,7 +151,8 @@ class Http3(Bulk):
             self.send_bulk(stream, reply.length, self.sent)
 
     def _end_without_request(self) -> None:
-        """End the connection if no request has arrived within the timeout."""
+        """End the connection if no request has arrived. Called by the event loop when timeout_s
+        seconds have passed since the connection began."""
         if not self._requested:
             self._end(f"its first request took too long: none after {self._server.timeout_s:g} s")
 
@@ -188,15 +193,15 @@ class Http3Listener(QuicServer):
             largest.end_holding()
 
     def datagram_received(self, data: bytes | str, addr: Any) -> None:
-        """Process a datagram. Datagrams of new connections are ignored if there are too many
-        connections, or if the address isn't served."""
+        """Process a datagram. One that belongs to no open connection is ignored if there are too
+        many connections, or if its address isn't served. Called by asyncio."""
         if (len(self._open) >= self._most or str(addr[0]) in self.quiet) \
                 and not self._is_of_open_connection(data):
             return
         super().datagram_received(data, addr)
 
     def _make_connection(self, quic: QuicConnection) -> Http3:
-        """Return the protocol of a new connection."""
+        """Return the protocol of a new connection, which counts as open until it has ended."""
         connection = Http3(quic, self)
         self._open.add(connection)
         return connection
@@ -235,12 +240,14 @@ class Http3Service:
     def listen(self, addresses: Sequence[str], port: int, certificate: tuple[str, str] | None
                ) -> list[str]:
         """Start to serve. Return the addresses as ADDRESS:PORT. Raises OSError if a socket can't be
-        opened on the port, or if a certificate file can't be read.
+        opened on the port, or if a certificate file can't be read. Sockets that were opened before
+        stay open until stop().
 
         Args:
             addresses: addresses to listen on, all addresses of this machine if empty.
-            port: UDP port, 0 for any free port.
-            certificate: files of the certificate and its key, None for a self-signed certificate.
+            port: UDP port, 0 for any free port, the same for all addresses.
+            certificate: files of the certificate and its key, which the caller has checked. None
+                for a self-signed certificate.
         """
         requested = configuration(client=False)
         requested.idle_timeout = IDLE_TIMEOUT_S
@@ -279,7 +286,7 @@ class Http3Service:
 
     async def _listen(self, requested: QuicConfiguration, address: str, port: int) -> Any:
         """Open a UDP socket on the event loop. Return its address as the socket reports it: host,
-        port, and for IPv6 more."""
+        port, and for IPv6 more. Raises OSError if it can't be opened."""
         transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: Http3Listener(requested, *self._limits), local_addr=(address, port))
         self._transports.append(transport)

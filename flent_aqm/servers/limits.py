@@ -57,7 +57,7 @@ class Credit:
         self._filled_s = time.monotonic()
 
     def earn(self, content_bytes: int) -> None:
-        """Add credit for bytes of content that were received or sent."""
+        """Add credit for bytes of content that were received or sent, up to MOST_CREDIT in all."""
         self._left = min(self._left + content_bytes / CREDIT_BYTES, MOST_CREDIT)
 
     def spend(self, count: float = 1) -> None:
@@ -88,9 +88,9 @@ class Held:
         self._total_bytes = 0
 
     def note(self, connection: object, held_bytes: int) -> object | None:
-        """Record how many bytes are kept for a connection. If all connections together have too
-        many bytes, return the connection for which most bytes are kept, else None. None, too, if
-        the number has not changed."""
+        """Record how many bytes are kept for a connection now. With 0, the connection is forgotten.
+        If the number has changed, and all connections together have more than most_bytes, return
+        the connection for which most bytes are kept. Otherwise return None."""
         before = self._bytes.get(connection, 0)
         if held_bytes == before:
             return None

@@ -9,7 +9,7 @@ from flent_aqm.base.json_text import json_text
 
 
 def log(event: str, **fields: object) -> None:
-    """Write one line to standard error. Errors are ignored.
+    """Write one line of JSON to standard error. Errors of the operating system are ignored.
 
     Args:
         event: kind of the event.

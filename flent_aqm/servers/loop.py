@@ -37,7 +37,8 @@ class Loop:
         self._thread.start()
 
     def adopt(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
-        """Serve a client whose connection was accepted by another thread.
+        """Serve a client whose connection was accepted by another thread. Returns at once. If the
+        TLS handshake fails, that is logged, the connection is closed, and client.done() is called.
 
         Args:
             client: the client.
@@ -48,7 +49,7 @@ class Loop:
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Run a coroutine on the event loop, and return its result. Raises the coroutine's
-        exceptions. Called from another thread."""
+        exceptions. Called from another thread, before stop()."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def stop(self) -> None:
@@ -71,7 +72,7 @@ class Loop:
     async def _open_connection(self, client: Client,
                                protocol: Callable[[], asyncio.BaseProtocol]) -> None:
         """Give a client's socket to its protocol, after the TLS handshake if the client uses TLS.
-        An OSError is logged, and ends the connection."""
+        An OSError, such as a failed handshake, is logged, and ends the connection."""
         try:
             client.sock.setblocking(False)
             await adopt(client.sock, protocol(), client.tls() if client.tls is not None else None,

@@ -78,7 +78,7 @@ class WebRtc:
     async def _serve(self, client: Client, reader: asyncio.StreamReader,
                      writer: asyncio.StreamWriter) -> None:
         """Serve one caller, or send an error if another call is active. Errors of the call are sent
-        to the caller."""
+        to the caller. At the end, close the connection and call client.done()."""
         # _answer_call() has timeouts of its own.
         client.deadline_s = float("inf")
         try:

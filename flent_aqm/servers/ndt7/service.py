@@ -38,8 +38,8 @@ class Ndt7:
             self._serve_function = serve
 
     def take(self, client: Client) -> None:
-        """Start a thread that serves the client. Raises RuntimeError if no thread can be
-        started."""
+        """Start a thread that serves the client. load() comes first. Raises RuntimeError if no
+        thread can be started."""
         if client.tls is not None:
             import flent_aqm.servers.ndt7.tls  # noqa: F401 (connection.py takes it from memory)
         client.thread = threading.Thread(target=self._serve_in_thread, args=(client,), daemon=True)

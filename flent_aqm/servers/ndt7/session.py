@@ -97,7 +97,7 @@ def parse_measurement(text: bytes) -> dict[str, Any]:
 
 
 class ClientClosed(Exception):
-    """Raised if the client has sent its close frame first."""
+    """Raised if a close frame of the client has arrived."""
 
 
 class ClientGone(Exception):
@@ -169,7 +169,8 @@ class Session:
         self.next_report_s = self._interval * MEASUREMENT_INTERVAL_S
 
     def receive(self, buffer: memoryview, flags: int = 0) -> bool:
-        """Receive bytes from the client and process them. Return False if no bytes arrived.
+        """Receive bytes from the client and process them. Return False if no bytes arrived in time
+        (Transport.recv_into() returns None).
 
         Args:
             buffer: memory for the bytes, which also limits their number.
@@ -198,10 +199,12 @@ class Session:
             raise Violation(CloseCode.UNSUPPORTED_DATA, "binary message during a download")
 
     def finish(self, measured_s: float, buffer: memoryview) -> None:
-        """Begin the closing handshake, and end it with the client's close frame or the end of the
-        connection. Errors of the connection are ignored, because the measurement is complete.
+        """Begin the closing handshake, and wait for the client's close frame or the end of the
+        connection, as long as the main thread doesn't end it. Errors of the connection and
+        violations are ignored, because the measurement is complete.
 
-        Messages that the client sends meanwhile are not part of the test.
+        Text messages that the client sends meanwhile are still counted. Binary messages are not
+        part of the test any more.
 
         Args:
             measured_s: length of the test, which is kept as self.measured_s.
@@ -287,7 +290,7 @@ class DownloadSender:
 
     def _process_pending(self) -> None:
         """Process the messages that the client has sent since the last call, without waiting for
-        more.
+        more. Raises as Session.receive() does, and Violation for a binary message.
 
         At most one buffer is read, so a client can't keep the server from sending.
         """

@@ -14,7 +14,12 @@ from flent_aqm.servers.ndt7.tcp import receive_buffer
 
 
 class TlsTransport:
-    """The server's end of a Transport (see transport.py) with TLS. Call handshake() first."""
+    """The server's end of a Transport (see transport.py) with TLS. Call handshake() first.
+
+    Args:
+        sock: the connected, blocking socket.
+        context: TLS context of the server.
+    """
 
     is_tls = True
 

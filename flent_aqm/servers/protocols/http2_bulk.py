@@ -62,7 +62,8 @@ def frame_of_filler(http: h2.connection.H2Connection, stream: int, size: int) ->
     Args:
         http: the connection.
         stream: number of the stream.
-        size: number of bytes, at most local_flow_control_window() and max_outbound_frame_size.
+        size: number of bytes, at most local_flow_control_window(), max_outbound_frame_size and the
+            length of FILLER.
     """
     http.outbound_flow_control_window -= size
     http.streams[stream].outbound_flow_control_window -= size
@@ -78,7 +79,8 @@ class Inbound:
     """Splits the received bytes of one connection into bulk data and frames for h2.
 
     Attributes:
-        missing: number of bytes until the current frame is complete, 1 between frames.
+        missing: number of bytes until the current frame, or its header if that has arrived in part,
+            is complete. 1 between frames. Valid when split() has yielded its last pair.
         frames: number of frames that have begun.
         settings: number of SETTINGS frames that have begun.
     """
@@ -96,11 +98,12 @@ class Inbound:
         self._used: dict[int, int] = {}
 
     def begin(self, stream: int, headers: Sequence[tuple[object, object]]) -> None:
-        """Record the head of a stream. The stream is bulk if the head has no content-length.
+        """Record the head of a stream, which the head doesn't end. The stream is bulk if the head
+        has no content-length.
 
         Args:
             stream: number of the stream.
-            headers: names and values of the head.
+            headers: names, in lower case and as text, and values of the head.
         """
         if all(str(name) != "content-length" for name, _ in headers):
             self._used[stream] = 0
@@ -122,11 +125,11 @@ class Inbound:
 
     def split(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Split received bytes. Yield pairs of stream and data: bulk data with its stream, and
-        bytes for h2 with stream 0. The caller has to pass these to h2 before it takes the next
-        pair.
+        bytes for h2 with stream 0. The caller has to pass the bytes for h2 to h2 before it takes
+        the next pair. A frame that is incomplete is continued by the next call.
 
         Raises FrameTooLargeError at the header of a frame that is too long, HeadTooLargeError at
-        that of a head that is too long.
+        the header of the frame with which a head becomes too long.
         """
         at = kept = 0  # the bytes from kept to at are for h2
         while at < len(data):
@@ -188,7 +191,7 @@ class Inbound:
 
     def used(self, stream: int, size: int) -> bytes:
         """Count bulk bytes that the caller has processed. Return the WINDOW_UPDATE frames to send,
-        b"" if there are none.
+        b"" until STEP_BYTES have been counted for the stream or the connection.
 
         Args:
             stream: number of the bulk stream.

@@ -61,12 +61,12 @@ class Bulk(QuicConnectionProtocol):
         self.transmit()
 
     def forget(self, stream: int) -> None:
-        """Stop sending bulk data on this stream."""
+        """Stop sending bulk data on this stream, without ending the stream."""
         self._left.pop(stream, None)
         self._progress.pop(stream, None)
 
     def stop_sending(self) -> None:
-        """Stop sending bulk data on all streams."""
+        """Stop sending bulk data on all streams, without ending the streams."""
         self._left.clear()
         self._progress.clear()
 
@@ -77,8 +77,8 @@ class Bulk(QuicConnectionProtocol):
             super().transmit()
 
     def _hand_over(self) -> bool:
-        """Pass a piece of bulk data to each stream that has little left to send. Return whether a
-        piece was passed."""
+        """Pass a piece of bulk data to each stream for which aioquic has less than PIECE_BYTES left
+        to send. Return whether a piece was passed."""
         done = False
         for number, left in list(self._left.items()):
             # aioquic has no public name for how much of a stream it still has to send.
@@ -100,7 +100,8 @@ class Bulk(QuicConnectionProtocol):
         return done
 
     def end(self) -> None:
-        """End the connection at once, without waiting for the other end."""
+        """End the connection at once, without waiting for the other end, and close its UDP socket.
+        For clients only: a server's connections share a socket."""
         self.stop_sending()
         self.close()
         if self._timer is not None:

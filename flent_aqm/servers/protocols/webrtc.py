@@ -213,7 +213,8 @@ class End:
         return str(self._connection.localDescription.sdp)
 
     async def accept(self, answer: str) -> None:
-        """Process the other end's session description. Raises BadResult if it isn't valid."""
+        """Process the other end's session description, its answer to that of offer(). Raises
+        BadResult if it isn't valid."""
         try:
             await self._connection.setRemoteDescription(RTCSessionDescription(answer, "answer"))
         # For an invalid description aiortc raises all kinds of exceptions.
@@ -222,8 +223,8 @@ class End:
                             f"({cause_of(fault)}); it starts with {answer[:60]!r}") from None
 
     async def answer(self, offer: str) -> str:
-        """Process the other end's session description. Return this end's session description.
-        Raises BadResult if the other end's description isn't valid."""
+        """Process the other end's session description, which its offer() returned. Return this
+        end's session description. Raises BadResult if the other end's description isn't valid."""
         try:
             await self._connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
             await self._connection.setLocalDescription(await self._connection.createAnswer())
@@ -234,7 +235,8 @@ class End:
         return str(self._connection.localDescription.sdp)
 
     async def call(self) -> tuple[float, EndRecord]:
-        """Wait until the call is connected, then run it for length_s and DRAIN_S.
+        """Wait until the call is connected, then run it until length_s and DRAIN_S have passed
+        since this end's picture began. accept() or answer() comes first, and close() afterwards.
 
         Return the time at which this end's picture began, on the monotonic clock, and the records
         of this end. Raises BadResult if the call isn't connected within PATIENCE_S, or breaks
@@ -262,7 +264,7 @@ class End:
         return began_s, self._record
 
     async def close(self) -> None:
-        """Close the call."""
+        """Close the call, and stop recording. It may be called at any time."""
         if self._receiving is not None:
             self._receiving.cancel()
         await self._connection.close()
@@ -285,13 +287,14 @@ class End:
         self._receiving = asyncio.ensure_future(self._record_frames(track))
 
     async def _record_frames(self, track: MediaStreamTrack) -> None:
-        """Record the arrival of each frame of the other end's picture."""
+        """Record the arrival of each frame of the other end's picture, until close() cancels it."""
         while True:
             frame = await track.recv()
             self._record.frames.append((time.monotonic(), int(frame.pts)))
 
     async def _record_statistics(self, began_s: float) -> None:
-        """Record aiortc's current statistics.
+        """Record aiortc's current statistics in self._record. A receiver report of the other end is
+        recorded only once.
 
         Args:
             began_s: time at which this end's picture began, on the monotonic clock.
