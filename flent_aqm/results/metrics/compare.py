@@ -182,9 +182,9 @@ def two_groups(values: Sequence[float]) -> tuple[Sequence[float], Sequence[float
     groups. Return None if they don't, if a group would have fewer than two values, or if a value is
     infinite (a lost probe).
 
-    The gap between the groups must be at least FAR_APART times the range of either group, and
-    LEAST_GAP_SHARE of the gap's middle. The median of such runs depends on which group has one run
-    more.
+    The groups are parted by the largest gap that leaves two values on each side. The gap must be at
+    least FAR_APART times the range of either group, and LEAST_GAP_SHARE of its own middle. The
+    median of such runs depends on which group has one run more.
     """
     ordered = sorted(value for value in values if math.isfinite(value))
     if len(ordered) < 2 * FEWEST_IN_GROUP or len(ordered) < len(values):

@@ -68,8 +68,8 @@ def page_time_ms(run: Run, statistic: str) -> float:
 
 
 def _values_under_load(run: Run, field: str, direction: str | None = None) -> Numbers:
-    """Return the values of a field of cross traffic, for events that began under load, or for all
-    in a test without load. Raises NotAvailable if there are none.
+    """Return the values of a field of cross traffic, of the first flow that has it, for events that
+    began under load, or for all in a test without load. Raises NotAvailable if there are none.
 
     Args:
         run: the run.

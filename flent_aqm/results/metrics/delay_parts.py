@@ -51,12 +51,13 @@ class DelayParts:
         return DelayParts(self.sent_s[mask], {name: ms[mask] for name, ms in self.ms.items()})
 
     def means_ms(self) -> dict[str, float]:
-        """Return part -> its mean in ms over the probes. The means add up to the mean RTT."""
+        """Return part -> its mean in ms over the probes, of which there must be one. The means add
+        up to the mean RTT."""
         return {name: float(ms.mean()) for name, ms in self.ms.items()}
 
 
 def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
-    """Return the parts of the RTT of a run's answered probes.
+    """Return the parts of the RTT of a run's answered irtt probes.
 
     A probe and its reply are recognised by irtt's number. Probes are left out if they were lost, or
     if the passage of the probe or of its reply through the router was not recorded.

@@ -83,9 +83,9 @@ class Flow:
         end_s: end of the transfer in epoch seconds.
         mean_mbps: mean throughput as the tool reports it, else computed from the samples. None
             without both.
-        at_s: end of each interval in epoch seconds.
+        at_s: end of each interval that has a throughput, in epoch seconds.
         mbps: throughput in each interval.
-        length_s: length of each interval.
+        length_s: length of each interval, 0 if it is not known.
         tcp: field of TCP_FIELDS -> values over time. Fields that no sample has are missing.
         noticed: field of NOTICED_FIELDS -> values over time. Fields that no sample has are missing.
         ndt7: results of the NDT7 client, see docs/reference/data-format.md. Empty for other tools.
@@ -136,8 +136,8 @@ def is_flow(series: Series) -> bool:
 
 def read_flow(series: Series) -> Flow | None:
     """Return the flow of a series. None if its time is not known: the tool reports none, and no
-    sample has a value. Raises BadResult if values are not numbers, or if the flow ends before it
-    starts."""
+    sample has a value. Raises BadResult if times or values are not numbers, if ROUND_TRIPS is
+    damaged, or if the flow ends before it starts."""
     name, meta, samples = series.name, series.meta, series.samples
     rates = [one for one in samples if one.get("val") is not None]
     at_s = numbers([one.get("t") for one in rates], f"time in {name!r}")
@@ -182,12 +182,13 @@ def read_flow(series: Series) -> Flow | None:
 
 
 def tells_when_it_ran(flow: Flow, expected: Window, step_s: float) -> bool:
-    """Return whether a flow's samples show when the flow ran.
+    """Return whether it is known when a flow ran, from the tool or from the flow's samples. True in
+    any case if `expected` is 0 s long.
 
     A tool that reports an interval whenever data came gives little information on a flow that
-    hardly got through. Then its samples cover less than half of the expected time, and are few or
-    long, or the tool's mean over its whole time is far below theirs. Tools of this package record
-    the time of their load themselves.
+    hardly got through. Then its samples cover less than half of the expected time. Also, they are
+    few or long, or the tool's mean over its whole time is far below theirs. Tools of this package
+    record the time of their load themselves.
 
     Args:
         flow: the flow.

@@ -220,9 +220,9 @@ def _libreqos_idle_ms(run: Run) -> float:
 
 
 def _libreqos_rises_ms(run: Run) -> Mapping[str, float]:
-    """Return phase (of LIBREQOS_PHASES) -> mean latency in ms less that of the idle link. Phases
-    shorter than 1 s or without an answered probe are left out. Raises NotAvailable if no phase is
-    left, or if no probe was answered before the load."""
+    """Return phase (of LIBREQOS_PHASES) -> mean latency in ms less the lower quartile of the idle
+    latency. Phases shorter than 1 s or without an answered probe are left out. Raises NotAvailable
+    if no phase is left, or if no probe was answered before the load."""
     probes = run.loaded()
     loading = {}
     for direction in DIRECTIONS:

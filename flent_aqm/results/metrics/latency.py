@@ -47,9 +47,9 @@ STATISTICS: dict[str, Callable[[Samples], float]] = {
 
 
 def idle_ms(run: Run, statistic: str) -> float:
-    """Return a statistic of the RTTs in ms of the probes before the load. statistic: a key of
-    STATISTICS. Raises NotAvailable if there are no or too few probes, and LostProbe if a percentile
-    is a lost probe."""
+    """Return a statistic of the RTTs in ms of the probes before the load, of all probes in a run
+    without flows. statistic: a key of STATISTICS. Raises NotAvailable if there are no or too few
+    probes, and LostProbe if a percentile is a lost probe."""
     return STATISTICS[statistic](run.idle())
 
 
@@ -216,7 +216,8 @@ def find_glitches(samples: Samples, idle_median_ms: float,
 
 def glitches(run: Run, threshold_ms: float) -> Sequence[Glitch]:
     """Return the glitches while the test loaded the link, see find_glitches(). threshold_ms: as for
-    find_glitches(). Raises NotAvailable if there are no suitable probes before or under load."""
+    find_glitches(). Raises NotAvailable without probes under load, and as idle_median_ms() and
+    find_glitches() do."""
     return find_glitches(run.loaded(), idle_median_ms(run), threshold_ms)
 
 
@@ -236,7 +237,8 @@ def bad_probes(probe: Probe, glitch: Glitch, limit_ms: float) -> NDArray[numpy.b
 
 def idle_median_ms(run: Run, probe: Probe | None = None) -> float:
     """Return the median RTT in ms of the probes before the load, lost ones included. Glitches are
-    measured from it. Raises NotAvailable if there are too few probes, or if half of them were lost.
+    measured from it. Raises NotAvailable if there are too few probes, or if half or more of them
+    were lost.
 
     Args:
         run: the run.

@@ -135,15 +135,15 @@ def until(probe: Probe, end_s: float) -> Probe:
     """Return the series with the time between its last probe and the end of the run filled in. For
     a ping that numbers its lines, lost probes are added. For other series, whose losses are not
     known, that time becomes one in which the tool was stopped (`still`). irtt's series are returned
-    unchanged, and so are all whose last probe is at most a second, or five probes if that is
-    longer, before the end.
+    unchanged, and so are those of a single probe, and all whose last probe (netperf: the end of its
+    last interval) is at most a second, or five probes if that is longer, before the end.
 
     Args:
         probe: the latency series.
         end_s: end of the run in epoch seconds.
 
-    Raises BadResult if more than MAX_LOST probes would be lost, or if the answered ones all have
-    the same time.
+    Raises BadResult if more than MAX_LOST probes would be lost, or if most probes of a ping were
+    sent at the same time as the one before.
     """
     if probe.tool is Tool.IRTT:
         return probe  # irtt reports all losses itself
@@ -173,8 +173,9 @@ def _merged(probe: Probe, lost_s: Numbers) -> Probe:
 def _netperf_probe(name: str, tool: Tool, answered: Sequence[Mapping[str, Any]],
                       end_s: Numbers, rtt_ms: Numbers) -> Probe | None:
     """Return netperf's intervals without those in which it was stopped, which are in `still`, as
-    are gaps between intervals. None if it was stopped in all of them. An interval without a
-    duration counts as 0 s long.
+    are gaps between intervals that are UNUSUAL times longer than usual intervals, and longer than
+    STALL_S. None if it was stopped in all intervals. An interval without a duration counts as 0 s
+    long.
 
     Args:
         name: name of the series.
@@ -215,7 +216,8 @@ def _netperf_probe(name: str, tool: Tool, answered: Sequence[Mapping[str, Any]],
 def _split_lost(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Numbers,
               rtt_ms: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Return sending times (epoch seconds) and RTTs of numbered probes without duplicates, and the
-    sending times of missing numbers, interpolated. Raises BadResult if the numbers are impossible.
+    sending times of missing numbers, interpolated. Raises BadResult if a `seq` is not a number, or
+    if more than MAX_LOST numbers are missing, or there are more than MAX_PROBES.
 
     Args:
         name: name of the series, for messages.

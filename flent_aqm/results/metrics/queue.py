@@ -72,17 +72,18 @@ def backlog_bytes(run: Run, direction: str) -> float:
 
 def delay_ms(run: Run, direction: str, statistic: str) -> float:
     """Return a statistic in ms of the queue's delay while the test loaded the direction. statistic:
-    a key of STATISTICS. direction: "download" or "upload". Raises NotAvailable if the queues were
-    not sampled under load, if the file doesn't record the bytes sent, or with too few samples for
-    the percentile."""
+    a key of STATISTICS. direction: "download" or "upload". Raises NotAvailable if the test has no
+    flow in that direction, if the queues were not sampled under load, if the file doesn't record
+    the bytes sent, or with too few samples for the percentile."""
     queue, loaded = _sampled(run, direction)
     return STATISTICS[statistic](queue.delay_ms[loaded])
 
 
 def standing_bytes(run: Run, direction: str, statistic: str) -> float:
     """Return a statistic of the backlog in bytes while the test loaded the direction. statistic: a
-    key of STATISTICS. direction: "download" or "upload". Raises NotAvailable if the queues were not
-    sampled under load, or with too few samples for the percentile."""
+    key of STATISTICS. direction: "download" or "upload". Raises NotAvailable if the test has no
+    flow in that direction, if the queues were not sampled under load, or with too few samples for
+    the percentile."""
     queue, loaded = _sampled(run, direction)
     return STATISTICS[statistic](queue.backlog_bytes[loaded])
 

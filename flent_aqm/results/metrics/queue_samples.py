@@ -31,8 +31,8 @@ class QueueSamples:
         at_s: time of each sample in epoch seconds.
         backlog_bytes: bytes in the queues at each sample.
         backlog_packets: packets in the queues at each sample.
-        drops: packets dropped since the previous sample. For the first sample, since the counter
-            was 0.
+        drops: packets dropped since the previous sample. At the first sample it is the file's
+            counter, usually 0.
         marks: packets marked, counted as `drops`.
         sent_bytes: bytes sent since the first sample, empty in early files.
     """
@@ -61,8 +61,8 @@ class QueueSamples:
 
 def queues(raw: Mapping[str, Samples]) -> dict[str, QueueSamples]:
     """Return direction ("download", "upload") -> the router's queue. Empty without samples. A
-    direction whose fields are missing is left out. Raises BadResult if a sample lacks a field, or
-    if a value is not a number.
+    direction is left out if the first sample has no DEVICE_drops of its device. Raises BadResult if
+    a sample lacks another field, or if a value is not a number.
 
     Args:
         raw: name of a series -> its raw samples.

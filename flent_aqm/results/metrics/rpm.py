@@ -78,9 +78,9 @@ def p90_ms(samples_ms: Numbers) -> float:
 
 
 def foreign_ms(run: Run, interval_s: float) -> Numbers:
-    """Return the RTTs in ms of the answered probes sent in the last four intervals under load.
-    interval_s: duration of an interval. Raises NotAvailable with fewer than 10 RTTs, or without
-    load."""
+    """Return the RTTs in ms of the answered probes sent in the last four intervals under load, see
+    last_intervals(). interval_s: duration of an interval. Raises NotAvailable with fewer than 10
+    RTTs, or without load."""
     late = last_intervals(run, interval_s)
     probes = run.loaded()
     inside = late.holds_behind_start(probes.sent_s) & numpy.isfinite(probes.rtt_ms)
@@ -88,9 +88,9 @@ def foreign_ms(run: Run, interval_s: float) -> Numbers:
 
 
 def self_ms(run: Run, interval_s: float) -> Numbers:
-    """Return TCP_INFO's RTTs in ms in the last four intervals under load, of all loading flows that
-    have them. interval_s: duration of an interval. Raises NotAvailable with fewer than 10 RTTs, or
-    without load."""
+    """Return TCP_INFO's RTTs in ms in the last four intervals under load (last_intervals()), of all
+    flows of the test that have them. interval_s: duration of an interval. Raises NotAvailable with
+    fewer than 10 RTTs, or without load."""
     late = last_intervals(run, interval_s)
     rtts_ms = [rtt.values[late.holds_behind_start(rtt.at_s)]
                for flow in run.speed_test if (rtt := flow.tcp.get("tcp_rtt")) is not None]
@@ -100,9 +100,9 @@ def self_ms(run: Run, interval_s: float) -> Numbers:
 
 
 def last_intervals(run: Run, interval_s: float) -> Window:
-    """Return the time of the last four intervals under load. It is shorter if the flows that end
-    last started later, as NDT7's upload does. interval_s: duration of an interval. Raises
-    NotAvailable without load."""
+    """Return the time of the last four intervals under load. It is shorter if all flows that end
+    within GO_INTERVAL_S of the load's end started later, as NDT7's upload does. interval_s:
+    duration of an interval. Raises NotAvailable without load."""
     if run.load_window is None:
         raise NotAvailable(run.why_no_flow())
     end_s = run.load_window.end_s
@@ -112,33 +112,33 @@ def last_intervals(run: Run, interval_s: float) -> Window:
 
 def foreign_rpm(run: Run) -> float:
     """Return the draft's Foreign in RPM: 60000 / trimmed mean of foreign times in ms. Raises
-    NotAvailable with too few samples."""
+    NotAvailable as foreign_ms() does, or if the mean is 0 ms."""
     return 60_000 / _require_positive(ietf_mean_ms(foreign_ms(run, IETF_INTERVAL_S)))
 
 
 def loaded_rpm(run: Run) -> float:
     """Return the draft's Loaded in RPM: 60000 / trimmed mean of self times in ms. Raises
-    NotAvailable with too few samples."""
+    NotAvailable as self_ms() does, or if the mean is 0 ms."""
     return 60_000 / _require_positive(ietf_mean_ms(self_ms(run, IETF_INTERVAL_S)))
 
 
 def ietf_estimate(run: Run) -> float:
-    """Return the draft's RPM of a run, estimated. Raises NotAvailable with too few foreign or self
-    times."""
+    """Return the draft's RPM of a run, estimated from foreign_ms() and self_ms(). Raises
+    NotAvailable as they do, or if a mean is 0 ms."""
     return ietf_rpm(ietf_mean_ms(foreign_ms(run, IETF_INTERVAL_S)),
                     ietf_mean_ms(self_ms(run, IETF_INTERVAL_S)))
 
 
 def goresponsiveness_estimate(run: Run) -> float:
-    """Return goresponsiveness' RPM of a run, estimated from trimmed means. Raises NotAvailable with
-    too few foreign or self times."""
+    """Return goresponsiveness' RPM of a run, estimated from trimmed means of foreign_ms() and
+    self_ms(). Raises NotAvailable as they and go_mean_ms() do, or if the means are 0 ms."""
     return goresponsiveness_rpm(go_mean_ms(foreign_ms(run, GO_INTERVAL_S)),
                                 go_mean_ms(self_ms(run, GO_INTERVAL_S)))
 
 
 def goresponsiveness_p90_estimate(run: Run) -> float:
-    """Return goresponsiveness' RPM of a run, estimated from 90th percentiles. Raises NotAvailable
-    with too few foreign or self times."""
+    """Return goresponsiveness' RPM of a run, estimated from 90th percentiles of foreign_ms() and
+    self_ms(). Raises NotAvailable as they do, or if the percentiles are 0 ms."""
     return goresponsiveness_rpm(p90_ms(foreign_ms(run, GO_INTERVAL_S)),
                                 p90_ms(self_ms(run, GO_INTERVAL_S)))
 

@@ -156,8 +156,8 @@ class Run:
 
     def why_no_flow(self, direction: str | None = None) -> str:
         """Return the reason why the test has no flow in a direction, for a message: the failure of
-        a tool, or that the test doesn't load it. direction: "download" or "upload", None if the
-        test has no flow at all."""
+        a tool, that the names of its flows tell no direction, or that the test doesn't load it.
+        direction: "download" or "upload", None if the test has no flow at all."""
         failed = {name: why for name, why in self.failed_series.items()
                   if direction is None or direction in name.lower()}
         if failed:
@@ -266,7 +266,7 @@ def as_run(data: DataFile) -> Run:
 
 def _parse_run(data: DataFile) -> Run:
     """Return the run in a data file that has been read. Raises BadResult, without the path, if
-    values are impossible, or if probes and flows last too long."""
+    values are impossible, if probes and flows last too long, or if too many probes were lost."""
     probes: list[Probe] = []
     flows: list[Flow] = []
     failures: dict[str, str] = {}
@@ -375,7 +375,8 @@ def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
     Args:
         flows: the flows.
         probes: the probes, at least one. The run begins with the first of them.
-        metadata: the file's metadata. Without DELAY, it is half of TOTAL_LENGTH less LENGTH.
+        metadata: the file's metadata. Without DELAY, it is half of the time by which TOTAL_LENGTH
+            exceeds LENGTH, 0 s without TOTAL_LENGTH.
     """
     length_s, total_s = (a_number(metadata.get(key)) for key in ("LENGTH", "TOTAL_LENGTH"))
     if not length_s:

@@ -33,7 +33,7 @@ class Scores:
         flow_rtt_ms: median RTT of the load's own packets, in the direction in which it is longer.
         warnings: reasons why the run may not be as intended.
         total_download_mbps: throughput of all flows, if the test shares the line with cross
-            traffic.
+            traffic, else NOT_SHARED.
         total_upload_mbps: the same for the upload.
         router_warnings: conditions on the router that hide the effect of the queue.
     """
@@ -50,7 +50,8 @@ class Scores:
 
 
 def scores(run: Run) -> Scores:
-    """Return the scores of a run. `router_warnings` is left empty for the caller to fill in."""
+    """Return the scores of a run. A value that the run doesn't have is Unavailable, with the
+    reason. `router_warnings` is left empty for the caller to fill in."""
     flow_rtts_ms = [METRICS[f"flow_rtt_{way}_median_ms"].of(run) for way in DIRECTIONS]
     longest = max((rtt_ms for rtt_ms in flow_rtts_ms if not isinstance(rtt_ms, Unavailable)),
                   default=flow_rtts_ms[0])

@@ -63,5 +63,5 @@ def _rate_of_both(settings: Mapping[str, Setting], name_format: str) -> Setting 
 
 
 def _rate_text(rate: Setting) -> str:
-    """Return a rate as text, 600 for 600.0."""
+    """Return a rate as text, "600" for 600.0."""
     return str(rate).removesuffix(".0")

@@ -17,9 +17,9 @@ from flent_aqm.results.metrics.run import Run
 
 
 def reported(run: Run, client: str, name: str) -> float:
-    """Return a value that a speed test's client reported, in the metric's unit; the first, if
-    several of its runs did. Raises NotAvailable if the test did not run the client, or if it didn't
-    report the value.
+    """Return a value that a speed test's client reported, in the metric's unit, of the first of the
+    test's flows that has it. Raises NotAvailable if the test did not run the client, or if the
+    client didn't report the value.
 
     Args:
         run: the run.
@@ -60,7 +60,8 @@ def cloudflare_points(run: Run, experience: str) -> float:
 
 
 def _idle_loss(run: Run) -> float | None:
-    """Return the share of probes lost on the idle line, 0 to 1. None if it isn't known."""
+    """Return the share of probes lost on the idle line, 0 to 1. None without idle probes, or if
+    they can't tell losses."""
     try:
         idle = run.idle()
     except NotAvailable:

@@ -267,7 +267,7 @@ def _throughput() -> Iterator[Metric]:
 
 
 def _speed_tests() -> Iterator[Metric]:
-    """Yield metrics of NDT7, and latency as Ookla's Speedtest shows it."""
+    """Yield metrics of NDT7, and latency of the run's probes in the style of Ookla's Speedtest."""
     for direction in DIRECTIONS:
         for field, unit, better, what in (
             ("throughput_mbps", "Mbit/s", HIGHER, "throughput"),

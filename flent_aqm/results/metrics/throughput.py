@@ -44,9 +44,9 @@ def throughput_mbps(run: Run, direction: str) -> float:
     traffic.
 
     It is the mean that the tool reports for the whole test. For flows that come and go, it is their
-    mean over the time in which any of them ran. direction: "download" or "upload". Raises
-    NotAvailable if the test has no flow in that direction, or if the throughput of one is not
-    known.
+    mean over the time in which any of them ran, if all have intervals. direction: "download" or
+    "upload". Raises NotAvailable if the test has no flow in that direction, if the throughput of
+    one is not known, or if they ran for 0 s.
     """
     flows = run.flows_of(direction)
     means = [flow.mean_mbps for flow in flows if flow.mean_mbps is not None]
@@ -80,9 +80,9 @@ def total_mbps(run: Run, direction: str) -> float:
 
 
 def shares_line(settings: Mapping[str, object]) -> bool:
-    """Return whether the setting `cross_traffic` shows that a run's flows share the line with cross
-    traffic. Then the test's own throughput shows how the line was divided, and not the cost of the
-    queue."""
+    """Return whether a run's flows share the line with cross traffic: the setting `cross_traffic`
+    is there, not empty, and no word for off. Then the test's own throughput shows how the line was
+    divided, and not the cost of the queue."""
     value = settings.get("cross_traffic")
     return value not in (None, "") and switch(value) is not False
 
@@ -103,9 +103,9 @@ def utilisation_pct(run: Run, direction: str) -> float:
 
 
 def link_rate_mbps(run: Run, direction: str) -> float:
-    """Return the rate in Mbit/s of the link that all flows share. direction: "download" or
-    "upload". Raises NotAvailable if there are several bottlenecks, if the rate changed during the
-    run or is not recorded, or if nothing limits it."""
+    """Return the rate in Mbit/s of the link that all flows share: the shaper's, or the modem's with
+    shaper=none. direction: "download" or "upload". Raises NotAvailable if there are several
+    bottlenecks, if the rate changed during the run or is not recorded, or if nothing limits it."""
     rate = _RATE[direction]
     if run.settings.get("shaper") == "none":
         # Nothing is shaped to rate_mbps. A modem, if any, has the rate of the link.
@@ -129,9 +129,10 @@ def payload_share(run: Run, direction: str) -> float:
 
     HTB, TBF and CAKE count 1514 bytes: the packet with its Ethernet header. HTB and TBF add an
     overhead to these. CAKE with an overhead counts the packet without that header, and the
-    overhead. All of them can count cells of ATM, and CAKE also PTM's code. Sources: Linux
-    net/sched/sch_cake.c, cake_calc_overhead(), and include/net/sch_generic.h, psched_l2t_ns().
-    direction: "download" or "upload".
+    overhead. All of them can have a smallest size (mpu) and count cells of ATM, and CAKE also PTM's
+    code. Other shapers, and files that don't record the parameters, count as HTB without overhead.
+    Sources: Linux net/sched/sch_cake.c, cake_calc_overhead(), and include/net/sch_generic.h,
+    psched_l2t_ns(). direction: "download" or "upload".
     """
     requested = run.aqm.get("requested")
     requested = requested if isinstance(requested, dict) else {}
@@ -180,8 +181,8 @@ def fairness(run: Run, direction: str) -> float:
     and 1/n if one has all.
 
     Source: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. direction: "download" or "upload". Raises
-    NotAvailable with fewer than two flows, if they ran together for less than 1 s, or if none
-    transferred data.
+    NotAvailable if the test has no flow in that direction, with fewer than two flows, if one has no
+    intervals, if they ran together for less than 1 s, or if none transferred data.
     """
     flows = run.sharing(direction)
     if len(flows) < 2:
@@ -211,7 +212,8 @@ def _as_number(value: object) -> object:
 def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
     """Return host -> throughput of its flows together in Mbit/s, while all the test's flows of that
     direction ran. Flows without a host are left out. direction: "download" or "upload". Raises
-    NotAvailable with fewer than two hosts, or if the flows ran together for less than 1 s."""
+    NotAvailable with fewer than two hosts, if a flow has no intervals, or if the flows ran together
+    for less than 1 s."""
     flows = run.flows_of(direction)
     if len({flow.host for flow in flows if flow.host}) < 2:
         raise NotAvailable(f"the file doesn't record {direction} flows of two or more hosts")
@@ -225,22 +227,19 @@ def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
 
 def host_fairness(run: Run, direction: str) -> float:
     """Return Jain's index over the throughput of hosts, see _by_host_mbps(). direction: "download"
-    or "upload". Raises NotAvailable with fewer than two hosts, if the flows ran together for less
-    than 1 s, or if none transferred data."""
+    or "upload". Raises NotAvailable as _by_host_mbps() does, or if no flow transferred data."""
     return jain(list(_by_host_mbps(run, direction).values()))
 
 
 def least_host_mbps(run: Run, direction: str) -> float:
-    """Return the throughput of the host that got least, in Mbit/s. direction: "download" or
-    "upload". Raises NotAvailable with fewer than two hosts, or if the flows ran together for less
-    than 1 s."""
+    """Return the throughput of the host that got least, in Mbit/s, see _by_host_mbps(). direction:
+    "download" or "upload". Raises NotAvailable as _by_host_mbps() does."""
     return min(_by_host_mbps(run, direction).values())
 
 
 def most_host_mbps(run: Run, direction: str) -> float:
-    """Return the throughput of the host that got most, in Mbit/s. direction: "download" or
-    "upload". Raises NotAvailable with fewer than two hosts, or if the flows ran together for less
-    than 1 s."""
+    """Return the throughput of the host that got most, in Mbit/s, see _by_host_mbps(). direction:
+    "download" or "upload". Raises NotAvailable as _by_host_mbps() does."""
     return max(_by_host_mbps(run, direction).values())
 
 
@@ -259,8 +258,8 @@ def synchronisation(run: Run, direction: str) -> float:
 
     A flow's drop is its loss of throughput from one step of _SYNC_STEP_S to the next, 0 if it
     gained. Steps are those in which all flows run, without the first _SYNC_START_UP_S. direction:
-    "download" or "upload". Raises NotAvailable if fewer than two flows drop, or if they have too
-    few steps.
+    "download" or "upload". Raises NotAvailable if the test has no flow in that direction, if fewer
+    than two flows drop, or as rates_mbps() does.
     """
     flows = run.sharing(direction)
     if len(flows) < 2:
