@@ -81,7 +81,7 @@ def settle(measurements: Mapping[str, Any], series: Mapping[str, dict[str, Any]]
     of loads with `own_clock` are moved. The keys LOAD and TRANSFERS are removed. All three
     arguments are changed. Loads without packets in the capture, and those that warm up, keep the
     tool's times. If the capture ended before the tool, the load ends no earlier than the tool's
-    last data.
+    last data. take_parts() comes first.
 
     Args:
         measurements: pairs of time and value, by series.
@@ -123,9 +123,10 @@ def _take_transfers(series: Mapping[str, dict[str, Any]]) -> tuple[list[Transfer
 def _transfers_of_load(load: Load, end_s: float, transfers: Sequence[Transfer]) -> list[Transfer]:
     """Return the transfers of a load. Empty if the capture has none.
 
-    If the tool doesn't report its client ports, these are the transfers of its server port that
-    began between the load's start and `end_s`, because results are sent after it. Of TCP and UDP,
-    only the protocol with more data counts.
+    These are the transfers of the load's direction, server port and client ports. If the tool
+    doesn't report its client ports, they are those of its direction and server port that began
+    between the tool's start and `end_s`, because results are sent after it. Of TCP and UDP, only
+    the protocol with more data counts then.
 
     Args:
         load: identifies the load.

@@ -33,8 +33,8 @@ class ResultPrinter:
             self._print(values)
 
     def count_bytes(self, count: int) -> None:
-        """Count bytes that have just arrived. If a new interval has begun, print the bytes of the
-        previous one."""
+        """Count bytes that have just arrived. If a new interval has begun since the last call,
+        print the bytes of the interval of that call first."""
         step = int((time.time() - self._start_s) / STEP_S)
         with self._lock:
             if step != self._step:
@@ -43,7 +43,7 @@ class ResultPrinter:
             self._bytes += count
 
     def end(self) -> None:
-        """Print the bytes of the last interval."""
+        """Print the bytes of the interval in which the last bytes arrived."""
         with self._lock:
             self._print({"step": self._step, "bytes": self._bytes})
 

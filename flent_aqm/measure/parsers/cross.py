@@ -57,9 +57,10 @@ def parse_call(text: str) -> dict[str, CrossTraffic]:
     """Parse irtt's JSON of a call. Return both directions by name, "upload" and "download". Raises
     ParseError if the JSON is damaged or has no round trips.
 
-    Each frame is an event with frame_lost: 1 if one of its packets is missing, else 0. The event of
-    a complete frame has frame_ms: the delay of its slowest packet minus that of the fastest packet
-    of all, so the clocks needn't agree. A loss whose direction irtt doesn't know counts in both.
+    In each direction, each frame whose packets were all sent is an event with frame_lost: 1 if one
+    of its packets was lost, else 0. If none was lost and the delay of at least one is known, it has
+    frame_ms: the delay of its slowest packet minus that of the fastest packet of all frames, so the
+    clocks needn't agree. A loss whose direction irtt doesn't know counts in both.
     """
     try:
         trips = json.loads(text)["round_trips"]
@@ -74,7 +75,7 @@ def parse_call(text: str) -> dict[str, CrossTraffic]:
 
 def _parse_direction(trips: Iterable[Mapping[str, Any]], irtt_direction: str,
                      lost_words: tuple[str, ...]) -> CrossTraffic:
-    """Return one direction of a call. An incomplete frame at the end has no event.
+    """Return one direction of a call. A frame that was not sent whole, at the end, has no event.
 
     Args:
         trips: irtt's round trips.

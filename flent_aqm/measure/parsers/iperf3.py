@@ -114,9 +114,9 @@ class Iperf3Output:
 def parse_iperf3(text: str) -> Iperf3Output:
     """Parse the output of `iperf3 -J`, which is the first JSON document in the text.
 
-    Lines before it, text after it and numbers that aren't JSON, such as -nan, are left out and
-    noted in Report.notes. An error that iperf3 reports is in Report.error. Raises ParseError if
-    there is no document of the known form.
+    Text before and after it and numbers that aren't JSON, such as -nan, are left out, and noted in
+    the result's `notes`. An error that iperf3 reports is in its `error`. Raises ParseError if there
+    is no document of the known form.
     """
     document, notes = _first_document(text)
     if not isinstance(document, dict) or "start" not in document:
@@ -130,8 +130,8 @@ def parse_iperf3(text: str) -> Iperf3Output:
 
 
 def _first_document(text: str) -> tuple[object, tuple[str, ...]]:
-    """Return the first JSON document of a text, and notes about the parts that were left out.
-    Raises ParseError if the text has no JSON document."""
+    """Return the first JSON document of a text, with None for nan and inf, and notes about the
+    parts that were left out. Raises ParseError if the text has no JSON document."""
     notes = []
     begin = re.search(r"^\s*\{", text, re.MULTILINE)
     at = begin.start() if begin else 0
@@ -160,8 +160,8 @@ def _first_document(text: str) -> tuple[object, tuple[str, ...]]:
 
 
 def _report_from_json(document: dict[str, Any]) -> Iperf3Output:
-    """Return the report of a JSON document, without notes. Raises KeyError, TypeError, ValueError
-    or AttributeError if it has another form."""
+    """Return the Iperf3Output of a client's JSON document, without notes. Raises KeyError,
+    TypeError, ValueError or AttributeError if it has another form."""
     start, end = document["start"], document.get("end") or {}
     reverse = bool((start.get("test_start") or {}).get("reverse"))
     cpu = end.get("cpu_utilization_percent") or {}

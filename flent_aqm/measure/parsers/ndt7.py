@@ -191,7 +191,8 @@ def _add_event(subtest: _PartialSubtest, kind: str, body: Mapping[str, Any]) -> 
 
 
 def _add_measurement(subtest: _PartialSubtest, body: Mapping[str, Any]) -> None:
-    """Add a measurement's samples to a subtest, and take UUID and start from it."""
+    """Add a measurement's samples to a subtest, and take UUID and start from it. Byte counts of the
+    server's program are left out."""
     connection = body.get("ConnectionInfo") or {}
     subtest.uuid = connection.get("UUID") or subtest.uuid
     if started := connection.get("StartTime"):

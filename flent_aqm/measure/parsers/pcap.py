@@ -93,9 +93,9 @@ class Capture:
         step_s: length of a step in s.
         steps: traffic of each step: (class of FlowClasses, "upload" or "download") -> amount. Empty
             if no packet is readable.
-        transfers: data of each connection and direction.
-        packets: number of records in the file.
-        external: number of records without a known port, with IP options, or that are too short.
+        transfers: data of each connection and direction that carried at least LEAST_BYTES.
+        packets: number of complete records in the file.
+        external: number of records that belong to no class, have IP options, or are too short.
         cut: True if the file ends within a record.
     """
 
@@ -131,7 +131,8 @@ def read_capture(
         step_s: length of a step in s.
 
     Returns:
-        Traffic and connections. There are no steps if no packet is readable.
+        Traffic and connections. There are no steps if no packet is readable. Connections have round
+        trips if the capture has TCP's time stamps and `classes.others` is None.
 
     Raises:
         ParseError: if the file isn't a pcap file of a known link type.
@@ -270,8 +271,10 @@ class _Records:
         return counted, complete * size
 
     def _count_any_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int]:
-        """Count all complete records of `data`, whatever their sizes. Return the counts by step and
-        the number of bytes used."""
+        """Count all complete records of `data`, whatever their sizes, by step and key, and add them
+        to `packets` and `places`. Records that are too short for a key are added to `packets` and
+        `unreadable` only. Return the number of records of each key, by step, and the number of
+        bytes used."""
         counted: dict[int, Counter[_Key]] = defaultdict(Counter)
         fields = struct.Struct(self.layout)
         end = 0
@@ -303,7 +306,7 @@ class _Tally:
     """Converts counted keys to amounts per class and direction, and to transfers.
 
     Attributes:
-        external: number of packets that belong to no known port, or that have IP options.
+        external: number of packets that belong to no class, or that have IP options.
         transfers: the connections' data.
     """
 
@@ -316,7 +319,8 @@ class _Tally:
         self.least_payload = least_payload(classes.segment_bytes)
 
     def add_step(self, index: int, counted: Mapping[_Key, int]) -> Step:
-        """Add the packets of one step to the transfers. Return the traffic of the step.
+        """Add the data of one step to the transfers, and the packets without a class to `external`.
+        Return the traffic of the step by class and direction.
 
         Args:
             index: index of the step.
@@ -338,14 +342,15 @@ class _Tally:
         return amounts
 
     def add_time(self, key: _Key, at_s: float) -> None:
-        """Add the time of a packet, in epoch seconds, to its transfer if it has data."""
+        """Add the time of a packet, in epoch seconds, to its transfer if it has data. Call it after
+        add_step() of its step."""
         connection = self._connection(key)
         if connection and self._amount(key).payload_bytes >= self.least_payload:
             self.transfers.packet(connection, at_s)
 
     def _connection(self, key: _Key) -> Connection | None:
-        """Return the connection and direction of a packet. None if no known port is involved, or if
-        the IP header has options."""
+        """Return the connection and direction of a packet. None if the IP header has options, or if
+        none of its ports has a class and `classes.others` is None."""
         _, first_byte, _, protocol, sender, both_ports, _ = key
         if first_byte not in _NO_IP_OPTIONS:
             return None

@@ -68,8 +68,8 @@ class _PartialTransfer:
 
 class Transfers:
     """Collects the data of connections in two passes. The first adds all data by time steps, the
-    second the exact times of packets in the steps that edges() returns. Connections with less than
-    LEAST_BYTES are left out."""
+    second the exact times of packets in the steps that edges() returns. The two directions of a
+    connection count separately. Those with less than LEAST_BYTES are left out."""
 
     def __init__(self) -> None:
         self._partial: dict[Connection, _PartialTransfer] = {}

@@ -53,7 +53,8 @@ class AqmCaptureRunner(SupervisedRunner):
         length: seconds.
         ports: ports of the test's servers.
         every_port: True for a test whose ports aren't known before: all packets between client
-            and servers are captured, and each flow becomes a series of its own.
+            and servers are captured, and each flow that read_flows() returns becomes a series of
+            its own. Flows of `ports` and `cross_port` don't.
         not_ports: with every_port, ports of servers to leave out, such as a probe's.
         cross_port: port of cross traffic.
         keep: True to keep the capture beside the data file.
@@ -162,7 +163,8 @@ class AqmCaptureRunner(SupervisedRunner):
             TRANSFERS: ([asdict(one) for one in capture.transfers], ends_s)}
 
     def _flows(self, output: IO[str]) -> dict[str, Parsed]:
-        """Return the captured flows as series by name. Raises BadResult if there are none."""
+        """Return the captured flows as series by name, without those of the ports in `ports`.
+        Raises BadResult if there are none."""
         binary = cast(BinaryIO, cast(Any, output).buffer)
         binary.seek(0)
         flows = read_flows(binary, self.addresses, self.ports, STEP_S)

@@ -57,7 +57,8 @@ class AqmCpuRunner(SupervisedRunner):
         return series, samples, {}
 
     def _run_tool(self) -> None:
-        """Sample the processors' times in place of a tool, until the time is over."""
+        """Sample the processors' times in place of a tool, until `length` is over or the runner is
+        stopped: `stopped_by` is DUE or KILLED then."""
         self.started_s = time.time()
         self.returncode = 0
         sources = {path.parent.parent.name: path

@@ -141,8 +141,8 @@ class AqmIperf3Runner(SupervisedRunner):
         return series, raw, metadata
 
     def _refuse_bad_end(self, error: IO[str]) -> None:
-        """Raise BadResult unless iperf3 ended normally. Errors that iperf3 reports in its JSON are
-        left to read(), because some versions then exit with status 0."""
+        """Raise BadResult as SupervisedRunner does, but accept status 1, too. Errors that iperf3
+        reports in its JSON are left to read(), because some versions then exit with status 0."""
         if not self.stopped_by and self.returncode in (0, 1):
             return
         super()._refuse_bad_end(error)

@@ -73,7 +73,7 @@ class AqmNdt7Runner(SupervisedRunner):
 
     def _browser_words(self) -> list[str]:
         """Return the command line of the browser's client. Raises RunnerCheckError if Chromium or
-        ndt7.js is missing."""
+        ndt7.js is missing, RuntimeError if the host can't be resolved."""
         library, chromium = find(SCRIPT), find_program("chromium")
         if library is None or chromium is None:
             missing = [name for name, found in (("chromium", chromium), ("ndt7.js", library))
@@ -87,7 +87,8 @@ class AqmNdt7Runner(SupervisedRunner):
 
     def _program_words(self) -> list[str]:
         """Return the command line of the installed client. Raises RunnerCheckError if it is
-        missing, unknown, or not the requested client."""
+        missing, unknown, not the requested client, or can't use the host's address, RuntimeError if
+        the host can't be resolved."""
         program = find_mlab_client() if self.client == "mlab" else find_program(PROGRAM)
         if program is None:
             whose = "M-Lab's " if self.client == "mlab" else ""
@@ -119,9 +120,10 @@ class AqmNdt7Runner(SupervisedRunner):
                 "--no-upload" if self.direction == "download" else "--no-download"]
 
     def _crate_host(self) -> str:
-        """Return the host for the crate's client. For an IPv6 address, that is the system's name of
-        the address, for example from /etc/hosts, because the client looks an address in brackets up
-        as a name. Raises RunnerCheckError if the address has no name."""
+        """Return the host for the crate's client. A name or an IPv4 address stays as it is. For an
+        IPv6 address, that is the system's name of the address, for example from /etc/hosts, because
+        the client looks an address in brackets up as a name. Raises RunnerCheckError if the address
+        has no name, or if the name doesn't lead back to it."""
         host = str(normalise_host(self.host))
         if ":" not in host:
             return host
@@ -138,7 +140,8 @@ class AqmNdt7Runner(SupervisedRunner):
         return name
 
     def _mlab_words(self) -> list[str]:
-        """Return the options of M-Lab's client, without the program."""
+        """Return the options of M-Lab's client, without the program. Raises RuntimeError if the
+        host can't be resolved."""
         # It has no option for the IP version, so it gets an address.
         words = ["-scheme", "wss", "-no-verify"] if self.tls else ["-scheme", "ws"]
         words += ["-format", "json"]
@@ -160,8 +163,9 @@ class AqmNdt7Runner(SupervisedRunner):
                 f"?{EARLY_EXIT}={EARLY_EXIT_MB}")
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse the client's output. Raises BadResult if the test isn't complete, ParseError if the
-        output isn't a client's."""
+        """Parse the client's output. Raises BadResult if the client reports an error, did not
+        complete the test, or has no byte count of the receiver, ParseError if the output isn't a
+        client's."""
         report = parse_ndt7(text_of(output))
         subtest = report.subtests.get(self.direction)
         if subtest is not None and subtest.errors:

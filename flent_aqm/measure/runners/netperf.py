@@ -58,7 +58,7 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
 
 
 def _error_message(output: IO[str], error: IO[str]) -> str:
-    """Return netperf's error message, which may be on either stream. "it printed nothing" if both
-    are empty."""
+    """Return netperf's error message: the last line on standard error, or if that is empty or
+    begins with "tcpi", the last line of its output. "it printed nothing" if there is none."""
     on_error = [line for line in (last_line(error),) if not line.startswith("tcpi")]
     return on_error[0] if on_error and on_error[0] != "it printed nothing" else last_line(output)

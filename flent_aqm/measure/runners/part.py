@@ -39,6 +39,9 @@ def take_parts(measurements: dict[str, Any], series: dict[str, dict[str, Any]],
     """Put the parts of all tools, and the series under MORE, into Flent's collected results. Return
     the number of parts without data. All three arguments are changed.
 
+    A part that its tool didn't give becomes an empty series, with the reason under ERROR in its
+    metadata. A part for which the test has no AqmPartRunner is dropped.
+
     Args:
         measurements: pairs of time and value, by series.
         series: metadata by series.

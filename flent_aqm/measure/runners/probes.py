@@ -75,5 +75,5 @@ class AqmPingRunner(SupervisedRunner, PingRunner):
 
 
 def _points_until(points: list[list[float]], end_s: float) -> list[list[float]]:
-    """Return the points, pairs of time and value, up to end_s."""
+    """Return the points, pairs of time and value, whose time is at most end_s."""
     return [one for one in points if one[0] <= end_s]

@@ -99,7 +99,7 @@ class SupervisedRunner(ProcessRunner):
             Series, raw samples and metadata.
 
         Raises:
-            AqmError: if the output has no usable result.
+            AqmError: if the output has no result. The default raises BadResult.
         """
         parsed: Parsed | None = None
         fault: Exception | None = None
@@ -158,7 +158,8 @@ class SupervisedRunner(ProcessRunner):
         return 1
 
     def run(self) -> None:
-        """Wait until the tool is due, and run it. An OSError, such as a failure to start it, is
+        """Wait until the tool is due, run it, and set finish_event. If it is stopped before it is
+        due, it isn't run, and `stopped_by` is KILLED. An OSError, such as a failure to start it, is
         stored in `stopped_by` as a message. Runs in a thread of its own."""
         try:
             if self.start_event is not None:

@@ -83,8 +83,8 @@ class AqmQdiscRunner(SupervisedRunner):
         return series, samples, {PARTS: {"probes": (shown, parts, why)}}
 
     def _run_tool(self) -> None:
-        """Sample the queues in place of a tool, until the time is over. A failure is stored in
-        `stopped_by`."""
+        """Sample the queues in place of a tool, until `length` is over or the runner is stopped.
+        The reason of the end, also a failure, is stored in `stopped_by`."""
         self.started_s = time.time()
         self.returncode = 0
         try:
@@ -96,9 +96,9 @@ class AqmQdiscRunner(SupervisedRunner):
             self.stopped_by = f"the router's queues could not be sampled: {cause_of(fault)}"
 
     def _write_samples(self, netlink: socket.socket, store: BinaryIO) -> None:
-        """Write samples to `store` until the time is over or the runner is stopped. Raises OSError
-        if the kernel can't be read or `store` not written, ParseError if the kernel's answer is an
-        error.
+        """Write samples to `store` until `length` is over (`stopped_by` is DUE then) or the runner
+        is stopped (it is the reason then). Raises OSError if the kernel can't be read or `store`
+        not written, ParseError if the kernel's answer is an error.
 
         Args:
             netlink: netlink socket in the router's namespace.
@@ -146,7 +146,7 @@ def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str,
     Raises:
         BadResult: if there are no samples, if they are cut off, or if a device has no queue with
             counters.
-        ParseError: if the kernel's text is damaged.
+        ParseError: if an answer or a text of the kernel is damaged.
     """
     source.seek(0)
     try:

@@ -80,8 +80,8 @@ class AqmRatesRunner(SupervisedRunner):
         self.stdout.flush()
 
     def _write_changes(self, tc: IO[str]) -> None:
-        """Write a change of the rate to tc every step_s seconds until the end, and store its time
-        and rate.
+        """Write a change of the rate to tc every step_s seconds, and store its time and rate, until
+        `length` is over or the runner is stopped: `stopped_by` is DUE or KILLED then.
 
         Args:
             tc: standard input of the running tc.
