@@ -36,7 +36,7 @@ class RunGroup:
         label: text for the legend.
         look: colour, line style, marker and hatch.
         runs: the runs.
-        key: values of the grouping settings that they share.
+        key: values of the grouping settings that they share, in the order of these settings.
     """
 
     label: str
@@ -55,8 +55,9 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[RunGroup]:
     the values.
 
     If runs are grouped by queue, queues have different colours, and other settings are shown by the
-    style of the line. Otherwise each group has a look of its own. A single group has its queue's
-    look, if all of its runs have the same known queue.
+    style of the line. Otherwise each group has a look of its own; with more groups than
+    OTHER_LOOKS, looks repeat. A single group has its queue's look, if all of its runs have the same
+    known queue.
 
     Args:
         runs: the runs.
@@ -76,7 +77,7 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[RunGroup]:
 
 def label_of(group: Sequence[Run], names: Sequence[str]) -> str:
     """Return a label for a group of runs: the values of the settings `names` that all of them
-    share, or else the title of the first run."""
+    share, or else title_of() the first run. The group must not be empty."""
     shared = [word(name, setting(group[0].settings, name)) for name in names
               if len({setting(run.settings, name) for run in group}) == 1]
     return ", ".join(shared) or title_of(group[0])
@@ -104,8 +105,9 @@ def looks_within(run: Run, names: Sequence[str]) -> dict[str, Look]:
 
 
 def looks_of_files(runs: Sequence[Run]) -> list[Look]:
-    """Return a look for each run, in their order: its queue's look, and shades of it for further
-    runs of that queue. Runs without a queue are told apart by their title, or by their path."""
+    """Return a look for each run, in their order: its queue's look with a solid line for the first
+    run of a queue, and shades() of it for further ones. For runs without a queue, their title
+    stands for it, or without a title their path."""
     names = [str(run.settings.get(AQM) or run.title or run.path) for run in runs]
     looks = looks_for(list(dict.fromkeys(names)))
     own = {name: iter(shades(looks[name], names.count(name))) for name in looks}
@@ -113,8 +115,8 @@ def looks_of_files(runs: Sequence[Run]) -> list[Look]:
 
 
 def by_run(runs: Sequence[Run], most: int) -> list[RunGroup]:
-    """Return a group for each run, with a number in its label if others repeat it. If there are
-    more than `most` runs, group those that repeat each other.
+    """Return a group for each run, with a number in its label if other runs have the same settings
+    (see factors()). If there are more than `most` runs, runs with the same settings are one group.
 
     Runs that differ in a setting are never grouped, so there may still be more than `most` groups.
     """
@@ -144,9 +146,9 @@ def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], s
 
     By default, queues stand side by side, and all other settings in which runs differ are along the
     axis, so that nothing is pooled. If the user requested settings, only the first of them is along
-    the axis. The second stands side by side if runs differ in it, else the queue or another setting
-    in which they differ. If runs differ in too few settings, the rate, the queue or "test" fills
-    the free place.
+    the axis. The first of the others in which runs differ stands side by side, else the queue or
+    another setting in which they differ. If runs differ in too few settings, the rate, the queue or
+    "test" fills the free place.
 
     Args:
         runs: the runs.
@@ -190,15 +192,15 @@ def title_of(run: Run) -> str:
 
 
 def word(name: str, value: Setting | None) -> str:
-    """Return a setting's value as text for labels of matplotlib, in which dollar signs are no
-    formula. NOT_TOLD for None."""
+    """Return a setting's value with its unit or name as text for labels of matplotlib, such as
+    "100 Mbit/s". Dollar signs are escaped, so that they are no formula. NOT_TOLD for None."""
     return for_plot(setting_text(name, value))
 
 
 def _looks_of_groups(names: Sequence[str], keys: Sequence[Sequence[Setting | None]],
            labels: Sequence[str]) -> list[Look]:
     """Return a look for each group. Colours show queues, and line styles other settings. If runs
-    are not grouped by queue, each label has a look of its own.
+    are not grouped by queue, each label has a look of its own, as looks_for() gives it.
 
     Args:
         names: names of the settings by which runs are grouped.

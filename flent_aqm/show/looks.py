@@ -132,8 +132,8 @@ def wrapped(text: str, width_inches: float,
 
     Args:
         text: the text.
-        width_inches: width of the lines.
-        per_inch: letters per inch, at the default font size.
+        width_inches: width of the lines, which have room for ten letters at least.
+        per_inch: letters per inch if matplotlib's font.size is 10. By default, those of titles.
     """
     from matplotlib import rcParams
 

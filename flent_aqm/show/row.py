@@ -91,8 +91,9 @@ def loaded_ms(by_way: Mapping[str, Samples]) -> dict[str, Floats]:
 
 
 def captured_curve(run: Run, direction: str, seen: Captured | None) -> Curve | None:
-    """Return the throughput of captured packets' payload in the steps that end between the start of
-    a direction's first flow and the end of its last. None if the direction was not captured.
+    """Return the throughput of captured packets' payload in the steps that end after the start of a
+    direction's first flow, and not after the end of its last. Times count from that start. None if
+    the direction was not captured.
 
     Args:
         run: the run, whose test loads the direction.

@@ -24,8 +24,11 @@ _TABLE_OPEN = '<div class="scroll" tabindex="0" role="region" aria-label="table"
 
 
 def environment(package: str) -> jinja2.Environment:
-    """Return the environment of Jinja2 for a page's templates. It escapes text, unless that is
-    Markup, and a variable that a template uses but doesn't get raises jinja2.UndefinedError.
+    """Return the environment of Jinja2 for a page's templates.
+
+    It escapes text and replaces its unprintable characters, unless it is Markup. A variable that a
+    template uses but doesn't get raises jinja2.UndefinedError. Templates have the filter `counted`
+    and the global `policy`, the content security policy of a page without scripts.
 
     Args:
         package: dotted name of the package that has them in its folder page. Templates from
@@ -45,7 +48,7 @@ def environment(package: str) -> jinja2.Environment:
 
 
 def text_page(title: str, markdown: str) -> str:
-    """Convert a Markdown text to a page. HTML in the text is shown as text.
+    """Return a Markdown text as an HTML page. HTML in the text is shown as text.
 
     Args:
         title: title of the page.
@@ -76,5 +79,6 @@ def svg_address(picture: bytes) -> str:
 
 def _printable(value: Any) -> Any:
     """Return text from data files with unprintable characters replaced. Markup, which is this
-    package's own, and values other than text are returned unchanged."""
+    package's own, and values other than text are returned unchanged. Jinja2 calls it for each value
+    that a template prints."""
     return plain(value) if type(value) is str else value

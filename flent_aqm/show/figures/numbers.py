@@ -39,7 +39,7 @@ class Table:
 
     @property
     def counts_text(self) -> str:
-        """Number of runs and of cells without a run, as text."""
+        """Number of runs and of cells in `missing`, as text."""
         missing = f"; {counted(len(self.missing), 'cell')} without a run" if self.missing else ""
         return f"{counted(self.runs, 'run')}{missing}"
 
@@ -53,7 +53,7 @@ class Table:
 
 
 def quantiles(values: Floats) -> list[Cell]:
-    """Return the columns of QUANTILES, mean and standard deviation of at least one value.
+    """Return the quantiles in QUANTILES, mean and standard deviation of at least one value.
 
     A quantile is infinite if it is a lost probe. Mean and standard deviation are of the finite
     values, "" without any. The standard deviation of a single value is "".

@@ -61,10 +61,11 @@ class SpeedtestRow:
         share_pct: "download" and "upload" -> throughput in percent of the one that TCP can carry.
             Directions that are not known are missing.
         shown_ms: latency under load that the test shows, None if it shows none.
-        truth_ms: "mean" and each of TRUTH -> the probe's latency under load, infinite if it is a
-            lost probe. None if it is not known.
-        queue_ms: 95th percentile of the backlog in the router's fuller queue, as time at the link's
-            rate. None if it is not known.
+        truth_ms: each of TRUTH -> that percentile of the probe's latency under load, infinite if it
+            is a lost probe; "mean" -> the mean of the answered probes. None if no probe under load
+            was answered.
+        queue_ms: 95th percentile of the backlog under load in the router's fuller queue, as time at
+            the link's rate. None if it is not known.
         verdict: the verdict as the test's user sees it.
     """
 

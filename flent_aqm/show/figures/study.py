@@ -36,7 +36,7 @@ class Figure:
 
     @property
     def heading(self) -> str:
-        """Number, title and conditions, as printed over the figure."""
+        """Number, title and, except for verdicts, conditions, as printed over the figure."""
         return (f"Figure {self.number}: {self.title}"
                 + ("" if self.kind == "verdicts" else f", {self.conditions}"))
 

@@ -24,8 +24,8 @@ _WITHIN_DECADE = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7))
 
 
 def from_zero(axes: Sequence[Any], which: str = "y", room: float = ROOM) -> None:
-    """Let value axes begin at zero, and end above the highest value on any of them. Axes without
-    values above zero end at 1.
+    """Let value axes begin at zero, and end above the highest value on any of them, at 1 if none
+    has a value above zero.
 
     Call it when all axes are drawn, because setting a range ends matplotlib's automatic scaling,
     also of axes that share it.
@@ -56,7 +56,8 @@ def spans_decades(values: Any) -> bool:
 
 
 def name_latency_axis(axis: Any, which: str = "x") -> None:
-    """Label a logarithmic axis with plain numbers, at least three.
+    """Label a logarithmic axis with plain numbers, at least three if its range allows (see
+    LogTicks).
 
     Args:
         axis: matplotlib axes.
@@ -82,8 +83,8 @@ class LogTicks(Locator):
         return self.tick_values(low, high)
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
-        """Return the ticks from vmin to vmax as an array, ascending. Empty if the range is not
-        above zero or not finite."""
+        """Return the ticks from vmin to vmax as an array, ascending. Empty if vmin is not above
+        zero and below vmax, or if vmax is not finite. Called by matplotlib."""
         if not 0 < vmin < vmax or not math.isfinite(vmax):
             return numpy.array([])
         decades = 10.0 ** numpy.arange(math.floor(math.log10(vmin)),
@@ -102,8 +103,8 @@ class LogTicks(Locator):
 
 
 def start_s(run: Run) -> float:
-    """Return the time at which a run's time axis begins, in epoch seconds: the first probe or start
-    of a flow. 0 without both."""
+    """Return the time at which a run's time axis begins, in epoch seconds: the earliest probe or
+    start of a flow, cross traffic included. 0 without both."""
     starts = [float(probe.sent_s[0]) for probe in run.probes]
     starts += [flow.start_s for flow in run.flows]
     return min(starts, default=0.0)

@@ -65,8 +65,8 @@ class ChartPlotter(Framed):
             results: Flent's result sets of the runs, in the same order.
 
         Raises BadResult with the reason if nothing can be drawn. The picture then shows the reason.
-        Raises ConfigError for a wrong option. On the command line, this prints one line and sets
-        exit status 2, without a picture.
+        Raises ConfigError for a wrong option. On the command line, this prints one line and ends
+        the program with exit status 2, without a picture. In flent-gui, the picture shows it.
         """
         raise NotImplementedError
 
@@ -105,9 +105,9 @@ class ChartPlotter(Framed):
         """Return the groups of runs to draw, at most `most`.
 
         If the user requests settings to group by, there is a group for each combination of their
-        values. Otherwise runs are grouped by all settings in which they differ, and runs that
-        repeat each other have a group each if there are at most `most` runs, unless `together` is
-        set. Notes below the plot tell which settings were pooled, and how many groups are left out.
+        values. Otherwise runs are grouped by all settings in which they differ, and runs with the
+        same settings have a group each if there are at most `most` runs, unless `together` is set.
+        Notes below the plot tell which settings were pooled, and how many groups are left out.
         Raises ConfigError if no run has a requested setting.
         """
         requested = self.group_names(runs)
@@ -140,8 +140,8 @@ class ChartPlotter(Framed):
         return items[:most]
 
     def note_first_runs(self, runs: Sequence[Run], drawn: int) -> None:
-        """Note below the plot that only the first of runs that repeat each other is shown. Nothing
-        is noted if all runs or none are drawn.
+        """Note below the plot that only the first run of each group is shown. Nothing is noted if
+        all runs or none are drawn.
 
         Args:
             runs: all runs.
@@ -173,7 +173,8 @@ class ChartPlotter(Framed):
 
     def plot(self, results: Sequence[Any], config: Any = None, axis: Any = None,
              connect_interactive: bool = True) -> None:
-        """Draw result sets, or the reason why nothing can be drawn. Called by Flent. On the command
+        """Draw result sets, or the reason why nothing can be drawn. Damaged files, and files that
+        repeat another one, are left out, which the caption says. Called by Flent. On the command
         line, a wrong option ends the program with exit status 2."""
         if self.metadata is None:
             self.metadata = results[0].meta()

@@ -126,7 +126,8 @@ class AqmCompareEcdfPlotter(ComparePlotter):
 
     def _draw_lines(self, axis: Any, lines: Drawn) -> None:
         """Draw distributions as lines in a panel. Lines without samples are left out. Adds the
-        number of samples to self.counted.
+        number of samples to self.counted. self.handles gets the lines if they are more than those
+        that it has.
 
         Args:
             axis: the panel.

@@ -21,7 +21,8 @@ from flent_aqm.show.plots.values import metric_named
 
 
 class AqmCompareMetricPlotter(ChartPlotter):
-    """The metric that --metric names. The plot's key `kind` is "dots" or "box"."""
+    """Each run's value of the metric that --metric names (by default DEFAULT_METRIC), by condition
+    and compared setting. The plot's key `kind` is "dots" or "box"."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         metric = metric_named(self.metric)

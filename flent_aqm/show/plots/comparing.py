@@ -36,8 +36,9 @@ class QueueColours(Plotter):
 
     def plot(self, results: Sequence[Any], config: Any = None, *args: Any,
              **kwargs: Any) -> None:
-        """Draw result sets. Called by Flent. For combined plots, these are the combined ones.
-        Labels and colours of the result sets are set first."""
+        """Draw result sets, for combined plots the combined ones. Before that, label them by their
+        settings if there are several, and choose colours unless the user requests other ones.
+        Called by Flent."""
         self.description = description_of(results, self.description)
         if len(results) > 1:
             label_by_settings([members_of(result) for result in results], results)
@@ -104,7 +105,7 @@ class Combined(QueueColours):
     def plot(self, results: Sequence[Any], config: Any = None, *args: Any,
              **kwargs: Any) -> None:
         """Combine result sets as Flent does, label the groups with their settings, and draw
-        them."""
+        them. Called by Flent."""
         if self.metadata is None:
             self.metadata = results[0].meta()
         config = config or self.config

@@ -61,8 +61,8 @@ class Framed(Plotter):
     # Methods that Flent calls.
 
     def init(self, config: Any = None, axis: Any = None) -> None:
-        """Prepare the figure. axis: for a part of a plot, the axis that Flent gives. Called by
-        Flent."""
+        """Prepare the figure. axis: for a part of a plot, the axis that Flent gives, else None.
+        Called by Flent."""
         self._part_axis = axis
         with self._fonts():
             if axis is None:
@@ -78,14 +78,15 @@ class Framed(Plotter):
                 self._place_caption()
 
     def save(self, results: Sequence[Any]) -> None:
-        """Add title, legend and caption, and save or show the figure. Called by Flent. Raises
-        RuntimeError if the picture or its caption can't be written."""
+        """Add title, legend and caption, and save or show the figure, see _save(). Called by Flent.
+        Raises RuntimeError if the picture or its caption can't be written."""
         with self._fonts():  # labels of ticks get their font size when they are drawn
             self._save(results)
 
     def _save(self, results: Sequence[Any]) -> None:
         """Add title, legend and caption, and save the figure to the output file, or show it on the
-        screen. Raises RuntimeError if the file can't be written."""
+        screen, unless flent-gui shows it. A part of a plot gets no title, legend and caption of its
+        own. Raises RuntimeError if the picture or its caption can't be written."""
         from matplotlib import pyplot
 
         if self._part_axis is None:
@@ -131,8 +132,9 @@ class Framed(Plotter):
             self.figure.suptitle(text, fontsize="medium", x=0.02, ha="left")
 
     def _place_caption(self) -> None:
-        """Write the notes below the figure, or into a text file beside the picture if
-        --caption-apart is given. Raises RuntimeError if that file can't be written."""
+        """Write the notes below the figure. With --caption-apart and a picture in a file, write
+        them and the plot's heading into a text file beside it instead. Raises RuntimeError if that
+        file can't be written."""
         if self.caption_apart and self.output != "-":
             try:
                 write_caption(self.output, [self.heading or self.config.get("description", ""),
@@ -220,9 +222,9 @@ class FlentDrawn(Framed):
             super().plot(results, *args, **kwargs)
 
     def _save(self, results: Sequence[Any]) -> None:
-        """Save the figure. Before that, keep the visible axes and their legend entries, unless the
-        panels have their own legends. If no axis has data, all are hidden, and the text EMPTY is
-        drawn in the figure."""
+        """Save the figure. Before that, set self.axes to the visible axes, and self.handles to
+        their legend entries, unless the panels have their own legends. If no axis has data, all are
+        hidden, and the text EMPTY is drawn in the figure."""
         axes = self.figure.axes
         if not self.legends:  # legends of panels are beside the panels
             self.axes = [axis for axis in axes if axis.axison]

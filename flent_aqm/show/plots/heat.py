@@ -29,7 +29,8 @@ from flent_aqm.show.plots.values import metric_named
 
 
 class AqmHeatPlotter(ChartPlotter):
-    """A heat map of the metric that --metric names. Each cell has the median of its runs."""
+    """A heat map of the metric that --metric names (by default DEFAULT_METRIC). Each cell has the
+    median of its runs."""
 
     _cells: tuple[int, int] | None = None
 

@@ -128,14 +128,14 @@ class AqmInstantPlotter(ChartPlotter):
 
 def _draw_stems(axis: Any, at_s: Numbers, counts: Numbers, colour: str, direction: str, label: str
                 ) -> Any:
-    """Draw a vertical line with a mark for each sample that has drops or marks, so that a single
-    one is seen. Return the marks, which are hollow for the download.
+    """Draw a vertical line with a symbol at its end for each sample, so that a single packet is
+    seen. Return the symbols, an artist of matplotlib. They are hollow for the download.
 
     Args:
         axis: matplotlib axes.
-        at_s: time of each sample on the plot's time axis.
+        at_s: time of each sample with drops or marks, on the plot's time axis.
         counts: packets dropped or marked in each.
-        colour: colour of lines and marks.
+        colour: colour of lines and symbols.
         direction: "download" or "upload".
         label: text for the legend.
     """

@@ -128,7 +128,7 @@ def latency_lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LIN
             groups that are left out because of `most`.
         runs: the runs.
         most: largest number of lines of several runs.
-        together: runs that repeat each other share a line.
+        together: runs with the same settings share a line, even if each could have its own.
 
     Raises NotAvailable if no run has a latency series, and ConfigError if no run has a setting by
     which the user groups.
@@ -192,7 +192,7 @@ def thinned(at: Numbers, share: Numbers, log_share: bool = False) -> tuple[Numbe
 
 class AqmLatencyCdfPlotter(ChartPlotter):
     """A line for each latency series of a run. For several runs, a line for each, or, with the
-    plot's key `together`, for all that repeat each other.
+    plot's key `together` or many runs, for all with the same settings, see latency_lines().
 
     Each line has the run's own probes under its own load, or all probes of a test without load.
     With the key `log`, the axis of latencies is logarithmic.
@@ -313,8 +313,8 @@ class AqmIdleLoadedPlotter(ChartPlotter):
 
 def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
     """Return the points of a cumulative distribution: latencies in ms, and the share (0 to 1) of
-    samples that are not longer. It begins at share 0, and stays below 1 if probes were lost. Both
-    are empty without an answered probe.
+    samples that are not longer. It begins at share 0, and stays below 1 if probes were lost.
+    Latencies are LEAST_MS at least. Both are empty without an answered probe.
 
     Args:
         latencies: sorted RTTs in ms, infinite for a lost probe.
@@ -330,7 +330,7 @@ def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
 
 def _one_after_the_other(run: Run) -> bool:
     """Return whether a run's directions were loaded one after the other, as NDT7 does. Raises
-    NotAvailable if the test doesn't load both."""
+    NotAvailable if no probe was sent under the load of one of them."""
     sent_s = [run.loaded(direction).sent_s for direction in DIRECTIONS]
     return bool(sent_s[0][-1] <= sent_s[1][0] or sent_s[1][-1] <= sent_s[0][0])
 
@@ -391,8 +391,8 @@ class AqmTailPlotter(ChartPlotter):
 
 def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
     """Return the points of the distribution's complement: latencies in ms, and the share (0 to 1)
-    of slower samples. The share does not fall below that of the lost probes. Both are empty without
-    an answered probe.
+    of slower samples. The share does not fall below that of the lost probes. Latencies are LEAST_MS
+    at least. Both are empty without an answered probe.
 
     Args:
         latencies: sorted RTTs in ms, infinite for a lost probe.
@@ -479,15 +479,15 @@ def span_s(probe: Probe) -> float:
 
 def spans(probe: Probe, length_s: float, load: Window | None = None
           ) -> tuple[Numbers, dict[str, Numbers]]:
-    """Return the middle of each span in epoch seconds, and statistic ("median", "slowest", "90th
-    percentile") -> its value in ms for each span, NaN if unknown. Spans without a probe are left
-    out.
+    """Return the middle between the first and the last probe of each span in epoch seconds, and
+    statistic ("median", "slowest", "90th percentile") -> its value in ms for each span, NaN if the
+    span has too few probes for it. Spans without a probe are left out.
 
     Spans are counted from the load's start (without load from the first probe), backwards and
     forwards, and again from its end, because a span with both would show the load's effect before
-    it began. The key "90th percentile" is missing if no span has enough probes for it. A lost probe
-    is slower than any other. A percentile that is a lost probe is NaN. `slowest` is that of the
-    answered probes.
+    it began. A lost probe is slower than any other. A percentile that is a lost probe is NaN. The
+    key "90th percentile" is missing if it is NaN in all spans. `slowest` is that of the answered
+    probes.
 
     Args:
         probe: the latency series.
@@ -511,8 +511,8 @@ def spans(probe: Probe, length_s: float, load: Window | None = None
 
 
 def _span_starts_s(probe: Probe, load: Window | None, length_s: float) -> Numbers:
-    """Return the times in epoch seconds at which spans begin, ascending. The load's start and end
-    are among them. Arguments: as for spans()."""
+    """Return the times in epoch seconds at which spans begin, ascending. The load's start is among
+    them, and its end if a probe was sent later. Arguments: as for spans()."""
     first_s, last_s = float(probe.sent_s[0]), float(probe.sent_s[-1])
     start_s, end_s = (max(load.start_s, first_s), load.end_s) if load else (first_s, math.inf)
     before = numpy.arange(start_s, first_s - length_s, -length_s)
@@ -532,8 +532,8 @@ def _percentile_or_nan(latencies: Numbers, percent: float) -> float:
 
 
 class AqmGlitchesPlotter(ChartPlotter):
-    """Glitches per minute under load: a bar for each threshold and latency series, with the longest
-    glitch above it."""
+    """Glitches per minute under load: a bar for each threshold and each line of latency_lines(),
+    with the longest glitch above it."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn, reasons = [], []

@@ -37,7 +37,11 @@ BAR, ALIKE = 0.7, 0.01
 
 class AqmLatencyAndThroughputPlotter(ChartPlotter):
     """For each test, distributions of latency under load on the left, and bars of throughput on the
-    right, one for each queue. A lost probe is slower than any other."""
+    right, one for each queue. A lost probe is slower than any other.
+
+    Other settings in which runs differ make rows, too. If the user groups by one setting, it takes
+    the place of the queue. If by more, the last two take the places of test and queue.
+    """
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         if not directions(runs):
@@ -141,13 +145,13 @@ def draw_latencies(axis: Any, latencies: Mapping[str, Numbers], looks: Mapping[s
 def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
                     latencies: Mapping[str, Numbers], looks: Mapping[str, Look]) -> None:
     """Draw a bar for each queue and direction: the mean over runs of the throughput in Mbit/s that
-    the tools reported. Several runs have a dot each. The queue's label has its 99th percentile of
-    latency.
+    the tools reported. Directions that are alike share a bar, see _throughputs_mbps(). Several runs
+    have a dot each. The queue's label has its 99th percentile of latency.
 
     Args:
         axis: matplotlib axes to draw on.
         members: queue -> its runs.
-        latencies: queue -> sorted RTTs in ms.
+        latencies: queue -> sorted RTTs in ms, infinite for a lost probe.
         looks: queue -> its look.
     """
     for place, (side, runs) in enumerate(members.items()):
@@ -195,8 +199,8 @@ def _setting_values(runs: Sequence[Run], name: str) -> list[Any]:
 
 
 def _link_text(runs: Sequence[Run]) -> str:
-    """Return a text on the link, with its rates and base RTT if all runs have the same rates, else
-    "the link"."""
+    """Return a text on the link of at least one run, with its rates and base RTT if all runs record
+    the same rates, else "the link"."""
     rates = {(run.settings.get("rate_down_mbps"), run.settings.get("rate_up_mbps")) for run in runs}
     down, up = next(iter(rates))
     if len(rates) > 1 or not isinstance(down, (int, float)) or not isinstance(up, (int, float)):
@@ -218,8 +222,8 @@ def _base_rtt_text(runs: Sequence[Run]) -> str:
 
 
 def _loaded_rtts_ms(runs: Sequence[Run]) -> Numbers:
-    """Return the RTTs in ms of all probes under load in both directions, sorted, infinite if lost.
-    Runs without such probes are left out."""
+    """Return the RTTs in ms of all probes while the test loaded any direction, sorted, infinite if
+    lost. Runs without such probes are left out."""
     rtts_ms = []
     for run in runs:
         try:

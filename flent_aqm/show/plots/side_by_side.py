@@ -31,8 +31,9 @@ LOST: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 3.5}
 
 
 class AqmSideBySidePlotter(ChartPlotter):
-    """Every latency series of up to MOST_RUNS runs. A lost probe is a cross at the top, and its
-    distribution ends below 1. Titles have the share of lost probes, in the order of the legend."""
+    """Every latency series of up to MOST_RUNS runs. Lost probes are crosses at the top, and the
+    distribution of a series with lost probes ends below 1. A column's title has the share of lost
+    probes of each series, in the order of run.probes."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         from matplotlib.lines import Line2D
@@ -91,7 +92,7 @@ def jitter_ms(probe: Probe) -> Any:
 
 def _draw_over_time(axis: Any, run: Run, probe: Probe, colour: str) -> None:
     """Draw a probe's RTTs in ms over seconds since the run's first probe, and lost probes as
-    crosses."""
+    crosses at the upper edge."""
     begin_s = min(float(one.sent_s[0]) for one in run.probes)
     there = ~probe.lost
     axis.plot(probe.sent_s[there] - begin_s, probe.rtt_ms[there], ".", markersize=2.5,

@@ -25,8 +25,9 @@ SEGMENT_BYTES = 1448
 
 
 class AqmTcpInfoPlotter(ChartPlotter):
-    """A panel for each value that the senders reported: RTT in ms, congestion window and
-    retransmissions in packets."""
+    """A panel for each value of TCP_INFO that the tools reported: RTT in ms, congestion window and
+    retransmissions in packets. For one run, all its flows. For several, the first run of each
+    group."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         flows = _flows_to_draw(runs, self.groups_of(runs))

@@ -58,7 +58,8 @@ class Explained:
         stay_s: when it came to the queue and when it left, None if it was dropped there.
         flows: kB of each flow in the queue, all at the same times.
         drops_s, marks_s: when packets came that the queue dropped or marked.
-        window: kB in flight of the flows that filled the queue, None if they are not TCP.
+        window: kB in flight of the flows that filled the queue, None if they are not TCP, or had
+            nothing in flight.
         runs: RTT of the probes in ms, of this run first, then of each run with a change.
     """
 
@@ -83,7 +84,7 @@ class Explained:
 
 
 def to_json(explained: Explained) -> dict[str, Any]:
-    """Return an explanation as read() takes it. NaN becomes None."""
+    """Return an explanation as an object for JSON, as read() takes it. NaN becomes None."""
     def curve(one: Mapping[str, Any]) -> dict[str, Any]:
         return {**one, "values": [None if value != value else value for value in one["values"]]}
 
@@ -95,7 +96,8 @@ def to_json(explained: Explained) -> dict[str, Any]:
 
 def read(kept: object) -> Explained:
     """Return an explanation from a data file, of which nothing is trusted. Raises BadResult if it
-    has another form than to_json() gives it."""
+    has another form than to_json() gives it, or more curves, values or seconds than the limits of
+    this module. Longer texts are cut."""
     try:
         _require(isinstance(kept, dict))
         assert isinstance(kept, dict)  # for the type checker

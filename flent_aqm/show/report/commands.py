@@ -34,7 +34,8 @@ _SENTENCE = re.compile(r"(.{20,}?)(?:[.?:;](?= |$)|$)")
 
 def purpose(words: Sequence[str]) -> str:
     """Return the purpose of a batch of this package: the first sentence of the comment at the
-    beginning of its file. Return "" for other batches, and if there is no comment.
+    beginning of its file, without its full stop. Return "" for other batches, and if the comment is
+    missing or shorter than 20 letters.
 
     Args:
         words: the words of the sweep's command line.
@@ -67,11 +68,12 @@ def sweep_command(words: Sequence[str]) -> tuple[str, str]:
 
 
 def offered_command(*words: str | Path) -> str:
-    """Return a command of this package with paths as text for a shell. It is commented out with a #
-    if a terminal would not print the paths as they are.
+    """Return a command of this package as text for a shell, its words quoted where needed. It is
+    commented out with a # if a word has a character that isn't printable.
 
     Args:
-        words: the command's words, quoted where needed. Paths are Path, options and names text.
+        words: the command's words. Paths are Path, and get ./ before a - at their beginning.
+            Options and names are text.
     """
     # A path that begins with - would be taken for an option.
     texts = [f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word)
@@ -88,8 +90,8 @@ def _as_comment(line: str) -> str:
 
 
 def _only_measures(words: Sequence[str]) -> bool:
-    """Return whether the command is `flent` with harmless options only, so that a batch that it
-    names is one of this package. False without words."""
+    """Return whether the command is `flent` with harmless options only (see _is_harmless()), so
+    that a batch that it names is one of this package. False without words."""
     if not words or Path(words[0]).name != "flent":
         return False
     rest = list(words[1:])

@@ -29,7 +29,8 @@ class Proof:
         mbps: the download's rate, by which proofs are sorted. 0 if it is not recorded.
         requested: the requested settings as text.
         applied: the reported settings as text, for each direction.
-        fault: the differences as text, "" if there is none.
+        fault: in what the reported queue or rate differs from the requested one, and whether
+            settings changed during the run, as text. "" if there is nothing of that.
     """
 
     aqm: str
@@ -45,7 +46,7 @@ class RunFacts:
 
     Attributes:
         by_heading: heading on the page -> value, as text.
-        proof: the router's settings, None in files that this package did not write.
+        proof: the router's settings, None if the file lacks the requested or the reported ones.
         virtual_s: duration of the run on the lab's clock, None if it is not recorded.
         wall_s: duration of the run on the host's clock, None if it is not recorded.
     """
@@ -135,7 +136,7 @@ def _queue_words(requested: Mapping[str, Any], prefix: str) -> list[str]:
 def combine_facts(runs: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
     """Return the facts of many runs together: (heading, values) in the order in which headings
     first occur, without the seed. If runs differ, or some lack the heading, each value has the
-    number of its runs behind it.
+    number of its runs behind it, and only the most frequent values are listed, see _with_counts().
 
     Args:
         runs: heading -> value, for each run.

@@ -47,6 +47,7 @@ LATENCIES: Mapping[float, str] = {
 @dataclass(frozen=True)
 class QueueRuns:
     """The runs of a queue in a condition. Sequences have a value for each run that has the metric.
+    Percentiles and directions that no run has are missing.
 
     Attributes:
         queue: name of the queue, or of the configuration if these are compared.
@@ -57,7 +58,7 @@ class QueueRuns:
         lost_pct: share of lost probes under load. Empty if no run's probe can tell losses.
         mbps: "download" and "upload" -> throughput, of all flows together if the line is shared.
         is_shared: whether cross traffic was on the line.
-        own_mbps: direction -> throughput of the test alone.
+        own_mbps: direction -> throughput of the test's own flows.
         fairness: direction -> Jain's index of test and cross traffic. Empty if the line is not
             shared.
         p_limit: limit of a difference's p-value: 0.05, divided by the number of comparisons on the
@@ -82,8 +83,8 @@ class QueueRuns:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the median over runs of each run's median latency is infinite: in most runs, at
-        least half of the probes were lost."""
+        """Whether the median over runs of each run's median latency is infinite: in at least half
+        of the runs, at least half of the probes under load were lost."""
         return math.isinf(self.within_ms(MIDDLE_PCT))
 
     @property
@@ -108,8 +109,8 @@ class Condition:
             has, and that is finite for each queue. Queues that lost at least half of the probes are
             not considered. The median if there is no such percentile.
         lines: the queues with their runs, in the order of legends.
-        tried: the queues in the form that advice needs, without those whose runs don't allow
-            advice.
+        tried: the queues in the form that advice needs, without those for which tried() returns
+            None.
     """
 
     title: str
@@ -119,8 +120,8 @@ class Condition:
 
 
 def conditions(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]) -> list[Condition]:
-    """Return the conditions that have latency under load, in the order of their settings. Runs
-    without such a latency are left out.
+    """Return the conditions that have latency under load, in the order of their settings: each has
+    the runs of a slice and a rate. Runs without such a latency are left out.
 
     Args:
         rows: the runs.
@@ -193,8 +194,9 @@ def _queue_runs(queue: str, colour: str, rows: Sequence[ReportRow]) -> QueueRuns
 
 def _condition_title(key: Sequence[Setting], rate: Setting | None,
                      dimensions: Sequence[Dimension]) -> str:
-    """Return the title of a condition: the settings in which conditions differ. If they differ in
-    none, return the value of the first dimension (the test), or "all runs" without dimensions.
+    """Return the title of a condition: the settings in which conditions differ, as far as its runs
+    record them. If there is none, return the value of the first dimension (the test), or "all runs"
+    without dimensions.
 
     Args:
         key: values of the dimensions.
@@ -216,12 +218,13 @@ LEAST_LOST_PCT = 0.5
 
 
 class Outcome(Enum):
-    """Result of comparing the queues of a condition in latency under load.
+    """Result of comparing the queues of a condition in latency under load, each by the median over
+    its runs.
 
     Attributes:
-        DIFFER: some queues are faster than others.
-        ALIKE: the medians of all queues are alike.
-        UNTOLD: the medians differ, but the runs overlap.
+        DIFFER: some queues are slower than the fastest, as is_slower() decides it.
+        ALIKE: no median differs from the lowest by more than users notice.
+        UNTOLD: medians differ by more, but perhaps by chance, as the runs overlap.
         LOST: with every queue, at least half of the probes were lost.
     """
 
@@ -238,10 +241,10 @@ class Standing:
     Attributes:
         condition: the condition.
         outcome: whether queues differ.
-        best: the fastest queue, and those that are not slower than it. Empty unless the outcome is
-            DIFFER.
-        worst: queues that are slower than each of the best, and than which no queue is slower.
-            Empty unless the outcome is DIFFER, and possibly then.
+        best: the fastest queue, and those that are not slower than it, without queues that lost at
+            least half of the probes. Empty unless the outcome is DIFFER.
+        worst: queues that are slower than each of the best, and than which the queue with the
+            highest median is not slower. Empty unless the outcome is DIFFER, and possibly then.
     """
 
     condition: Condition
@@ -257,13 +260,13 @@ class Standing:
 
 def is_more(less: Sequence[float], more: Sequence[float], room: float,
             p_limit: float = FALSE_SHARE) -> bool:
-    """Return whether the values of one queue's runs are larger than another's: their median by more
-    than `room`, and with a p-value below the limit. With too few runs for such a p-value, all
-    values must be larger.
+    """Return whether the values in `more` are larger than those in `less`: their median by more
+    than `room`, and with a p-value below the limit. With too few runs for such a p-value, each
+    value in `more` must be larger than all in `less`.
 
     Args:
-        less: a value of each run of the queue with the smaller values. Infinity is a lost probe.
-        more: a value of each run of the other queue.
+        less: a value of each run of one queue, at least one. Infinity is a lost probe.
+        more: a value of each run of the other queue, at least one.
         room: a difference of the medians that users don't notice, in the unit of the values.
         p_limit: limit of the p-value.
     """
@@ -284,7 +287,7 @@ def is_slower(fast: QueueRuns, slow: QueueRuns, percent: float) -> bool:
     Args:
         fast: a queue and its runs.
         slow: another queue of the same condition.
-        percent: the percentile, such as 99.
+        percent: the percentile, such as 99, a key of latency_ms of both.
     """
     return is_more(fast.latency_ms[percent], slow.latency_ms[percent],
                    _unnoticed_ms(fast.within_ms(percent)), fast.p_limit)
@@ -312,8 +315,9 @@ def standing(condition: Condition) -> Standing:
 
 
 def lose_alike(lines: Sequence[QueueRuns]) -> bool:
-    """Return whether no queue lost a noticeably larger share of the probes than another. Queues
-    whose probe can't tell losses are left out. True if none can."""
+    """Return whether no queue lost a larger share of the probes than the queue that lost least, as
+    is_more() decides it: by more than LEAST_LOST_PCT, and not by chance. Queues whose probe can't
+    tell losses are left out. True if none can."""
     told = [line for line in lines if line.lost_pct]
     least = min(told, key=lambda line: line.middle_lost_pct or 0.0, default=None)
     return least is None or not any(
@@ -323,7 +327,7 @@ def lose_alike(lines: Sequence[QueueRuns]) -> bool:
 def is_less_mbps(less: QueueRuns, more: QueueRuns, direction: str) -> bool:
     """Return whether the throughput of the queue `less` is lower than that of `more`, as is_more()
     decides it: the medians differ by more than SAME_THROUGHPUT_SHARE of the larger, and not by
-    chance. direction: "download" or "upload"."""
+    chance. direction: "download" or "upload", a key of mbps of both."""
     return is_more(less.mbps[direction], more.mbps[direction],
                    SAME_THROUGHPUT_SHARE * more.middle_mbps(direction), less.p_limit)
 

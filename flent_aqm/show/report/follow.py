@@ -39,9 +39,9 @@ _REST_FACTOR = 10
 class Follower:
     """Makes a report's page, and its data for updates, which it keeps until the results change.
 
-    look() reads new files. Until its first call there are no runs. page(), data() and state()
-    return answers to a browser as bytes, and may be called by any number of threads. Raises
-    ConfigError if a folder doesn't exist or isn't a folder.
+    look() reads new files, and is called by one thread only. Until its first call there are no
+    runs. page(), data() and state() return answers to a browser as bytes, and may be called by any
+    number of threads. Raises ConfigError if a folder doesn't exist or isn't a folder.
 
     Args:
         folders: folders of results.
@@ -79,8 +79,9 @@ class Follower:
             self._faults["look"] = ""
 
     def _look(self) -> None:
-        """Read new and changed files, and forget those that were removed. Raises any error of
-        reading folders. Damaged files are kept as such."""
+        """Read new and changed files, and forget those that were removed. Files that can't be read
+        are kept as damaged. Raises any other error, such as one of the processes that read files.
+        Then the results stay as they were."""
         stamps = dict(self._files())
         new = [path for path, stamp in stamps.items()
                if path not in self._results or self._results[path][0] != stamp]
@@ -98,7 +99,8 @@ class Follower:
 
     def state(self) -> bytes:
         """Return JSON with `progress`, the progress of the sweeps and errors as HTML, and
-        `version`, the version of the present answers, which increases with new files."""
+        `version`, the version of the answers that page() and data() would return now. It increases
+        when files are added, changed or removed, after the rest that follows each build."""
         built = self._built
         resting = built is not None and time.monotonic() < self._rest_until_s
         version = built[0] if built is not None and resting else self._version
@@ -106,20 +108,21 @@ class Follower:
             [*map(fault_html, filter(None, self._faults.values())), self._progress])})
 
     def page(self) -> bytes:
-        """Return the whole page as HTML."""
+        """Return the whole page as HTML, an older one if it can't be made (see _answer())."""
         return self._answer("page", lambda version, report: _bytes(render(report, follow=version)))
 
     def data(self) -> bytes:
         """Return JSON with the parts of the page that change: `version`, `data` for its script, and
-        `top`, `sections` and `glitches` as HTML."""
+        `top`, `sections` and `glitches` as HTML. Older ones if they can't be made."""
         return self._answer("data", lambda version, report: _json({
             "version": version, "data": report.data, "top": top_html(report),
             "sections": sections_html(report), "glitches": glitches_html(report)}))
 
     def _answer(self, name: str, make: Callable[[int, Report], bytes]) -> bytes:
         """Return an answer, made once for each version. Other callers wait meanwhile. If it can't
-        be made, odd runs are left out. If it still can't, the previous answer is returned, or one
-        of a page without runs.
+        be made, runs for which no page can be made (see odd_runs()) count as damaged from then on.
+        If it still can't, the previous answer is returned, or one of a page without runs, and
+        state() tells the error.
 
         Args:
             name: key of the answer, "page" or "data".
@@ -140,7 +143,8 @@ class Follower:
 
     def _answer_for_version(self, name: str, make: Callable[[int, Report], bytes]) -> bytes:
         """Return an answer, which is made again if the version has changed. Arguments: as for
-        _answer(). Raises any error of `make`."""
+        _answer(). Raises any error of building the report or of `make`. Called with the lock
+        held."""
         version, report = self._report()
         if name not in self._made or self._made[name][0] != version:
             self._made[name] = version, make(version, report)
@@ -148,8 +152,8 @@ class Follower:
         return self._made[name][1]
 
     def _leave_out_odd_runs(self) -> None:
-        """Treat each run for which no page can be made as a damaged file, and forget the report
-        that was built."""
+        """Treat each run for which no page can be made as a damaged file until the file changes,
+        and forget the report that was built. Called with the lock held."""
         odd = odd_runs([row for _, row in self._results.values() if isinstance(row, ReportRow)])
         results = {path: (stamp, BadResult(f"{plain(path)}: {odd[path]}") if path in odd else row)
                    for path, (stamp, row) in self._results.items()}
@@ -158,8 +162,9 @@ class Follower:
         self._built, self._rest_until_s = None, 0.0
 
     def _report(self) -> tuple[int, Report]:
-        """Return the version and its report, built again if there are new files and the rest is
-        over."""
+        """Return the version and its report. The first call builds it. Later calls build it again
+        if the results have changed, and _REST_FACTOR times the duration of the last build is over.
+        Called with the lock held."""
         if self._built is None or (self._built[0] != self._version
                                    and time.monotonic() >= self._rest_until_s):
             began_s = time.monotonic()
@@ -174,10 +179,11 @@ class Follower:
         return self._built
 
     def _progress_of(self, paths: Iterable[Path]) -> str:
-        """Return the progress of the folders' sweeps as HTML.
+        """Return the progress of the sweeps in the watched folders, and in the folders of data
+        files, as HTML.
 
         Args:
-            paths: data files.
+            paths: the data files.
         """
         now_s = time.time()
         return progress_html([progress(one, now_s) for one in self._folders_of(paths)])
@@ -190,9 +196,9 @@ class Follower:
         return [one for one in folders if one.done or one.status]
 
     def _files(self) -> Iterator[tuple[Path, tuple[int, int]]]:
-        """Yield the data files below the folders, each with (modification time in ns, size in
-        bytes), which shows changes. Hidden files and symbolic links that lead out of the folders
-        are left out."""
+        """Yield the data files in and below the watched folders, each with (modification time in
+        ns, size in bytes), which shows changes. Hidden files, links that lead out of the watched
+        folder, and all that is behind links to folders are left out."""
         for folder in self._folders:
             top = folder.resolve()
             for place, folders, names in os.walk(folder, followlinks=False):

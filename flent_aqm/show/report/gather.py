@@ -65,11 +65,12 @@ class ReportRow(Row):
             lost probe.
         mbps: direction -> throughput of captured packets' payload per STEP_S since the transfer's
             start, NaN for a step without values. Empty without a capture.
-        rtt_ms: direction -> median RTT of probes per STEP_S since the transfer's start, NaN for a
-            step without probes.
+        rtt_ms: direction -> median RTT of the probes under its load per STEP_S since the transfer's
+            start, NaN for a step without probes, infinite if half of them or more were lost.
         facts: testbed, versions, and the router's settings.
         errors: errors of the run's tools.
-        side: name of the configuration as which the run is compared, "" if queues are compared.
+        side: name of the configuration as which the run is compared, "" if the name of its queue
+            tells that (see slices.with_sides()).
         measured: measurements for advice, None if the run has none.
         notes: notes on how values were measured.
         no_latency: reason why the latency under load is not known, "" if it is.
@@ -168,8 +169,9 @@ def _per_step(at_s: Any, values: Any, middle: Callable[[Any], Any] = numpy.media
 
 
 def _errors(data: DataFile) -> tuple[str, ...]:
-    """Return the errors of the run's tools as "SERIES: LINE", at most three of each tool. If no
-    tool reported any but some gave no data, return a line with their number."""
+    """Return the errors of the run's tools as "SERIES: LINE", at most three of each series. If no
+    tool reported any but some gave no data, return a line with their number. Empty without either.
+    """
     lines = [f"{name}: {line}"[:2 * LONGEST] for name, meta in data.series_meta.items()
              if isinstance(meta.get("ERROR"), list) for line in meta["ERROR"][:3]]
     failed = a_number(data.metadata.get("FAILED_RUNNERS"))

@@ -66,8 +66,8 @@ def headline(conditions: Sequence[Condition], compared_word: str, all_runs: int,
 
 
 def _no_latency_sentence(why_none: Sequence[str]) -> str:
-    """Return the sentence for runs without latency under load, with the most frequent reason.
-    why_none: as for headline()."""
+    """Return the sentence for runs without latency under load, with the most frequent reason, or
+    that there are no runs if `why_none` is empty. why_none: as for headline()."""
     reasons = Counter(why_none).most_common()
     if not reasons:
         return "There are no runs."
@@ -191,8 +191,8 @@ def _latency_range(cases: Cases) -> str:
 
 def _times_as_long(worst: Cases, winners: Sequence[str]) -> str:
     """Return how many times longer the latency of the worst queues is than the winners': ", 5 to 8
-    times as long". Return "" if the lowest factor is below 1.5, or if the winners are not the best
-    in one of the conditions.
+    times as long". Return "" if the lowest factor is below 1.5, or if none of the winners is among
+    the best in one of the conditions.
 
     Args:
         worst: conditions with their worst queues.
@@ -247,7 +247,8 @@ def _throughput_name(standings: Sequence[Standing], direction: str, several: boo
 
 def _throughput_cost(standings: Sequence[Standing], direction: str, several: bool) -> str:
     """Return how much throughput in a direction the queues with the lowest latency lost, at most,
-    as the end of the sentence "It cost …". "" if no condition has two queues with a throughput.
+    as the end of the sentence "It cost …". "" if no condition has two queues with a throughput, one
+    of them with the lowest latency.
 
     Args:
         standings: conditions whose queues differ in latency.
@@ -393,8 +394,9 @@ def _two_groups_sentence(standings: Sequence[Standing]) -> str:
 # ---- losses and runs ----
 
 def _loss_sentence(standings: Sequence[Standing]) -> str:
-    """Return the sentence on the queue that lost most probes, and on the one that lost least in
-    that condition, if the difference is not chance. Return "" if none lost LEAST_LOST_PCT."""
+    """Return the sentence on the queue that lost the largest share of the probes. If the difference
+    is not chance (see is_more()), it also names the queue that lost least in that condition. Return
+    "" if no queue lost LEAST_LOST_PCT."""
     told = [(lost_pct, line, one) for one in standings for line in one.condition.lines
             if (lost_pct := line.middle_lost_pct) is not None]
     most_pct, most, one = max(told, key=lambda case: case[0], default=(0.0, None, None))
@@ -433,5 +435,5 @@ def _number_of_runs_sentence(standings: Sequence[Standing], compared_word: str, 
 
 
 def _listed_settings(settings: Sequence[str]) -> str:
-    """Return names of settings as a list in a sentence."""
+    """Return names of settings, at least one, as a list in a sentence."""
     return listed([harmless(name) for name in settings])

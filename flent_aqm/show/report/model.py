@@ -47,11 +47,11 @@ _MARKERS = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "P
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder with data files.
+    """A folder with data files, or in which a sweep has begun.
 
     Attributes:
         path: path of the folder.
-        done: number of data files in it.
+        done: number of data files in it, without subfolders.
         status: status of the sweep that wrote them, None if there is none.
     """
 
@@ -216,16 +216,17 @@ def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -
 
 
 def _compared_word(rows: Sequence[ReportRow]) -> str:
-    """Return the word for the things that are compared: "queue", "configuration", or "setting" for
-    files without a queue, measured on a line whose router was not configured."""
+    """Return the word for the things that are compared: "configuration" if a run has a `side`,
+    "queue" if a run records one, else "setting": the line's router was not configured."""
     if any(row.side for row in rows):
         return "configuration"
     return "queue" if any(row.settings.get(AQM) for row in rows) else "setting"
 
 
 def _settings_line(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -> str:
-    """Return a line on the runs' settings: those in which they differ first, then those that they
-    share. May be empty."""
+    """Return a line on the runs' settings: all values of the dimensions and rates, then burst
+    shaping, cross traffic, base delay, testbed and router model, each if runs have a single value.
+    May be empty."""
     rates = slices.rates(rows)
     words = [f"{LABELS.get(one.name, one.name)} {', '.join(map(shown, one.values))}"
              for one in dimensions]
@@ -245,7 +246,11 @@ def _settings_line(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimens
 
 
 def _svg_dashes(line: object) -> str:
-    """Return a line style of matplotlib as dashes for SVG: "8px,4px", or "solid"."""
+    """Return a line style of matplotlib as dashes for SVG.
+
+    line: (offset, lengths), whose lengths are doubled, such as "8px,4px", and whose offset is
+        ignored. Any other style, also a named one such as "--", becomes "solid".
+    """
     if isinstance(line, tuple):
         return ",".join(f"{2 * part:g}px" for part in line[1])
     return "solid"

@@ -40,8 +40,8 @@ class Scale:
         return [(self.position(10.0 ** at), number(10.0 ** at)) for at in range(first, last + 1)]
 
     def position(self, value_ms: float) -> float:
-        """Return the position of a latency in percent, 0 to 100. A lost probe (infinite) is at the
-        end, and so is any latency beyond it."""
+        """Return the position of a latency in percent, 0 to 100. Latencies beyond an end of the
+        scale are at that end, a lost probe (infinite) at 100."""
         if math.isinf(value_ms):
             return 100.0
         inside = min(max(value_ms, self.low_ms), self.high_ms)
@@ -50,8 +50,9 @@ class Scale:
 
 
 def scale(conditions: Sequence[Condition]) -> Scale:
-    """Return the scale that fits all conditions: from the power of ten below the lowest latency to
-    the one above the highest. 1 to 10 ms if there is none."""
+    """Return the scale that fits the medians and tail percentiles of all conditions: from the
+    power of ten at or below the lowest to that at or above the highest, at least one decade. 0 and
+    lost probes don't count. 1 to 10 ms if no latency is left."""
     values_ms = [value for one in conditions for line in one.lines
                  for percent in (MIDDLE_PCT, one.tail_pct)
                  if 0 < (value := line.within_ms(percent)) < math.inf]

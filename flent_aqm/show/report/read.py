@@ -19,8 +19,8 @@ from flent_aqm.show.report.model import Folder
 def read(paths: Sequence[Path], jobs: int | None = None
          ) -> tuple[list[ReportRow], list[tuple[Path, str]], list[Folder]]:
     """Read data files. Return the rows of good files, (path, cause) of damaged files, and their
-    folders. Of files with the same samples and settings, only the first counts. A line on standard
-    error tells how many are left out.
+    folders (see folders_of()). Of files with the same samples and settings, only the first counts.
+    A line on standard error tells how many are left out.
 
     Args:
         paths: data files and folders.
@@ -54,8 +54,8 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
 
 def folders_of(paths: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
-    """Return the folders with data files, and those in which a sweep has started. Folders of files
-    that the user named themselves are left out.
+    """Return the folders with data files, and the named folders with a sweep's status. Folders of
+    files that the user named themselves are left out.
 
     Args:
         paths: files and folders that the user named.

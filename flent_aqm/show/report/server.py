@@ -134,7 +134,7 @@ class ReportServer(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Record a new connection, and start its thread. The oldest connection is closed if there
-        are MOST_CLIENTS already."""
+        are MOST_CLIENTS already. Called by serve_forever()."""
         with self._lock:
             if len(self._clients) >= MOST_CLIENTS:
                 self._end(next(iter(self._clients)))
@@ -142,7 +142,7 @@ class ReportServer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Forget a connection, and close it."""
+        """Forget a connection, and close it. Called at the end of its thread."""
         with self._lock:
             self._clients.pop(request, None)
         super().shutdown_request(request)
@@ -156,7 +156,8 @@ class ReportServer(ThreadingHTTPServer):
                 self._end(one)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print the traceback of an error, except those of connections."""
+        """Print the traceback of the error that ended a connection's thread, unless it is an
+        OSError. Called in that thread."""
         if not isinstance(sys.exception(), OSError):  # such as a browser that has gone
             super().handle_error(request, client_address)
 
@@ -211,8 +212,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         """Answer a request for the follower's page ("/"), data ("/data") or state ("/state"), or
-        refuse it with an error status: if its head is too long, if it is for another name or comes
-        from another site, or if it is for another address."""
+        refuse it with an error status: if its head is too long, if its Host header is not one that
+        answers_to() accepts, if it comes from another site, or if its path is another one."""
         if not self._head.left_bytes:
             self._send(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "text/plain",
                        f"A request of more than {_MOST_HEAD_BYTES} bytes.\n".encode())

@@ -52,9 +52,9 @@ class Dimension:
 def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, ...]]:
     """Decide what is compared: queues, or whole configurations of the router.
 
-    Configurations are compared if other settings of the router go together with the queue, unless
-    there are more than MOST_SIDES of them. A setting that was varied for each queue is not part of
-    the configuration.
+    Configurations are compared if a setting in _ROUTER goes together with the queue: if not every
+    queue was measured with each of its values. Then it is part of the configuration. If there are
+    more than MOST_SIDES configurations, queues are compared.
 
     Returns:
         The rows, and the names of the settings that belong to what is compared. If configurations
@@ -108,8 +108,8 @@ def _own_title_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
 
 
 def queue_of(row: ReportRow) -> str:
-    """Return the name as which a run is compared: its configuration or queue, or for files of other
-    origin its title or test. NOT_TOLD if it records none of these."""
+    """Return the name as which a run is compared: its configuration or queue, or for files without
+    both its title or test. NOT_TOLD if it records none of these."""
     return str(row.side or row.settings.get(AQM) or row.settings.get("title")
                or row.settings.get("test") or NOT_TOLD)
 
@@ -122,8 +122,8 @@ def rate_of(row: ReportRow) -> Setting:
 
 def dimensions(rows: Sequence[ReportRow], side: Sequence[str] = (AQM,)) -> list[Dimension]:
     """Return the test, which comes first and always, and the other settings that distinguish
-    slices, each with its values in order. Settings that are alike in all runs, and the rate, are
-    not among them. Runs of a slice and rate differ only in the settings that are compared.
+    slices, each with its values in order. The rate, and other settings that are alike in all runs,
+    are not among them. Runs of a slice and rate differ only in the settings that are compared.
 
     Args:
         rows: the runs.
@@ -223,8 +223,8 @@ def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
 
 def _latency_data(loaded_ms: Any) -> dict[str, Any]:
     """Return percentiles of all probes, of which a lost probe is later than any other: probes and
-    lost (numbers of probes), levels (percentiles with enough samples), ms (their values), box
-    (values of BOX_PCT). Infinite values are None.
+    lost (numbers of probes), levels (0, 100, and those of LEVELS_PCT with SAMPLES_BEYOND samples
+    beyond them), ms (their values), box (values of BOX_PCT). Infinite values are None.
 
     Args:
         loaded_ms: array of each probe's latency, infinite if it was lost.
@@ -242,11 +242,12 @@ def _latency_data(loaded_ms: Any) -> dict[str, Any]:
 
 def _curve_over_runs(curves: Sequence[Any]) -> dict[str, Any] | None:
     """Return the median, the smallest and the largest value over runs at each step of time: s
-    (middle of each step), middle, and with several curves least and most. Steps without values are
-    left out. None without curves.
+    (middle of each step), middle, and with several curves least and most. Steps without finite
+    values are left out. None without curves.
 
     Args:
-        curves: a curve of each run, with a value for each step of STEP_S, NaN without one.
+        curves: a curve of each run, with a value for each step of STEP_S. NaN (no value) and
+            infinity (lost probes) don't count.
     """
     curves = [curve for curve in curves if curve.size]
     if not curves:

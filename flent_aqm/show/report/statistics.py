@@ -35,7 +35,8 @@ ALL_RATES = "all rates"
 
 def between_queues(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
                    ) -> list[dict[str, Any]]:
-    """Return the statistics for each slice, rate and metric.
+    """Return the statistics for each slice, rate and metric, without metrics that no run has or
+    that don't apply (see _metric_statistics()).
 
     Rates are also taken together if each queue has the same number of runs at each rate. Otherwise,
     rates would be compared instead of queues.
@@ -69,8 +70,8 @@ def _balanced(rows: Sequence[ReportRow]) -> bool:
 
 
 def _metric_statistics(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:
-    """Return the statistics of a metric in the form of between_queues(), None if no run has it or
-    it doesn't apply.
+    """Return the statistics of a metric in the form of between_queues(). None if no run has it, or
+    if it doesn't apply: throughput_* with cross traffic, total_* without.
 
     Args:
         rows: runs of a slice and rate.

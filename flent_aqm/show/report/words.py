@@ -35,7 +35,8 @@ def percentile(percent: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names, at least one, as a list in a sentence: "a, b and c"."""
+    """Return names, at least one, as a list in a sentence: "a, b and c". If a name has a comma,
+    semicolons separate them."""
     comma = "; " if any("," in name for name in names) else ", "
     return names[0] if len(names) == 1 else f"{comma.join(names[:-1])} and {names[-1]}"
 
