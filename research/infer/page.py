@@ -113,7 +113,7 @@ def main() -> int:
 
 
 def _made(rows: Rows) -> Made:
-    """Return what the runs of a table were measured with."""
+    """Return the stamp of a table's runs: what they were measured with, when, and their number."""
     runs = rows.drop_duplicates(list(OF_RUN))
     return Made(tuple(sorted(set(runs["made_by"]))), tuple(sorted(set(runs["made_with"]))),
                 max(runs["made_on"]), len(runs))
@@ -128,7 +128,7 @@ class Unseen:
     """
 
     def __init__(self, rows: Rows, bands: Iterable[Any], names: list[str]) -> None:
-        """Train a model for each band.
+        """Train a model for each band, on the rows outside of it.
 
         Args:
             rows: all runs, a row for each cadence.
@@ -190,7 +190,7 @@ def _shares_of_classes(rows: Rows) -> Numbers:
 
 
 def _cells(test: Rows, ours: Numbers, shares: Numbers, weights: Any = None) -> tuple[str, ...]:
-    """Return the cells of a row of a table.
+    """Return the four cells of a row below _HEAD.
 
     Args:
         test: the runs that are judged.
@@ -227,9 +227,10 @@ _HEAD = "| runs | log loss | without looking | answered, right, % |"
 
 
 def _held_out_table(by_rate: Unseen) -> str:
-    """Return a Markdown table: how runs are judged unlike all that a model has seen.
+    """Return a Markdown table of how well runs are judged by models that have seen no run like
+    them: a row for each kind of run that is held out from training.
 
-    by_rate: the runs by models that haven't seen their rates.
+    by_rate: the runs, judged by models that haven't seen their band of rates.
     """
     rows = by_rate.rows
     lines = [f"| held out {_HEAD}", "|---" * 5 + "|"]
@@ -250,7 +251,9 @@ def _held_out_table(by_rate: Unseen) -> str:
 
 
 def _world_table(unseen: Unseen) -> str:
-    """Return a Markdown table: how runs of each kind are judged whose rates are held out."""
+    """Return a Markdown table of how well runs are judged by models that haven't seen their band of
+    rates: a row for each world of the recipe, for shallow buffers, for all runs at each cadence,
+    and for a share of AQMs of _FEW_AQMS, judged with two priors."""
     rows = unseen.rows
     shares = _shares_of_classes(for_training(rows))
     lines = [f"| kind of run {_HEAD}", "|---" * 5 + "|"]
@@ -285,7 +288,8 @@ def answers(probabilities: Numbers) -> list[str]:
 
 def _answer_shares(truth: Any, probabilities: Numbers) -> tuple[str, str]:
     """Return the percentage of rows with an answer, and the percentage of these answers that are
-    right, as texts. If no queue can be told, any answer is wrong. NONE without an answer.
+    right, as texts. The latter is NONE if no row has an answer. In a row whose true class is
+    CANT_TELL, any answer is wrong.
 
     Args:
         truth: true class of each row.
@@ -312,9 +316,9 @@ def _class_table(unseen: Unseen) -> str:
 
 
 def _queue_table(unseen: Unseen) -> str:
-    """Return a Markdown table: how often the answer is right for each kind of queue in the router,
-    with the rates held out. Wi-Fi and lines with two bottlenecks are left out, as their queue may
-    be another one."""
+    """Return a Markdown table: number of runs, log loss and how often the answer is right, for each
+    kind of queue in the router. Wi-Fi and lines with two bottlenecks are left out, as their queue
+    may be another one. `unseen` holds out the bands of rates."""
     own = ~unseen.rows["world"].isin((WIFI, TWO_BOTTLENECKS)).to_numpy()
     test, probabilities = unseen.archived(own)
     kinds = numpy.array([_queue_kind(row) for row in test.to_dict("records")])

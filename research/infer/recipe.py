@@ -193,7 +193,8 @@ def _queue_bytes(rate_mbps: float, depth_ms: float) -> int:
 
 
 def _world_settings(world: str, draw: _Draw, rate_mbps: float, rtt_ms: float) -> dict[str, object]:
-    """Draw what a download meets beside the router's queue. Return its batch keys."""
+    """Draw what a download meets beside the router's queue, and return its batch keys. {} for
+    PLAIN, and for PARALLEL, whose other download is the cross traffic that line() sets."""
     if world in (LOSS, BURSTS):
         share = draw.between(1e-5, 0.02)
         return_share = 1 / draw.between(2, 20)  # 1 / mean number of packets in a group

@@ -138,13 +138,15 @@ def rows_of(data: DataFile) -> list[dict[str, Any]] | None:
 
 
 def truth(run: Line, dropped: bool, lost: bool, stood_ms: float) -> str:
-    """Return the class that a run is an example of: that of the queue at its bottleneck, or
-    CANT_TELL if that queue had no effect.
+    """Return the class that a run is an example of: that of the queue at its bottleneck. CANT_TELL
+    if that queue dropped nothing (and, if it is drop-tail, no packet waited longer than _LONG_MS),
+    or if two bottlenecks hold queues by turns.
 
     Args:
         run: the run.
         dropped: whether the router's queue dropped packets.
-        lost: whether any queue dropped packets, as the sender knows.
+        lost: whether any packet was lost, as the sender knows. Counts in place of `dropped` if the
+            bottleneck may be another one than the router's queue.
         stood_ms: longest wait of a packet.
     """
     queue = _bottleneck(run)
@@ -156,7 +158,7 @@ def truth(run: Line, dropped: bool, lost: bool, stood_ms: float) -> str:
 
 def _bottleneck(run: Line) -> str:
     """Return the class of the queue at the run's bottleneck, CANT_TELL if two bottlenecks hold
-    queues by turns."""
+    queues by turns, because their rates differ by at most _ALIKE."""
     if run.world == WIFI:  # a driver's FIFO, or mac80211's FQ-CoDel
         return DROP_TAIL if run.settings["wifi_ap"] == "fifo" else AQM
     if run.world == TWO_BOTTLENECKS:
@@ -171,7 +173,8 @@ _NO_RUN = ("no run of the recipe, whose file names begin with a number and -, or
 
 def rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
     """Return the rows of all runs in these files and folders, sorted by number, kernel, testbed and
-    cadence. Damaged files are reported on standard error and left out."""
+    cadence. Damaged files, and files for which rows_of() returns None, are reported on standard
+    error and left out. Raises an AqmError if a path has no data files."""
     made = []
     for path, result in each_file(find_files(paths), rows_of):
         if isinstance(result, BadResult) or result is None:

@@ -71,7 +71,8 @@ class Fitted:
         return calibrated(model, votes(model, rows[list(model.names)].to_numpy())[0])
 
     def reweighted(self, rows: Rows, prior: float) -> Numbers:
-        """Return the probabilities as `flent-aqm infer --prior` gives them."""
+        """Return the probabilities as probabilities() does, but as `flent-aqm infer --prior` gives
+        them. prior: share of lines that have an AQM."""
         return reweighted(self.probabilities(rows), prior_weights(from_json(self.whole), prior))
 
 
@@ -161,8 +162,8 @@ def quantile_masks(values: Any) -> Iterator[numpy.typing.NDArray[numpy.bool_]]:
 
 
 def world_masks(rows: Rows) -> Iterator[numpy.typing.NDArray[numpy.bool_]]:
-    """Yield a boolean mask of the rows of each world, for each world but the plain one, in the
-    recipe's order. Used as folds that are held out."""
+    """Yield a boolean mask of the rows of each world but the plain one, in the recipe's order. Used
+    as folds that are held out, so a world that has no row, or all, is left out."""
     for world in WORLDS:
         mask = (rows["world"] == world).to_numpy()
         if world != PLAIN and mask.any() and not mask.all():
