@@ -152,8 +152,8 @@ def _rate(run: Run, start_s: float, end_s: float | None) -> float:
 
 
 def _share(run: Run, start_s: float, end_s: float | None) -> float:
-    """Return throughput as a share of the rate that TCP can carry at the run's rate, between two
-    times in s since the load began."""
+    """Return the throughput of all flows as a share of what TCP can carry at the run's rate,
+    between two times in s since the load began. `end_s` None: up to the load's end."""
     return _rate(run, start_s, end_s) / _payload_mbps(run)
 
 
@@ -167,7 +167,7 @@ def _delay_s(run: Run) -> float:
 
 def _wait_ms(run: Run, start_s: float, end_s: float | None) -> float:
     """Return the median of irtt's round-trip times minus the path's delay, in ms, between two times
-    in s since the load began."""
+    in s since the load began. `end_s` None: up to the load's end."""
     window = _window(run, start_s, end_s)
     sent_s = run.probe.sent_s
     inside = (sent_s >= window.start_s) & (sent_s <= window.end_s)

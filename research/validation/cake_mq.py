@@ -46,8 +46,9 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def rates(run: Run) -> tuple[float, float]:
-    """Return the rate in Mbit/s of the marked flow, and of all other flows together, once they are
-    stable."""
+    """Return the mean rate in Mbit/s of the upload that is marked EF, which is the first one, and
+    the sum of those of all other uploads, from SETTLED_S after the first one's first sample to its
+    last one."""
     flows = {flow.name.rpartition("::")[2]: flow for flow in run.flows_of(WAY)}
     marked = flows.pop("1")
     window = Window(float(marked.at_s.min()) + SETTLED_S, float(marked.at_s.max()))

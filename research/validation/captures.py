@@ -94,8 +94,8 @@ def passage(entering: Path, leaving: Path) -> Passage:
     be shorter than 18 minutes (2^40 ns). Packets after that may count as dropped.
 
     A packet is identified by addresses, ports, IP identification and the 8 bytes after the ports:
-    TCP's sequence numbers, or the number from flood.py. If these repeat, the latest packet is
-    taken.
+    TCP's sequence numbers, or the number from flood.py. If these repeat, the latest packet that
+    arrived before the departure is taken.
 
     Args:
         entering: capture before the router.
@@ -138,7 +138,7 @@ def shares(packets: Packets, field: str, from_s: float, to_s: float) -> dict[int
         packets: the packets.
         field: name of the field, such as "source_port".
         from_s: begin, in s since the first packet.
-        to_s: end, in s since the first packet.
+        to_s: end, in s since the first packet. A packet at this moment doesn't count.
     """
     seen_s = (times_ns(packets) - times_ns(packets)[0]) / 1e9
     inside = packets[(seen_s >= from_s) & (seen_s < to_s)]

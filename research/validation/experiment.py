@@ -21,8 +21,9 @@ _DROPPED = re.compile(r"^(\d+) packets? dropped by kernel", re.MULTILINE)
 
 @contextlib.contextmanager
 def experiment(script: str, **settings: object) -> Iterator[Path]:
-    """Context manager: run the script and yield the folder with its files, which is removed at the
-    end. The router's queue is in place before the script starts.
+    """Context manager: run the script on the client of a lab to its end, and yield the folder with
+    its files, which is removed at the end of the with statement. The router's queue and the servers
+    of iperf3 and irtt are in place before the script starts.
 
     Args:
         script: the script, which can use the functions of guest.sh.

@@ -19,7 +19,8 @@ Lines = Callable[[Sequence[Run]], Iterable[str]]
 
 
 def add_arguments(parser: argparse.ArgumentParser, page: str) -> None:
-    """Add the arguments for the results and for the page's folder."""
+    """Add the arguments for the results and for the page's folder. page: path of the page in docs/,
+    for the help text."""
     parser.add_argument("results", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS", help=f"the folder of {page}")
 
@@ -49,8 +50,8 @@ def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
 
 
 def main(text: str | None, page: str, part: str, lines: Lines) -> int:
-    """Run a program that has only the arguments of add_arguments(). Return the exit status, 1 if
-    the runs can't be read.
+    """Run a program that has only the arguments of add_arguments(): parse the command line, and do
+    what make() does. Return the exit status, 1 if the runs can't be read.
 
     Args:
         text: module docstring, whose first line is the program's description.

@@ -96,7 +96,7 @@ def _ecn(run: Run) -> str:
 
 
 def ratio(value: float) -> str:
-    """Return a ratio as text, like 23:1."""
+    """Return a ratio as text, such as "23:1", or "0.8:1" with a decimal below 1.5."""
     return f"{value:.0f}:1" if value >= 1.5 else f"{value:.1f}:1"
 
 
@@ -119,8 +119,8 @@ def _control(flow: Flow) -> str:
 
 
 def _stable_rates_mbps(run: Run) -> tuple[float, float]:
-    """Return the rate in Mbit/s of the scalable flow and of the classic one, once they are
-    stable."""
+    """Return the mean rate in Mbit/s of the scalable flow and of the classic one, from SETTLED_S
+    after the scalable flow's first sample to its last one."""
     scalable, classic = _scalable_and_classic(run)
     window = Window(float(scalable.at_s.min()) + SETTLED_S, float(scalable.at_s.max()))
     return mean_mbps(scalable, window), mean_mbps(classic, window)

@@ -117,7 +117,7 @@ def measure(rate_mbps: float, gap_us: int, *, aqm: str, limit: int = 0, length_s
         length_s: length of the flow.
         delay_ms: delay of the path.
 
-    Raises BadResult if the capture has too few acknowledgements.
+    Raises BadResult if the programs fail, or if the capture has too few acknowledgements.
     """
     script = f"""
         capture_client acks.pcap eth0 in 'tcp and src host server'

@@ -184,7 +184,8 @@ _SCORE_COLUMNS = {"no_aqm": "pfifo", "fq_codel": "fq_codel"}
 
 
 def scores(runs: Sequence[Run]) -> Lines:
-    """Yield the lines of a Markdown table of scores, with a column for each of the two queues."""
+    """Yield the lines of a Markdown table of scores, with a column for each queue of
+    _SCORE_COLUMNS. Each of them must have a run."""
     by_queue = {str(run.settings["aqm"]): run for run in runs}
     yield f"| | {' | '.join(_SCORE_COLUMNS.values())} |"
     yield "|---|---|---|"
@@ -216,8 +217,8 @@ PING_LOADS = ("empty", "upload", "download", "both")
 
 
 def ping_exp(runs: Sequence[Run]) -> Lines:
-    """Yield the lines of a Markdown table: a row for each load and configuration. A lost ping
-    counts as slower than any other."""
+    """Yield the lines of a Markdown table: a row for each load and configuration. In the median, a
+    lost ping counts as slower than any other. Range and jitter are of the pings that came back."""
     by_title = {tuple(run.title.rsplit(" ", 1)): run for run in runs}
     yield ("| load | configuration | `dest1`: median, range in ms | mean jitter, ms | lost, "
            "`dest1` and `dest2` |")
@@ -272,8 +273,8 @@ SPREAD = ("throughput_{way}_mbps", "latency_loaded_median_ms", "latency_loaded_p
 
 
 def spread(runs: Sequence[Run]) -> Lines:
-    """Yield the lines of a Markdown table: a row for each test and queue with the median, and the
-    lowest and highest of its seeds."""
+    """Yield the lines of a Markdown table: a row for each test and queue, which has for each metric
+    of SPREAD the median, the lowest and the highest of the seeds that have a value."""
     yield ("| test | queue | throughput, Mbit/s | loaded RTT, median ms | p99, ms | "
            "packets dropped |")
     yield "|---|---|---|---|---|---|"

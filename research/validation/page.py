@@ -109,7 +109,8 @@ def allowed(finding: Finding) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as text with five digits, and without an exponent for common magnitudes."""
+    """Return a number as text with five significant digits, commas between thousands, and no
+    exponent. Zeros at its end are left out; from 100,000 on it is rounded to a whole number."""
     if not math.isfinite(value):
         return str(value)
     if value == 0:

@@ -30,8 +30,11 @@ QUEUES = ("no_aqm", "codel", "fq_codel", "cake")
 
 
 def lines(runs: Mapping[tuple[str, str, bool], Run]) -> Iterator[str]:
-    """Yield a row for each stack and queue. The key of a run is its stack, its queue, and whether
-    it has a Cubic flow beside."""
+    """Yield the lines of a Markdown table, with a row for each stack and queue. Raises what
+    of_client() raises.
+
+    runs: (stack, queue, whether a Cubic flow ran beside) -> run, as by_place() returns it.
+    """
     yield ("| stack | queue | alone: Mbit/s | others' latency, ms: median, p99 | its own round "
            "trips, ms: median, p99 | beside Cubic: Mbit/s, Cubic's | Jain's index |")
     yield "|" + "---|" * 7
@@ -81,7 +84,8 @@ def by_place(folder: Path) -> dict[tuple[str, str, bool], Run]:
 
 def same(first: Mapping[tuple[str, str, bool], Run], second: Mapping[tuple[str, str, bool], Run]
          ) -> str:
-    """Return a sentence on how many runs had the same samples and output twice."""
+    """Return a sentence on how many runs had the same samples, and results printed by the client,
+    in both calls of the batch. Raises what of_client() raises."""
     other = [f"{stack} {queue}{', beside Cubic' * cross}"
              for (stack, queue, cross), run in first.items()
              if run.samples != second[stack, queue, cross].samples
@@ -92,7 +96,8 @@ def same(first: Mapping[tuple[str, str, bool], Run], second: Mapping[tuple[str, 
 
 
 def draw(runs: Mapping[tuple[str, str, bool], Run], path: Path) -> None:
-    """Draw throughput over time of each stack alone, a panel for each queue."""
+    """Draw throughput over time of each stack alone, a panel for each queue, and save the picture
+    to `path`."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 5), layout="constrained")

@@ -56,31 +56,31 @@ class Row:
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of overview() for these runs. Raises BadResult for a run of another test."""
+    """Yield the lines of overview() for these runs, which are of batches/rfc7928.batch."""
     yield from overview(rows_of(runs))
 
 
 def every_number(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of table() for these runs. Raises BadResult for a run of another test."""
+    """Yield the lines of table() for these runs, which are of batches/rfc7928.batch."""
     yield from table(rows_of(runs))
 
 
 def picture(runs: Sequence[Run], folder: Path) -> None:
-    """Write the picture into the page's folder. Raises BadResult for a run of another test, OSError
-    if it can't be written."""
+    """Write the picture of these runs, which are of batches/rfc7928.batch, to PICTURE in the page's
+    folder. Raises OSError if it can't be written."""
     figure = Figure(figsize=(7, 4), layout="constrained")
     draw(figure, rows_of(runs))
     figure.savefig(folder / PICTURE, dpi=110)
 
 
 def rows_of(runs: Sequence[Run]) -> list[Row]:
-    """Return the rows of all runs, sorted by scenario and queue. Raises BadResult for a run of
-    another test."""
+    """Return the rows of runs of batches/rfc7928.batch, sorted by scenario and queue."""
     return sorted(map(row_of, runs), key=lambda row: (row.scenario, AQMS.index(row.aqm)))
 
 
 def row_of(run: Run) -> Row:
-    """Return the row of a run. Raises BadResult for a file of another test."""
+    """Return the row of a run of batches/rfc7928.batch. Names of other tests' flows have another
+    form, for which it raises IndexError."""
     requested = run.title.split(" ")
     flows = {flow.name.split(" ", 2)[2]: flow.mean_mbps or 0.0 for flow in run.speed_test}
     load = run.load_window
@@ -131,8 +131,8 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def draw(figure: Figure, rows: Sequence[Row]) -> None:
-    """Draw goodput over delay, a point for each run with TCP load all the time: the upper left
-    corner is best."""
+    """Draw goodput over delay, a point for each run of the scenarios in IN_PICTURE (TCP load all
+    the time, constant rate) with a finite median: the upper left corner is best."""
     axis = figure.subplots()
     for aqm in AQMS:
         points = [(row.median_ms, row.goodput_mbps) for row in rows

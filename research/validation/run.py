@@ -28,8 +28,8 @@ _BY_NAME = {check.name: check for check in CHECKS}
 
 
 def main() -> int:
-    """Run the checks, print the numbers, and write the page. Return the exit status, 1 if a check
-    failed."""
+    """Run the checks, print the numbers, and write the page (with --only, only if --output is
+    given). Return the exit status, 1 if a check failed or could not run."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.run",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted(_BY_NAME),
@@ -65,7 +65,8 @@ def main() -> int:
 
 def _run_all(checks: list[Check], jobs: int) -> dict[str, Outcome | str]:
     """Run each check on its own core, `jobs` at a time, and print numbers as they come. Return name
-    of the check -> its outcome, or the reason why it could not run."""
+    of the check -> its outcome, or the reason why it could not run. On ^C, and on an error that is
+    no AqmError, end all labs and raise it."""
     outcomes: dict[str, Outcome | str] = {}
     cores: queue.SimpleQueue[set[int]] = queue.SimpleQueue()
     for some in cores_for(jobs, sorted(os.sched_getaffinity(0))):

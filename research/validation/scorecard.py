@@ -118,7 +118,8 @@ def table(results: Path, docs: Path | None) -> str:
 
 
 def worst(results: Path, docs: Path | None) -> str:
-    """Return a Markdown list of the line on which each test is farthest from the truth.
+    """Return a Markdown list of the line on which each test is farthest from the truth, below the
+    number of lines that were tried. A test that was searched for both has two items.
 
     Args:
         results: folder of the searches, of latency in 1 and of throughput in 2.

@@ -168,7 +168,7 @@ def _reduced_ms(times_ms: Sequence[float], kept: float | None) -> float:
 def real_time(files: Sequence[DataFile]) -> Lines:
     """Yield the lines of a Markdown table, a row for each client: its throughput in the lab, as the
     median of the seeds, and how much the best run in namespaces differs: disturbances in real time
-    only slow a run down. Clients without runs are left out."""
+    only slow a run down. Clients without runs in both testbeds are left out."""
     yield "| client | download, Mbit/s, difference | upload |"
     yield "|---|---|---|"
     runs = [as_run(file) for file in files]

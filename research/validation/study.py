@@ -148,13 +148,14 @@ def throughputs(rows: Sequence[FigureRow]) -> list[float]:
 
 def variation(row: FigureRow) -> float:
     """Return the standard deviation of the upload's throughput in steps of 100 ms, divided by its
-    mean."""
+    mean. The first and the last EDGE_STEPS steps don't count. The run must have an upload."""
     mbps = row.curves["upload"].mbps[EDGE_STEPS:-EDGE_STEPS]
     return float(mbps.std(dtype=float) / mbps.mean(dtype=float))
 
 
 def underused_at_800(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: less than 700 of 800 Mbit/s without burst shaping. Return the measured range and the
+    """Judge: less than 700 of 800 Mbit/s without burst shaping. It agrees if all runs of all queues
+    without cross traffic are below 700 in both directions. Return the measured range and the
     verdict."""
     mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=False, cross=False))]
@@ -162,8 +163,9 @@ def underused_at_800(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: close to 800 Mbit/s with burst shaping; TCP can carry at most 765. Return the measured
-    range and the verdict."""
+    """Judge: close to 800 Mbit/s with burst shaping. It agrees if all runs of all queues without
+    cross traffic are above 95 % of the 765 that TCP can carry, in both directions. Return the
+    measured range and the verdict."""
     mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=True, cross=False))]
     return _format_range(mbps,
@@ -171,8 +173,9 @@ def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: without burst shaping, only high rates are underused. Return the measured shares and
-    the verdict."""
+    """Judge: without burst shaping, only high rates are underused, with fq_codel and without cross
+    traffic. It agrees if the median throughput exceeds 98 % of what TCP can carry at 100, 200 or
+    300 Mbit/s, and is below 90 % at 900 and at 1000. Return the measured shares and the verdict."""
     shares = {}
     for rate in range(100, 1001, 100):
         mbps = throughputs(cell(rows, aqm="fq_codel", rate_mbps=float(rate), burst=False,
@@ -187,7 +190,8 @@ def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
 def deviation(burst: bool, cross: bool, study_mbps: float
               ) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
     """Return a function that judges the standard deviation over repetitions of fq_codel at 900
-    Mbit/s: it agrees within a factor of two.
+    Mbit/s: it agrees if that of one of the directions is within a factor of two of the study's. The
+    function returns the measured deviations and the verdict, CANT_TELL with fewer than FEWEST runs.
 
     Args:
         burst: whether the router shapes bursts.
@@ -235,10 +239,11 @@ def differs_between_queues(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: throughput varies more over the repetitions of a cell with cross traffic. It agrees if
-    the relative deviation more than doubles and exceeds _VISIBLE with every queue, in part if it
-    does with some. Return the measured deviations and the verdict, or CANT_TELL if a cell has too
-    few runs."""
+    """Judge: throughput varies more over the repetitions of a cell with cross traffic, at 100
+    Mbit/s with burst shaping. What counts is the standard deviation by the mean, in the worse
+    direction. It agrees if that more than doubles and exceeds _VISIBLE with every queue, in part if
+    only with some. Return the measured deviations and the verdict. If a cell has fewer than FEWEST
+    runs, return their number and CANT_TELL."""
     texts, more = [], []
     for aqm in AQMS:
         shares = []
@@ -256,8 +261,9 @@ def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: cross traffic lowers throughput much, with every queue. It agrees if the median ratio
-    is below 80 % with each. Return the measured ratios and the verdict."""
+    """Judge: cross traffic lowers throughput much, with every queue. It agrees if throughput with
+    it, as a share of that without, is below 80 % with each queue, in the median of the rates from
+    100 to 1000 Mbit/s with burst shaping. Return the measured shares and the verdict."""
     ratios = {}
     for aqm in AQMS:
         pairs = [[float(numpy.mean(throughputs(cell(
@@ -270,8 +276,9 @@ def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: cross traffic raises NDT7's latency (MinRTT) much. It agrees if the median more than
-    doubles with every queue. Return the measured medians and the verdict."""
+    """Judge: cross traffic raises NDT7's latency (MinRTT) much. It agrees if the median over the
+    rates from 100 to 1000 Mbit/s with burst shaping more than doubles with every queue. Return the
+    measured medians and the verdict."""
     texts, raised = [], []
     for aqm in AQMS:
         medians = [_ndt7_latency_ms([
@@ -286,7 +293,10 @@ def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
            varying: Sequence[str]) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
-    """Return a function that judges upload throughput over time.
+    """Return a function that judges upload throughput over time by variation(), in the median of a
+    queue's runs. It agrees if that is at most STABLE with the queues of `stable` and at least
+    VARYING with those of `varying`, and disagrees if it is above VARYING with one of the former or
+    below STABLE with one of the latter. The function returns the measured values and the verdict.
 
     Args:
         rate_mbps: rate of the runs.
@@ -310,9 +320,10 @@ def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
 
 
 def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: added delay raises latencies by a constant. It agrees if NDT7's latency (MinRTT) and
-    the median of the probes under load both rise by it with every queue, in part if only NDT7's
-    does. Return the measured shifts and throughputs, and the verdict."""
+    """Judge: added delay raises latencies by a constant, of 20 ms at 100 Mbit/s without burst
+    shaping and cross traffic. It agrees if NDT7's latency (MinRTT) and the median of the probes
+    during the upload both rise by it within 1 ms with every queue, in part if only NDT7's does.
+    Return a text with the measured shifts and throughputs, and the verdict."""
     own, probes, rates, right, right_probes = [], [], [], [], []
     for aqm in AQMS:
         without, with_delay = (
@@ -332,7 +343,8 @@ def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def _ndt7_latency_ms(rows: Sequence[FigureRow]) -> float:
-    """Return NDT7's latency (MinRTT) in ms, as the median over runs and directions."""
+    """Return NDT7's latency (MinRTT) in ms, as the median over these runs and their directions.
+    `rows` must not be empty."""
     return float(numpy.median([one for row in rows for one in row.own_latency_ms.values()]))
 
 

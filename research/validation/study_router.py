@@ -59,7 +59,7 @@ class Seen:
 
     @property
     def router(self) -> tuple[str, str]:
-        """Models of router and hosts, a key of ROUTERS."""
+        """The router's model and "ideal" or "busy" for the hosts, in the form of ROUTERS' keys."""
         hosts = "ideal" if self.setting("client_model") == "ideal" else "busy"
         return self.setting("router_model"), hosts
 
@@ -98,15 +98,15 @@ KNOWN = ("rates", *(batch for table in TABLES for batch in table.batches))
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of the first table, with the routers of ON_PAGE only. Raises ConfigError for
-    a run that belongs to no table."""
+    """Yield the lines of the first table, with the routers of ON_PAGE only. Raises ConfigError if a
+    run belongs to no table or its file can't be read."""
     yield from _table_of_batches(TABLES[0],
                                  [one for one in _read_runs(runs) if one.router in ON_PAGE])
 
 
 def other_tables(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of all tables, each below its title. Raises ConfigError for a run that
-    belongs to no table."""
+    """Yield the lines of all tables, each below its title. Raises ConfigError if a run belongs to
+    no table or its file can't be read."""
     seen = _read_runs(runs)
     for table in TABLES:
         yield table.title

@@ -25,7 +25,8 @@ FULL_STEP = STEP_MS / FRAME_MS
 
 
 def drains_s(entered_s: Seconds) -> list[tuple[float, float]]:
-    """Return start and end, in s, of each period of at least 100 ms with few packets, from 1 s on.
+    """Return start and end, in s, of each period of at least 100 ms with less than a fifth of the
+    packets that fill the link, from 1 s on.
 
     Args:
         entered_s: time at which each packet arrived.

@@ -33,8 +33,9 @@ def law_s(drops: int) -> Seconds:
 
 
 def linux_law_s(drops: int) -> Seconds:
-    """Return the same times as Linux computes them (include/net/codel_impl.h): 1/√count by one step
-    of Newton's method per drop, from the value at the drop before, stored in 16 bits."""
+    """Return the times in s of `drops` drops as Linux computes them (include/net/codel_impl.h), the
+    first at 0: 1/√count by one step of Newton's method per drop, from the value at the drop before,
+    stored in 16 bits."""
     interval = int(INTERVAL_S * 1e9) // _UNIT_NS
     inverse_root, times = 0xFFFF, [0]
     for count in range(1, drops):

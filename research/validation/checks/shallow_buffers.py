@@ -91,7 +91,8 @@ def measure() -> Outcome:
 
 
 def _measure_utilisation(sent: str, control: str, rate_mbps: int, buffer: int) -> float:
-    """Return the share of the link that a flow used, in %.
+    """Run a flow, and return its goodput in the time of COUNTED_S, in % of what TCP can carry at
+    the link's rate.
 
     Args:
         sent: PACED or DEFAULT.

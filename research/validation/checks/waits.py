@@ -90,7 +90,7 @@ def _read_packets(path: Path) -> list[tuple[float, bool, int]]:
 
 def _retransmissions_ms(packets: list[tuple[float, bool, int]],
                         lost_at_s: list[float]) -> list[float]:
-    """Return the time from each lost segment to its first retransmission.
+    """Return the time in ms from each lost segment to its first retransmission.
 
     Args:
         packets: as _read_packets() returns them.
@@ -105,8 +105,8 @@ def _retransmissions_ms(packets: list[tuple[float, bool, int]],
 
 
 def _acknowledgements_ms(packets: list[tuple[float, bool, int]], before_s: float) -> list[float]:
-    """Return how long the client delayed its acknowledgements of single segments. Those that it
-    sent at once are left out.
+    """Return how long the client delayed its acknowledgements of single segments, in ms. Those that
+    it sent within 1 ms are left out.
 
     Args:
         packets: as _read_packets() returns them.

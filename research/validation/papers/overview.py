@@ -14,13 +14,14 @@ _SECTION = re.compile(r"^## (\w+): (.+)$", re.MULTILINE)
 
 
 def renew(page: Path) -> None:
-    """Write the list again. Raises ValueError if the page lacks its marks."""
+    """Write the list at the top of the page again, from the page's tables. Raises ValueError if the
+    page lacks the list's marks."""
     marked.replace(page, PART, "\n".join(lines(page.read_text(encoding="utf-8"))))
 
 
 def lines(page: str) -> Iterator[str]:
-    """Yield an item in Markdown for each section of the page, with the numbers of its rows that
-    agree and of all."""
+    """Yield an item in Markdown for each section of the page's text, with the numbers of its rows
+    that agree, whose last cell isn't bold, and of all rows."""
     _, *parts = _SECTION.split(page)
     for name, title, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         bold = [cell.startswith("**")

@@ -68,10 +68,11 @@ def main() -> int:
 
 def predict(folder: Path) -> tuple[str, list[str], Made]:
     """Fit a model to the cells for calibration, and run all cells with it and with an ideal router.
-    Return the page's part, the table of the fitted cells, and what they were made with.
+    Return the page's part, the lines of the fitted cells' table, and the stamp of the lab's runs.
 
     Args:
-        folder: folder whose folder `measured` has the measurement.
+        folder: folder whose folder `measured` has the measurement. The lab's runs go to its folders
+            `ideal` and `model`, whose old runs are deleted.
 
     Raises AqmError if the measurement is missing or incomplete, or the lab's runs fail.
     """

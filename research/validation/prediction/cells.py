@@ -46,8 +46,9 @@ class Cell:
         return str(self.runs[0].settings["batch"]).startswith(CALIBRATION)
 
     def values(self, quantity: str) -> list[float]:
-        """Return the value of a quantity, a key of QUANTITIES, for each run. Raises ConfigError if
-        a run has no throughput."""
+        """Return the value of a quantity, a key of QUANTITIES, for each run. A percentile that
+        falls on lost probes is infinite. Raises ConfigError if `quantity` is the goodput and a run
+        has no throughput."""
         return [self._value(run, quantity) for run in self.runs]
 
     @cached_property
@@ -135,7 +136,8 @@ def unexplained(measured: Mapping[str, Cell], model: Mapping[str, Cell]) -> Iter
 
 
 def predicted(measured: Cell, lab: Cell, quantity: str) -> float:
-    """Return the lab's prediction of a quantity for the cell.
+    """Return the lab's prediction of a quantity for the cell: its median over the lab's runs, and
+    for a round-trip time the difference between the idle router and the idle lab added.
 
     Args:
         measured: the measured cell.
