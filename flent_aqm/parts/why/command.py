@@ -81,8 +81,8 @@ def main(args: argparse.Namespace) -> int:
 
 def _explain(args: argparse.Namespace) -> None:
     """Repeat the run, print the explanation, and write the files that --output and --keep name.
-    Raises AqmError if an option is wrong, or if the run can't be repeated or repeats
-    differently."""
+    Raises AqmError if an option is wrong, the run can't be repeated or repeats differently, or a
+    file can't be read or written."""
     # Imported late, because --help needs none of these modules.
     from flent_aqm.base.errors import NotAvailable
     from flent_aqm.parts.why import html
@@ -177,7 +177,8 @@ def _with_series(args: argparse.Namespace, run: Run) -> Run:
 def _number(args: argparse.Namespace, run: Run) -> int:
     """Return the number of the probe that --probe, --at or --glitch names. Without any of these
     options, return that of the slowest probe under load. Raises ConfigError if the run has no such
-    probe, BadResult or NotAvailable if it has no suitable probes."""
+    probe, NotAvailable if its glitches can't be found, and BadResult if no probe was sent under
+    load."""
     from flent_aqm.parts.why.chosen import at_time, of_glitch, slowest, with_number
 
     if args.probe is not None:

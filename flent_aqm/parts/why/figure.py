@@ -69,8 +69,8 @@ def explained_of(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], tit
         stay_s = (came_s, came_s + story.waited_ms / 1000)
 
     def moments_s(rows: Column) -> list[float]:
-        """Return when packets came, in s since the first probe. Packets that came more than
-        AROUND_S before or after the explained probe was sent are left out.
+        """Return when packets came, in s since the first answered probe. Packets that came more
+        than AROUND_S before or after the explained probe was sent are left out.
 
         Args:
             rows: mask that selects packets of the direction in which the probe waited longest.
@@ -95,15 +95,16 @@ def _curve(name: str, at_s: Sequence[float], values: Any) -> Curve:
 
 def _times(run: WatchedRun, story: Story) -> tuple[Any, Any]:
     """Return the moments of the figure, evenly spaced from AROUND_S before the probe to AROUND_S
-    after it: as seconds since the first probe of the run, and the same moments as ns since the
+    after it: as seconds since the first answered probe, and the same moments as ns since the
     epoch."""
     seconds = numpy.linspace(story.sent_s - AROUND_S, story.sent_s + AROUND_S, _POINTS)
     return seconds, start_ns(run) + (seconds * 1e9).astype(numpy.int64)
 
 
 def _backlog(run: WatchedRun, story: Story) -> list[Curve]:
-    """Return a curve of the kB in the queue for each name of flows, the one with most bytes first,
-    at most _MOST_FLOWS. All other flows share a last curve, "others"."""
+    """Return a curve of the kB in the queue at the moments of _times() for each name of flows, the
+    name with most bytes first: at most _MOST_FLOWS names, each with _LEAST_SHARE of all bytes or
+    more. All other flows with bytes in the queue share a last curve, "others"."""
     router, direction, _ = story.where
     ledger = run.ledgers[router]
     passage = ledger.passage(direction)
@@ -124,8 +125,9 @@ def _backlog(run: WatchedRun, story: Story) -> list[Curve]:
 
 
 def _window(run: WatchedRun, story: Story) -> Curve | None:
-    """Return the kB in flight of the flows that had most bytes ahead of the probe, NaN while none
-    of them is alive. None if they are not TCP, or never have anything in flight."""
+    """Return the sum of the kB in flight of the TCP flows whose name is that with most bytes ahead
+    of the probe, at the moments of _times(), NaN while none of these flows is alive. None without
+    such flows, or if none has anything in flight at these moments."""
     router, direction, _ = story.where
     ledger = run.ledgers[router]
     cross = cross_ports_of(run.data["metadata"])
@@ -145,8 +147,8 @@ def _window(run: WatchedRun, story: Story) -> Curve | None:
 
 
 def _seen_ns(ledger: Ledger, flow: int, which: Any) -> int:
-    """Return when a flow's first or last packet came to the router, in either direction, in ns
-    since the epoch.
+    """Return when the first or last packet of a flow or its reverse came to the router, in ns since
+    the epoch.
 
     Args:
         ledger: the router's packets.

@@ -67,7 +67,7 @@ class Fate(IntEnum):
 @dataclass(frozen=True)
 class FlowKey:
     """Protocol, addresses and ports of a flow in one direction. For pings, both ports are the
-    identifier of ICMP. For other packets without TCP and UDP they are 0."""
+    identifier of ICMP. For other packets without a TCP or UDP header they are 0."""
 
     protocol: int
     source: str
@@ -144,9 +144,9 @@ class Passage:
         return numpy.where(self.departure_no >= 0, self.left_ns - self.arrived_ns, -1)
 
     def ahead_of(self, index: int) -> Column:
-        """Return the indices of the packets that left between the arrival and the departure of a
-        packet, in the order of their departure. For a packet that never left: those that were in
-        the router when it arrived."""
+        """Return the indices of the packets that left between the arrival and the departure of the
+        packet `index`, in the order of their departure. For a packet that never left: those that
+        were in the router when it arrived, and left later."""
         order = self.by_departure
         numbers = self.departure_no[order]
         begin = int(numpy.searchsorted(numbers, self.arrival_no[index], side="right"))
@@ -159,7 +159,7 @@ class Passage:
 
     def backlog_bytes(self, times_ns: Column, flows: Sequence[int] | None = None) -> Column:
         """Return the bytes of the packets that were in the router at each of the times. Packets
-        that will be dropped are left out, because nothing shows when.
+        that never left are left out, because nothing shows when they were dropped.
 
         Args:
             times_ns: the times, in ns since the epoch.
@@ -286,8 +286,8 @@ def _rows(path: Path) -> tuple[dict[str, Column], dict[int, bytes]]:
 
 
 def _chunk(frames: Column, first_no: int) -> dict[str, Column]:
-    """Return the fields of the frames that hold IP packets to one host: those in _FIELDS, and
-    `headers`, the first 40 bytes of each packet.
+    """Return the fields of the frames that hold IP packets to one host, IPv4 without options or
+    IPv6: those in _FIELDS, and `headers`, the first 40 bytes of each packet.
 
     Args:
         frames: frames of the capture.
@@ -411,7 +411,8 @@ def _flow_key(rows: Mapping[str, Column], row: int, named: Mapping[int, bytes]) 
 def _passage(rows: Mapping[str, Column], flow_of: Column, arrives_at: int, leaves_at: int,
              end_ns: int) -> Passage:
     """Return the packets that arrived at one device, each with the departure of the same packet
-    from another device, if it left.
+    from another device, if it left. A packet that didn't leave was still inside if the capture
+    ended within the longest sojourn after its arrival, otherwise it was dropped.
 
     Args:
         rows: fields of the capture's packets.
@@ -444,8 +445,8 @@ def _passage(rows: Mapping[str, Column], flow_of: Column, arrives_at: int, leave
 
 
 def _occurrences(identity: Column) -> Column:
-    """Return a number of 64 bits for each packet that also tells equal copies apart: how many of
-    them came before."""
+    """Return a number of 64 bits for each packet, mixed from its identity and from how many packets
+    with the same identity came before it. So copies of a packet have different numbers."""
     order = numpy.argsort(identity, kind="stable")
     ordered = identity[order]
     starts = numpy.flatnonzero(numpy.concatenate(([True], ordered[1:] != ordered[:-1]))) \

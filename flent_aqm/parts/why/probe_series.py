@@ -163,8 +163,8 @@ def flow_of(run: Run, probe: Probe, ledger: Ledger) -> ProbeFlow:
 def _likeness(ledger: Ledger, flow: int, key: FlowKey, probe: Probe
               ) -> list[tuple[float, str, ProbeFlow]]:
     """Return how far a flow's packets are from the times of a series, as a list with one entry:
-    (mean square distance in ns², name of the series, the flow). Empty if the flow can't be the
-    series.
+    (mean square distance in ns², name of the series, the flow). Empty if fewer than half of the
+    series' times have a packet near, see _NEAR_NS, or if irtt's numbers don't begin at 0.
 
     At the same distance in sum, the square is the smallest if the order of packets is that of the
     probes.

@@ -263,7 +263,8 @@ class _Stop:
 
 
 def explain(run: WatchedRun, number: int) -> Story:
-    """Return the explanation of a probe. Raises BadResult if no router saw the probe."""
+    """Return the explanation of a probe of the run's first latency series. Raises BadResult if no
+    router saw the probe, the capture doesn't have the series, or no probe of it was answered."""
     stops = _stops(run, number)
     if not stops:
         raise BadResult(f"the probe with the number {number} passed no router")
@@ -294,8 +295,8 @@ def explain(run: WatchedRun, number: int) -> Story:
 
 
 def _stops(run: WatchedRun, number: int) -> list[_Stop]:
-    """Return the routers' queues that a probe and its reply passed, in that order. Empty if no
-    router saw it."""
+    """Return the routers' queues at which a probe and then its reply arrived, in that order. Empty
+    if no router saw them. Raises BadResult if the capture doesn't have the series."""
     names = list(run.ledgers)
     packets = run.packets
     stops = []
@@ -350,7 +351,7 @@ def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: 
                  ) -> Cause | None:
     """Return the cause if most of the probe's time was spent elsewhere than in a queue that the
     capture shows: PROCESSOR, CARD or WIFI, and CANT_TELL for any other place outside the routers.
-    None if it was spent in a queue.
+    None otherwise.
 
     Args:
         run: the run.
@@ -456,8 +457,8 @@ def _main_flow(passage: Passage, ahead: Column) -> int | None:
 
 def _standing_since(passage: Passage, row: int, flow: int | None) -> int:
     """Return the time since which packets waited longer than STANDING_NS until the packet `row`
-    left, in ns since the epoch. If none did, return the packet's own arrival. Pauses of less than
-    _PAUSE_NS, in which they did not, are ignored.
+    left, or arrived if it never left, in ns since the epoch. If none did, return the packet's own
+    arrival. Pauses of up to _PAUSE_NS, in which they did not, are ignored.
 
     Args:
         passage: the packets.
@@ -611,8 +612,14 @@ def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
 
 
 def _is_bbr(run: WatchedRun, stop: _Stop, flow: int) -> bool:
-    """Return whether a flow is of the test and uses BBR: all flows of the test report it as their
-    sender's congestion control."""
+    """Return whether a flow carries the test's data and uses BBR: all flows of iperf3 in the run
+    have it as their sender's congestion control, and there is one.
+
+    Args:
+        run: the run.
+        stop: a place, in whose direction the flow sends.
+        flow: index in the flows of the place's ledger.
+    """
     name = flow_name(stop.ledger, stop.direction, flow, cross_ports_of(run.data["metadata"]))
     about = run.data["metadata"].get("SERIES_META", {}).values()
     reported = {str(one["IPERF3"].get("sender_congestion_control")) for one in about
@@ -728,7 +735,7 @@ def _flight_kb(stop: _Stop, flow: int, time_ns: int) -> float:
 def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin_ns: int
                ) -> Decisions:
     """Return what a place's queue did from the time at which it began to stand until the probe
-    left.
+    left. Dropped or marked packets count if they arrived at most 2 * STANDING_NS before.
 
     Args:
         run: the run.

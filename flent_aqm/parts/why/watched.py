@@ -170,7 +170,7 @@ def _blocks(scenario: Scenario, packets: int | None) -> int:
 
 def _packets(data: Mapping[str, Any]) -> int | None:
     """Return the number of packets that the router's queues sent in a run, from the kernel's
-    counters in its data file. None if the file has none."""
+    counters in its data file. None unless the file has them for both directions."""
     counters = data["metadata"].get("AQM", {}).get("after", {}).get("counters", {})
     sent = [max((one["packets"] for one in counters.get(way, {}).values()
                  if isinstance(one, dict) and isinstance(one.get("packets"), int)), default=0)

@@ -109,7 +109,8 @@ def judge(now: Outcome, idle_ms: float) -> Verdict:
 
 
 def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:
-    """Return whether a probe was lost, or took LISTED_GLITCH_MS longer than before the load.
+    """Return whether a probe was lost, or took more than LISTED_GLITCH_MS longer than before the
+    load.
 
     Args:
         probe_ms: its RTT, None if it was lost.
@@ -119,7 +120,8 @@ def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:
 
 
 def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> Outcome:
-    """Return the outcome of a run.
+    """Return the outcome of a run. If no probe was answered, its `fault` says so, and all values
+    are None.
 
     Args:
         change: what was changed, for the table.
@@ -151,17 +153,22 @@ def _of(metric: Any) -> float | None:
 
 
 def changed(cell: Cell, change: str) -> Cell:
-    """Return a cell with a change of the form `key=value`. Several changes at once are separated by
-    commas. "" changes nothing. Raises ConfigError if a key is unknown, may not be changed, or has
-    no such value."""
+    """Return a cell with a change of the form `key=value`. Several changes are separated by commas,
+    and made in that order. "" changes nothing.
+
+    A change of `aqm` or `up_aqm` drops the parameters that the cell has for that queue. `aqm` drops
+    `up_aqm` and its parameters, too. A key for both directions drops the keys of single directions.
+    Raises ConfigError if a change has another form, or its key is unknown, may not be changed, or
+    has no such value.
+    """
     for one in filter(None, change.split(",")):
         cell = _with(cell, one.strip())
     return cell
 
 
 def _with(cell: Cell, change: str) -> Cell:
-    """Return a cell with a single change KEY=VALUE. Raises ConfigError if the key is unknown, may
-    not be changed, or has no such value."""
+    """Return a cell with a single change KEY=VALUE. See changed() for the settings that it drops,
+    and for its errors."""
     key, equals, value = change.partition("=")
     key, value = key.strip(), value.strip()
     if not equals or not key or not value:
@@ -206,8 +213,8 @@ def _as_batch_keys(scenario: Scenario) -> dict[str, object]:
 
 def usual_changes(run: WatchedRun) -> Sequence[str]:
     """Return the changes that are run without --what-if, each as `key=value`: the other queues of
-    STUDY (none if the shaper is CAKE), a buffer of half the packets that the upload's queue holds
-    if the queue has a limit in packets, and no cross traffic if there is some."""
+    STUDY (none if the shaper is CAKE), half the limit of the upload's queue if the kernel reported
+    one in packets, and no cross traffic if there is some."""
     scenario = run.cell.scenario
     now = scenario.router.aqm
     changes = [f"aqm={name}" for name in STUDY
@@ -265,7 +272,8 @@ def drop_filter(run: WatchedRun, text: str) -> tuple[str, str]:
     "upload", or its port. The packet is the flow's first with data that comes no earlier than
     SECONDS after the flow's first.
 
-    Raises ConfigError if there is no such packet, or if the router can't tell it from others.
+    Raises ConfigError if there is no such packet, the text has another form, or the packet is of a
+    download with ingress=ifb, which the router shapes as it arrives.
     """
     word, offset_s = parse_packet(text)
     router, ledger = next(iter(run.ledgers.items()))

@@ -27,7 +27,8 @@ _MOST_NAMED = 3
 
 
 def title(story: Story, idle_ms: float | None) -> str:
-    """Return the heading: which probe, when, how long. idle_ms: median RTT before the load."""
+    """Return the heading: which probe, when, how long. idle_ms: median RTT before the load, None if
+    it isn't known."""
     idle = "" if idle_ms is None else f" (median before the load: {idle_ms:.2f} ms)"
     took = ("never came back" if story.rtt_ms is None
             else f"took {story.rtt_ms:.2f} ms{idle}")
@@ -36,7 +37,8 @@ def title(story: Story, idle_ms: float | None) -> str:
 
 
 def _place(place: str) -> str:
-    """Return the words for a place of a round trip: "the router's upload queue" for "up"."""
+    """Return the words for a place of a round trip: "the router's upload queue" for "up". Places
+    that aren't queues are returned as they are."""
     direction, _, router = place.partition(" (")
     if direction not in DIRECTION:
         return place
@@ -177,7 +179,8 @@ def _who(one: Standing) -> str:
 
 
 def _one_of(one: Standing) -> str:
-    """Return _who() for a sentence on a single flow."""
+    """Return the flow at a sentence's beginning. If several flows share its name: "One of N flows
+    of …"."""
     return f"One of {one.flows} flows of {one.flow}" if one.flows > 1 else _who(one)
 
 
@@ -258,7 +261,13 @@ def concluding(outcomes: Sequence[Outcome], idle_ms: float | None) -> str:
 
 
 def _fastest(was: Outcome, ran: Sequence[Outcome]) -> str:
-    """Return the sentences on the fastest change for a probe that was no glitch."""
+    """Return the sentences on the change with which a probe that was no glitch was fastest, or that
+    no change made it faster.
+
+    Args:
+        was: outcome of the run itself, in which the probe was answered.
+        ran: outcomes of the runs with something changed, without failed ones.
+    """
     assert was.probe_ms is not None
     before = (f"The probe was no glitch, which is {LISTED_GLITCH_MS:g} ms longer than before the "
               "load. ")
