@@ -70,9 +70,10 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
     """Copy the files and folders below `made` to the folder `results`. Sparse files stay sparse.
     Links, pipes, sockets and devices are left out.
 
-    If the name of a file is taken by another file that the command did not see, because it was
-    created or changed after `since_ns`, the existing file stays and the copy gets a number in its
-    name. Existing data files of Flent, whose names have their time, always stay.
+    If the name of a file is taken, the copy replaces the existing file if that was last changed
+    before `since_ns`, so that the command has seen it. Otherwise, and in any case if it is a data
+    file of Flent with its time in the name, the existing file stays, and the copy gets a number in
+    its name. Files with the same content as the existing one aren't copied then.
 
     Args:
         made: the folder with the command's files.
@@ -81,8 +82,8 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
             clock. None if it never saw the folder.
 
     Returns:
-        The renamed files as pairs: the name that the command chose, relative to `results`, and the
-        new name.
+        The renamed files and folders as pairs: the name that the command chose, and the new name,
+        both relative to `results`.
 
     Raises:
         ConfigError: if a file can't be read or written.

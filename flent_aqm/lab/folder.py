@@ -21,7 +21,7 @@ PREFIX = "flent-aqm-run-"
 
 class OwnedFolder:
     """A new temporary folder below TMPDIR. It is removed by remove(), or, if this process was
-    killed, by a later process of the same user.
+    killed, when a later process of the same user makes an OwnedFolder.
 
     Attributes:
         path: the folder.

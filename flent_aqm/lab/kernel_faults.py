@@ -243,9 +243,9 @@ def busy_addresses(session: int) -> list[int]:
     """Return addresses at which the running processes of a session were seen in LOOKS samples, the
     most frequent first.
 
-    They are followed by words from the stacks of these processes, the most frequent first: return
-    addresses and other words. Empty if no process runs, if the host doesn't permit ptrace, or on
-    processors other than x86_64.
+    They are followed by words from the stacks of these processes, each less 1, the most frequent
+    first: return addresses and other words. Empty if no process runs, if the host doesn't permit
+    ptrace, or on processors other than x86_64.
 
     Args:
         session: id of the session.
@@ -319,7 +319,8 @@ def _running_processes(session: int) -> Iterator[int]:
 
 def _sample_process(process: int) -> tuple[int, tuple[int, ...]]:
     """Stop one process for a moment. Return the address of its next instruction, and the words at
-    the top of its stack. Return 0 and no words if the process can't be traced."""
+    the top of its stack, none if the stack can't be read. Return 0 and no words if the process
+    can't be traced."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
     libc.ptrace.restype = ctypes.c_long

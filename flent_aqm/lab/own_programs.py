@@ -39,7 +39,8 @@ class OwnPrograms:
 
     @property
     def servers(self) -> Sequence[Sequence[str]]:
-        """Commands to start on the server, in this order, each when the one before is ready."""
+        """Commands to start on the server, in this order. Each is started when the one before has
+        opened a port, or with server_ready_s, after so many seconds."""
         return self.programs.server_commands
 
     def variables(self) -> dict[str, str]:
@@ -109,7 +110,8 @@ NO_PROGRAMS = OwnPrograms(Programs())
 
 
 def refuse_missing(programs: Programs) -> None:
-    """Raise ConfigError as find_command() does if one of the programs can't be started."""
+    """Raise ConfigError if find_command() finds that a server or the command on the client can't be
+    started."""
     commands = [("server_program", words) for words in programs.server_commands]
     if programs.client_program:
         commands.insert(0, ("client_program", shlex.split(programs.client_program)))

@@ -119,8 +119,8 @@ class RunEnvironment:
         owned: folder to use in place of a new one, for a command whose words name the folder.
         options: how the command runs, see guest_files.CommandOptions.
 
-    Raises ConfigError if the path of TMPDIR contains white space or a comma, or as
-    guest_files.write() does.
+    Raises ConfigError if the path of TMPDIR contains a blank, tab, line break or comma. Raises the
+    errors of guest_files.write(), too.
     """
 
     name: ClassVar[str]
@@ -212,7 +212,7 @@ class RunEnvironment:
 
     def wait(self) -> CommandResult:
         """Wait until the command and the process around it have ended, and kill what is left.
-        Return the command's result.
+        Return the command's result, whatever its exit status. start() comes first.
 
         Raises:
             LabTimeout: at the wall-time limit, or if the command is known never to end.
@@ -341,9 +341,9 @@ class RunEnvironment:
     def _failure_text(self) -> str:
         """Return the part of the console that most likely tells the cause of a failure.
 
-        That is an error line of our own scripts, with the lines printed before it, else the first
-        fault that the kernel reports, else the last line. If nothing was printed, return "no
-        output" and how the process ended.
+        That is the first error line of our own scripts, with up to three lines of programs before
+        it, else the first fault that the kernel reports, else the last line. If nothing was
+        printed, return "no output" and how the process ended.
         """
         lines = [line.strip() for line in self.console().splitlines() if line.strip()]
         # Lines of our own scripts are preferred to those of the kernel. Of a fault in the kernel,

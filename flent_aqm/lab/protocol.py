@@ -113,12 +113,14 @@ class Testbed(Protocol):
         ...
 
     def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:
-        """Return the environment of one run, not started yet. Flent's files will be in its
-        `results`.
+        """Return the environment of one run, not started yet. prepare() comes first. After the run,
+        Flent's files are in its `flent_files`.
 
         Args:
             scenario: the settings of the run.
             run: the run of Flent.
+
+        Raises an AqmError if the environment can't be made.
         """
         ...
 

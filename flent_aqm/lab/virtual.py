@@ -82,7 +82,8 @@ class Lab(RunEnvironment):
         options: how the command runs, see guest_files.CommandOptions.
 
     Raises ConfigError if the kernel lacks a queue or NAT that the scenario needs, ToolMissing if
-    the kernel or iptables-legacy isn't there, SetupError if the user's kernel is too old.
+    the kernel isn't there, or iptables-legacy isn't and NAT needs it, SetupError if the user's
+    kernel is too old. Raises the errors of RunEnvironment, too.
     """
 
     name = "the lab"
