@@ -228,7 +228,8 @@ def _qdisc_differences(requested: ExpectedQdisc, reported: Qdisc,
 
 
 def _equal(requested: object, reported: object) -> bool:
-    """Return whether two values are equal and of the same kind. True is not 1 here."""
+    """Return whether two values are equal as in Python, except that True and False only equal
+    themselves: True is not 1 here. 1 equals 1.0."""
     return requested == reported and isinstance(requested, bool) == isinstance(reported, bool)
 
 

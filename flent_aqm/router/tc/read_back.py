@@ -179,8 +179,8 @@ class ReadBack:
 
 
 def parse_read_back(text: str) -> ReadBack:
-    """Parse the output of `on_router.sh read-back`. Raises ParseError, whose message names the line
-    or device, if it is incomplete or damaged."""
+    """Parse the output of `on_router.sh read-back`. Raises ParseError if it is incomplete or
+    damaged."""
     if match := _TOO_LONG.search(text):
         raise ParseError(f"{_REPORT}: the number {match[0][:20]}… has {len(match[0])} characters; "
                          "expected 20 digits at most, as the kernel's counters have")
@@ -436,7 +436,8 @@ def parse_qdiscs_text(text: str, where: str) -> tuple[Qdisc, ...]:
 
     where: name of the device, for messages.
 
-    Raises ParseError if a line is not as tc -s -d prints it.
+    Raises ParseError if a qdisc's first line or its counters are not as tc -s -d prints them. Other
+    lines are not checked.
     """
     blocks = re.split(r"^(?=qdisc )", text, flags=re.MULTILINE)
     if blocks[0].strip():
@@ -446,7 +447,8 @@ def parse_qdiscs_text(text: str, where: str) -> tuple[Qdisc, ...]:
 
 
 def _qdisc_from_text(block: str, where: str) -> Qdisc:
-    """Parse tc's text of one qdisc. Raises ParseError if it is not as tc -s -d prints it.
+    """Parse tc's text of one qdisc. Raises ParseError if its first line or its counters are not as
+    tc -s -d prints them.
 
     where: name of the device, for messages.
     """
@@ -561,8 +563,11 @@ _REDIRECT = re.compile(r"mirred \((\w+) (\w+) to device (\S+)\)")
 
 
 def parse_classes(text: str) -> ClassesAndFilters:
-    """Parse tc's text of the classes and filters of one device. Raises ParseError if a line is not
-    as tc prints it, or if a class is of another qdisc than HTB, HFSC or DRR."""
+    """Parse the classes and filters of one device, as `tc -s -d -r class show` and `tc filter show`
+    print them, one after the other. HFSC's root class is left out.
+
+    Raises ParseError if the first line of a class or filter, or a class's counters, are not as tc
+    prints them, or if a class is of another qdisc than HTB, HFSC or DRR."""
     blocks = re.split(r"^(?=class |filter )", text, flags=re.MULTILINE)
     if blocks[0].strip():
         raise ParseError(f"tc's list of classes and filters begins with "

@@ -56,8 +56,12 @@ IN_LAB = Devices("down", "up")
 
 
 def tc_lines(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
-    """Return the lines of a tc batch that sets up both devices. They work whatever qdiscs the
+    """Return the lines of a tc batch that sets up both devices. They work whatever root qdiscs the
     devices have.
+
+    With ingress=ifb, the download's queue is on IFB_DEVICE, and `devices.down` gets a pfifo. Then
+    IFB_DEVICE must exist, and `devices.up` must have no ingress qdisc. router_hooks/router.sh makes
+    the device, and removes device and ingress qdisc of an earlier run.
 
     devices: names of the router's devices.
     """
