@@ -63,7 +63,8 @@ class Package:
 
 class DebianArchive:
     """Debian's archive, accessed through a folder of its own in the cache. With sources=True, it
-    also has source packages. Its methods raise ToolMissing on a machine without apt."""
+    also has source packages. Its methods raise ToolMissing on a machine without apt, CommandFailed
+    if the machine's own apt can't be read."""
 
     def __init__(self, cache: Path, folder: str = "apt",
                  more_suites: Sequence[str] = (), *, sources: bool = False) -> None:
@@ -92,8 +93,8 @@ class DebianArchive:
     def versions(self, name_pattern: str) -> list[Package]:
         """Return all versions of all packages whose name matches, the newest first.
 
-        The archive's index is downloaded before the first query. Raises SetupError if no package
-        matches, or if the archive can't be read.
+        The archive's index is downloaded before the first query, to the cache. Raises SetupError if
+        no package matches, or if the archive can't be read.
 
         name_pattern: regular expression for the whole name. It has to begin with text that all its
             matches begin with, followed by an escape, a set, a group or a dot, or nothing: no ^, no
@@ -223,8 +224,8 @@ def archive_uri() -> str:
 
 
 def _compare_versions(first: Package, second: Package) -> int:
-    """Return -1, 0 or 1 if `first` is older than, as old as or newer than `second`, by dpkg's
-    rules."""
+    """Return -1 if the version of `first` is older than that of `second` by dpkg's rules, 0 if both
+    are the same text, otherwise 1."""
     if first.version == second.version:
         return 0
     try:

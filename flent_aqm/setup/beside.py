@@ -21,9 +21,9 @@ def beside(do: Callable[[], None]) -> Iterator[None]:
     """Context manager: call `do` in a forked process while the block runs, and wait for the process
     at the block's end. An exception in the block ends the process.
 
-    Raises SetupError with the message of an AqmError in the process, or if the process was killed.
-    Raises OSError as it was raised there, and RuntimeError with the traceback of any other
-    exception there.
+    At the block's end, raises SetupError with the message of an AqmError in the process, or if a
+    signal ended the process. Raises OSError as it was raised there, and RuntimeError with the
+    traceback of any other exception there.
 
     do: function without arguments and result.
     """
@@ -48,9 +48,9 @@ def beside(do: Callable[[], None]) -> Iterator[None]:
 
 
 def _run_in_process(do: Callable[[], None], sender: Connection) -> None:
-    """Run in the forked process: call `do`, and send its exception, or None, to the parent. SIGINT
-    and SIGTERM raise KeyboardInterrupt in it, so that programs which `do` has started end with the
-    process.
+    """Run in the forked process: call `do`, and send the exception for the parent to raise, or
+    None. SIGINT and SIGTERM raise KeyboardInterrupt in it, so that programs which `do` has started
+    end with the process. Then nothing is sent.
 
     Args:
         do: the function to call.

@@ -62,7 +62,7 @@ def unpack(debs: Sequence[Path], tree: Path, *, papers: Path) -> None:
     Args:
         debs: the package files.
         tree: folder for the packages' content.
-        papers: existing folder to which PACKAGES and LICENCES are written.
+        papers: existing folder, without LICENCES, to which PACKAGES and LICENCES are written.
     """
     facts = []
     (papers / LICENCES).mkdir()

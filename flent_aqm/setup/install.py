@@ -40,8 +40,9 @@ def locked(cache: Path) -> Iterator[None]:
     """Context manager: hold the lock of the cache folder while the block builds. The folder is
     created if it doesn't exist, and staging folders that a killed set-up left are removed.
 
-    If another set-up holds the lock, print a line and wait. Raises SetupError if the folder or a
-    file in it can't be written.
+    If another set-up holds the lock, print a line and wait. A second locked() inside the block
+    would wait for ever. Raises SetupError if the folder or a file in it can't be written, also
+    within the block. Other exceptions of the block are raised unchanged.
     """
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -71,8 +72,9 @@ def locked(cache: Path) -> Iterator[None]:
 
 @contextmanager
 def released(cache: Path) -> Iterator[None]:
-    """Context manager: release the cache's lock while the block runs, if this process holds it.
-    Nothing may be left in staging() meanwhile, because another set-up removes it."""
+    """Context manager: release the cache's lock while the block runs, if this process holds it by
+    locked(). At the block's end, wait until it can be held again. No folder of staging() may be in
+    use meanwhile, because another set-up removes it."""
     handle = _handles.get(cache)
     if handle is not None:
         fcntl.flock(handle, fcntl.LOCK_UN)
@@ -86,8 +88,9 @@ def released(cache: Path) -> Iterator[None]:
 @contextmanager
 def held(cache: Path, folder: Path) -> Iterator[None]:
     """Context manager: hold the lock of a folder in the cache, FOLDER.lock, while the block runs.
-    If another build holds the lock, print a line and wait. The cache's lock is released meanwhile,
-    because the other build needs it to end."""
+    The folder need not exist. If another build holds the lock, print a line and wait. Only while
+    waiting, the cache's lock is released, because the other build needs it to end. Raises OSError
+    if the lock file can't be opened."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     handle = _open_lock(folder.with_name(f"{folder.name}.lock"))
     try:
@@ -160,15 +163,16 @@ def staging(cache: Path) -> Iterator[Path]:
 
 
 def publish(finished: Path, target: Path, is_fit: Callable[[Path], bool] = os.path.isdir) -> None:
-    """Move a finished folder to its final path. An existing target stays if it is fit, otherwise it
-    is replaced.
+    """Move a finished folder to its final path. An existing target stays if it is fit, and the
+    finished folder is then not moved. Otherwise the target is replaced.
 
-    Use it only within staging(), which removes the replaced folder. Raises OSError.
+    Use it only within staging(), which removes the folder that isn't used. Raises OSError.
 
     Args:
         finished: the folder to move.
         target: its final path.
-        is_fit: function (folder) -> True if an existing target can be used.
+        is_fit: function (folder) -> True if an existing target can be used. By default, any folder
+            can.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.is_dir() and not is_fit(target):

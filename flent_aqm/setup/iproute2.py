@@ -39,7 +39,8 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
 
     update: True to install the newest version in any case.
 
-    Raises SetupError if it can't be downloaded, doesn't run on this machine or is too old.
+    Raises SetupError if it can't be downloaded, isn't in its package, doesn't run on this machine
+    or is too old. Raises ToolMissing without apt or dpkg-deb, CommandFailed if one of them fails.
     """
     if new_tc_is_there() and not update:
         return
@@ -100,5 +101,6 @@ def _is_whole_tc(wrapper: Path) -> bool:
 
 
 def tc_version(program: Path) -> tuple[int, int]:
-    """Return the major and minor version of iproute2 that a tc prints, (0, 0) if unknown."""
+    """Start a tc, and return the major and minor version of iproute2 that it prints. (0, 0) if it
+    doesn't run or prints no such version."""
     return version_of([program, "-V"], r"iproute2-(\d+)\.(\d+)")

@@ -27,7 +27,7 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
     update: True to install the newest version in any case.
 
     Raises SetupError if it can't be downloaded, doesn't run on this machine or was built with an
-    old Go.
+    old Go. Raises ToolMissing without apt or dpkg-deb, CommandFailed if one of them fails.
     """
     if irtt_is_there() and not update:
         return
@@ -53,8 +53,8 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
 
 
 def irtt_is_there() -> bool:
-    """Return whether the irtt that runs use is suitable: that of the first cache that has one,
-    otherwise the system's."""
+    """Return whether the irtt that runs use is suitable by is_fit(). It is that of the first cache
+    that has one, otherwise the system's."""
     path = install.find_tool_link("irtt") or find_program("irtt")
     return path is not None and is_fit(path)
 
@@ -66,5 +66,6 @@ def is_fit(program: Path) -> bool:
 
 
 def go_version(program: Path) -> tuple[int, int]:
-    """Return the major and minor version of the Go that built an irtt, (0, 0) if unknown."""
+    """Start an irtt, and return the major and minor version of the Go that built it. (0, 0) if it
+    doesn't run or prints no such version."""
     return version_of([program, "version"], r"go version: go(\d+)\.(\d+)")

@@ -43,8 +43,8 @@ def set_up_ndt7_client(cache: Path) -> None:
     """Build the pinned client in the cache, unless it exists. Print the progress, and write cargo's
     output to CACHE/ndt7-client-build.log. The caller holds the cache's lock.
 
-    Raises SetupError if the source can't be downloaded or doesn't compile, ToolMissing without a
-    suitable cargo.
+    Raises SetupError if the source can't be downloaded or patched or doesn't compile, ToolMissing
+    without a suitable cargo or without patch.
     """
     if ndt7_client_is_there():
         return
@@ -95,7 +95,8 @@ def fetch_source(cargo: Path, folder: Path) -> None:
         cargo: path of cargo.
         folder: the folder to create.
 
-    Raises SetupError if cargo can't reach its registry, or if the patch doesn't fit.
+    Raises SetupError if cargo can't reach its registry, if the downloaded source isn't in cargo's
+    home, or if the patch doesn't fit.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     # cargo has no command that only downloads. `cargo info` downloads and unpacks a crate.

@@ -21,8 +21,9 @@ def find(program: Program) -> Path | None:
     """Return the path of a program, script or Python package. None if it isn't installed.
 
     For a Python package, that is the folder that contains it. For a script, it is the file: on the
-    lab's PATH, in the folder that the user's variable names, or in set-up's cache. Any other
-    program is looked for under each of its names, in the caches and on PATH.
+    lab's PATH, in the folder that the user's variable names, or in set-up's cache. M-Lab's NDT7
+    client is found by find_mlab_client(). Any other program is looked for under each of its names,
+    in the caches and on PATH.
     """
     if is_python(program):
         spec = find_spec(program.name)

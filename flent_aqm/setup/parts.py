@@ -109,7 +109,8 @@ def all_parts() -> Iterator[Requirement]:
 
 
 def _find_lab_kernel() -> Requirement:
-    """Return the lab's kernel as a Requirement. Patches that it lacks are part of the version."""
+    """Return the lab's kernel as a Requirement. Patches that it lacks are part of the version. A
+    damaged kernel counts as missing."""
     try:
         kernel = find_kernel()
     except ToolMissing:
@@ -122,7 +123,8 @@ def _find_lab_kernel() -> Requirement:
 
 
 def _find_named_kernels() -> Iterator[Requirement]:
-    """Yield each kernel that the user has built as a Requirement."""
+    """Yield each kernel that the user has built as a Requirement. A kernel whose program is damaged
+    or gone from the cache counts as missing."""
     for kernel in all_named():
         path = kernel.program
         there = path is not None and is_whole(path)
@@ -205,8 +207,13 @@ def _ask_version(path: Path, name: str) -> str:
 
 
 def _version_of_folder(folder: Path, name: str) -> str:
-    """Return the version in the name of the program's folder CACHE/tools/NAME-VERSION, "" if it is
-    in another folder."""
+    """Return the version in the name of a program's folder CACHE/tools/NAME-VERSION, "" for a
+    folder with another name.
+
+    Args:
+        folder: the program's folder.
+        name: name of the program.
+    """
     return folder.name.removeprefix(f"{name}-") if folder.name.startswith(f"{name}-") else ""
 
 
@@ -221,7 +228,8 @@ def _installed_packages() -> dict[str, str]:
 
 
 def _find_library(package: SystemPackage, installed: dict[str, str]) -> Requirement:
-    """Return a system package without programs as a Requirement.
+    """Return a system package without programs as a Requirement, under the first of its names that
+    is installed. If none is, it is missing under its preferred name.
 
     Args:
         package: the package.

@@ -66,7 +66,8 @@ def check_names(names: Iterable[str]) -> list[str]:
 
 
 def _build_with_go(program: Program, cache: Path, progress: Progress) -> None:
-    """Build a Go program and put it into the cache. Raises SetupError if go is missing or fails."""
+    """Build a Go program and put it into the cache. Raises SetupError if go is missing or fails, or
+    if the package has more or fewer than one program."""
     go = _find_client("go", "Go 1.22 or newer")
     progress.step(f"building {program.version}")
     with install.staging(cache) as work:
@@ -110,8 +111,8 @@ def _install_with_pip(program: Program, cache: Path, progress: Progress) -> None
 
 
 def _install_with_apt(program: Program, cache: Path, progress: Progress) -> None:
-    """Install a Debian package on this machine. Raises SetupError if the user isn't root, or if apt
-    fails."""
+    """Install a Debian package on this machine. Raises SetupError if the user isn't root, or if
+    apt-get is missing or fails."""
     words = ["apt-get", "install", "--yes", "--no-install-recommends", program.package]
     if os.geteuid() != 0:
         raise SetupError(f"needs root; run: sudo {' '.join(words)}")

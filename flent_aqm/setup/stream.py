@@ -28,7 +28,7 @@ def run_watched(
     env: Mapping[str, str] | None = None,
     log: Path | None = None,
 ) -> None:
-    """Run a program and call on_line with each line of its output (both streams).
+    """Run a program until it ends, and call on_line with each line of its output (both streams).
 
     If the caller is interrupted, or on_line raises an exception, the program and all its children
     are ended.
@@ -38,12 +38,13 @@ def run_watched(
         on_line: called with each line, without the line break.
         cwd: working directory.
         env: environment variables, by default the caller's.
-        log: file for the whole output.
+        log: file for the whole output, which replaces an older one. None keeps none.
 
     Raises:
         ToolMissing: if the program isn't there or can't be started.
-        OSError: if this machine can't start any program now, such as for lack of memory.
-        CommandFailed: if it exits with an error, with its last lines.
+        OSError: if this machine can't start any program now, such as for lack of memory, or if the
+            log can't be written.
+        CommandFailed: if it exits with an error, with its last KEPT_LINES lines as stderr.
     """
     words = [str(word) for word in argv]
     try:

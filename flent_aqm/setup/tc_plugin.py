@@ -36,8 +36,8 @@ _HEADERS = "iproute2-headers"
 def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
     """Read the files given with the option --tc. Return name of the queue and content of each.
 
-    Raises ConfigError if a file isn't called q_NAME.c, doesn't define the queue's options, or can't
-    be read.
+    Raises ConfigError if a file isn't called q_NAME.c, doesn't define the queue's options, can't be
+    read or is too large.
     """
     queues = []
     for path in files:
@@ -99,8 +99,9 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
 
 
 def _refuse_unloadable(tc: Path, folder: Path, name: str) -> None:
-    """Let tc load a queue's library once. Raises SetupError, with their names, if the library uses
-    functions that tc hasn't. tc itself would only report that the queue is unknown.
+    """Let tc load a queue's library once, without changing a device. Raises SetupError, with their
+    names, if the library uses functions that tc hasn't. tc itself would only report that the queue
+    is unknown. Other errors of tc are ignored.
 
     Args:
         tc: path of tc.

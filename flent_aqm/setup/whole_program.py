@@ -21,8 +21,8 @@ _HEADER_BYTES = 64
 
 
 def is_whole(program: Path) -> bool:
-    """Return whether a program's file is executable and complete: a script, or a 64-bit ELF file
-    with all its segments."""
+    """Return whether a program's file is executable and complete: a 64-bit ELF file with all its
+    segments, or any script. Of a script, only the first two bytes are checked."""
     if not os.path.isfile(program) or not os.access(program, os.X_OK):
         return False
     try:

@@ -104,8 +104,8 @@ def read_additions(kind: FileKind, option: str, files: Iterable[Path]) -> list[A
         option: the option, for messages.
         files: paths of the files.
 
-    Raises ConfigError for a file that isn't of this kind, doesn't register its name, can't be read,
-    is too large, or has the name of another one.
+    Raises ConfigError for a file whose name isn't PREFIXNAME.c, that doesn't register its NAME, has
+    the name of another one, or, like each of its headers, can't be read or is too large.
     """
     additions: dict[str, Addition] = {}
     for path in files:
@@ -133,7 +133,7 @@ def read_additions(kind: FileKind, option: str, files: Iterable[Path]) -> list[A
 def _read_own_headers(option: str, folder: Path, content: bytes) -> dict[str, bytes]:
     """Return name -> content of the headers in `folder` that a file includes, directly or through
     other headers. Headers that aren't in the folder are left out. Raises ConfigError if one can't
-    be read.
+    be read or is too large.
 
     Args:
         option: the command's option, for messages.

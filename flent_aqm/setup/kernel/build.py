@@ -47,9 +47,9 @@ BYTES_NEEDED = 2_000_000_000
 
 
 def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) -> None:
-    """Build the lab's kernel for the current recipe, unless it exists, and record its source
-    version as the one in use. Packages and kept trees of other versions are removed if nothing uses
-    them. The caller holds the cache's lock.
+    """Build the lab's kernel for the current recipe, and record its source version as the one in
+    use. Then packages and kept trees of other versions are removed if no kernel uses them. Nothing
+    is done if the kernel exists and `update` is false. The caller holds the cache's lock.
 
     update: True to use a newer source version than the one in use, if there is one.
 
@@ -73,7 +73,7 @@ def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) 
 
 def _remove_unused_sources(cache: Path, source: KernelSource) -> None:
     """Remove packages and kept trees of source versions that neither the lab's kernel nor a kernel
-    of the user is made of.
+    of the user is made of. Trees in which a build works stay.
 
     source: the source version of the lab's kernel.
     """
@@ -119,7 +119,8 @@ def _build_newest_that_fits(cache: Path, archive: DebianArchive) -> KernelSource
 
 
 def kernel_is_there() -> bool:
-    """Return whether the lab's kernel for the current recipe exists and is complete."""
+    """Return whether the lab's kernel for the current options and patches, of any source version in
+    use, exists and is complete."""
     return any(is_built(recipe.current_recipe(source)) for source in recipe.read_choices())
 
 
@@ -143,7 +144,8 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
 
     The source stays in CACHE/trees with its objects, for the next build. The output of make is in
     CACHE/kernel-build.log, or kernel-build-NAME.log. The caller holds the cache's lock, which is
-    released while a user's kernel is compiled.
+    released while a user's kernel is compiled, or while another build works in the same tree. If
+    the lab's own kernel doesn't compile, it is compiled again without the optional patches.
 
     Args:
         cache: the cache folder.
@@ -153,7 +155,8 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
         name: name of a kernel of the user, "" for the lab's own.
 
     Raises:
-        SetupError: if the kernel doesn't compile or there is no room.
+        SetupError: if the source can't be had, the kernel doesn't compile, the options aren't what
+            was requested, none of the user's files is compiled, or there is no room.
         PatchDoesntFit: if a required patch or one of the user doesn't fit.
         CommandFailed, ToolMissing: if a program of the build fails or is missing.
     """
@@ -208,7 +211,7 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
 def _compile(cache: Path, tree: KernelTree, wanted: Recipe, log: Path, progress: Progress) -> None:
     """Compile the tree. While a user's kernel is compiled, the cache's lock is released, so that
     other set-ups and builds can use the cache: with other options of its own, a kernel takes
-    minutes. Raises SetupError."""
+    minutes. Raises SetupError if it doesn't compile."""
     if wanted.is_users:
         with install.released(cache):
             compile_tree(tree, log, progress)
@@ -219,8 +222,9 @@ def _compile(cache: Path, tree: KernelTree, wanted: Recipe, log: Path, progress:
 def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
                progress: Progress) -> KernelTree:
     """Return the kept tree for a recipe, with the objects of an earlier build if there was one. If
-    there is no such tree, copy that of the same source, or else unpack the source. Raises
-    SetupError if there is no room, or if the source can't be downloaded or unpacked.
+    there is no such tree, copy that of the same source, or else unpack the source. The caller holds
+    the tree's lock (install.held()). Raises SetupError if there is no room, or if the source can't
+    be downloaded or unpacked.
 
     work: folder for unfinished work.
     """
@@ -252,7 +256,7 @@ def tree_name(origin: Origin, wanted: Recipe) -> str:
 
 def _trees_to_copy(cache: Path, origin: Origin, path: Path) -> list[Path]:
     """Return the paths at which trees of the same source may exist, from which `path` can be
-    copied."""
+    copied, the best first."""
     return [place for place in (SYSTEM_CACHE / "trees" / path.name, cache / "trees" / origin.folder,
                                 SYSTEM_CACHE / "trees" / origin.folder) if place != path]
 
@@ -283,7 +287,7 @@ def _add_backport(cache: Path, tree: KernelTree, backport: Backport, work: Path,
 
 def _add_own_flags(tree: KernelTree, patch: bytes) -> None:
     """Add compiler flags for the C files that a patch changes, so that they are compiled as a
-    user's own files (additions.own_flags())."""
+    user's own files (additions.own_flags()). Files whose folder has no Makefile are left out."""
     for name in files_of(patch):
         folder, _, file = name.rpartition("/")
         if file.endswith(".c") and (tree.path / name).is_file() and (
@@ -294,8 +298,9 @@ def _add_own_flags(tree: KernelTree, patch: bytes) -> None:
 def _make_changes(cache: Path, tree: KernelTree, origin: Origin, wanted: Recipe, work: Path,
                   progress: Progress, *, optional: bool = True
                   ) -> tuple[list[patching.Patch], list[str]]:
-    """Unpack or update the source, make all changes of the recipe, and configure the kernel. Raises
-    SetupError, and PatchDoesntFit for a patch.
+    """Take back earlier changes, unpack or update the source, make all changes of the recipe, and
+    configure the kernel. The files of the user's changes are afterwards in `tree.changed`. Raises
+    SetupError or CommandFailed, and PatchDoesntFit for a patch.
 
     Args:
         cache: the cache folder.

@@ -52,7 +52,8 @@ _FAULTS = (re.compile(r"^\S+:\d+(:\d+)?: (fatal )?error: "),
 
 def configure(tree: Path, fragment: str) -> None:
     """Generate the kernel's configuration, .config: allnoconfig with the options of the fragment.
-    Raises SetupError if the result differs from the fragment, CommandFailed if make fails.
+    Options of LATER_NAMES that the source doesn't have are left out. Raises SetupError if the
+    result differs from the other options, CommandFailed if make fails.
 
     With the same fragment and Kconfig files, existing files aren't touched.
 
@@ -75,7 +76,7 @@ def _older_options(tree: Path) -> str:
 
 
 def _without_newer_options(tree: Path, fragment: str) -> str:
-    """Return the fragment without lines for options that the source doesn't have yet."""
+    """Return the fragment without lines for options of LATER_NAMES that the source doesn't have."""
     absent = {name for name, file in LATER_NAMES.items() if not _declares(tree / file, name)}
     return "".join(line for line in fragment.splitlines(keepends=True)
                    if line.partition("=")[0].removeprefix("CONFIG_") not in absent)
@@ -91,8 +92,8 @@ def _declares(kconfig: Path, option: str) -> bool:
 
 
 def compile_tree(tree: KernelTree, log: Path, progress: Progress) -> None:
-    """Compile the kernel, with a job per processor. Raises SetupError with the compiler's errors
-    and the path of the log.
+    """Compile the kernel, with a job per processor. configure() comes first. Raises SetupError,
+    with the compiler's errors and the path of the log, if make fails.
 
     log: file for make's whole output.
     """

@@ -104,7 +104,7 @@ class Instrumented:
 
 def keep_own(folder: Path, before: Mapping[str, bytes | None], tree: KernelTree) -> None:
     """Write each file that the user changed to a finished kernel's folder, before and after the
-    change.
+    change. A new file has no copy before it, a deleted file none after it.
 
     Args:
         folder: folder of the finished kernel.
@@ -183,16 +183,16 @@ def changed_lines(old: str, new: str) -> tuple[int, ...]:
 
 
 def _may_be_code(line: str) -> bool:
-    """Return whether a line of C may have code: it isn't blank, only braces, or part of a
-    comment."""
+    """Return whether a line of C may have code: it isn't blank, has more than braces, and doesn't
+    begin with /*, * or //."""
     text = line.strip(" \t{}")
     return bool(text) and not text.startswith(("/*", "*", "//"))
 
 
 def files_to_instrument(tree: Path, paths: Iterable[str]) -> list[str]:
     """Return the paths of the C files to instrument: those of `paths` that are compiled, and the
-    compiled files in net/ that include a header of `paths`. These are at most MOST_FILES. Files of
-    `paths` come first.
+    compiled files in net/ that include a header of `paths`. Files of `paths` come first, and both
+    are in the order of _FOLDERS. Of more than MOST_FILES, the last are left out.
 
     Args:
         tree: folder of the compiled source.
@@ -222,7 +222,7 @@ def object_of(tree: Path, path: str) -> Path:
 
 def _object_dependencies(tree: Path) -> Iterator[tuple[str, set[str]]]:
     """Yield the path of the source of each object in net/, and the paths of all files of which the
-    object is made.
+    object is made, relative to the tree.
 
     tree: folder of the compiled source.
     """
@@ -243,9 +243,11 @@ def _object_dependencies(tree: Path) -> Iterator[tuple[str, set[str]]]:
 
 
 def _files_in_note(note: Path) -> set[str]:
-    """Return the paths of the files that a note of kbuild names.
+    """Return the paths of the files of which an object or precompiled header is made, its source
+    and headers, as a note of kbuild names them: normalised, and relative to the source tree for
+    files in it.
 
-    note: path of the note, .NAME.o.cmd.
+    note: path of the note, such as .NAME.o.cmd.
     """
     text = note.read_text(encoding="utf-8", errors="replace")
     return {os.path.normpath(name) for name in _DEPENDS.findall(text)}
@@ -277,7 +279,7 @@ def write_note(folder: Path, program: Path) -> None:
 
     Args:
         folder: folder of the finished kernel.
-        program: the kernel with debug information.
+        program: the kernel with debug information, at the top of its source tree.
 
     Raises SetupError if it has no instrumented code or no line numbers, CommandFailed or
     ToolMissing if objdump or nm can't read it.
@@ -390,7 +392,7 @@ def _parse_line_table(listing: str, top: Path) -> list[tuple[str, int, int, bool
 
     Args:
         listing: output of objdump --dwarf=decodedline.
-        top: folder of the source, to which paths are relative.
+        top: folder of the source, to which the paths of its files are returned relative.
     """
     rows, path = [], ""
     for text in listing.splitlines():

@@ -30,7 +30,8 @@ class Kernel:
         hash: hash of its recipe. For the program of FLENT_AQM_KERNEL, the beginning of its file's
             hash.
         left_out: names of the patches that it was built without.
-        name: value of the batch key `kernel` for it.
+        name: value of the batch key `kernel` for it. STOCK also for the program of
+            FLENT_AQM_KERNEL.
     """
 
     path: Path
@@ -84,7 +85,7 @@ def kernel_called(name: str) -> Kernel:
     or if it was built by another version of the lab, SetupError if its version is too old for this
     lab.
 
-    name: "stock" for the lab's own kernel, or the name of a kernel of the user.
+    name: "stock" for the kernel that find_kernel() returns, or the name of a kernel of the user.
     """
     if name == STOCK:
         return find_kernel()
@@ -114,8 +115,9 @@ def built_kernel(wanted: str) -> Kernel | None:
 
 
 def _kernel_with_note(path: Path, recipe_hash: str) -> Kernel:
-    """Return the kernel at this path, with the version from the note that set-up wrote beside it.
-    The version is "unknown" if the note is missing or damaged.
+    """Return the kernel at this path, with the version and the patches left out from the note that
+    set-up wrote beside it. If the note is missing or damaged, the version is "unknown", and no
+    patches are left out.
 
     recipe_hash: hash of its recipe.
     """

@@ -103,9 +103,9 @@ class NamedKernel:
 
 
 def find_named(name: str) -> NamedKernel:
-    """Return the kernel of this name. Raises ToolMissing if there is none, if its description can't
-    be read, or if it was built with other patches or options of the lab. Raises SetupError if its
-    version is too old for this lab."""
+    """Return the kernel of this name. Whether its program is still there isn't checked. Raises
+    ToolMissing if there is none, if its description can't be read, or if it was built with other
+    patches or options of the lab. Raises SetupError if its version is too old for this lab."""
     path = find_cached(FOLDER, f"{name}.json")
     kernel = None if path is None else _read_description(path)
     if path is not None and kernel is None:
@@ -126,7 +126,7 @@ def find_named(name: str) -> NamedKernel:
 
 def all_named() -> list[NamedKernel]:
     """Return all kernels that users have built, sorted by name. If several caches have a kernel of
-    the same name, this user's counts. Damaged descriptions are left out."""
+    the same name, that of the first of caches() counts. Damaged descriptions are left out."""
     by_name: dict[str, NamedKernel] = {}
     for path in _description_files():
         kernel = _read_description(path)
@@ -136,17 +136,19 @@ def all_named() -> list[NamedKernel]:
 
 
 def save(cache: Path, kernel: NamedKernel) -> None:
-    """Write the description of a kernel to the cache. An earlier description of the same name is
-    replaced."""
+    """Write the description of a kernel to the cache, whose folder must exist. An earlier
+    description of the same name is replaced."""
     folder = cache / FOLDER
     folder.mkdir(exist_ok=True)
     write_text(folder / f"{kernel.name}.json", json_text(asdict(kernel), indent=1) + "\n")
 
 
 def remove(cache: Path, name: str) -> None:
-    """Remove a kernel's name from the cache. Its program and kept source are removed, too, if
-    nothing else uses them, and so are instrumented kernels that record its changes. Raises
-    ConfigError if the cache has no such name, or if its description can't be read."""
+    """Remove a kernel's name from the cache. Its program and kept source are removed, too, if no
+    other kernel uses them, and so are instrumented kernels that record its changes. A source in
+    which a build works stays, and so does a tc that was built with the kernel. The caller holds the
+    cache's lock. Raises ConfigError if the cache has no such name, or if its description can't be
+    read."""
     path = cache / FOLDER / f"{name}.json"
     kernel = _read_description(path)
     if kernel is None and path.exists():

@@ -74,7 +74,8 @@ def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
     """Apply patches in their order. Return the applied patches.
 
     An optional patch that doesn't fit, or needs a patch that wasn't applied, is left out and
-    changes nothing. Raises PatchDoesntFit if a required patch doesn't fit.
+    changes nothing. Raises PatchDoesntFit if a required patch doesn't fit, and as apply_own() for
+    other errors. The patches before it stay applied.
 
     Args:
         tree: folder of the kernel's source.
@@ -106,7 +107,8 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
         tree: folder of the source, of a kernel or another program.
         name: name of the patch, for messages.
         content: content of the patch.
-        keep: called with the names of files before they are changed.
+        keep: called with the names of files (files_of()) before they are changed. If it raises an
+            error, that is raised, and nothing is changed.
     """
     names = files_of(content)
     if not names:
@@ -164,8 +166,8 @@ def cost_of(names: Sequence[str]) -> str:
 
 
 def _run_patch(tree: Path, content: bytes, *options: str) -> None:
-    """Run the program patch, which changes files of the tree. Raises CommandFailed if the patch
-    doesn't fit, or patch fails for another reason.
+    """Run the program patch, which changes files of the tree. Raises CommandFailed, with the exit
+    status _DOESNT_FIT if the patch doesn't fit, or if patch fails for another reason.
 
     Args:
         tree: folder of the kernel's source.

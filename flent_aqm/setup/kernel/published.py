@@ -26,7 +26,7 @@ _PLAIN_FILE = re.compile(rb"^(?=--- \S.*\n\+\+\+ \S)", re.MULTILINE)
 
 def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
     """Apply all patches of a file in their order. Return the paths of changed files that were left
-    out, because set-up doesn't unpack them.
+    out, because set-up doesn't unpack them. A mailbox without patches changes nothing.
 
     Args:
         tree: folder of the kernel's source.
@@ -34,7 +34,9 @@ def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
         content: content of the file, a patch or a mailbox.
         keep: called with the names of files before they are changed.
 
-    Raises PatchDoesntFit for the first patch that doesn't fit. The patches before it stay applied.
+    Raises PatchDoesntFit for the first patch that doesn't fit, or for a file that is neither a
+    patch nor a mailbox. Raises CommandFailed if patch fails for another reason. The patches before
+    it stay applied.
     """
     left_out: list[str] = []
     for subject, patch in _split_mailbox(content):

@@ -156,7 +156,8 @@ class Recipe:
     @property
     def whole_fragment(self) -> str:
         """Lines CONFIG_NAME=value of all options: the lab's, overridden by the user's, and those
-        of `switches` with the value y."""
+        of `switches` with the value y. Raises SetupError if a line of the user's options has
+        another form."""
         if not self.is_users:
             return self.fragment
         options = {**parse_config(self.fragment), **parse_config(self.own_options),
@@ -196,8 +197,8 @@ def current_recipe(source: KernelSource, series: str = "") -> Recipe:
         series: series of the source, such as "6.12", by which an old source gets its backport. ""
             for no backport.
 
-    Raises SetupError if the source is too old and there is no backport, ToolMissing if the backport
-    needs set-up's kernel and that isn't built.
+    Raises SetupError if the source is too old and there is no backport, ToolMissing if it gets a
+    backport and set-up hasn't chosen the source of the lab's kernel yet.
     """
     patches = sorted(PATCHES.glob("*.patch"))
     return Recipe(source, FRAGMENT.read_text(encoding="utf-8"),
@@ -208,8 +209,8 @@ def current_recipe(source: KernelSource, series: str = "") -> Recipe:
 def _backport_for(series: str) -> Backport | None:
     """Return the backport for a series such as "6.12", None if the series needs none.
 
-    Raises SetupError if the series is too old and has no backport, ToolMissing if set-up's kernel
-    isn't built.
+    Raises SetupError if the series is too old and has no backport, ToolMissing if it has one and
+    set-up hasn't chosen the source of the lab's kernel yet.
     """
     path = BACKPORTS / f"{series}.patch"
     if not path.is_file():

@@ -159,8 +159,8 @@ class GitTree:
         self._top = self._own
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
-        """Make the files of a tree those of the commit. Files that are the same aren't touched.
-        Raises SetupError if git fails."""
+        """Make the files of a tree those of the commit or working tree. Files that are the same,
+        and products of a build, aren't touched. Raises SetupError if git fails."""
         fresh = not (tree / NOTES).is_dir()
         progress.step(f"{'copying' if fresh else 'updating'} the source")
         (tree / NOTES).mkdir(exist_ok=True)
@@ -176,7 +176,7 @@ class GitTree:
 
         older: git's name of the older tree.
 
-        Raises SetupError if the older tree is gone.
+        Raises SetupError if the older tree is gone, or if git fails.
         """
         names = self._git("diff", "--name-only", "--no-renames", "--diff-filter=AM", older,
                           self.tree_id, "--", "*.c", "*.h").splitlines()
@@ -184,7 +184,8 @@ class GitTree:
                 for name in names}
 
     def _content(self, tree_id: str, name: str) -> bytes:
-        """Return the content of a file in a tree, b"" if the tree doesn't have the file.
+        """Return the content of a file in a tree, b"" if the tree doesn't have the file or git
+        fails. Bytes that aren't UTF-8 are replaced.
 
         Args:
             tree_id: git's name of the tree.
@@ -226,8 +227,9 @@ class GitOrigin(GitTree):
             top: the folder or repository.
             ref: name of the commit, None for the working tree.
 
-        Raises ConfigError if git is missing, the folder has no kernel's source, or there is no such
-        commit. Raises SetupError if git fails.
+        Raises ConfigError if git is missing, a folder without `ref` has no Kconfig, or there is no
+        such repository or commit. Raises SetupError if git fails. Whether the commit has a kernel's
+        source isn't checked.
         """
         self._top = top.resolve()
         if not find_program("git"):
@@ -345,8 +347,8 @@ def cached_archive(cache: Path, source: KernelSource) -> Path | None:
 
 
 def _download(cache: Path, archive: DebianArchive, source: KernelSource, folder: Path) -> Path:
-    """Download a package to the cache, in place of earlier versions. Return the path of its file.
-    Raises SetupError if it can't be downloaded.
+    """Download a package to the cache, in place of other versions of it. Return the path of its
+    file. Raises SetupError if it can't be downloaded.
 
     folder: folder to create for the download, on the cache's file system.
     """
@@ -359,8 +361,8 @@ def _download(cache: Path, archive: DebianArchive, source: KernelSource, folder:
 
 
 def _unpack(stages: Sequence[list[str]], tree: Path) -> bool:
-    """Unpack a tar archive into a folder, without the files of NOT_UNPACKED. Return whether all
-    programs succeeded.
+    """Unpack a tar archive into a folder, without the files of NOT_UNPACKED and the archive's top
+    folder. Return whether all programs succeeded. Raises OSError if one can't be started.
 
     Args:
         stages: commands of a pipe, whose last writes the archive.

@@ -77,8 +77,9 @@ class KernelTree:
         self.changed, self._watches = {}, True
 
     def keep(self, names: Iterable[str]) -> None:
-        """Save files that are going to be changed or created, unless they are saved already. Raises
-        SetupError for a path that leads out of the tree.
+        """Save files that are going to be changed or created, unless they are saved already. After
+        watch(), also record their content in `changed`. Raises SetupError for a path that leads out
+        of the tree.
 
         names: paths relative to the tree.
         """
@@ -103,8 +104,8 @@ class KernelTree:
                 absent.touch()
 
     def write(self, name: str, content: bytes) -> None:
-        """Create or replace a file. Its original is saved first, so that take_back() restores it.
-        Raises SetupError if `name` leads out of the tree.
+        """Create or replace a file in an existing folder. Its original is saved first, so that
+        take_back() restores it. Raises SetupError if `name` leads out of the tree.
 
         name: path relative to the tree.
         """
@@ -112,8 +113,8 @@ class KernelTree:
         (self.path / name).write_bytes(content)
 
     def backport(self, folder: str, donor: KernelTree) -> None:
-        """Replace the sources below a folder by those of another tree, which is only read. Products
-        of a build stay where they are.
+        """Replace the sources below a folder by the unchanged sources of another tree, which is
+        only read. Products of a build stay where they are. take_back() restores the folder.
 
         Args:
             folder: path relative to both trees.
@@ -176,7 +177,7 @@ class KernelTree:
 
     def set_times(self) -> None:
         """Set the times of changed files so that make sees which of them differ from the last
-        build, and record the times. Call it after all changes."""
+        build, and record the times for the next call. Call it after all changes, before make."""
         times = self._read_times()
         names = {*times, *_files_below(self._before), *_files_below(self._absent)}
         for name in sorted(names):
