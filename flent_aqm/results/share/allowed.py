@@ -171,8 +171,8 @@ class _Reader:
                        for number, part in enumerate(parts))
 
     def testbed(self, value: Any, place: str) -> Any:
-        """Copy a testbed. The address of a router is replaced by "ssh://root@router", an unknown
-        testbed by GONE."""
+        """Copy a testbed. The address of a router is replaced by "ssh://root@router". Testbeds
+        other than "virtual" and "netns": as _text_or_gone()."""
         if isinstance(value, str) and value.startswith(_SSH):
             clean = f"{_SSH}root@router"
             if clean != value:
@@ -208,7 +208,8 @@ class _Reader:
 
     def tree(self, value: Any, place: str) -> Any:
         """Copy a value that programs report. Keys and texts must consist of words that programs
-        write. Others are left out (NOTHING)."""
+        write. Others are left out (NOTHING), also out of lists and objects. Values of the keys in
+        _IN_TREES are copied by the methods there."""
         if isinstance(value, list):
             kept = [self.tree(one, f"{place}.{number}") for number, one in enumerate(value)]
             return [one for one in kept if one is not NOTHING]
@@ -290,7 +291,8 @@ class _Reader:
 
     def settings(self, value: Any, place: str) -> Any:
         """Copy the object with Flent's settings for the run. Hosts in it are replaced, local
-        addresses replaced by GONE, and other values if they are not allowed."""
+        addresses are replaced by GONE, test parameters are as run_parameters(), and other values
+        as value_or_gone()."""
         return self.mapping(value, place, _SETTINGS, _Reader.value_or_gone)
 
     def requested(self, value: Any, place: str) -> Any:
@@ -353,7 +355,8 @@ class _Reader:
         return self.mapping(value, place, {}, _Reader.version)
 
     def ndt7(self, value: Any, place: str) -> Any:
-        """Copy the object with results of NDT7. Hosts in it are replaced."""
+        """Copy the object with results of NDT7. Hosts in the client's summary are replaced. Values
+        of keys that are not in _NDT7: as tree()."""
         return self.mapping(value, place, _NDT7, _Reader.tree)
 
     def runner(self, value: Any, place: str) -> Any:
@@ -390,7 +393,8 @@ class _Reader:
 
 
 def unused(name: str, taken: Mapping[str, object]) -> str:
-    """Return a name, or the name with a number, "NAME #2", if it is a key of `taken`."""
+    """Return a name that is not a key of `taken`: the given name, or the name with the first free
+    number, "NAME #2", "NAME #3", …"""
     number, free = 1, name
     while free in taken:
         number += 1
@@ -459,8 +463,9 @@ def allowed_metadata(metadata: Mapping[str, Any], secrets: Secrets
 def allowed_samples(samples: list[dict[str, Any]], name: str, secrets: Secrets
                     ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return the samples of a series that may be shared, and what was removed or replaced: place ->
-    kind. Samples keep numbers, and texts of words that programs write. Keys that programs don't
-    write are replaced. If nothing has to be changed, `samples` itself is returned.
+    kind. Values are copied as by _Reader.tree(): numbers, and texts of words that programs write.
+    Keys that programs don't write are replaced. If all values are numbers and no key has to be
+    replaced, `samples` itself is returned.
 
     Args:
         samples: raw samples of the series.

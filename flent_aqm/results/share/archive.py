@@ -80,8 +80,9 @@ class ReplayedRuns:
 
 
 def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
-    """Copy data files into the folder `target`/data, which must not exist. Return a record of each.
-    Names are changed to harmless and different ones. Progress is shown on a terminal.
+    """Copy data files into the new folder `target`/data. `target` must exist. Return a record of
+    each, in their order. Names are changed to harmless and different ones. Progress is shown on a
+    terminal.
 
     Raises BadResult for the first file that is damaged, because a folder to be published is
     complete or not made.
@@ -137,13 +138,13 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
     Args:
         sources: the folders of the data files. Each folder's sweep.json names its batch files by
             path and SHA-256.
-        batch_file: the batch file that the user gives. None takes the file that sweep.json names,
-            if it has not changed since.
+        batch_file: the batch file that the user gives. It is compared with those that sweep.json
+            names, if any. None takes the file that sweep.json names, if it has not changed since.
         target: folder of the archive.
 
-    Raises ConfigError if `batch_file` can't be read or is not the runs' batch, and if the runs came
-    from several batches. Raises BadResult if a line would still reveal a machine or a person after
-    cleaning.
+    Raises ConfigError if `batch_file` can't be read or is not the runs' batch, or if it is None and
+    the runs came from several batches. Raises BadResult if a line would still reveal a machine or a
+    person after cleaning.
     """
     if batch_file is not None:
         try:
@@ -209,8 +210,8 @@ def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str
 
     Args:
         batch_file: the batch file.
-        files: path -> SHA-256 of the files that were read together. If it is empty, the base.batch
-            beside the batch file is copied.
+        files: path -> SHA-256 of the files that were read together. If it is empty, a base.batch
+            beside the batch file is copied, too.
         target: folder of the archive.
     """
     (target / BATCH).mkdir()
@@ -369,7 +370,8 @@ REPRODUCED = ("{identical} of {all} runs were made again out of this folder when
 
 def write_texts(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, *, title: str,
                 authors: Sequence[str], licence: str, batch: str) -> None:
-    """Write README.md and LICENSE, and CITATION.cff if there are authors.
+    """Write README.md and LICENSE, and CITATION.cff if there are authors. README.md names the
+    kernel's folder if pack_kernel() has made it.
 
     Args:
         target: folder of the archive.
@@ -419,7 +421,8 @@ def _as_code(text: str) -> str:
 
 
 def _reproduced_lines(packed: Sequence[Packed], checked: ReplayedRuns) -> list[str]:
-    """Return the README's lines on the runs that were repeated, and on those that can't be."""
+    """Return the README's lines on the runs that were repeated, and on those that can't be, or a
+    line that no run was repeated."""
     if not checked.identical and not checked.not_again:
         return ["No run was made again when this folder was made."]
     lines = [REPRODUCED.format(identical=len(checked.identical), all=len(packed)), ""]

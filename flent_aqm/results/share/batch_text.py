@@ -48,7 +48,7 @@ def clean_batch(name: str, text: str) -> CleanBatch:
         text: its text.
 
     Raises BadResult with the number of the first line that would still reveal a machine or a
-    person.
+    person, or if the text names more than secrets.MOST_HOSTS hosts.
     """
     secrets = Secrets({"batch": text})
     # Hosts in values of such keys are replaced in all lines, also in earlier ones.
@@ -81,8 +81,9 @@ def clean_batch(name: str, text: str) -> CleanBatch:
 
 def _clean_line(line: str, secrets: Secrets) -> str:
     """Return a line of a batch file with secrets replaced. In values of keys for hosts, all hosts
-    are replaced, in those for a testbed the router's address, and in those for a folder or a file
-    its path, see _clean_folder()."""
+    that reveal a machine are replaced, in those for a testbed the router's address, and in those
+    for a folder or a file its path, see _clean_folder(). Also, a value is replaced whose key shows
+    that it is a secret."""
     match = _ASSIGNMENT.fullmatch(line)
     if match is None:  # a section, or the continuation of a value
         return secrets.clean(line)[0]
@@ -113,7 +114,7 @@ def _cleaner_for(key: str) -> Callable[[str, Secrets], str]:
 
 def _clean_hosts(value: str, secrets: Secrets) -> str:
     """Return a list of hosts, separated by commas, semicolons or blanks, with names and addresses
-    replaced."""
+    replaced that reveal a machine."""
     return "".join(_clean_host(part, secrets) if number % 2 == 0 else part
                    for number, part in enumerate(re.split(r"([,;\s]+)", value)))
 
@@ -125,8 +126,9 @@ def _clean_host(word: str, secrets: Secrets) -> str:
 
 
 def _clean_folder(value: str, secrets: Secrets) -> str:
-    """Return the last part of a path in the user's folders, REPLACED if it has words that programs
-    don't write. A path relative to the batch file is kept, with secrets replaced."""
+    """Return the last part of an absolute path or one that begins with ~, or REPLACED if that part
+    is empty or has words that programs don't write. A path relative to the batch file is kept, with
+    secrets replaced."""
     clean = secrets.clean(value)[0]
     if not re.match(r"[/\\~]|[A-Za-z]:", value):
         return clean
@@ -135,8 +137,8 @@ def _clean_folder(value: str, secrets: Secrets) -> str:
 
 
 def lines_that_tell(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number (from 1) of each line that reveals a machine or a person, and the revealing
-    part."""
+    """Yield the number (from 1) of each line that reveals a machine or a person, and the first
+    revealing part, as left_over() finds it without a list of removed texts and users."""
     for number, line in enumerate(text.splitlines(), 1):
         left = left_over((), (), [line])
         if left:

@@ -23,8 +23,9 @@ _MAC_DIGITS = 12
 
 
 def left_over(removed: Iterable[str], users: Collection[str], tree: Any) -> str:
-    """Return the first text in `tree` that must not be shared, "" if there is none: a removed text,
-    an address, a hardware address, or a user.
+    """Return the first part of a text in `tree` that must not be shared, "" if there is none: a
+    removed text, an address that reveals a machine, a hardware address, user and password of a URL,
+    or a user in a path.
 
     Args:
         removed: texts that were removed. Upper and lower case are the same.

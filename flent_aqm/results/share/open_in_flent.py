@@ -50,7 +50,8 @@ def main() -> None:
 
 
 def _open_and_print(path: str, file_s: float, grace_s: int) -> NoReturn:
-    """Open a file, print the line that main() promises, and end this process.
+    """Open a file, print the line that main() promises, and end this process, which main() has
+    forked for the file.
 
     Args:
         path: the file.
@@ -78,7 +79,8 @@ def _open_and_print(path: str, file_s: float, grace_s: int) -> NoReturn:
 
 
 def _raise_timeout(*args: object) -> NoReturn:
-    """Signal handler: raise TimeoutError. args: signal number and frame, which are not used."""
+    """Handler of SIGPROF, the timer of _open_and_print(): raise TimeoutError. args: signal number
+    and frame, which are not used."""
     raise TimeoutError("Flent takes longer to open it than any file of its size should")
 
 

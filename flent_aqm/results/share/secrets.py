@@ -89,13 +89,13 @@ class Secrets:
             if self.users else r"(?!)()()")
 
     def clean(self, text: str, *, apart: bool = False) -> tuple[str, str]:
-        """Return the text with everything replaced that reveals a machine or a person, and the
-        kinds of what was replaced, such as "address, user name", or "" if nothing was.
+        """Return the text with everything replaced that is known to reveal a machine or a person,
+        and the kinds of what was replaced, such as "address, user name", or "" if nothing was.
 
         Args:
             text: the text.
-            apart: True to find addresses that were replaced before also with one of . _ : - in
-                place of each of their separators, as file names have them.
+            apart: True to find IPv4 addresses that were replaced before also with one of . _ : - in
+                place of each dot, as file names have them.
         """
         if text in self._harmless and not apart:
             return text, ""
@@ -184,7 +184,7 @@ class Secrets:
 
     def _account(self, match: re.Match[str]) -> str:
         """Return the match with the name of an account, its second group, replaced by "user", or
-        the match if the name is in NOBODY, was replaced before, or is a word such as "the"."""
+        the match if the name is in NOBODY, was replaced before, or is "s", "the" or "a"."""
         name = match[2].strip("'\"")
         if name in NOBODY or name in (REPLACED, "s", "the", "a"):
             return match[0]
@@ -199,7 +199,7 @@ class Secrets:
 
     def _encoded_at(self, match: re.Match[str]) -> str:
         """Return "user%40host" for a user and host with the URL's code for @ between them, or the
-        match if both reveal nobody."""
+        match if the user is in NOBODY and the host is a usual word."""
         if match[1] in NOBODY and is_common(match[2]):
             return match[0]
         self.removed.add(match[0])
@@ -247,7 +247,8 @@ class Secrets:
         return "0." * len(parts)
 
     def _zeros(self, match: re.Match[str]) -> str:
-        """Return as many zeros as the match has characters, for a match of digits alone."""
+        """Return as many zeros as the match has characters, for a match of hexadecimal digits
+        alone. A match of zeros is not recorded as removed."""
         if not match[0].strip("0"):
             return match[0]
         return self._record_removed(match, "0" * len(match[0]))
@@ -276,7 +277,8 @@ class Secrets:
 
     def stand_in_for(self, name: str) -> str:
         """Return the replacement for the name of a host, "host", "host2", …, which is always the
-        same. The name is added to `removed`."""
+        same for a name, in upper or lower case, and with any of . - _ as separators. The name is
+        added to `removed`."""
         key = _with_dots(name.lower().strip("."))
         self.removed.add(name.lower())
         if key not in self._stand_ins:
@@ -292,8 +294,8 @@ class Secrets:
             self._harmless.clear()
 
     def series_name(self, name: str) -> str:
-        """Return a series' name with those words replaced that neither Flent nor this package
-        writes. Each such word is replaced in all later texts, too."""
+        """Return a series' name, as clean() returns it, with those words replaced that neither
+        Flent nor this package writes. Each such word is replaced in all later texts, too."""
         clean, _kinds = self.clean(name)
         words = _WORD_OF_NAME.split(clean)
         return "".join(word if is_common(word) else self._stand_in_word(word) for word in words)
@@ -417,8 +419,8 @@ class Secrets:
         return self.removed - set(self._stand_ins.values())
 
     def _seen_address(self, match: re.Match[str]) -> str:
-        """Return the replacement for an address that was replaced before and stands here with other
-        separators."""
+        """Return the replacement for an IPv4 address that was replaced before and stands here with
+        other separators. Nothing is added to `removed`."""
         return self._stand_ins[str(ipaddress.ip_address(re.sub("[._:-]", ".", match[0])))]
 
     def _stand_in_for_address(self, word: str) -> str:
@@ -492,8 +494,8 @@ def _hosts_in(text: str) -> Iterator[str]:
 
 
 def is_domain(name: str) -> bool:
-    """Return whether a name is that of a domain, not of a file or an address, and does not consist
-    of words of programs."""
+    """Return whether a name in the form of a domain's (patterns.DOMAIN_NAME) is that of a domain:
+    not of a file or an address, and not one of words of programs alone."""
     return not (is_common(name) or _FILE_NAMES.search(name)) and not is_address(name)
 
 
@@ -503,7 +505,8 @@ def is_stand_in_of_router(text: str) -> bool:
 
 
 def _is_private(value: int) -> bool:
-    """Return whether a number is an IPv4 address of a private network that reveals a machine."""
+    """Return whether a number below 2^32 is an IPv4 address of a private network that reveals a
+    machine."""
     address = ipaddress.ip_address(value)
     return address.is_private and not (address.is_loopback or address.is_reserved) \
         and value >> 24 != 0 and not tells_of_nobody(str(address))

@@ -37,8 +37,8 @@ class StockTest:
 
 
 def _test_with_directions(series_names: Sequence[str]) -> str:
-    """Return the name of Flent's test with the same directions as the series: tcp_bidirectional,
-    tcp_download, tcp_upload, or ping without any."""
+    """Return the name of Flent's test with the same directions as the series, by the names "TCP
+    download" and "TCP upload": tcp_bidirectional, tcp_download, tcp_upload, or ping without any."""
     tests = {(True, True): "tcp_bidirectional", (True, False): "tcp_download",
              (False, True): "tcp_upload", (False, False): "ping"}
     return tests["TCP download" in series_names, "TCP upload" in series_names]
@@ -81,7 +81,8 @@ def _stock_test_of_tcp_compete(series_names: Sequence[str]) -> StockTest:
 
 def _stock_test_of_aqm_flows(series_names: Sequence[str]) -> StockTest:
     """Return the StockTest for files of this package's test aqm_flows: Flent's tcp_ndown or
-    tcp_nup, with the flows of the direction that has more as its streams."""
+    tcp_nup, with the flows of the direction that has more (download if equal) as its streams. The
+    other flows keep their names."""
     flows = {direction: [name for name in series_names
                          if name.startswith((f"TCP {direction} ", f"UDP {direction} "))]
              for direction in ("download", "upload")}
@@ -129,8 +130,9 @@ def store(whole: Object) -> None:
 
 
 def restore(whole: Object, metadata: Object) -> None:
-    """Undo store(), in place. A record that does not fit the file is only removed. Raises BadResult
-    if the recorded names of series are not unique.
+    """Undo store(), in place. Files without store()'s record are not changed. A record of another
+    test than the file's is only removed. Raises BadResult if the record's `series` is not an object
+    of different names.
 
     Args:
         whole: content of the file.

@@ -71,7 +71,8 @@ def strip(data: DataFile) -> StrippedFile:
 
 
 def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
-    """Raise BadResult if a secret is left in the content or the name of the file.
+    """Raise BadResult if a secret is left in the content or the name of the file. Times and
+    versions (_TIMES, _VERSIONS) are not searched, because allowed.py has checked their form.
 
     Args:
         whole: content of the file.

@@ -85,15 +85,18 @@ def _sources() -> Iterator[Path]:
 
 
 def is_common(text: str) -> bool:
-    """Return whether all words of a text are numbers, or words that Flent and this package write.
-    False for text that is not ASCII, True for text without words."""
+    """Return whether all words of a text, its parts of ASCII letters and digits, are usual ones,
+    such as numbers and words that Flent and this package write, see _is_common_word(). False for
+    text that is not ASCII, True for text without words."""
     return text.isascii() and all(map(_is_common_word, _WORD.findall(text.lower())))
 
 
 @cache
 def _is_common_word(word: str) -> bool:
-    """Return whether a word in lower case is a single character, a number, also with a unit, or a
-    word that Flent and this package write, also with a number as in eth0."""
+    """Return whether a word in lower case is a single character, in vocabulary(), or a number of at
+    most _LONGEST_NUMBER digits. Also True for zeros alone, a number with one of _UNITS, a short
+    hexadecimal number, a number of flows (_FLOWS), and a usual name with its number, such as eth0
+    (_NUMBERED)."""
     if len(word) == 1 or word in vocabulary():
         return True
     if word.isdigit():
