@@ -138,9 +138,10 @@ def _noticed_effect(runs: Sequence[Measured], busy: str) -> str:
 
 
 def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Conditions) -> str:
-    """Return the sentence on what to do: the best of the good configurations that were measured. If
-    there is none, but the line has a constant rate, nothing else was measured, and the router does
-    not limit latency, it advises SQM. Otherwise it says that nothing better was measured.
+    """Return the sentence on what to do: the best of the good configurations that were measured in
+    the condition. If there is none, it says that nothing better was measured. But if the load adds
+    too much latency, the line has a constant rate, nothing else was measured, and the router is not
+    known to limit latency, it advises SQM.
 
     Args:
         worst: the worst configuration.
@@ -274,5 +275,6 @@ def _ms(value: float) -> str:
 
 
 def _two(value: float) -> str:
-    """Return a number with two significant digits as text, without an exponent."""
+    """Return a number with two significant digits (from 100,000 on with all digits before the
+    decimal point) as text, without an exponent."""
     return f"{float(f'{value:.2g}'):g}" if value < 1e5 else f"{value:.0f}"

@@ -127,8 +127,8 @@ class Configuration:
 
 
 def measured(run: Run) -> Measured | None:
-    """Return a run's measurements. None if it has no load, if it has no or too few probes idle or
-    under one of its loads, and otherwise as measured_of_samples()."""
+    """Return a run's measurements. None if it has no probes of the idle line or under one of its
+    loads, or if measured_of_samples() returns None, such as for a run without load."""
     try:
         idle = run.idle()
     except NotAvailable:
@@ -203,7 +203,7 @@ def loads(run: Run) -> dict[str, str | None]:
 
 def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | None]]
           ) -> Configuration | None:
-    """Return the configuration that runs measured; its queue, shaper and rates are those of the
+    """Return the configuration that runs measured. Its queue, shaper and rates are those of the
     first run's settings. None if there is no run, or if a run has no measurements.
 
     Args:

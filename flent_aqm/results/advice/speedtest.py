@@ -129,8 +129,9 @@ def pings(run: Run, direction: str | None) -> Samples:
 
 
 def load(data: DataFile, flows: Sequence[Flow]) -> ProcessorLoad | None:
-    """Return the load of the processors while the given streams ran, or during the whole run
-    without streams. None if there is no sample, as in the virtual lab."""
+    """Return the load of the processors from the start of the first of the given streams to the end
+    of the last one, or during the whole run without streams. None if there is no sample, as in the
+    virtual lab."""
     window = span(flows)
     inside = [one for one in data.raw_values.get("CPU", []) if _is_inside(one, window)]
     if not inside:
@@ -158,7 +159,7 @@ def _processor(name: str, samples: Sequence[dict[str, object]]) -> Processor:
 
     Args:
         name: name of the processor, which is the key of its load in percent.
-        samples: samples of the series CPU.
+        samples: samples of the series CPU, at least one with that key.
     """
     busy = _values(name, samples)
     mhz = _values(f"{name}_mhz", samples)
@@ -173,7 +174,7 @@ def _values(key: str, samples: Sequence[dict[str, object]]) -> Numbers:
 
 
 def _cpu_s(data: DataFile, flow: Flow) -> float:
-    """Return the processor time that netperf used for a stream, in s; 0 if it is not recorded."""
+    """Return the processor time that netperf used for a stream, in s. 0 if it is not recorded."""
     about = data.series_meta[flow.name].get("NETPERF")
     return (a_number(about.get("cpu_s")) if isinstance(about, dict) else None) or 0.0
 

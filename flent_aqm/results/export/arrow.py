@@ -60,8 +60,8 @@ def as_batch(schema: pyarrow.Schema, rows: Sequence[Mapping[str, Cell]]) -> pyar
 
 def batches(schema: pyarrow.Schema, rows: Iterable[Mapping[str, Cell]]
             ) -> Iterator[pyarrow.RecordBatch]:
-    """Yield rows as record batches of ROWS_IN_BATCH, because a batch of one row costs as much as
-    one of a hundred. Arguments: as for as_batch()."""
+    """Yield rows as record batches of ROWS_IN_BATCH rows, the last of which may be shorter, because
+    a batch of one row costs as much as one of a hundred. Arguments: as for as_batch()."""
     rows = iter(rows)
     while held := list(islice(rows, ROWS_IN_BATCH)):
         yield as_batch(schema, held)
@@ -97,8 +97,8 @@ def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.Reco
 
 def _join_batches(schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]
               ) -> Iterator[pyarrow.Table]:
-    """Yield the batches joined to tables of about ROWS_AT_ONCE rows, in their order. The last table
-    may be shorter."""
+    """Yield the batches joined to tables, in their order. A table has ROWS_AT_ONCE rows or somewhat
+    more, but not more than 256 batches. The last table may be shorter."""
     held: list[pyarrow.RecordBatch] = []
     for batch in parts:
         held.append(batch)

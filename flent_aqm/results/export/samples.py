@@ -113,8 +113,9 @@ def _raw_samples(data: DataFile) -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 
 def _phases(data: DataFile, sample_times_s: pyarrow.Array) -> pyarrow.Array:
-    """Return `idle` or `loaded` for each sample, null for samples of neither. All are `idle` if the
-    run has no flow, and all are null if the file can't be read as a run.
+    """Return for each sample `idle` if it is before the first flow, `loaded` if it is between the
+    start of the test's first flow and the end of its last, else null. All samples with a time are
+    `idle` if the run has no flow, and all are null if the file can't be read as a run.
 
     Args:
         data: the data file.

@@ -83,8 +83,8 @@ def write_groups_json(console: Console, scored: Sequence[ScoredFile], requested:
 
 def write_groups_csv(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                pool: Sequence[str], names: Sequence[str]) -> None:
-    """Write CSV to the console, with a line for each group and metric, empty for a missing value.
-    Raises ConfigError if a setting is one that no run has.
+    """Write CSV to the console: a line with the headings, then a line for each group and metric. A
+    field is empty for a missing value. Raises ConfigError if a setting is one that no run has.
 
     Args:
         console: receives the text.

@@ -77,8 +77,8 @@ def _rates_mbps(run: Run, direction: str) -> Numbers:
 
 
 def _tcp_rtts_ms(run: Run) -> Numbers:
-    """Return TCP_INFO's RTTs of all loading flows, in ms. Raises NotAvailable if the file has
-    none."""
+    """Return TCP_INFO's RTTs of all flows of the test, without cross traffic, in ms. Raises
+    NotAvailable if the file has none."""
     rtts_ms = [flow.tcp["tcp_rtt"].values for flow in run.speed_test if "tcp_rtt" in flow.tcp]
     if not rtts_ms:
         raise NotAvailable("the file has no TCP_INFO of the loading flows")
@@ -167,7 +167,8 @@ def function_leaf(function: str, argument: str, number: float | None, kind: Numb
 
 def _trace_value(leaf: Leaf, run: Run) -> float:
     """Return the value of a function of a trace for a run. Raises NotAvailable if the run doesn't
-    have the trace, or too few samples, and LostProbe if a percentile is a lost probe."""
+    have the trace, too few samples, or no known losses for "loss", and LostProbe if a percentile is
+    a lost probe."""
     if leaf.function in OF_LATENCIES:
         return OF_LATENCIES[leaf.function][1](LATENCIES[leaf.trace](run))
     values = (LATENCIES[leaf.trace](run).rtt_ms if leaf.trace in LATENCIES

@@ -223,8 +223,8 @@ def _width(console: Console, table: Table) -> int:
 
 
 def _differing_settings(scored: Sequence[ScoredFile]) -> list[str]:
-    """Return for each file the values of the settings in which files differ, as text. Empty if they
-    don't distinguish all files."""
+    """Return for each file the values of the settings that distinguish the files (factors()), as
+    text. Empty if they don't distinguish all files."""
     settings = [one.settings for one in scored]
     names = factors(settings)
     words = [" ".join(shown(one.get(name, "-")) for name in names) for one in settings]
@@ -345,7 +345,7 @@ def groups_of(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequ
     Args:
         scored: the files.
         requested: names of settings to group by. Others in which runs differ are added.
-        pool: names of settings that are not added, or "all" to add none.
+        pool: names of settings that are not added. If "all" is among them, none is added.
 
     Raises ConfigError if a setting is one that no run has.
     """
@@ -425,7 +425,12 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
 
 
 def _runs_text(having: int, all_runs: int) -> str:
-    """Return the number of runs of a line as text: "5", or "4 of 5" if one has no value."""
+    """Return the number of runs of a line as text: "5", or "4 of 5" if only 4 have a value.
+
+    Args:
+        having: number of runs that have a value.
+        all_runs: number of runs.
+    """
     return str(all_runs) if having == all_runs else f"{having} of {all_runs}"
 
 
@@ -471,9 +476,10 @@ def _why_no_comparison(numbers: Mapping[tuple[Setting, ...], Sequence[float]], r
 
 def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequence[float]],
                  nothing: str) -> Sequence[str]:
-    """Return a line for each combination of the other settings' values, which compares the groups
-    of the first setting's values, then a note on p-values, and a line with each setting's share of
-    the variance. Without such a comparison, return only the line `nothing`.
+    """Return a line for each combination of the other settings' values in which a group has two
+    values. The line compares the groups of the first setting's values, or says why they can't be
+    compared. Then follow a note on p-values, if there are any, and a line with each setting's share
+    of the variance. If no group has two values, return only the line `nothing`.
 
     Args:
         keys: names of the settings of the groups.
