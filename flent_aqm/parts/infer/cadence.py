@@ -23,7 +23,8 @@ _DENSE = 4.0
 
 
 def thin(download: Download, draw: random.Random, mean_gap_s: float = MEAN_GAP_S) -> Download:
-    """Return the download with some of its samples, at random gaps. Its last sample is kept.
+    """Return the download with some of its samples, at random gaps. Its first and its last sample
+    are kept.
 
     Args:
         download: the download.
@@ -41,8 +42,8 @@ def thin(download: Download, draw: random.Random, mean_gap_s: float = MEAN_GAP_S
 
 
 def as_archived(download: Download) -> Download:
-    """Return the download, thinned if it has more samples than M-Lab's archive would have. Equal
-    downloads give equal results."""
+    """Return the download, thinned if it has more samples per second than M-Lab's archive would
+    have (4). Equal downloads give equal results."""
     if download.at_s.size <= _DENSE * download.at_s[-1]:
         return download
     return thin(download, random.Random("flent-aqm infer"))

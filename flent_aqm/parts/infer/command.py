@@ -55,9 +55,10 @@ def _read_share(text: str) -> float:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print a line for each download, and messages on skipped files to standard error. Uploads in a
-    folder are only counted, in a last message. Return the exit status, 1 if a file is damaged, or
-    if a file that the user named has only uploads.
+    """Print a line for each download, and messages on skipped files to standard error. Files in a
+    folder that have only uploads are not named: a last message counts all uploads of such files.
+    Return the exit status, 1 if a file can't be read or has no usable download, or if a file that
+    the user named has only uploads.
 
     Raises ConfigError if a path doesn't exist or a folder has no files.
     """
@@ -87,7 +88,8 @@ def main(args: argparse.Namespace) -> int:
 
 def _find_files(paths: list[Path]) -> list[Path]:
     """Return the paths, with folders replaced by the data files and files of M-Lab's archive in
-    them, subfolders included. Symbolic links and a sweep's status file are left out.
+    them, subfolders included. A sweep's status file is left out, and among the archive's files in
+    folders symbolic links and hidden files.
 
     Raises ConfigError if a path doesn't exist or a folder has no such files.
     """
@@ -108,7 +110,8 @@ def _find_files(paths: list[Path]) -> list[Path]:
 
 def _format_text(path: Path, download: Download, verdict: Verdict) -> str:
     """Return the line for a person: answer, depth, probability, and the most important feature. If
-    the answer is CANT_TELL, the reason or the likeliest classes."""
+    the answer is CANT_TELL: the reason against a judgement, the probability of CANT_TELL if that is
+    high, or the likeliest classes."""
     name = plain(f"{path}: {download.name[:80]}: " if download.name else f"{path}: ")
     if verdict.reason:
         return f"{name}{CANT_TELL}: {verdict.reason}"

@@ -52,10 +52,10 @@ class _Quantities:
 
     Attributes:
         download: the download.
-        base_ms: least round-trip time.
+        base_ms: least round-trip time, at least _LEAST_RTT_MS.
         rise_ms: round-trip time of each sample less the least one.
-        late: True for samples after the sender's search for the rate, or in the second half if
-            there are too few.
+        late: True for samples after the sender's search for the rate. If there are fewer than
+            four, True for the samples of the second half.
         length_s: time since the previous sample.
         rate_bytes_s: rate of acknowledged bytes since the previous sample.
         lost_bytes: bytes retransmitted since the previous sample.
@@ -111,7 +111,8 @@ def _start_peak(seen: _Quantities) -> float:
 
 
 def _variation(values: Numbers) -> float:
-    """Return the coefficient of variation: standard deviation / mean. 0 if the mean is 0."""
+    """Return the coefficient of variation: standard deviation / mean. 0 if the mean is not above
+    0."""
     return _share(float(values.std()), float(values.mean()))
 
 
@@ -167,8 +168,8 @@ def _loss_burst(seen: _Quantities) -> float:
 
 
 def _near_top(seen: _Quantities) -> float:
-    """Return the share of late samples whose rise is above 80 % of the highest. It is large for a
-    full queue, small for an AQM."""
+    """Return the share of late samples whose rise is above 80 % of the highest of all samples,
+    early ones included. It is large for a full queue, small for an AQM."""
     rise = seen.rise_ms[seen.late]
     return float((rise > 0.8 * seen.rise_ms.max()).mean())
 
@@ -204,8 +205,8 @@ def _variation_in_flight(seen: _Quantities) -> float:
 
 
 def _early_rate(seen: _Quantities) -> float:
-    """Return the highest rate of the start relative to the typical rate. It is above 1 behind a
-    token bucket. 0 without samples of the start."""
+    """Return the highest rate of the start relative to the typical rate, of samples more than 50 ms
+    after the one before. It is above 1 behind a token bucket. 0 without such samples."""
     long_enough = ~seen.late & (seen.length_s > 0.05)
     return float(seen.rate_bytes_s[long_enough].max(initial=0.0) / seen.typical_bytes_s)
 

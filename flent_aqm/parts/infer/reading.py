@@ -98,10 +98,12 @@ class Download:
 
 def read_downloads(path: Path) -> list[Download]:
     """Return the NDT7 downloads in a file: a data file, M-Lab's JSON, or a tar file of M-Lab's
-    archive. At most MOST_TESTS. Unusable downloads are left out if there is a usable one.
+    archive. At most MOST_TESTS. M-Lab's unusable downloads are left out if there is a usable one.
+    A data file is read up to its first unusable download.
 
     Raises UploadsOnly if it has uploads only. Raises BadResult with the path if the file can't be
-    read or has no usable download. The reason is then that of the first download.
+    read, a download has impossible values, or none is usable. In the last case, the reason is that
+    of the first download.
     """
     found = _Found()
     try:
@@ -147,7 +149,7 @@ def _read_content(text: bytearray, path: Path, found: _Found) -> Iterator[Downlo
         path: path of the file.
         found: gets the number of uploads and the reasons of unusable downloads.
 
-    Raises BadResult if the content is damaged.
+    Raises BadResult if the content is damaged, or a download has impossible values.
     """
     if text[_TAR_WORD_AT:_TAR_WORD_AT + len(_TAR_WORD)] == _TAR_WORD:
         for name, inner in _json_in_archive(text):
@@ -199,6 +201,8 @@ def _downloads_of_tests(tests: Sequence[Any], name: str, found: _Found) -> Itera
         tests: the JSON objects of the tests.
         name: name of the file in an archive, "" otherwise.
         found: gets the number of uploads and the reasons of unusable downloads.
+
+    Raises BadResult if a download has too many samples or impossible values.
     """
     for number, test in enumerate(tests, 1):
         called = name or _download_uuid(test) or (f"test {number}" if len(tests) > 1 else "")
@@ -300,7 +304,7 @@ def _download_of_test(test: Any, name: str) -> Download | None:
 
 def _time_share(spent_us: Any, elapsed_us: float) -> float | None:
     """Return the share of a time in the elapsed time, at most 1. None if the time is missing or
-    below 0."""
+    below 0, or no time has elapsed."""
     spent = a_number(spent_us)
     if spent is None or spent < 0 or elapsed_us <= 0:
         return None
