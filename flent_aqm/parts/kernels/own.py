@@ -164,7 +164,8 @@ def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> N
         paths: paths of the changed files in the source tree.
 
     Raises SetupError if none of the files is compiled, the kernel's source tree is gone, the build
-    fails, or the lab's own patches or options have changed since `kernel` was built.
+    fails, or the lab's own patches or options have changed since `kernel` was built, and the errors
+    of origin_of().
     """
     folder = kernel_folder(kernel)
     facts = read_note(folder / "kernel.json")

@@ -199,7 +199,8 @@ def _exit_status(expected: str, *, worse: bool, better: bool, differs: bool,
 
     Args:
         expected: value of --expect: "same", "better" or "worse".
-        worse: whether a metric got worse, or the kernel under test failed.
+        worse: whether the runs are evidence against the change, see page.is_bad(), or the kernel
+            under test failed.
         better: whether a metric got better and none worse.
         differs: whether counters differ between runs with the same samples.
         is_decided: whether these runs can tell everything that the verdict is about.
@@ -222,6 +223,8 @@ def _compare_and_judge(sides: Sequence[Sequence[ScoredFile]], failed: Sequence[F
         sides: the runs of the base side, the runs of the test side.
         failed: runs of both sides that could not be made.
         names: names of the metrics.
+
+    Raises TooFewPairs or ConfigError as pair() and judge() do.
     """
     comparison = replace(pair(*sides), failed=Counter(run.side for run in failed),
                          programs=differing_programs(*sides))
@@ -250,7 +253,8 @@ def _folders_for_new_runs(args: argparse.Namespace) -> list[Path]:
 
 
 def _undecided(comparison: Comparison, judged: Sequence[JudgedMetric]) -> list[Cell]:
-    """Return the cells for which more seeds may bring a decision. Empty once a metric got worse."""
+    """Return the cells with an effect for which a number of seeds is known that may decide it
+    (`seeds_needed`). Empty once a metric got worse."""
     names = {effect.cell for metric in judged for effect in metric.effects if effect.seeds_needed}
     return [] if is_worse(judged) else [cell for cell in comparison.cells if cell.name in names]
 

@@ -115,9 +115,14 @@ class Exercised:
         return [place for place, cells in self.ran.items() if max(cells.values()) < RARELY]
 
     def ranges(self, places: Sequence[tuple[str, int]]) -> list[str]:
-        """Return the lines `places` as texts such as "net/sched/sch_foo.c lines 10-14, in
-        foo_enqueue()". A range goes on over a single line between, unless that is a changed line
-        that isn't in `places`."""
+        """Return lines as texts such as "net/sched/sch_foo.c lines 10-14, in foo_enqueue()". A
+        range goes on over a single line between, unless that is a changed line that isn't in
+        `places`.
+
+        Args:
+            places: (path, number) of lines of the changed files, ascending within a file. Lines of
+                other files are left out.
+        """
         others = {*self.ran, *self.never} - set(places)
         ranges = []
         for change in self.changes:
@@ -203,8 +208,8 @@ def _recorded_kernel(metadata: Mapping[str, object]) -> tuple[str, str] | None:
 def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedKernel
                      ) -> dict[str, dict[int, int]]:
     """Return name of a cell -> address of each basic block that ran in it -> how often. Cells
-    without a note are run, and noted if there is a folder. Cells whose run failed, or ran no block,
-    are left out."""
+    without a note are run, and noted if there is a folder. Then notes of other kernels are dropped.
+    Cells whose run failed, or ran no block, are left out. Raises the errors of _run_cells()."""
     note = {} if folder is None else _read_note(folder / NOTE).get(kernel.hash, {})
     todo = [cell for cell in cells if cell.pairs[0][1].path.name not in note]
     if todo:
@@ -269,7 +274,8 @@ def _run_cells(cells: Sequence[Pairs], folder: Path, kernel: NamedKernel) -> dic
 
 def recorded_blocks(path: Path) -> dict[int, int]:
     """Return address of each block that ran -> how often, from the data file of a run with an
-    instrumented kernel. Empty if the file has no coverage."""
+    instrumented kernel. Empty if the file has no coverage. Raises BadResult if it can't be
+    read."""
     aqm = read_data_file(path).metadata["AQM"]
     return {int(address): int(count) for address, count in aqm.get("coverage", ())}
 
@@ -304,10 +310,10 @@ def judge_lines(changes: Sequence[ChangedFile], code: Instrumented,
 
 def _blocks_of_line(change: ChangedFile, line: int, code: Instrumented,
                     changes: Sequence[ChangedFile]) -> set[int]:
-    """Return the basic blocks whose run shows that a changed line ran. They are the line's own, or
-    else those of the lines that name what it defines, of its statement, or of the last line with
-    code before it in the function. Empty for blank lines, comments and lines without any such
-    block.
+    """Return the basic blocks whose run shows that a changed line ran: the line's own, if any.
+    Otherwise, if defined_name() finds a name in the line, those of all lines of changed files with
+    that name. Without a name, those of the line's statement, or else of the last line with code
+    before it in the function. Empty for blank lines, comments and lines without any such block.
 
     Args:
         change: the changed file.
@@ -339,7 +345,8 @@ def _blocks_of_line(change: ChangedFile, line: int, code: Instrumented,
 
 
 def defined_name(text: Sequence[str], line: int) -> str:
-    """Return the macro or variable that a line defines outside of functions, "" if it defines none.
+    """Return the macro that a line defines, or the variable that it defines or assigns, "" if there
+    is neither. The line may also be inside a function.
 
     Args:
         text: the lines of the file.

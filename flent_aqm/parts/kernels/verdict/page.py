@@ -77,7 +77,8 @@ class Reach(Enum):
 def is_bad(comparison: Comparison, judged: Sequence[JudgedMetric],
            exercised: Exercised | None) -> bool:
     """Return whether the runs are evidence against the change, whatever else of it ran: a metric
-    got worse, more runs failed, a rule of the counters was broken, or the instrumented run failed.
+    got worse in a cell, more runs failed on the test side than chance explains, the test side broke
+    a rule of the counters, or the instrumented kernel reported a call that may sleep.
 
     Args:
         comparison: the paired runs.

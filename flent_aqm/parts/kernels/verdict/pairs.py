@@ -105,7 +105,8 @@ def failed_alone_at_most(failed: Mapping[str, int], alone: Mapping[str, int]) ->
 
 
 def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
-    """Pair the runs of the two sides. Runs without a partner are only counted.
+    """Pair the runs of the two sides. Runs without a partner are only counted. `failed` and
+    `programs` of the result are empty, for the caller to fill.
 
     Raises TooFewPairs if there is no pair, ConfigError if a side has two runs with the same
     settings and seed.
@@ -139,8 +140,8 @@ Key = tuple[Values, str]
 
 
 def _cell_names(kept: Sequence[str], runs: Mapping[Key, ScoredFile]) -> dict[Values, str]:
-    """Return the name of each cell: the title of its runs if it is unique, otherwise the settings
-    that differ between cells ("all runs" if none does).
+    """Return the name of each cell: the title of its runs if there are several cells and no other
+    has that title, otherwise the settings that differ between cells ("all runs" if none does).
 
     Args:
         kept: names of the settings whose values make a cell.
