@@ -49,7 +49,7 @@ class Call:
 
     @property
     def program(self) -> str:
-        """Path of the client program, the first entry of `programs`."""
+        """Path of the client program, the first entry of `programs`, which must not be empty."""
         return self.programs[0]
 
     @property
@@ -98,15 +98,15 @@ class Line:
 
 def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator[Line]:
     """Run a program, and yield each line of its output and errors when it arrives. The program is
-    killed if the caller stops early.
+    killed if the caller stops early. Must run in the main thread, as delayed().
 
     Args:
         name: the program's name, for messages.
         words: its command line.
         folder: its working folder (default: the current one).
 
-    Raises BadResult with the last line that isn't blank if the program ends with a status other
-    than 0 or by a signal, and OSError if it can't be started.
+    After the last line, raises BadResult with the last line that isn't blank if the program ended
+    with a status other than 0 or by a signal. Raises OSError if it can't be started.
     """
     last = ""
     process: subprocess.Popen[str] | None = None
@@ -141,8 +141,8 @@ def _environment() -> dict[str, str]:
 
 @contextmanager
 def delayed(number: signal.Signals) -> Iterator[None]:
-    """Context manager: hold back a signal that arrives during the block, and handle it at the
-    block's end.
+    """In a with statement, in the main thread: hold back a signal that arrives during the block,
+    and send it to this process again at the block's end, unless the block raises an error.
 
     Popen() returns only once the program runs. An exception from a signal handler before that would
     leave a running program that this process doesn't know.
@@ -162,7 +162,8 @@ def delayed(number: signal.Signals) -> Iterator[None]:
 def main(name: str, measure: Callable[[Call, ClientReport], None]) -> int:
     """Run a client with the arguments on the command line, and print its report.
 
-    Return the exit status: 1, with a line on standard error, if there is no result. SIGTERM raises
+    Return the exit status: 0, or 1 with a line on standard error if `measure` raises AqmError or
+    OSError. Other errors are raised, also those of call_of(). From then on, SIGTERM raises
     SystemExit, so that the programs that the client has started end with it.
 
     Args:

@@ -274,8 +274,8 @@ def measure_by(client: str, reads: str, call: Call, report: ClientReport) -> Non
         call: address of the server.
         report: the report to fill.
 
-    Raises BadResult if the client fails or its output lacks a number, ConfigError if a command or
-    `reads` is wrong.
+    Raises BadResult if the client fails, or if a number in its output is missing or wrong,
+    ConfigError if a command or `reads` is wrong, OSError if the client can't be started.
     """
     words = [word.replace("{host}", call.host).replace("{port}", str(call.port))
              for word in words_of("--client", client)]
@@ -300,7 +300,8 @@ def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str,
         text: its output.
         sources: places of the numbers.
 
-    Raises BadResult if a number is missing, below 0 or not finite.
+    Raises BadResult if the output is empty or has no JSON, or if a number is missing, below 0 or
+    not finite.
     """
     is_text = any(source.pattern for source in sources)
     if not text.strip():
@@ -372,7 +373,7 @@ def _find_json(name: str, text: str) -> Any:
 
 def _describe_missing(output: Any, path: Sequence[str]) -> str:
     """Return the words after "is" for a place that a client's output lacks: where the way to it
-    ends, and what is there instead.
+    ends, and what is there instead. "null" if the place is there, and has null.
 
     Args:
         output: the client's JSON.

@@ -57,7 +57,7 @@ class DirectionLoad:
 
     def show(self, at_s: float, mbps: float) -> None:
         """Record a rate that the client displayed. It is taken as constant since the previous rate,
-        or since the begin.
+        or since the begin. begin() comes first. A rate at no later time than that is not recorded.
 
         Args:
             at_s: the time in monotonic seconds.
@@ -151,14 +151,15 @@ def _probe_sample(probe: tuple[float, str, float], epoch_s: float) -> Mapping[st
 
 def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
     """Return what Flent stores of a report: direction, "download" or "upload" -> series, samples
-    and metadata. Latencies of the idle line are among the samples of the first direction.
+    and metadata. Latencies of the idle line are among the samples of the first direction. Numbers
+    that the tool doesn't declare are left out.
 
     Args:
         text: the report as JSON.
         tool: the tool, for messages and the names of its numbers.
 
-    Raises ParseError if the report is not of the form that Report.text() returns, or has a
-    throughput below 0 or not finite.
+    Raises ParseError if the report is not of the form that ClientReport.text() returns, or if the
+    throughput of a direction is missing, below 0 or not finite.
     """
     try:
         report = json.loads(text)

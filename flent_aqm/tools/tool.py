@@ -285,7 +285,8 @@ class Tool:
 
     @property
     def client_programs(self) -> tuple[Program | str, ...]:
-        """The `programs` that the client starts: all but those that only a server is."""
+        """The `programs` that the client starts: all but each Program that is the program of one of
+        the servers. The first of `programs` is always among them."""
         of_servers = {server.program for server in (self.server, *self.servers)}
         return tuple(program for number, program in enumerate(self.programs)
                      if not number or not isinstance(program, Program)
@@ -313,7 +314,8 @@ class Tool:
         Args:
             parameters: the run's test parameters by name.
             refuse: called with a message for each value that is not allowed, and for parameters
-                that exclude each other. It is Flent's test_error, which may return.
+                that exclude each other. It is Flent's test_error, which may return. Then the result
+                lacks the values that are not allowed.
         """
         options: dict[str, str] = {}
         for name, form in self.parameters.items():

@@ -185,8 +185,9 @@ def _refuse_missing_settings(run: Run) -> None:
 
 
 def _link_rate_mbps(run: Run, direction: str) -> float | None:
-    """Return the link's rate in a direction, "download" or "upload", in Mbit/s. None if there are
-    several links or none, for which a share would have no meaning."""
+    """Return the link's rate in a direction, "download" or "upload", in Mbit/s. None if a share of
+    it would have no meaning: with several bottlenecks or none, or a rate that changed or isn't
+    recorded."""
     try:
         return link_rate_mbps(run, direction)
     except NotAvailable:
