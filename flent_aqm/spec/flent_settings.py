@@ -181,8 +181,9 @@ def as_words(settings: Mapping[str, object]) -> list[str]:
     """Return the settings as arguments for Flent's command line, in the order of SETTINGS. Settings
     that aren't in SETTINGS are left out, and so are switches that are off.
 
-    Each argument is one word, "OPTION=VALUE", or "OPTION" for a switch that is on. A list becomes
-    one argument per element, and the test parameters one "OPTION=NAME=VALUE" each, by name.
+    Each argument is one word, "OPTION=VALUE", "OPTION" for a switch that is on, or "-4" or "-6" for
+    IP_VERSION. A list becomes one argument per element, and the test parameters one
+    "OPTION=NAME=VALUE" each, sorted by name.
 
     settings: values by their names in SETTINGS.
     """

@@ -26,8 +26,8 @@ class Key:
     Attributes:
         values: possible values of the key, as text for the documents.
         help: effect of the key, as text for the documents.
-        check: function (name of the key, given value) -> converted value, which raises ConfigError.
-            It isn't called if no value is given.
+        check: function (name of the key, given value) -> converted value. It raises ConfigError for
+            a wrong value, and isn't called if no value is given.
         reader: function (name of the key, all given settings) -> converted value, in place of
             `check`, for a key whose value depends on other keys.
         unit: unit of the value, "" for none.

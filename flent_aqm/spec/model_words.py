@@ -24,8 +24,8 @@ def parse_words(key: str, text: str, models: Mapping[str, Model],
         models: name -> model, a dataclass.
         bounds: parameter -> least and greatest value. All parameters are numbers.
 
-    Raises ConfigError if a name is unknown, a parameter is given twice, or its value isn't a number
-    or is out of range.
+    Raises ConfigError if a name is unknown, a parameter is missing after a + or given twice, or its
+    value isn't a number or is out of range.
     """
     name, *changes = text.split("+")
     if name not in models:

@@ -58,7 +58,8 @@ def number_or_nan(text: str) -> float:
 
 
 def rate(key: str, value: object) -> float:
-    """Return a rate in Mbit/s, from MIN_RATE_MBPS to MAX_RATE_MBPS. Raises ConfigError."""
+    """Return a rate in Mbit/s, from MIN_RATE_MBPS to MAX_RATE_MBPS. Raises ConfigError for any
+    other value."""
     mbps = number(key, value, "Mbit/s")
     if not defaults.MIN_RATE_MBPS <= mbps <= defaults.MAX_RATE_MBPS:
         raise ConfigError(
@@ -68,7 +69,7 @@ def rate(key: str, value: object) -> float:
 
 
 def delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> float:
-    """Return a delay in ms, from 0 to `most_ms`. Raises ConfigError."""
+    """Return a delay in ms, from 0 to `most_ms`. Raises ConfigError for any other value."""
     delay_ms = number(key, value, "ms")
     if not 0 <= delay_ms <= most_ms:
         raise ConfigError(f"{key}: {value} ms is out of range; expected 0 to "
@@ -102,7 +103,8 @@ def flag(key: str, value: object) -> bool:
 
 def command(key: str, value: object) -> str:
     """Return a command line for a shell, stripped of blanks at both ends. Raises ConfigError if it
-    is empty, longer than 4096 characters, or has control characters or unbalanced quotes."""
+    is empty or its first word is '', if it is longer than 4096 characters, or has control
+    characters or unbalanced quotes."""
     text = str(value).strip()
     try:
         words = shlex.split(text)
@@ -126,7 +128,8 @@ def device(key: str, value: object) -> str:
 
 
 def server(key: str, value: object) -> str:
-    """Return the address of a server of the form ssh://[user@]server[:port]. Raises ConfigError."""
+    """Return the address of a server, ssh://[user@]server[:port], unchanged. Raises ConfigError for
+    another form."""
     text = str(value)
     if not _SSH.fullmatch(text):
         raise ConfigError(f"{key}: {text!r} is not an address; "

@@ -136,7 +136,8 @@ class Scenario:
         """Return a copy of the scenario with some values changed. They aren't checked. Raises
         TypeError for an unknown key.
 
-        changes: new values, by key.
+        changes: new values by the records' fields, in the form that these have. Keys for both
+            directions, such as rate_mbps, are unknown here.
         """
         changed: dict[str, Any] = {}
         for name, kind in RECORDS.items():

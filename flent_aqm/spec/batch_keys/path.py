@@ -18,7 +18,8 @@ _far = partial(delay, most_ms=defaults.MAX_FAR_DELAY_MS)
 
 
 def _read_topology(name: str, value: object) -> str:
-    """Return the value of the key `topology` in canonical form. Raises ConfigError.
+    """Return the value of the key `topology` in canonical form. Raises ConfigError if it is no
+    topology, or if its file can't be read.
 
     name: name of the key, for the message.
     """

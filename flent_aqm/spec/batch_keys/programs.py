@@ -31,7 +31,7 @@ def _commands(name: str, value: object) -> str:
 
 
 def _ready(name: str, value: object) -> float:
-    """Return a time in s, from 0 to MOST_READY_S. Raises ConfigError.
+    """Return a time in s, from 0 to MOST_READY_S. Raises ConfigError for any other value.
 
     name: name of the key, for the message.
     """

@@ -38,7 +38,8 @@ def _check_aqm(key: str, value: object, settings: Settings) -> str:
         value: the given name.
         settings: all given settings, of which `kernel` is used.
 
-    Raises ConfigError for an unknown name.
+    Raises ConfigError for an unknown name, for the qdisc's name of a queue that is called otherwise
+    here, such as pfifo, or if the name of the kernel isn't valid.
     """
     for name, queue in QUEUES.items():
         if value == queue.kind and value not in QUEUES:
@@ -50,7 +51,8 @@ def _check_aqm(key: str, value: object, settings: Settings) -> str:
 
 
 def _read_aqm(key: str, settings: Settings) -> str:
-    """Return the download's AQM, "no_aqm" if none is given. Raises ConfigError.
+    """Return the download's AQM, "no_aqm" if none is given. Raises ConfigError as _check_aqm()
+    does.
 
     Args:
         key: "aqm".
@@ -60,9 +62,9 @@ def _read_aqm(key: str, settings: Settings) -> str:
 
 
 def _read_up_aqm(key: str, settings: Settings) -> str | None:
-    """Return the upload's AQM. If only parameters of it are given, it is the download's. None if
-    neither is given, which means that the upload has the download's AQM with the same parameters.
-    Raises ConfigError.
+    """Return the upload's AQM. If only parameters of it are given, and any of them is not False or
+    0, it is the download's. Otherwise None, which means that the upload has the download's AQM with
+    the same parameters. Raises ConfigError as _check_aqm() does.
 
     Args:
         key: "up_aqm".
@@ -77,8 +79,8 @@ def _read_up_aqm(key: str, settings: Settings) -> str | None:
 def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
     """Return the given parameters of a queue or shaper, name -> text. They come from keys
     PREFIX_NAME, and from a mapping under the key PREFIX_parameters, the form of Scenario.as_dict().
-    If both have a parameter, the key PREFIX_NAME counts. Keys with the value "" are left out. True
-    and False become "1" and "0".
+    If both have a parameter, the key PREFIX_NAME counts, unless its value is "". True and False
+    become "1" and "0".
 
     Args:
         key: PREFIX_parameters, such as "aqm_parameters".
@@ -102,7 +104,7 @@ def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
 
 def _read_shaper_parameters(key: str, settings: Settings) -> Parameters:
     """Return the shaper's parameters as pairs (name, text), checked, and sorted by name. Raises
-    ConfigError.
+    ConfigError if the shaper has no such parameter, or if a value isn't valid.
 
     Args:
         key: "shaper_parameters".
@@ -115,7 +117,8 @@ def _read_shaper_parameters(key: str, settings: Settings) -> Parameters:
 
 def _read_parameters(key: str, settings: Settings) -> Parameters:
     """Return the parameters of one direction's AQM as pairs (name, text), checked, and sorted by
-    name. Empty if the direction has no AQM of its own. Raises ConfigError.
+    name. Empty if the direction has no AQM of its own. Raises ConfigError if the AQM is unknown or
+    has no such parameter, if a value isn't valid, or if a parameter is also in PREFIX_options.
 
     Args:
         key: "aqm_parameters" or "up_aqm_parameters".
@@ -146,7 +149,8 @@ def _read_rate(key: str, settings: Settings) -> float:
         key: "rate_down_mbps" or "rate_up_mbps". The key `rate_mbps` counts for both.
         settings: all given settings.
 
-    Raises ConfigError if the rate is out of range, or a percentage without a modem.
+    Raises ConfigError if the rate isn't a number or is out of range, or if it is a percentage
+    without a modem.
     """
     name, value = named_value(key, "rate_mbps", settings)
     if value is None:
@@ -171,8 +175,8 @@ def _read_rate(key: str, settings: Settings) -> float:
 
 
 def _read_tbf_burst_ms(key: str, value: object) -> float:
-    """Return the burst of the TBF shaper, as time at its rate in ms. Raises ConfigError if it is
-    out of range.
+    """Return the burst of the TBF shaper, as time at its rate in ms. Raises ConfigError if it isn't
+    a number or is out of range.
 
     key: name of the key, for the message.
     """

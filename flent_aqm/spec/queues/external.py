@@ -33,8 +33,8 @@ def is_external(name: str) -> bool:
 def option_words(text: str) -> str:
     """Return options for tc, such as `limit 1000 target 5ms`, with single blanks between the words.
 
-    Raises ConfigError if the text is empty, longer than 500 characters, or has other characters
-    than letters, digits and _ . % : / -.
+    Raises ConfigError if the text is empty, longer than 500 characters, begins or ends with a
+    blank, or has other characters than blanks, ASCII letters, digits and _ . % : / -.
     """
     if len(text) > LONGEST or not _WORDS.fullmatch(text):
         raise ConfigError("expected words of letters, digits and _ . % : / - with blanks between, "

@@ -30,8 +30,8 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
     Return name of the parameter -> text of its value. Several words for CAKE's overhead become one
     text, with blanks between them.
 
-    Raises ConfigError for an unknown option, an option without its value, or one that sets any
-    other parameter again.
+    Raises ConfigError for a text that option_words() refuses, an unknown option, an option without
+    its value, or one that sets any other parameter again. The values are not checked.
     """
     try:
         words = iter(option_words(text).split())

@@ -232,7 +232,8 @@ class Queue:
     external: bool = False
 
     def tc_words(self, requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> str:
-        """Return tc's words after device, parent and handle: the kind of qdisc and its parameters.
+        """Return tc's words after device, parent and handle: the kind of qdisc and its parameters,
+        those that are requested, have a default with `sent`, or are added by `complete`.
 
         Args:
             requested: requested parameters, name -> text.
@@ -259,7 +260,8 @@ class Queue:
 
     def report(self, requested: Mapping[str, str], attachment: Attachment) -> Report:
         """Return the values that the kernel has to report, by their names in tc's JSON. A value is
-        a set if kernels differ.
+        a set if kernels differ. Parameters that are neither requested nor have a fixed default are
+        left out, unless `adapt` adds them.
 
         Args:
             requested: requested parameters, name -> text.

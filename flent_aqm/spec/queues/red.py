@@ -120,8 +120,8 @@ def averaging_weight(min_bytes: int, burst_packets: int, avpkt_bytes: int) -> in
 
 def _possible_idle_dampings(ewma: int, avpkt_bytes: int, rate_bit_s: int, clock: Clock) -> set[int]:
     """Return the possible results of tc_red_eval_idle_damping(), before and since iproute2 6.16: tc
-    reports them as Scell_log. -1 is among them if tc would refuse the parameters. See
-    expected.ticks().
+    reports them as Scell_log. -1 is among them if tc would refuse the parameters. See ticks() in
+    router/expected.py.
 
     Args:
         ewma: result of averaging_weight().

@@ -68,7 +68,7 @@ def power_of_two(most: int) -> Reader:
 
 def size_bytes(text: str) -> int:
     """Return a size in bytes, from texts such as 1500, 15KB, 32Mb. K, M and G are powers of 1024,
-    and both B and b mean bytes. Raises ConfigError."""
+    and both B and b mean bytes. Raises ConfigError for other texts, and from 4 GB on."""
     match = _NUMBER.fullmatch(text)
     if not match or match[2].lower() not in _SIZE:
         raise ConfigError("expected a size in bytes, such as 1500, 15KB or 32MB")
@@ -80,7 +80,7 @@ def size_bytes(text: str) -> int:
 
 def time_us(text: str) -> int:
     """Return a time in us, from texts such as 500us, 5ms, 1s. 0 needs no unit. Raises
-    ConfigError."""
+    ConfigError for other texts, and for more than 2^32 - 1 us (4295 s)."""
     match = _NUMBER.fullmatch(text)
     if match and not float(match[1]) and not match[2]:
         return 0

@@ -63,7 +63,8 @@ class Graph:
         return {far: near for near, far in self.links}
 
     def way(self, node: str) -> tuple[str, ...]:
-        """Return the names of the nodes on the path from a node to the client, both included.
+        """Return the names of the nodes on the path from a node to the client, in this order, both
+        included.
 
         node: name of a node of the graph.
         """
@@ -85,7 +86,7 @@ def is_router(name: str) -> bool:
 
 class Fault(Exception):
     """A fault in a text of links. The message begins with the position, PATH:LINE:COLUMN or "column
-    COLUMN", but doesn't name the key."""
+    COLUMN", or with the path of a file that is too large. It doesn't name the key."""
 
 
 def parse_links(text: str, path: str = "") -> Graph:

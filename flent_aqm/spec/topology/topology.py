@@ -183,7 +183,8 @@ def _topology_of_graph(graph: Graph) -> Topology:
 
 
 def _parse_named(key: str, text: str) -> Topology:
-    """Parse a named topology, NAME:N+WORD. Raises ConfigError.
+    """Parse a named topology, NAME:N+WORD. Raises ConfigError for another form, an unknown name, a
+    number out of range, or a word that _parse_words() refuses.
 
     Args:
         key: name of the key, for messages.
