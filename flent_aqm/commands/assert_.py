@@ -85,7 +85,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Check the condition and print the failures. With --junit, write a JUnit file. Return the exit
-    status: 0, 1 or MISTAKE."""
+    status: 0 if the condition holds for all files or groups, 1 if it fails, can't be decided or a
+    file is damaged, MISTAKE after a ConfigError, which is printed."""
     try:
         condition = parse(args.expression)
         files = find_files(args.files)
@@ -113,7 +114,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def read_values(wanted: Sequence[Leaf], run: Run) -> FileValues:
-    """Return the values of a run that the condition uses. Called in other processes.
+    """Return the values of a run that the condition uses. Called by each_run(), for many files in
+    other processes.
 
     Args:
         wanted: the metrics that the condition uses.
@@ -124,8 +126,9 @@ def read_values(wanted: Sequence[Leaf], run: Run) -> FileValues:
 
 
 def _group_subjects(files: Sequence[FileValues], by: str, pool: str) -> list[Subject]:
-    """Return the groups of runs, with the medians of their values. Files that repeat another file
-    count once, and a line on standard error says so.
+    """Return the groups of runs, with the medians of their values. Runs that differ in a setting
+    that is neither in `by` nor in `pool` are in different groups, too. Files that repeat another
+    file count once, and a line on standard error says so.
 
     Args:
         files: the runs.

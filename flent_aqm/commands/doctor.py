@@ -39,10 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Print all parts, as a table or JSON, or the abilities of a router with --testbed. Missing
-    parts, with the command that gets them, are printed to standard error.
+    parts that measuring or set-up needs (see missing()) are printed to standard error, with the
+    command that gets them.
 
-    Return 1 if a part is missing that measuring or set-up needs, or the exit status of the router's
-    examination, else 0. Raises ConfigError for --testbed if no part can examine routers.
+    Return 1 if any of these is missing, else 0. With --testbed, return the exit status of the
+    router's examination, whose errors are raised. Raises ConfigError for --testbed if no part can
+    examine routers.
     """
     if args.testbed:
         for part in parts_there().values():
@@ -86,7 +88,8 @@ def _wide_table(parts: Sequence[Requirement]) -> Table:
 
 def _narrow_table(parts: Sequence[Requirement]) -> Table:
     """Return a table for 80 columns and 24 lines. Each program that measuring needs, and each
-    missing part that is needed, has a line. The other parts with the same purpose share a line."""
+    missing part that is needed (see missing()), has a line. Of the other parts with the same
+    purpose, those found share a line, and so do those missing."""
     table = _empty_table("part", "", "version", "needed for, or how to get it")
     needed = missing(list(parts))
     for group, purpose in GROUPS.items():

@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Write the table. Files that can't be read or are damaged are skipped with a message. Return 1
-    if there was any, else 0. Raises ConfigError if no file is found or the table can't be
-    written."""
+    if any was skipped, else 0. Raises ConfigError if no data file is found, the suffix of --output
+    is unknown, or the table can't be written."""
     # Imported late, because --help needs none of these modules.
     from flent_aqm.results.export import runs, samples
     from flent_aqm.results.export.arrow import batches, write_table

@@ -54,8 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Draw the figures that the user requests, and write them with their values to --output, which
-    is made if necessary. Files that can't be used are left out with a message. Return 0.
+    is made if necessary. Return 0. With --set speedtests, do what _draw_speedtests() does.
 
+    Of the study's figures, files that can't be used are left out with a message, and repetitions of
+    a run count once. Unless --where names a base delay, only runs with the smallest one are drawn.
     Raises ConfigError if an option is wrong, no run is left to draw, or a file can't be written.
     """
     # Imported late, because --help needs none of these modules.

@@ -88,9 +88,10 @@ def _help_text(key: str) -> str:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the lab, copy the command's files to the user's folder, and return the exit status of the
-    command. Raises ConfigError if an option is wrong, another AqmError if the lab can't be started
-    or doesn't end in time."""
+    """Run the command in a lab, or a shell if there is no command. Copy its files to the user's
+    folder, and return its exit status. With --record, measure beside it, and write a data file if
+    the command succeeds. Raises ConfigError if an option is wrong, another AqmError if the lab
+    can't be started, doesn't end in time, or the measurement fails."""
     scenario = Scenario.from_settings({
         **{key: getattr(args, key) for key, _ in _OPTIONS.values()},
         "burst_shaping": args.burst_shaping, **_aqm_parameter_keys(args.aqm_parameter),

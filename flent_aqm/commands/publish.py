@@ -54,10 +54,12 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
         copy: writes cleaned copies of `files` to a folder, and returns how many files it could not
             copy.
 
-    Return 1 if a run of the virtual lab could not be repeated, else 0. Runs on real routers can
-    never be repeated, and are only reported. Raises BadResult if a file can't be shared or a
-    repeated run gives another result, because a folder to be published is complete or not made.
-    Raises ConfigError if the folder exists.
+    Return 1 if a run of the virtual lab was to be repeated and could not, else 0. Runs on real
+    routers can never be repeated, and are only reported. Raises BadResult if a file can't be
+    shared, a repeated run gives another result, a text would still name a machine or a person, or
+    this version lacks the recipe of the runs' kernel, because a folder to be published is complete
+    or not made. Raises ConfigError if the folder exists or the batch file is wrong, ToolMissing if
+    the lab's kernel is needed and not built.
     """
     from flent_aqm.results.share import archive
     from flent_aqm.sweep.replay.archive import repeat_some

@@ -42,11 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Write or serve the page. Damaged files are left out with a message, as are runs that can't be
-    drawn. Return 0.
+    """Write the page, or with --follow serve it until interrupted. A page that is written leaves
+    out damaged files and runs that can't be drawn. The first MOST_NAMED of them are named on
+    standard error. Return 0.
 
-    Raises ConfigError if an option is wrong, there is nothing to show, or the page can't be
-    written.
+    Raises ConfigError if an option is wrong, there is nothing to show, or the page can't be written
+    or served.
     """
     # Imported late, because --help needs none of these modules.
     from flent_aqm.base.waiting import announced
@@ -92,7 +93,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _serve_following(args: argparse.Namespace, results: list[Path]) -> int:
     """Serve the page that follows a sweep, until interrupted. Return 0. Raises ConfigError if an
-    option is wrong.
+    option is wrong, or if the server can't listen.
 
     Args:
         args: options of the command.
@@ -121,7 +122,8 @@ def newest_folder() -> Path:
 
 def purpose_of(folders: Sequence[Folder]) -> str:
     """Return the purpose of the folders' batches if it is the same for all folders. Return "" if
-    folders differ, or if it is not known, as it is for batches of this package only."""
+    folders differ, if there are none, or if the purpose is not known. It is known only for batches
+    of this package."""
     from flent_aqm.show.report.commands import purpose
 
     purposes = {purpose(folder.status.command) if folder.status else "" for folder in folders}

@@ -47,8 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print metrics of files or groups. Files that can't be read or are damaged are skipped with a
-    message. Return 1 if there was any, else 0. Raises ConfigError if an option is wrong."""
+    """Print metrics of files or groups, or with --list the list of all metrics. Files that can't be
+    read or are damaged are skipped with a message. Return 1 if any was skipped, else 0. Raises
+    ConfigError if an option is wrong or no data file is found."""
     console = wide_console()
     if args.list:
         show_list(console)
@@ -96,7 +97,7 @@ def _default_metrics(form: str, count: int) -> tuple[str, ...]:
 
 def _parse_metrics(text: str | None) -> tuple[str, ...]:
     """Parse the value of --metrics: names separated by commas, or "all". Return () without the
-    option. Raises ConfigError if a metric is unknown."""
+    option or without a name in it. Raises ConfigError if a metric is unknown."""
     if text is None:
         return ()
     if text == "all":

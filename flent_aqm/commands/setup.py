@@ -48,9 +48,10 @@ def _fetch_tc_headers(cache: Path) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Build and get everything that is missing. Return 1 if a speed test that the user named can't
-    be installed, else 0. Raises ConfigError if an option is wrong, SetupError if a download or
-    build fails."""
+    """Build and get everything that is missing. With --update, get newer versions, too, and with
+    --speedtests the speed tests. Return 1 if a speed test that the user named can't be installed,
+    else 0. Raises ConfigError if an option is wrong, another AqmError if anything else can't be
+    downloaded or built."""
     if args.speedtests is not None:
         check_names(args.speedtests)
     # Checked without the lock, so that users who can't write the cache need not do so.

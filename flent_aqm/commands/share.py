@@ -28,10 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Write the copies, or the folder with --publish. Return 1 if a file could not be shared, or a
-    run of the lab not be repeated, else 0. Raises ConfigError if no data file is found, an option
-    is wrong, or files can't be written. Raises BadResult if --publish meets a file that can't be
-    shared or a run that gives another result."""
+    """Write the copies, or with --publish the folder to publish. Return 1 if a file could not be
+    shared, or with --publish a run of the lab could not be repeated, else 0. Raises ConfigError if
+    no data file is found, an option is wrong, or files can't be written. With --publish, raises as
+    publish() does: a file that can't be shared is then an error."""
     from flent_aqm.results.many_files import find_files
 
     files = find_files(args.files)
@@ -46,8 +46,8 @@ def main(args: argparse.Namespace) -> int:
 
 def _write_copies(files: Sequence[Path], output: Path, *, named: bool = True) -> int:
     """Write cleaned copies, and print what was removed. Return how many files could not be shared.
-    These are named on standard error. A copy never replaces an existing file: that file counts as
-    not shared.
+    These are named on standard error. A copy never replaces an existing file: the data file then
+    counts as not shared.
 
     Args:
         files: the data files.
@@ -108,8 +108,10 @@ def _write_copy(file: Path, copy: Path) -> StrippedFile:
 
 def _name_copies(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path, named: bool
                  ) -> int:
-    """Give the copies that Flent can open their final names, and print what was removed from them.
-    Return how many copies Flent can't open or whose names are taken.
+    """Give the copies their final names in `output`, and print what was removed from them. Two
+    kinds of copies are left out and named on standard error: those of Flent's own tests that Flent
+    can't open or plot, and those whose name a file in `output` has already. Return the number of
+    copies left out.
 
     Args:
         copies: data file, copy, and its cleaned content.

@@ -110,7 +110,8 @@ def _parse_count(text: str, most: int, what: str) -> int:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Measure, and print the report and advice. With --output, keep the data file. Return 0. Raises
+    """Measure, and print the report and advice. With --output, keep the data file of the speed
+    test. With -i alone, only the idle line is measured, and there is no advice. Return 0. Raises
     AqmError if an option is wrong, a server or host doesn't answer, a program is missing, or the
     test fails."""
     host = args.host or HOST
