@@ -76,7 +76,11 @@ def _log_missing(aggregator: Any, ours: bool) -> None:
 
 class _EndOfAll:
     """An object in place of a runner's start event: it is set when all of several runners have
-    ended."""
+    ended.
+
+    Args:
+        ends: the events that Flent sets when these runners have ended.
+    """
 
     def __init__(self, ends: Sequence[Any]) -> None:
         self._ends = ends

@@ -53,7 +53,7 @@ def dump_dir(stock: Callable[[Any, str], None]) -> Callable[[Any, str], None] | 
 
 def load_file(stock: Callable[..., Any]) -> Any:
     """Return a replacement for the class method that reads a data file. It checks the file first,
-    and raises BadResult if Flent can't use it.
+    and raises BadResult if Flent can't use it. It also calls looking_at_files().
 
     stock: Flent's class method.
     """

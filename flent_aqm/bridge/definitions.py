@@ -50,8 +50,9 @@ def load_test_or_host(stock: Function) -> Function | None:
 
 def get_tests(stock: Function) -> Any:
     """Return a replacement for the class method that lists tests, for --list-tests and the GUI's
-    dialog. It returns name and description of this package's tests, too, sorted. None, which keeps
-    Flent's, if Flent finds this package's tests itself.
+    dialog. It returns name and description of this package's tests, too, sorted. Tests that can't
+    be loaded are logged and left out. None, which keeps Flent's, if Flent finds this package's
+    tests itself.
 
     stock: Flent's class method.
     """
@@ -78,8 +79,9 @@ def load_test(stock: Function) -> Function:
     """Return a replacement for the method that loads a test definition, for the command line, data
     files and flent-gui.
 
-    It checks test parameters before a test runs, defines plots for data files of unknown tests, and
-    adds this package's plots. It raises ConfigError for an unknown test parameter.
+    It defines plots for data files of tests that aren't installed, and adds this package's plots to
+    all tests with latencies. Before a test of this package runs, except on a testbed, it raises
+    ConfigError for an unknown test parameter.
 
     stock: Flent's method.
     """
@@ -143,8 +145,9 @@ def execute(stock: Function) -> Function:
 
 
 def compile_once(_stock: Function) -> Function:
-    """Return a replacement for compile() that caches its results. A definition includes twenty
-    others, and Flent executes all of them for each data file and each run of a batch."""
+    """Return a replacement for compile() that keeps its results as long as the process runs. A
+    definition includes twenty others, and Flent executes all of them for each data file and each
+    run of a batch."""
     @cache
     def compiled(source: str, filename: str, mode: str) -> Any:
         return compile(source, filename, mode, dont_inherit=True)

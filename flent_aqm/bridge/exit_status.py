@@ -52,12 +52,12 @@ def tell(error: Exception, text: str = "") -> int:
 
 def run_flent(stock: Callable[[bool], int]) -> Callable[[bool], int]:
     """Return a replacement for the function behind the commands flent and flent-gui. The
-    replacement returns the exit status, 1 if an error was raised, or if a logger in
-    _TELL_OF_FAILURES logged one. Logged errors don't count in flent-gui, nor in a run on a testbed.
+    replacement returns Flent's exit status if that isn't 0. It returns 1 after an AqmError, which
+    is printed in one line, and if a logger in _TELL_OF_FAILURES logged an error. Logged errors
+    don't count in flent-gui, nor in a run on a testbed.
 
-    An error that isn't this package's is raised further, unless data files are shown and
-    --debug-error isn't given: then it is printed in one line, and details are written to a crash
-    log.
+    Any other exception is raised further, unless data files are shown and --debug-error isn't
+    given: then it is printed in one line, details are written to a crash log, and 1 is returned.
 
     stock: Flent's function.
     """

@@ -40,8 +40,8 @@ def import_table(package: str, module: str, name: str) -> dict[str, type]:
 
 
 def get_runner(stock: Lookup) -> Lookup | None:
-    """Put this package's tools on PATH, and return a look-up of runners by name that also finds
-    this package's runners. None, which keeps Flent's look-up, if Flent itself finds them.
+    """Call put_tools_on_path(), and return a look-up of runners by name that also finds this
+    package's runners. None, which keeps Flent's look-up, if Flent itself finds them.
 
     stock: Flent's look-up.
     """

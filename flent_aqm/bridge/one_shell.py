@@ -24,11 +24,12 @@ class OneShell:
 
     Called with a shell command, it returns the text that the command wrote to standard output and
     standard error, without blanks at its ends. It returns None if the command fails or takes longer
-    than `timeout_s`.
+    than `timeout_s`, after which its shell is killed. The shell runs from the first command until
+    close().
 
     Args:
         stock: Flent's CommandRunner.
-        timeout_s: time limit of each command in s.
+        timeout_s: time limit in s of each command on this machine.
     """
 
     def __init__(self, stock: Any, timeout_s: float = 5.0) -> None:

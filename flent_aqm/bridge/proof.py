@@ -83,8 +83,8 @@ def record_postrun_metadata(stock: Function) -> Function | None:
 
 
 def _close_shell() -> None:
-    """End the shell of get_command_output(), so that only the test's own processes run during the
-    test."""
+    """End the shell of the OneShell that get_command_output() returned, so that only the test's own
+    processes run during the test."""
     from flent import metadata
 
     metadata.get_command_output.close()
@@ -92,12 +92,14 @@ def _close_shell() -> None:
 
 def _wait_for_full_second() -> None:
     """Wait until the next full second of virtual time, so that the test begins at the same time no
-    matter how many programs the set-up and read-back have started. Each start takes 100 us."""
+    matter how many programs the set-up and read-back have started. Each start takes 100 us. Call it
+    only in the lab's guest."""
     subprocess.run(["perl", f"{os.environ['GUEST_DIR']}/full_second.pl"], check=True)
 
 
 def _requested_scenario() -> Any:
-    """Return the requested scenario from the environment. Raises ConfigError if it isn't valid."""
+    """Return the requested scenario from the environment, which must have one. Raises ConfigError
+    if it isn't valid."""
     from flent_aqm.spec.scenario import Scenario
 
     return Scenario.from_json(os.environ[environment.SCENARIO])

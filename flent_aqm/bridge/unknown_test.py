@@ -39,7 +39,7 @@ def define_from_series(settings: Any) -> None:
     """Set the attributes that a test definition would set: data sets, description, plots and
     default plot.
 
-    settings: Flent's settings, loaded from a data file.
+    settings: Flent's settings, loaded from a data file, for which is_unknown() is true.
     """
     # Imported late, because it imports numpy, which a Flent that only measures does without.
     from flent_aqm.results.reading.series import unit_of
@@ -58,8 +58,9 @@ def define_from_series(settings: Any) -> None:
 
 def plots(units: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """Return plots by name, in the form of a test definition: for each unit the series over time,
-    as distribution and as boxes, and the plots that any test with latencies has. A plot has
-    MOST_SERIES series at most.
+    as distribution and as boxes, and the plots that any test with latencies has. Plots of the unit
+    ms come first. Those over time, as distribution and as boxes have the first MOST_SERIES series
+    of their unit.
 
     units: name of each series -> its unit.
     """

@@ -14,7 +14,7 @@ _TOGETHER_S = 0.1
 
 def load_one(stock: Callable[[Any], None]) -> Callable[[Any], None]:
     """Return a replacement for the method that adds one loaded file to the window when the GUI is
-    idle. The replacement adds as many files as it can in 0.1 s.
+    idle. The replacement adds at least one file, and further files until 0.1 s have passed.
 
     stock: Flent's method.
     """
