@@ -46,8 +46,9 @@ class ServerAnswer:
 
 
 def answers(address: str) -> list[ServerAnswer]:
-    """Check all servers at this address, at the same time. Return a ServerAnswer for each. Servers
-    that are reached by UDP only are left out, except irtt's, which is checked by a probe."""
+    """Check at this address the server of each test, up to _AT_ONCE at the same time. Return a
+    ServerAnswer for each. Servers that are reached by UDP only are left out, except irtt's, which
+    is checked by a probe. So is the server of the user's own test while that is not defined."""
     tests: dict[str, list[str]] = {IRTT.name: []}
     servers: dict[str, Server] = {IRTT.name: IRTT}
     for tool in TOOLS.values():
@@ -62,8 +63,8 @@ def answers(address: str) -> list[ServerAnswer]:
 
 
 def is_there(server_answers: Sequence[ServerAnswer]) -> bool:
-    """Return whether a machine accepted or refused a connection. If it did neither, its address may
-    be wrong."""
+    """Return whether any check found a machine: all ports of a server could be reached, or the
+    first fault was a port that refuses connections. If none did, the address may be wrong."""
     return any(not one.why or one.why.endswith(_CLOSED) for one in server_answers)
 
 

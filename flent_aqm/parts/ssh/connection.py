@@ -40,8 +40,8 @@ _LONGEST_SOCKET = 80
 
 
 class SshConnection:
-    """A connection to a host. As a context manager it is opened and closed. start() and close() do
-    the same without `with`.
+    """A connection to a host, open for the length of a with statement, or from start() to close().
+    A further connection needs a new object.
 
     Args:
         testbed: address of the form ssh://[user@]host[:port].
@@ -75,7 +75,8 @@ class SshConnection:
     def start(self) -> None:
         """Connect: start an ssh process and wait up to CONNECT_S for it.
 
-        Raises ToolMissing without an ssh client, TestbedError if the connection fails.
+        Raises ToolMissing without an ssh client, TestbedError if the connection fails. Then the
+        process has ended.
         """
         if not shell.find_program("ssh"):
             raise ToolMissing("ssh is not installed, or not on PATH; install the package "
@@ -111,7 +112,7 @@ class SshConnection:
             raise
 
     def run(self, command: str, *settings: str, timeout_s: float = COMMAND_S) -> str:
-        """Run a command of on_router.sh and return its output.
+        """Run a command of on_router.sh on the host and return its output. start() comes first.
 
         Args:
             command: name of the command.
@@ -132,8 +133,8 @@ class SshConnection:
             raise TestbedError(f"{self.testbed}: {last}") from None
 
     def keep_alive(self, token: str) -> None:
-        """Start a thread that sends the session's token to the host's watchdog every BEAT_S
-        seconds, until close() or until the connection breaks."""
+        """Start a thread that sends the session's token to the host's watchdog now and every BEAT_S
+        seconds, until close() or until the connection breaks. start() comes first."""
         self._token = token
         self._beats = threading.Thread(target=self._send_heartbeats, name="heartbeat", daemon=True)
         self._beats.start()
@@ -164,7 +165,8 @@ class SshConnection:
             self._folder = None
 
     def _send_heartbeats(self) -> None:
-        """Send the token until close() is called or the connection breaks."""
+        """Send the session's token to the host's watchdog now and every BEAT_S seconds until
+        close() is called or the connection breaks. The thread of keep_alive() runs this method."""
         assert self._process is not None
         assert self._process.stdin is not None
         while True:

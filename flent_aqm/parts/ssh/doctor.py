@@ -44,8 +44,8 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
         server: name or address of the machine whose servers are checked, None for no such check.
         as_json: print JSON instead of tables.
 
-    Raises an AqmError if the router can't be reached or queried, or the server's name has no
-    address.
+    Raises an AqmError if the testbed has another form, the router can't be reached or queried, the
+    server's name has no address, or this machine has no route to it.
     """
     Scenario.from_settings({"testbed": testbed})  # raises if the address is wrong
     addresses = {}
@@ -87,8 +87,7 @@ def _advice(testbed: str, server: str | None, command: str, missing: str, *,
             server_is_there: bool = True) -> str:
     """Return the advice at the end of the report: the command that measures if there is one,
     otherwise what is missing for it: a part of the router, --server, its machine, or a running
-    server of a test.
-    "" for `netns` without a command.
+    server of a test. "" for `netns` without a command.
 
     Args:
         testbed: `netns`, or ssh://[user@]host[:port].
@@ -165,7 +164,8 @@ def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperti
 
 
 def _missing_by_aqm(facts: RouterProperties) -> dict[str, str]:
-    """Return the name of each AQM -> why the router can't use it, "" if it can."""
+    """Return the name of each AQM -> why the router can't use it, "" if it can. "not tried" if the
+    router wasn't asked for it."""
     return {aqm: facts.kinds.get(kind, "not tried") for aqm, kind in KIND_OF_AQM.items()}
 
 

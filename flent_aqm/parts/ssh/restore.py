@@ -91,8 +91,9 @@ class RouterState:
 
 
 def parse_state(text: str) -> RouterState:
-    """Parse the output of state.sh. Raises ParseError if a line has another form, or if there is no
-    device."""
+    """Parse the output of state.sh. Lines of tc and ethtool are kept unchecked; restore_plan()
+    checks them. Raises ParseError if a line that begins with @ has another form, the scheduler's
+    clock has, or there is no device."""
     links: list[str] = []
     devices: dict[str, Device] = {}
     device: Device | None = None
@@ -227,7 +228,7 @@ def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[
 
 def _split_filters(lines: Sequence[str]) -> list[list[str]]:
     """Return the lines of each filter, without indentation. A line that begins with "filter "
-    begins a filter. If the first line doesn't, return it alone."""
+    begins a filter. If the first line doesn't, return one filter that has only this line."""
     filters: list[list[str]] = []
     for line in lines:
         if line.startswith("filter "):

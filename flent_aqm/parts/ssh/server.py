@@ -34,8 +34,9 @@ class SshServer:
 
     def check(self) -> None:
         """Connect, and check that the machine can be used. Raises TestbedError if the connection
-        fails, the user isn't root, the machine lacks something, or has no route to the client.
-        Raises ToolMissing without an ssh client."""
+        fails, the user isn't root, tc or free memory is missing, or there is no route to the
+        client. netem, by which delay is added, is not checked. Raises ToolMissing without an ssh
+        client."""
         self._connection.start()
         try:
             facts = probe.probe(self._connection.run, addresses=(self._client,), kinds=("netem",))
@@ -56,11 +57,13 @@ class SshServer:
         self._session.begin(clear=False)
 
     def make_ready(self, servers: Sequence[str], delay_ms: float) -> None:
-        """Start the servers that don't run yet, and set the delay.
+        """Start those servers that this object has not started yet, and set the delay. begin()
+        comes first. Servers run, and the delay stays, until end().
 
         Args:
-            servers: names of servers.
-            delay_ms: extra round-trip time. Half of it is added on the server's device.
+            servers: names of servers. NAME-cleartext is the same server as NAME.
+            delay_ms: extra round-trip time, 0 for none. Half of it is added in each direction on
+                the server's device.
 
         Raises TestbedError if a server doesn't start, or the delay can't be set.
         """

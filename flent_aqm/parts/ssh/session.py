@@ -68,7 +68,8 @@ class RouterSession:
 
     def clear(self) -> None:
         """Remove the qdiscs of the devices, and reset the lengths of their transmit queues to the
-        original ones."""
+        original ones. begin() comes first. Raises TestbedError if the host doesn't do it, such as
+        after its watchdog has restored it."""
         self._connection.run("clear", f"token={self.token}")
 
     def end(self) -> None:

@@ -76,7 +76,8 @@ class ThisHost(RunEnvironment):
 
 
 class SshTestbed:
-    """Makes runs through a router behind ssh, one after the other.
+    """Makes runs through a router behind ssh, one after the other. Call check(), prepare(), place()
+    for each run, and clean_up() at the end, also after an error.
 
     Args:
         address: the router, ssh://[user@]host[:port].
@@ -95,12 +96,15 @@ class SshTestbed:
         self._router: Mapping[str, str] = {}
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
-        """Connect to the router (and server), and check that they can do all runs. Return a warning
-        for each of the two devices whose driver has no byte queue limits.
+        """Connect to the router, and to the server if `server_testbed` is given, and check that
+        they can do all runs, of which there is at least one. Return a warning for each of the
+        router's two devices whose driver has no byte queue limits. The connections stay open until
+        clean_up().
 
-        Raises ConfigError for settings that a real testbed can't have or that differ between the
-        runs, or a server's name without an address. Raises ToolMissing without an ssh client,
-        TestbedError if a host can't be reached or lacks something.
+        Raises ConfigError for settings that a real testbed can't have, a key of _KEYS or a server
+        that differs between the runs, added delay without `server_testbed`, or a server without an
+        address or route. Raises ToolMissing without an ssh client, TestbedError if a host can't be
+        reached or lacks something.
         """
         cells = list(cells)
         for cell in cells:
@@ -136,9 +140,10 @@ class SshTestbed:
                 if facts.links[name].driver and not facts.links[name].bql]
 
     def prepare(self) -> None:
-        """Lock router and server, store their states, start the watchdogs there, and remove the
-        qdiscs of the router's devices. check() comes first. Raises TestbedError if a host is locked
-        by another sweep, or its state can't be restored exactly."""
+        """Lock the router and, if it is set up by ssh, the server, store their states, start the
+        watchdogs there, and remove the qdiscs of the router's devices. check() comes first. Raises
+        TestbedError if a host is locked by another sweep or stops answering, or if its state can't
+        be restored exactly."""
         self._session = RouterSession(self._connection, list(self._devices.values()))
         self._session.begin(clear=True)
         if self._server:
@@ -146,7 +151,7 @@ class SshTestbed:
 
     def facts(self, kernel: str = STOCK) -> Facts:
         """Return facts for data files: this machine's kernel, the router's own description, and its
-        devices. `kernel` is ignored."""
+        devices. check() comes first. `kernel` is ignored."""
         keys = ("model", "system", "kernel", "tc")
         return Facts(
             {"version": os.uname().release, "hash": None},
@@ -154,8 +159,9 @@ class SshTestbed:
              "devices": dict(self._devices), "watchdog_limit_s": WATCHDOG_LIMIT_S})
 
     def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:
-        """Return the run environment. Before that, clear the router's queues and make the server
-        ready.
+        """Return the run environment, not started yet. Before that, clear the router's queues and,
+        if the server is set up by ssh, start its missing servers and set its delay. prepare() comes
+        first.
 
         Raises TestbedError if the connection has broken or a command fails.
         """
@@ -190,7 +196,8 @@ class SshTestbed:
             raise TestbedError("; ".join(faults))
 
     def _with_address(self, error: AqmError) -> AqmError:
-        """Return the error with the router's address before its text, unless it has it already."""
+        """Return the error as it is if its text has the router's address, otherwise a TestbedError
+        with the address before that text."""
         text = str(error)
         return error if self._address in text else TestbedError(f"{self._address}: {text}")
 
@@ -207,8 +214,12 @@ def _override_without_missing(facts: probe.RouterProperties, cells: Iterable[Cel
 
 
 def _common_value(key: str, values: Iterable[str]) -> str:
-    """Return the value that all runs have for a batch key. `key`: the key, for the message. Raises
-    ConfigError if they differ."""
+    """Return the value that all runs have for a batch key. Raises ConfigError if they differ.
+
+    Args:
+        key: the key, for the message.
+        values: the value of each run, at least one.
+    """
     different = sorted(set(values))
     if len(different) > 1:
         raise ConfigError(f"{key}: the runs of this sweep have different values, "
