@@ -62,7 +62,7 @@ class Cluster:
             address: the scheduler's address.
             wanted: versions that a worker has to have.
             kernel: path of the lab's kernel, for workers that lack it.
-            say: prints a message for the user.
+            say: function that prints a message for the user.
 
         Raises ToolMissing without the package distributed, ConfigError if certificates are missing.
         """
@@ -112,11 +112,12 @@ class Cluster:
             return sum(worker.slots for worker in self._workers.values())
 
     def make(self, cell: Cell) -> RunOutput:
-        """Make a run on a worker and return its output. Wait for a free worker.
+        """Make a run on a worker and return its output. Wait for a free worker. A run that fails
+        has the reason in its output, see make_output() in sweep/run.py.
 
         Raises TestbedError if the run is lost MOST_LOSSES times, because its worker or the
-        scheduler disappears. Raises LabError if the cluster is stopped, or the error of the run
-        itself.
+        scheduler disappears. Raises LabError if the cluster is stopped, or the error for which the
+        worker can't begin the run.
         """
         for _ in range(MOST_LOSSES):
             address = self._reserve_worker()
@@ -159,10 +160,11 @@ class Cluster:
             security=self._security)
 
     def _make_there(self, cell: Cell, address: str) -> RunOutput | None:
-        """Make a run on the worker at this address. Return None if the worker or the scheduler
-        disappeared.
+        """Make a run on the worker at this address, and return its output. Return None if the
+        worker or the scheduler disappeared.
 
-        Raises LabError if the cluster is stopped, or the error of the run itself.
+        Raises LabError if the cluster is stopped, or the error for which the worker can't begin the
+        run.
         """
         try:
             future = self._client.submit(
@@ -248,7 +250,9 @@ class Cluster:
             old.close(timeout=1)
 
     def _update_workers(self) -> None:
-        """Update the list of workers: forget those that are gone, and check new ones."""
+        """Update the list of workers: forget those that are gone, and check new ones. A refused
+        worker is not checked again, but one whose check failed is. Raises OSError or an error of
+        Dask if the scheduler doesn't list its workers."""
         there = self._client.scheduler_info(n_workers=-1)["workers"]
         with self._changed:
             for address in self._workers.keys() - there.keys():
@@ -274,7 +278,7 @@ class Cluster:
             address: the worker's address.
             slots: number of runs that it takes at once.
 
-        Raises OSError if the worker is gone.
+        Raises OSError if the worker is gone, other errors if it can't be checked.
         """
         worker: WorkerFacts = self._call_on_worker(address, worker_side.describe,
                                                    self._wanted.kernel_hash)

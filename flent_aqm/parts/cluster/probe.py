@@ -27,7 +27,7 @@ def why_not(address: str, context: ssl.SSLContext | None) -> str:
         address: the scheduler's address, such as tls://HOST:PORT.
         context: TLS context with the worker's certificates, None without TLS.
 
-    Raises OSError if nobody listens at the address.
+    Raises OSError if nobody listens at the address, or the connection breaks.
     """
     endpoint = address.partition("://")[2]
     with _connect(endpoint) as plain:

@@ -47,7 +47,7 @@ class RunsOfCluster:
 
         Args:
             facts: facts about the sweep, for data files.
-            say: prints a message for the user.
+            say: function that prints a message for the user.
 
         Raises ToolMissing without a lab kernel or the package distributed, ConfigError if
         certificates are missing, TestbedError if the scheduler doesn't answer or all workers are
@@ -62,9 +62,12 @@ class RunsOfCluster:
         self._cluster, self._facts = cluster, facts
 
     def run(self, cell: Cell) -> FinishedRun:
-        """Make a run on a worker, and write its result on this machine. Raises TestbedError if too
-        many workers disappear with the run, LabError if the runs are stopped, or the error of the
-        run itself."""
+        """Make a run on a worker, and write its files on this machine. start() comes first.
+
+        Raises an AqmError with the cause if the run fails or can't begin: TestbedError if too many
+        workers disappear with it, LabError if the runs are stopped, StorageError if files can't be
+        written.
+        """
         assert self._cluster is not None, "start() comes first"
         assert self._facts is not None, "start() comes first"
         return write_files(self._cluster.make(cell), cell, self._facts)
@@ -74,11 +77,11 @@ class RunsOfCluster:
         return self._cluster.room() if self._cluster else 0
 
     def stop(self) -> None:
-        """End all runs at once."""
+        """End all runs at once. Further runs fail. Do nothing before start()."""
         if self._cluster:
             self._cluster.stop()
 
     def close(self) -> None:
-        """Disconnect from the scheduler."""
+        """Disconnect from the scheduler. Do nothing before start()."""
         if self._cluster:
             self._cluster.close()

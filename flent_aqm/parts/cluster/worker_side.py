@@ -91,15 +91,16 @@ def take_kernel(kernel: str, version: str, program: bytes) -> None:
 
 
 def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
-    """Make a run in a virtual lab and return its output.
+    """Make a run in a virtual lab and return its output. If the run fails, the output has the
+    reason in `fault`. From the first call on, this thread stays on one core.
 
     Args:
         cell: the run's settings.
         wanted: names the kernel to use.
         sweep: identifier of the sweep, for stop().
 
-    Raises LabError if the kernel is missing or the sweep was stopped, other AqmErrors if the run
-    fails.
+    Raises LabError if the kernel is missing or the sweep was stopped, another AqmError if the lab
+    can't be made.
     """
     _bind_to_core()
     lab_kernel = locate.kernel_of(wanted.kernel_hash)
@@ -117,7 +118,8 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
 
 
 def stop(sweep: str) -> None:
-    """Kill all labs of a sweep, and refuse its further runs."""
+    """Kill all labs of a sweep in this process, and refuse its further runs here. The runs that are
+    killed end with a fault."""
     with _lock:
         _stopped.add(sweep)
         labs = list(_labs.get(sweep, ()))
@@ -127,7 +129,7 @@ def stop(sweep: str) -> None:
 
 def _bind_to_core() -> None:
     """Bind this thread to one of this process's cores, because a lab never uses more than one.
-    Successive threads get successive cores."""
+    Successive threads get successive cores, in a circle. Further calls do nothing."""
     if not hasattr(_thread, "cores"):
         own = sorted(os.sched_getaffinity(os.getpid()))
         _thread.cores = {own[next(_counter) % len(own)]}
