@@ -97,7 +97,7 @@ def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
 
 
 def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
-    """Raise ConfigError if a trace that doesn't repeat ends before the run.
+    """Raise ConfigError if a trace that doesn't repeat ends before the run ends.
 
     Args:
         scenario: settings of the run.
@@ -149,7 +149,7 @@ class LinkModel:
                 for direction, plan in link_plans(scenario).items()}
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
-        """Raise ConfigError if a trace that doesn't repeat ends before the run, which takes
+        """Raise ConfigError if a trace that doesn't repeat ends before the run ends, after
         `length_s`."""
         refuse_link_that_ends(scenario, length_s)
 

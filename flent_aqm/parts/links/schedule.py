@@ -120,7 +120,8 @@ class Schedule:
 
     def longest_gap_s(self) -> tuple[float, Step]:
         """Return the longest time in which nothing arrives, in s, and the step in which it begins.
-        0 and the first step if there is no such time, or if nothing ever arrives."""
+        0 and the first step if there is no such time, or if nothing ever arrives. The time after a
+        schedule that ends, see dead_from_ns(), doesn't count."""
         passing, at_ns = self.passing, self.table["at_ns"]
         if not len(passing):
             return 0.0, self._step(0)
@@ -178,8 +179,9 @@ def of_opportunities(counts: Mapping[int, int], period_ns: int) -> Schedule:
 
 
 def unrolled(schedule: Schedule, length_ns: int) -> Schedule:
-    """Return the schedule repeated until it is at least `length_ns` long. The result repeats after
-    that. A schedule without a period is cut at `length_ns` instead.
+    """Return the schedule repeated in whole rounds until it is at least `length_ns` long. A
+    schedule without a period is cut at `length_ns`, up to which its last step lasts. The result
+    repeats.
 
     Raises ConfigError if the result has too many steps.
     """

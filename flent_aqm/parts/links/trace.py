@@ -91,7 +91,8 @@ def read_trace(key: str, path: str, end: str) -> Trace:
     Args:
         key: the batch's key whose value is the path, for messages.
         path: path of the file.
-        end: "repeat" or "hold", what follows the trace's end.
+        end: what follows the trace's end. "repeat": its beginning. "hold": the last row of a CSV
+            holds for ever, and after the last line of mahimahi's nothing passes.
 
     Raises ConfigError if the file can't be read or is too large. Raises ConfigError with file, line
     and column if it is in another format. Raises ConfigError if it lets TCP starve.
