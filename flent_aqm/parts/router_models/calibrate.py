@@ -380,8 +380,8 @@ def _neighbours(parameters: Sequence[ModelParameter], best: Values,
 def _extend_range(result: Fit, table: dict[Values, Sequence[MeasuredResult]], place: int,
                   parameter: ModelParameter,
                   sign: int, simulate: Simulate) -> None:
-    """Move a parameter away from the best model, in growing steps, while the model stays plausible.
-    Adds the models to `table`.
+    """Move a parameter away from the best model, in growing steps, until the model is no longer
+    plausible or the parameter is at its bound. Adds the models to `table`.
 
     Args:
         result: the fit, whose misfits are computed from `table`.
@@ -446,7 +446,8 @@ def measure(model: str, settings: Sequence[BenchSetting], *, latency: bool = Tru
     Args:
         model: text of the router model.
         settings: the settings.
-        latency: measure the rise of latency, too. Otherwise it is None.
+        latency: True: measure the rise of latency, too, with the queue fq_codel. False: measure
+            goodput alone, with the queue no_aqm; the rise is None.
 
     Raises LabError if a setting could not be measured, BadResult if no probe came back, ParseError
     if iperf3's output can't be read.
@@ -686,7 +687,8 @@ def _print_fit(fitted: Fit, base: str, lab: _ModelsInLab) -> int:
 
 
 def _advise(fitted: Fit, lab: _ModelsInLab, console: Console) -> None:
-    """Print which further measurement would best tell the plausible models apart, if any would.
+    """Print which further measurement of _MENU would best tell the plausible models apart, or that
+    packets per second would. Print nothing if neither would, or there is only one plausible model.
     Boots labs to find out, and sets `lab.latency`."""
     plausible = fitted.plausible()
     ends = {end(plausible, key=itemgetter(place))

@@ -111,7 +111,8 @@ class RouterModel:
         """Return the line for a device in /sys/module/lab_router/parameters/card.
 
         Args:
-            device: the network device.
+            device: the network device. "up" is the port towards the server, which may have a rate
+                of its own, line_up_mbps.
             core: number of the port. With one core, all ports share it.
             seed: seed of the random numbers of other work.
         """
@@ -177,7 +178,8 @@ def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
         key: the batch key, for messages.
 
     Raises ConfigError if the name or a parameter is unknown, a parameter is given twice, a value is
-    out of range, or packets or other work would take all of the processor's time.
+    out of range, or the probes' packets alone or other work alone would take all of the processor's
+    time.
     """
     from flent_aqm.parts.router_models.known_routers import KNOWN_ROUTERS
 
