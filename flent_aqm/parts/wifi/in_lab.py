@@ -82,7 +82,7 @@ class WifiModel:
 
 
 def _existing_plan(scenario: Scenario) -> WifiPlan:
-    """Return the plan of a scenario that has a Wi-Fi channel."""
+    """Return the plan of a scenario, which must have a Wi-Fi channel."""
     plan = wifi_plan(scenario)
     assert plan, "asked for a scenario without Wi-Fi"
     return plan
