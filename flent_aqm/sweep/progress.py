@@ -83,7 +83,8 @@ class SweepProgress:
 
     def announce(self, total: int, there: int, jobs: int, where: str,
                  warnings: Sequence[str], needs_s: float | None = None) -> None:
-        """Print how many runs will be made, where, and the warnings.
+        """Print how many runs are planned, where, how many of them have data files already, and the
+        warnings.
 
         Args:
             total: number of planned runs.
@@ -135,7 +136,8 @@ class SweepProgress:
             self._time_left.started(cell, time.monotonic())
 
     def ended(self, cell: Cell, result: FinishedRun | Exception) -> None:
-        """Count a run that has ended, and print its result with warnings, or its error."""
+        """Count a run that has ended, and print its result with warnings, or its error. The same
+        warning of the router is printed once only."""
         with self._time_lock:
             self._time_left.ended(cell, time.monotonic(), learn=isinstance(result, FinishedRun))
         with self._lock:

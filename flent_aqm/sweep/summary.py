@@ -78,7 +78,7 @@ def show(
 
     Args:
         console: where to print.
-        cells: all cells of the sweep.
+        cells: all cells of the sweep, at least one.
         scored: scores by data file. Scores of files from before a resumed sweep are computed from
             the files.
         failures: cause of a run's failure, by data file.
@@ -205,7 +205,7 @@ def _print_throughput_notes(console: Console, done: Sequence[Scores],
                             groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
                             scored: Mapping[Path, Scores], totals: bool) -> None:
     """Print notes on the throughput: with cross traffic, whether it is a share of the total that
-    the table shows, and each line whose runs fall into two groups.
+    the table shows, and each line whose runs fall into two groups by two_groups().
 
     Args:
         done: scores of finished runs.

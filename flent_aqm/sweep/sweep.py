@@ -56,8 +56,8 @@ class Sweep:
     """A sweep of runs, from plan to report.
 
     Call plan() for every run. In a with statement, call start(), submit() for each cell in any
-    order, and drain(). Call report() after it. Without planned runs, start(), drain() and report()
-    do nothing.
+    order, and drain(). After the with statement, call report(). Without planned runs, start(),
+    drain() and report() do nothing.
 
     At its end, the with statement waits for cells that are still running, or kills them if an
     exception other than Stopped left it. Then it cleans up the testbeds.
@@ -69,7 +69,7 @@ class Sweep:
     Attributes:
         batch_files: SHA-256 of each batch file that was read, by its path.
         planned: cells by data file.
-        failed: each cell whose run failed, with the cause.
+        failed: each cell whose run failed, with the cause. Cells that were not made are not in it.
     """
 
     def __init__(self, *, resumes: bool = False) -> None:
@@ -309,8 +309,9 @@ class Sweep:
         return run_cell(cell, self._testbeds[cell.scenario.lab.testbed], facts)
 
     def _ended(self, cell: Cell, result: FinishedRun | Exception) -> None:
-        """Record a run's result, and show it. A failed run is written to the folder's status. A
-        StorageError, such as of a full disk, stops the sweep. Called in a worker's thread."""
+        """Record a run's result, and show it. A run that failed, or was not made, is written to the
+        folder's status. After a StorageError, such as of a full disk, no more cells are started.
+        Called in a worker's thread."""
         if isinstance(result, _GivenUp):
             self._skip(cell, str(result))
             if self._progress:
@@ -390,8 +391,8 @@ class Sweep:
         self._progress.say_stopping()
 
     def _print_interrupted(self) -> None:
-        """Print how many runs this process has made, how many are left, and the command that makes
-        these."""
+        """Print how many runs have succeeded in this process, how many are left, failed ones
+        included, and the command that makes these."""
         assert self._progress is not None
         left = len(self.planned) - self._kept - len(self._done)
         self._progress.console.print(

@@ -91,7 +91,7 @@ class TimeLeft:
 
     def _factors_with_running(self, ages_s: Sequence[tuple[Cell, float]]) -> dict[Hashable, float]:
         """Return the expected seconds per unit of _guess() for each kind of run, and for all kinds
-        together under the key None.
+        together under the key None. A run must have ended successfully before.
 
         Runs that have been on for longer than expected count with their present duration, because
         among runs side by side the short ones end first.
@@ -111,7 +111,7 @@ class TimeLeft:
 
     def _factors_from_sums(self, seen: Mapping[Hashable, _Durations]) -> dict[Hashable, float]:
         """Compute the expected seconds per unit of _guess() for each kind of run, and for all kinds
-        together under the key None.
+        together under the key None. A run must have ended successfully before.
 
         Args:
             seen: guessed and real durations, by the same keys.

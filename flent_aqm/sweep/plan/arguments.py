@@ -60,7 +60,8 @@ def _unquoted(value: str) -> str:
 
 
 def restore_zeros(overrides: MutableMapping[str, object]) -> None:
-    """Replace False with "0" in the overrides of numeric keys, in place: Flent makes False of 0."""
+    """Replace False with "0" in the overrides of the keys in _NUMBERS, in place: Flent makes False
+    of 0."""
     for key in _NUMBERS:
         if overrides.get(key) is False:
             overrides[key] = "0"
@@ -69,9 +70,10 @@ def restore_zeros(overrides: MutableMapping[str, object]) -> None:
 def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]:
     """Return the lists whose product are the runs of a batch.
 
-    Each list has names of arguments, which are sections [Arg::NAME]. A `for_…` list has those that
-    overrides leave. A key `kernel = one, other` or `aqm = one, other` gives a list with an argument
-    for each value. The last list has the numbers of repetitions.
+    Each list has names of arguments, which are sections [Arg::NAME]. A `for_…` list has those whose
+    values agree with the overrides, by _apply_overrides(). A key `kernel = one, other` or `aqm =
+    one, other` gives a list with an argument for each value, in place of a `for_…` list of this key
+    alone. The last list has the numbers of repetitions.
 
     Args:
         runner: Flent's batch runner. New arguments are added to its `args`: for an override with a

@@ -89,8 +89,8 @@ def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Differen
 
 
 def _without_removed(was: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the new file's metadata without entries that the recorded file doesn't have, because
-    they may have been removed when it was shared. Entries of SHARED_METADATA stay.
+    """Return the new file's metadata without top-level entries that the recorded file doesn't have,
+    because they may have been removed when it was shared. Entries of SHARED_METADATA stay.
 
     Args:
         was: metadata of the recorded file.
