@@ -19,7 +19,8 @@ _HEAD_BYTES = 1 << 10
 
 class ResultPrinter:
     """Prints the client's results to standard output as lines of JSON, and the number of bytes that
-    arrive in each interval of STEP_S. May be used by several threads."""
+    arrive in each interval of STEP_S. A first line, with the start in epoch seconds and STEP_S, is
+    printed when the object is made. May be used by several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

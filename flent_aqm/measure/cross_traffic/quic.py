@@ -66,7 +66,7 @@ class Receiver(QuicConnectionProtocol):
 
 def download(host: str, port: int, printer: ResultPrinter) -> None:
     """Download objects until KeyboardInterrupt, which is passed on to the caller. Return if the
-    connection ends, also by a timeout. Raises OSError if none can be made."""
+    connection ends, also by a timeout. Raises OSError if no connection can be made."""
     Receiver.printer = printer
     asyncio.run(_download(host, port))
 

@@ -89,7 +89,8 @@ class CapturedFlow:
 
 def read_flows(file: BinaryIO, servers: Collection[str], left_out: Collection[int],
                step_s: float = 0.1) -> list[CapturedFlow]:
-    """Return the flows of a capture that loaded the line, in the order of their first packets.
+    """Return the flows between the client and the servers that loaded the line, in the order of
+    their first packets.
 
     Args:
         file: the pcap file, at its begin.
@@ -97,8 +98,9 @@ def read_flows(file: BinaryIO, servers: Collection[str], left_out: Collection[in
         left_out: ports of servers whose flows don't count: probes, cross traffic.
         step_s: length of a step in s.
 
-    Flows with less than LEAST_BYTES are left out, and a direction with less than LEAST_SHARE of
-    the payload of the other one. Of more than MOST_FLOWS those with most payload are returned.
+    Flows with less than LEAST_BYTES of payload are left out, and a direction with less than
+    LEAST_SHARE of the payload of the other one. Of more than MOST_FLOWS those with most payload are
+    returned.
     Raises ParseError if the file isn't a pcap file of a known link type.
     """
     flows: dict[tuple[int, bytes, int, int, str], CapturedFlow] = {}
@@ -144,9 +146,10 @@ def _packets(file: BinaryIO, ticks_per_s: int) -> Iterator[tuple[int, int, memor
 
 def _parse(data: memoryview, on_wire: int
            ) -> tuple[bytes, bytes, int, int, int, int, int | None] | None:
-    """Return addresses of sender and receiver, number of the protocol, ports of sender and
-    receiver, payload in bytes, and TCP's sequence number of a packet (None for UDP). Return None
-    for packets of other protocols, later fragments, and packets of which too little was captured.
+    """Return a packet's addresses of sender and receiver as bytes, number of the protocol, ports of
+    sender and receiver, payload in bytes, and TCP's sequence number of the first byte of data (None
+    for UDP). Return None for packets of other protocols, later fragments, and packets of which too
+    little was captured.
 
     Args:
         data: the captured bytes from the IP header on.

@@ -108,8 +108,8 @@ class AqmNdt7Runner(SupervisedRunner):
         return [str(program), *words]
 
     def _crate_words(self) -> list[str]:
-        """Return the options of the Rust crate's client. Raises RunnerCheckError if it can't use
-        the host's address."""
+        """Return the options of the Rust crate's client, without the program. Raises
+        RunnerCheckError if it can't use the host's address."""
         tls = ["--no-verify"] if self.tls else []
         version = [f"--ipv{self.settings.IP_VERSION}"] if self.settings.IP_VERSION else []
         if self.early_exit:

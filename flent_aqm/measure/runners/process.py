@@ -222,7 +222,7 @@ class SupervisedRunner(ProcessRunner):
 
     def _wait(self, process: subprocess.Popen[bytes]) -> str:
         """Wait for the tool's end. Return the reason if it has to be stopped: KILLED, DUE or a
-        message. Return "" if it ended by itself."""
+        message. The caller stops it. Return "" if it ended by itself, and set `cpu_s`."""
         watchdog_s = self.watchdog_timer
         begin = time.monotonic()
         late = begin + watchdog_s if watchdog_s else float("inf")
@@ -273,7 +273,9 @@ class SupervisedRunner(ProcessRunner):
         process.wait()
 
     def _refuse_bad_end(self, error: IO[str]) -> None:
-        """Raise BadResult unless the tool ended normally. `error` is its standard error."""
+        """Raise BadResult unless the tool ended normally: by itself with a status in
+        success_return, stopped as DUE, or if it is endless, stopped as KILLED. `error` is its
+        standard error."""
         if self.stopped_by == DUE or (self.stopped_by == KILLED and self.endless):
             return
         if self.stopped_by == KILLED:
