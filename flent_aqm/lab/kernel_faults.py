@@ -272,8 +272,8 @@ class Watch:
 
     Args:
         session: id of the session.
-        most_system_share: largest share of system time in the processor time that a process used
-            itself with which it counts as only computing.
+        most_system_share: a process counts as only computing while its system time is at most this
+            share of its user time, where less than 50 ticks of user time count as 50.
     """
 
     def __init__(self, session: int, most_system_share: float) -> None:
@@ -282,9 +282,9 @@ class Watch:
         self._marks: dict[int, tuple[int, int]] = {}
 
     def computed_s(self) -> float:
-        """Return the longest processor time in s for which a process of the session has only
-        computed until now, 0 if each made system calls just before. Time before a process is seen
-        first does not count, so the first call returns 0."""
+        """Return the longest user time in s for which a process of the session has only computed
+        until now, 0 if each made system calls just before. Time before a process is seen first does
+        not count, so the first call returns 0."""
         longest = 0
         for process, (user, system) in _processor_ticks(self._session):
             began_user, began_system = self._marks.setdefault(process, (user, system))

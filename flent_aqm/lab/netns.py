@@ -44,7 +44,7 @@ _KILL_GRACE_S = 10.0
 
 
 class Namespaces(RunEnvironment):
-    """Runs one command in the client's namespace of three new network namespaces."""
+    """Runs one command on the client of a network whose hosts are new network namespaces."""
 
     name = "the command in namespaces"
     hidden = ("/tmp", "/run")

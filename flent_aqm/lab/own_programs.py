@@ -71,9 +71,9 @@ class OwnPrograms:
         return ""
 
     def refuse_failed(self, out: Path) -> None:
-        """Raise LabError if a server opened no port in time, ended before it was ready, or ended
-        with an error before the command on the client did. out: folder of the output files, which
-        were written inside."""
+        """Raise LabError if a server ended with an error before the command on the client did, or
+        without server_ready_s, if it ended before it had opened a port, or opened none within
+        PATIENCE_S seconds. out: folder of the output files, which were written inside."""
         number, _, why = _first_line(out / "server_fault").partition(" ")
         failed = int(number) if number.isdecimal() and int(number) <= len(self.servers) else 0
         if failed and why == "silent":

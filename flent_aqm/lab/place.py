@@ -70,7 +70,7 @@ class CommandResult:
     Attributes:
         status: exit status of the command.
         virtual_s: seconds on the guest's clock from boot to the command's end. None in real time.
-        wall_s: seconds on this machine's clock.
+        wall_s: seconds on this machine's clock from start() to the end of the process.
         models: reports of the path models by name. See path_model.py.
         host_moderation_us: interrupt moderation of each host's network card in us, as the kernel
             reports it, by name of the host. Empty if the cards have none.
@@ -104,7 +104,8 @@ class RunEnvironment:
         stderr: file with the command's standard error.
         wall_limit_s: wall time in s after which the command is stopped, None for no limit.
         results: folder with the files that the command wrote to /run/results, valid after its end.
-        flent_files: folder with the files of Flent, if it is the command. It is in `results`.
+        flent_files: folder with the files of Flent, if it is the command: `results` or a folder in
+            it.
 
     After the command's end, `stdout` and `stderr` are regular files, and `results` has only regular
     files and folders. Anything else that the command created there is removed. console() returns
@@ -303,7 +304,8 @@ class RunEnvironment:
         return self.wait()
 
     def kill(self) -> None:
-        """Kill the process with all processes inside, and wait for its end."""
+        """Kill the process with all processes inside, and wait for its end. Does nothing if it was
+        not started or has ended."""
         process = self._process
         if process is None or process.poll() is not None:
             return

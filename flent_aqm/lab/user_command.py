@@ -81,7 +81,7 @@ def check_terminal(example: str) -> None:
 
 def servers_for(command: Sequence[str], mlab: bool = False) -> list[str]:
     """Return the names of the servers to start in the lab: those of defaults.SERVERS first, then
-    the other servers of all tests, as far as this machine has their programs.
+    the other servers with `in_lab`, as far as this machine has their programs.
 
     A server that takes long to start is left out, unless the command, or a file that it names,
     contains a word that belongs to the server. For a shell, all servers are started.

@@ -313,8 +313,8 @@ def _one_core_words() -> list[str]:
 
 def _check_kernel_features(scenario: Scenario) -> None:
     """Check that the scenario's kernel has its queues, and can translate addresses if the topology
-    needs NAT. Raises ConfigError if not, ToolMissing if the kernel isn't built or iptables-legacy
-    isn't installed, SetupError if the user's kernel is too old."""
+    needs NAT. Raises ConfigError if not, ToolMissing if the user's kernel isn't built, or if NAT
+    needs iptables-legacy and it isn't installed, SetupError if the user's kernel is too old."""
     kernel = None if scenario.lab.kernel == STOCK else find_named(scenario.lab.kernel)
     topology = scenario.path.topology
     if topology != DUMBBELL and parse_topology("topology", topology).nat:
