@@ -77,7 +77,7 @@ def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
 
 
 def _subscriber_classes(direction: Direction) -> tuple[ReportedClass, ...]:
-    """Return the HTB classes of subscribers, empty if the topology has no subscribers."""
+    """Return the classes of subscribers, empty if the topology has no subscribers."""
     if not any(htb_class.handle == _FIRST_SUBSCRIBER for htb_class in direction.classes):
         return ()
     return tuple(htb_class for htb_class in direction.classes if htb_class.parent != "root")
@@ -94,7 +94,7 @@ def _purpose(qdisc: Qdisc) -> str:
 
 
 def _class_settings(htb_class: ReportedClass, clock: Clock) -> dict[str, object]:
-    """Return the settings of an HTB class, with units in their names.
+    """Return the settings of a class of HTB or HFSC, with units in their names.
 
     clock: clock of the router's packet scheduler.
     """
@@ -135,8 +135,9 @@ def _counters(direction: Direction) -> dict[str, object]:
 
 
 def _device_properties(direction: Direction) -> dict[str, object]:
-    """Return the properties of a device, with units in their names: queue lengths, MTU and
-    offloads."""
+    """Return the properties of a device, with units in their names: its own name, queue lengths,
+    MTU, byte queue limit, offloads, and whether it is a network card. The number of transmit queues
+    is left out if it is 1."""
     return {"device": direction.device, "txqueuelen_packets": direction.txqueuelen,
             **({"tx_queues": direction.queues} if direction.queues > 1 else {}),
             "mtu_bytes": direction.mtu_bytes, "bql_limit_bytes": direction.bql_bytes,

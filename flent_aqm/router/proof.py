@@ -235,8 +235,8 @@ def _equal(requested: object, reported: object) -> bool:
 
 def _burst_difference(name: str, requested: frozenset[int], reported: int,
                       rate_bytes_per_s: int, clock: Clock) -> list[str]:
-    """Return a text in a list if a reported burst, in ticks, is not among the requested ones.
-    Otherwise return an empty list."""
+    """Return a text in a list if a reported burst is not among the requested ones, all in ticks of
+    the clock. Otherwise return an empty list. `name` is the parameter's name in the text."""
     if reported in requested:
         return []
     sizes = [expected.burst_bytes(ticks, rate_bytes_per_s, clock)
