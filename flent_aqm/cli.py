@@ -27,7 +27,8 @@ LEAST_BYTES = 1_000_000_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand and return the exit status. Errors are printed to standard error.
+    """Run one subcommand and return the exit status. Errors are printed to standard error. Raises
+    SystemExit for wrong usage (status 2), and after the text of --help (status 0).
 
     argv: words of the command line without the program's name (default: this process's).
     """
@@ -90,8 +91,9 @@ def _report_defect(words: Sequence[str], error: Exception) -> int:
 
 
 def _run(words: list[str]) -> int:
-    """Parse the command line and run the subcommand. Return the exit status. Wrong usage raises
-    SystemExit with status 2.
+    """Parse the command line and run the subcommand. Return the exit status. Without a subcommand,
+    print the next step and the list of commands, or the version. Raises SystemExit for wrong usage
+    (status 2), and after the text of --help (status 0). Errors of the subcommand are raised.
 
     words: words of the command line without the program's name.
     """

@@ -45,14 +45,15 @@ def write_crash_log(argv: Sequence[str], error: BaseException) -> Path:
 
 def _cache_folder() -> Path:
     """Return the folder for crash logs in the user's cache, which is created if it doesn't exist.
-    Raises OSError."""
+    Raises OSError if it can't be created."""
     folder = user_cache() / "crashes"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def _temporary_folder() -> Path:
-    """Return a new temporary folder. Raises OSError."""
+    """Create a temporary folder and return its path. It stays. Raises OSError if it can't be
+    created."""
     return Path(tempfile.mkdtemp(prefix="flent-aqm-"))
 
 

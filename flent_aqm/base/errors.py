@@ -112,8 +112,8 @@ class StorageError(AqmError):
 class BadResult(AqmError):
     """A data file can't be used.
 
-    str() returns LONGEST characters at most, with the middle left out, because names in a file may
-    be of any length.
+    str() returns the whole text, or its beginning and end with "…" between them, together LONGEST
+    characters and the "…", because names in a file may be of any length.
     """
 
     LONGEST = 600

@@ -23,7 +23,8 @@ def json_text(value: object, *, indent: int | None = None, sort_keys: bool = Fal
         indent: blanks for each level. None writes a single line.
         sort_keys: True to sort the keys of mappings.
         compact: True to write no blanks.
-        default: function that converts values of other types. Without it they raise TypeError.
+        default: function that converts values of other types. What it returns must not have numbers
+            that are not finite. Without it, such values raise TypeError.
     """
     encoder = json.JSONEncoder(
         indent=indent, sort_keys=sort_keys, separators=(",", ":") if compact else None,

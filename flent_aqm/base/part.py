@@ -66,7 +66,8 @@ class Part:
 
 @cache
 def parts() -> Mapping[str, Part]:
-    """Return the parts whose folders exist: name of the folder -> PART, sorted by name."""
+    """Return the parts whose folders exist: name of the folder -> PART, sorted by name. The folders
+    are read at the first call only."""
     names = sorted(path.parent.name for path in FOLDER.glob("*/__init__.py"))
     return {name: import_module(f"flent_aqm.parts.{name}").PART for name in names}
 

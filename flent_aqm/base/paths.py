@@ -33,7 +33,7 @@ def is_installed() -> bool:
 
 def user_cache() -> Path:
     """Return the path of this user's cache folder (XDG Base Directory Specification). It need not
-    exist. For a user without a home, it is in /nonexistent."""
+    exist. For a user without a home and without XDG_CACHE_HOME, it is in /nonexistent."""
     base = os.environ.get("XDG_CACHE_HOME")
     if not base:
         home = os.path.expanduser("~")  # stays "~" for a user without an entry in passwd
@@ -81,7 +81,8 @@ def caches() -> list[Path]:
 
 
 def program_dirs(cache: Path) -> list[Path]:
-    """Return the folders of a cache that belong on PATH. Empty if the cache has none.
+    """Return the folders of a cache that belong on PATH, because programs are in them. Empty if the
+    cache has none.
 
     A cache that set-up made has links in CACHE/bin. A wheel can't hold links: its programs are in
     CACHE/tools/NAME-VERSION.

@@ -15,10 +15,10 @@ MAX_NOTE_BYTES = 8 << 20
 
 
 def open_regular(path: Path) -> IO[bytes]:
-    """Open a regular file for reading bytes.
+    """Open a regular file for reading bytes. Symbolic links are followed.
 
-    Raises OSError if it can't be opened, or is a folder, pipe, terminal, device or socket: opening
-    some of these waits for ever, or has an effect.
+    Raises OSError if the file can't be opened, or is a folder, pipe, terminal, device or socket:
+    opening some of these waits for ever, or has an effect. Raises ValueError if the path has a NUL.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
@@ -36,8 +36,8 @@ def open_regular(path: Path) -> IO[bytes]:
 def read_note(path: Path) -> Any:
     """Read one of the package's own JSON files and return its value.
 
-    Raises OSError if it can't be opened, ValueError if it is not JSON, nested too deeply, or larger
-    than MAX_NOTE_BYTES.
+    Raises OSError as open_regular() does, and ValueError if the file is not JSON, nested too
+    deeply, or larger than MAX_NOTE_BYTES.
     """
     with open_regular(path) as file:
         text = file.read(MAX_NOTE_BYTES + 1)

@@ -57,7 +57,10 @@ def run(
     env: Mapping[str, str] | None = None,
     stdin: str = "",
 ) -> str:
-    """Run a program and return its standard output as text.
+    """Run a program and return its standard output as text, with \\n as line ends.
+
+    The program counts as running until it has ended, and all processes that it leaves behind have
+    closed its standard output and error. Only the program itself is killed.
 
     Args:
         argv: the program and its arguments.

@@ -23,7 +23,8 @@ _TRIES, _AGAIN_S = 50, 0.01
 @contextlib.contextmanager
 def written_whole(path: Path) -> Iterator[IO[bytes]]:
     """Context manager: yield a file open for writing bytes, which replaces `path` when the block
-    ends without an error. After an error, `path` stays as it was. Raises OSError."""
+    ends without an error. After an error, `path` stays as it was, and the new file is removed. The
+    folder must exist. Raises OSError if the file can't be written."""
     part = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
         with _create_locked(part) as file:
@@ -37,7 +38,8 @@ def written_whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file in UTF-8, which appears whole or not at all. Raises OSError."""
+    """Write a text file in UTF-8, which appears whole or not at all, in place of an existing one.
+    The folder must exist. Raises OSError if the file can't be written."""
     with written_whole(path) as file:
         file.write(text.encode())
 
@@ -56,8 +58,8 @@ def remove_abandoned(folders: Iterable[Path]) -> None:
 
 
 def _create_locked(path: Path) -> IO[bytes]:
-    """Create a file and return it, open for writing bytes, and locked if the file system has locks.
-    Raises OSError."""
+    """Create a file, or empty an existing one, and return it, open for writing bytes, and locked if
+    the file system has locks. Raises OSError if it can't be created."""
     while True:
         file = path.open("wb")
         if not _take_lock(file):

@@ -51,7 +51,7 @@ def last_line(output: str) -> str:
 
 
 def for_plot(words: str) -> str:
-    """Return a label in which each $ is escaped with a backslash, so that matplotlib draws a dollar
+    """Return a label in which each $ has a backslash before it, so that matplotlib draws a dollar
     sign and no formula."""
     return _DOLLAR.sub(r"\\$", words)
 
