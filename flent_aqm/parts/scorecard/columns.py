@@ -22,7 +22,8 @@ class Column:
     Attributes:
         heading: the column's heading.
         kind: key of scores.KIND, the score that the column shows.
-        form: how values are written: RATIO, SHARE (in percent) or COUNT.
+        form: how values are written: SHARE in percent, COUNT as a whole number, RATIO with some
+            digits.
         in_short: True: the column is also in the terminal's table, which has 80 columns.
     """
 

@@ -23,7 +23,8 @@ _LOADING = {"download": "while the line downloads", "upload": "while the line up
 
 
 def sentences(card: Card) -> list[str]:
-    """Return the sentences about a card, the most important first."""
+    """Return the sentences about a card, the most important first, those of searches for the worst
+    line last. Empty if it has neither readings nor results of searches."""
     texts = [text for say in _SENTENCES if (text := say(card))]
     return [*texts, *(text for one in card.worst for text in one.sentences())]
 

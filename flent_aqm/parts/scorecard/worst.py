@@ -100,7 +100,8 @@ class Lines:
 
     Args:
         aim: the quantity to compare.
-        measure: function that makes runs.
+        measure: function that makes the runs of places and returns their readings in the same
+            order, None for a failed run.
         most: greatest number of runs.
     """
 
