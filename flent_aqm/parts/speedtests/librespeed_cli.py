@@ -40,10 +40,12 @@ def measure(call: Call, report: ClientReport) -> None:
 
 
 def read(lines: Iterable[Line], report: ClientReport) -> None:
-    """Read the client's events, a JSON object per line, into the report.
+    """Read the client's events, a JSON object per line, into the report: rates of each direction as
+    it ran, and the final rates, ping and jitter.
 
     The client exits with status 0 even if it reached no server. Raises BadResult if there is no
-    result or no rate of a direction, or if an event has another form.
+    result or no rate of a direction, or if an event has another form. The message quotes the
+    client's first line that is no event, if there is no result.
     """
     result, complaint = None, ""
     for line in lines:

@@ -30,7 +30,8 @@ def measure(call: Call, report: ClientReport) -> None:
 
 
 def read(lines: Iterable[Line], report: ClientReport) -> None:
-    """Read the client's output into the report.
+    """Read the client's output into the report: rates and round trips of each direction as it ran,
+    and the final ones.
 
     The client exits with status 0 even if it reached no server. Raises BadResult if a direction has
     no rates, or no final rate. The message quotes the client's first unexpected line, if any.

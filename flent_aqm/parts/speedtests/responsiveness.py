@@ -23,7 +23,8 @@ def _over_quic(parameters: Mapping[str, object]) -> bool:
 
 
 def _choose_server(parameters: Mapping[str, object]) -> Server:
-    """Return the server for these test parameters: HTTP/3, HTTPS or HTTP."""
+    """Return the server for these test parameters: HTTP3 for HTTP/3, otherwise HTTPS or HTTP, as
+    http_server() chooses."""
     return HTTP3 if _over_quic(parameters) else http_server(parameters)
 
 

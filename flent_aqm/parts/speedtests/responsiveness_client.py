@@ -244,8 +244,9 @@ async def _test_direction(test: _Test, direction: str) -> dict[str, float]:
 
 
 def _confidence(averages: list[float], requested: Parameters) -> int:
-    """Return the draft's confidence in a result: LOW if there were too few intervals, HIGH if the
-    last moving averages are stable, otherwise MEDIUM.
+    """Return the draft's confidence in a result: LOW with fewer than `requested.intervals`
+    averages. HIGH if the standard deviation of the last ones is below `requested.tolerance` times
+    the last one, otherwise MEDIUM.
 
     Args:
         averages: the moving averages so far, one per interval. The last `requested.intervals` of

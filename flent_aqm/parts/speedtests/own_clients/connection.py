@@ -103,14 +103,14 @@ class PendingRequest:
             self.count(len(data))
 
     def finish(self, now_s: float) -> None:
-        """Set `reply` as the future's result, unless it has an exception already. The response was
+        """Set `reply` as the future's result, unless the future is done already. The response was
         complete at `now_s`, in monotonic seconds."""
         self.reply.end_s = now_s
         if not self.future.done():
             self.future.set_result(self.reply)
 
     def fail(self, fault: BadResult) -> None:
-        """Set `fault` as the future's exception, unless it has a result or an exception already."""
+        """Set `fault` as the future's exception, unless the future is done already."""
         if not self.future.done():
             self.future.set_exception(fault)
 
@@ -300,23 +300,25 @@ class Connection(ABC, asyncio.Protocol):
     # The methods below are called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport, and let asyncio pause writing as soon as the kernel takes no more.
-        The kernel's own limit of unsent bytes is off until limit_unsent()."""
+        """Called by asyncio when the connection is open: keep the transport, and let asyncio pause
+        writing as soon as the kernel takes no more. The kernel's own limit of unsent bytes is off
+        until limit_unsent()."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         stop_at_once(transport)
         self.limit = UnsentLimit(transport.get_extra_info("socket"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let all requests that are under way fail with BadResult."""
+        """Called by asyncio when the connection has ended: let all requests that are under way fail
+        with BadResult."""
         self.fail(str(exc or "the server closed it"))
 
     def pause_writing(self) -> None:
-        """Stop sending: asyncio's write buffer is full."""
+        """Called by asyncio when its write buffer is full: stop sending."""
         self.paused = True
 
     def resume_writing(self) -> None:
-        """Go on sending: asyncio's write buffer has room again."""
+        """Called by asyncio when its write buffer has room again: go on sending."""
         self.paused = False
         if not self.transport.is_closing():
             self.fill()

@@ -37,7 +37,8 @@ class Http1Connection(Connection):
         self._wake: WakeAt
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport, and prepare wake-ups for long responses."""
+        """Called by asyncio when the connection is open: as Connection.connection_made(), and
+        prepare wake-ups for long responses."""
         super().connection_made(transport)
         self._wake = WakeAt(self.transport)
 
@@ -98,8 +99,9 @@ class Http1Connection(Connection):
             self._taken -= gone
 
     def data_received(self, data: bytes) -> None:
-        """Parse bytes of the response. If they aren't HTTP/1.1, let the request fail and abort the
-        connection. Abort it as well if no request was sent."""
+        """Called by asyncio with bytes that arrived: parse them as the response. If they aren't
+        HTTP/1.1, let the request fail and abort the connection. Abort it as well if no request was
+        sent."""
         pending = self._request
         if pending is None:
             self.transport.abort()  # a response without a request

@@ -44,7 +44,8 @@ class Http2Connection(Connection):
         self._wake: WakeAt
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport, and send HTTP/2's preface with settings for bulk transfers."""
+        """Called by asyncio when the connection is open: as Connection.connection_made(), and send
+        HTTP/2's preface with settings for bulk transfers."""
         super().connection_made(transport)
         self._wake = WakeAt(self.transport)
         settings_for_bulk(self._http)
@@ -98,8 +99,8 @@ class Http2Connection(Connection):
                     stream.count(size)
 
     def data_received(self, data: bytes) -> None:
-        """Count bulk data without h2, and hand all other bytes to h2. Abort the connection on a
-        protocol error, and let all requests fail."""
+        """Called by asyncio with bytes that arrived: count bulk data without h2, and hand all other
+        bytes to h2. On a protocol error, let all requests fail and abort the connection."""
         try:
             for number, piece in self._inbound.split(data):
                 if not number:

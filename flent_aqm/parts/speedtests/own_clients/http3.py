@@ -96,8 +96,9 @@ class Http3Connection(Connection):
         return stream.future
 
     def handle_event(self, event: QuicEvent) -> None:
-        """Handle an event of aioquic's connection: record headers and data of a response, complete
-        or fail the request of the event's stream, or fail all if the connection ended."""
+        """Handle an event of aioquic's connection, which _QuicEnd hands on: record headers and data
+        of a response, complete or fail the request of the event's stream, or fail all requests if
+        the connection ended."""
         now_s = time.monotonic()
         if isinstance(event, ConnectionTerminated):
             self.fail(event.reason_phrase or "the server closed it")
@@ -136,5 +137,5 @@ class _QuicEnd(Bulk):
         self._connection = connection
 
     def quic_event_received(self, event: QuicEvent) -> None:
-        """Hand the event to the connection."""
+        """Called by aioquic with an event: hand it to the Http3Connection."""
         self._connection.handle_event(event)

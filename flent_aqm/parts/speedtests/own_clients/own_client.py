@@ -17,7 +17,8 @@ STEP_S = 0.2
 
 def run(name: str,
         measure: Callable[[ServerAddress, ClientReport, Call], Coroutine[Any, Any, None]]) -> int:
-    """Run a client of this package and return its exit status, as main() of the tools does.
+    """Run a client of this package with the arguments on the command line, print its report, and
+    return its exit status, as main() in tools/client.py does.
 
     Args:
         name: name of the tool.

@@ -29,8 +29,8 @@ def without(values: Sequence[float], lowest: float = 0.0, highest: float = 0.0) 
 
     Args:
         values: at least one value.
-        lowest: share of the lowest values to leave out, 0 to 1.
-        highest: share of the highest values to leave out.
+        lowest: share of the lowest values to leave out, 0 to 1. Their number is rounded down.
+        highest: the same for the highest values.
     """
     ordered = sorted(values)
     first, last = int(len(ordered) * lowest), len(ordered) - int(len(ordered) * highest)
