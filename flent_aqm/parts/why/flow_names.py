@@ -78,7 +78,7 @@ def test_parameters(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def cross_ports_of(metadata: Mapping[str, Any]) -> frozenset[int]:
     """Return the ports of the servers of a run's cross traffic, from a data file's metadata. Empty
-    without cross traffic."""
+    without cross traffic, or if the value in the metadata is invalid."""
     parameters = test_parameters(metadata)
     try:
         tool = kind_of(parse_cross_traffic("cross_traffic", parameters.get("cross_traffic", "no")))

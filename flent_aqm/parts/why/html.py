@@ -35,7 +35,7 @@ def write(path: Path, file: Path, run: WatchedRun, explained: Explained, story: 
     file can't be written.
 
     Args:
-        path: file to write.
+        path: file to write, with an ending that refuse_other_names() accepts.
         file: the explained data file.
         run: its repetition.
         explained: content of the figure.

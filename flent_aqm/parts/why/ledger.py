@@ -108,7 +108,7 @@ class Passage:
         seq: TCP's sequence number, 0 for other protocols.
         ack: TCP's acknowledgement number, 0 for other protocols.
         flags: TCP's flags, 0 for other protocols.
-        probe: number of a probe of irtt or ping, -1 for other packets.
+        probe: number that a probe of irtt or ping, or its reply, carries. -1 for other packets.
     """
 
     arrived_ns: Column
@@ -180,7 +180,7 @@ class Passage:
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """All packets that passed a router.
+    """All packets that came to a router.
 
     Attributes:
         up: packets that go away from the client.

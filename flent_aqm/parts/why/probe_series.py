@@ -77,7 +77,8 @@ def with_series(run: Run, name: str = "") -> Run:
 
 
 def _why_none(run: Run) -> str:
-    """Return the reason why none of a run's latency series can be explained."""
+    """Return the reason why none of a run's latency series can be explained, if explainable() is
+    empty."""
     if not run.probes:
         return "the run has no latency series"
     best = run.probes[0]
@@ -144,7 +145,8 @@ def flow_of(run: Run, probe: Probe, ledger: Ledger) -> ProbeFlow:
         probe: the series.
         ledger: packets of the router that is the nearest to the client.
 
-    Raises BadResult if no flow in the capture is like the series.
+    Raises BadResult if no flow in the capture has packets at the times of the series, see
+    _likeness(), or each that has is nearer to another series.
     """
     likely = []
     for series in explainable(run):

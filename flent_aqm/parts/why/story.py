@@ -102,7 +102,7 @@ class TimePart:
         place: "up" or "down" for the queue of the only router, "up (NAME)" or "down (NAME)" for
             that of another router or the modem, otherwise "base delay", "server side", "client
             side", ROUNDED or "between routers".
-        ms: how long the probe or its reply was there.
+        ms: how long the probe or its reply was there. It may be negative outside of queues.
     """
 
     place: str
@@ -383,8 +383,9 @@ def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: 
 
 
 def _held_by_cards(run: WatchedRun, by_place: Mapping[str, float], rtt_ms: float) -> bool:
-    """Return whether the interrupt moderation of the hosts' cards held a probe longer than all
-    queues, and explains the time that it spent at the hosts.
+    """Return whether the interrupt moderation of the hosts' cards explains a probe's RTT: the probe
+    spent more time at the hosts than in all queues, more than _CARDS_SHARE of the RTT, and no more
+    than the moderation of both cards makes possible.
 
     Args:
         run: the run.
@@ -668,7 +669,7 @@ def _longest_stop(passage: Passage, ahead: Column, arrived_ns: int, until_ns: in
 
 def _in_aggregates(run: WatchedRun, stop: _Stop, ahead: Column) -> bool:
     """Return whether the queue sends to a Wi-Fi channel, as only the download's does, and the
-    packets ahead left in aggregates."""
+    packets ahead left in aggregates: on average _AGGREGATE or more at each moment."""
     if "wifi" not in run.data["metadata"].get("AQM", {}) or stop.direction != "down":
         return False
     moments = numpy.unique(stop.passage.left_ns[ahead] // _MOMENT_NS).size

@@ -307,8 +307,8 @@ def drop_filter(run: WatchedRun, text: str) -> tuple[str, str]:
 
 def _flow_called(run: WatchedRun, ledger: Ledger, word: str) -> tuple[str, int, str]:
     """Return direction ("up" or "down"), index in Ledger.flows and name of the first TCP flow with
-    data whose name contains a word, or which has the word as a port. Raises ConfigError if there is
-    none."""
+    data whose name contains a word, or which has the word as a port, uploads before downloads.
+    Raises ConfigError if there is none."""
     cross = cross_ports_of(run.data["metadata"])
     known: dict[str, None] = {}
     for direction in ("up", "down"):
