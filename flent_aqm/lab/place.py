@@ -294,8 +294,8 @@ class RunEnvironment:
         return replaced
 
     def own_output(self) -> str:
-        """Return the output of the user's programs, with a heading for each. "" if there are no
-        such programs, or if they printed nothing."""
+        """Hook for subclasses: return the output of the user's programs for a run's log, with a
+        heading for each, "" for none. The default returns ""."""
         return ""
 
     def run(self) -> CommandResult:

@@ -96,8 +96,8 @@ def _ends_of_links(graph: Graph) -> Mapping[tuple[Link, str], LinkEnd]:
 
 
 def _link_lines(graph: Graph, ends: Mapping[tuple[Link, str], LinkEnd]) -> str:
-    """Return the lines for ip that make the namespaces of all nodes but the client, and the
-    links."""
+    """Return the lines for ip that make the namespaces of all nodes but the client, and the links.
+    `ends` are those of _ends_of_links()."""
     lines = [f"netns add {node}\n" for node in graph.nodes[1:]]
     for link in graph.links:
         words = []
@@ -110,7 +110,8 @@ def _link_lines(graph: Graph, ends: Mapping[tuple[Link, str], LinkEnd]) -> str:
 
 
 def _node_lines(topology: Topology, ends: Mapping[tuple[Link, str], LinkEnd], node: str) -> str:
-    """Return the lines for ip that set addresses, routes and neighbours in a node's namespace."""
+    """Return the lines for ip that set addresses, routes and neighbours in a node's namespace.
+    `ends` are those of _ends_of_links()."""
     graph = topology.graph
     lines = ["link set dev lo up"]
     own = [link for link in graph.links if node in link]
@@ -148,19 +149,21 @@ def _node_lines(topology: Topology, ends: Mapping[tuple[Link, str], LinkEnd], no
 
 
 def _networks(ends: Mapping[tuple[Link, str], LinkEnd], link: Link) -> tuple[str, str]:
-    """Return a link's IPv4 network and IPv6 network with prefix lengths."""
+    """Return a link's IPv4 network and IPv6 network with prefix lengths. `ends` are those of
+    _ends_of_links()."""
     end = ends[link, link[0]]
     return f"{end.ipv4.rpartition('.')[0]}.0/24", f"{end.ipv6.rpartition('::')[0]}::/64"
 
 
 def _devices(graph: Graph, ends: Mapping[tuple[Link, str], LinkEnd], node: str) -> list[str]:
-    """Return the names of a node's devices, the device towards the client first."""
+    """Return the names of a node's devices, the device towards the client first. `ends` are those
+    of _ends_of_links()."""
     return [ends[link, node].device for link in graph.links if node in link]
 
 
 def _first_end(graph: Graph, ends: Mapping[tuple[Link, str], LinkEnd], node: str) -> LinkEnd:
-    """Return a node's end of its link towards the client. For the client, the end of its only
-    link."""
+    """Return a node's end of its link towards the client. For the client, the end of its only link.
+    `ends` are those of _ends_of_links()."""
     return next(ends[link, node] for link in graph.links if node in link)
 
 

@@ -65,8 +65,9 @@ class Receiver(QuicConnectionProtocol):
 
 
 def download(host: str, port: int, printer: ResultPrinter) -> None:
-    """Download objects until KeyboardInterrupt, which is passed on to the caller. Return if the
-    connection ends, also by a timeout. Raises OSError if no connection can be made."""
+    """Download objects until KeyboardInterrupt, which is passed on to the caller. `printer` counts
+    the received bytes. Return if the connection ends, also by a timeout. Raises OSError if no
+    connection can be made."""
     Receiver.printer = printer
     asyncio.run(_download(host, port))
 

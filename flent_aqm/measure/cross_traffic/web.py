@@ -25,8 +25,9 @@ PAUSE_S = 2.0
 
 
 def load_page(host: str, port: int, printer: ResultPrinter) -> None:
-    """Download the HTML, then the objects of the page over all connections. Return when the page is
-    complete. Raises OSError if a connection fails."""
+    """Download the HTML, then the objects of the page over CONNECTIONS connections, which are made
+    for this page. Return when the page is complete. `printer` counts the received bytes. Raises
+    OSError if a connection fails."""
     first = CrossConnection(host, port, printer)
     first.get(HTML_BYTES)
     objects = iter([OBJECT_BYTES] * OBJECTS)

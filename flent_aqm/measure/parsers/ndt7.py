@@ -192,7 +192,7 @@ def _add_event(subtest: _PartialSubtest, kind: str, body: Mapping[str, Any]) -> 
 
 def _add_measurement(subtest: _PartialSubtest, body: Mapping[str, Any]) -> None:
     """Add a measurement's samples to a subtest, and take UUID and start from it. Byte counts of the
-    server's program are left out."""
+    server's program are left out. `body` is the content of the event."""
     connection = body.get("ConnectionInfo") or {}
     subtest.uuid = connection.get("UUID") or subtest.uuid
     if started := connection.get("StartTime"):

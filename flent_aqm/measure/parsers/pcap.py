@@ -305,6 +305,11 @@ class _Records:
 class _Tally:
     """Converts counted keys to amounts per class and direction, and to transfers.
 
+    Args:
+        ip_version: IP version of all packets, 4 or 6.
+        link_bytes: length of the link's header.
+        classes: classes of flows.
+
     Attributes:
         external: number of packets that belong to no class, or that have IP options.
         transfers: the connections' data.

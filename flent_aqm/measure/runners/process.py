@@ -137,8 +137,8 @@ class SupervisedRunner(ProcessRunner):
         return 0
 
     def open_output(self, suffix: str = "") -> IO[str]:
-        """Return a temporary file that is removed when it is closed, which Flent does after the
-        test."""
+        """Return a temporary file whose name ends in `suffix`. It is removed when it is closed,
+        which Flent does after the test."""
         return tempfile.NamedTemporaryFile(
             mode="w+", encoding="utf-8", prefix="flent-aqm-", suffix=suffix)
 

@@ -89,14 +89,14 @@ def leaf_words(scenario: Scenario, direction: str) -> str:
 
 
 def _remove_line(device: str) -> str:
-    """Return the line that removes all qdiscs of a device. Kernels refuse to delete a default root
-    qdisc and to change HTB's, so a pfifo replaces it."""
+    """Return the line that removes the root qdisc of a device and all qdiscs below it. Kernels
+    refuse to delete a default root qdisc and to change HTB's, so a pfifo replaces it."""
     return f"qdisc replace dev {device} root pfifo"
 
 
 def _direction_lines(scenario: Scenario, direction: str, device: str) -> Iterator[str]:
-    """Yield the lines that set up the device of one direction: an empty root, the shaper with its
-    classes, the AQMs, the filters.
+    """Yield the lines that set up the device of one direction: a pfifo in place of the old root
+    qdisc, then the shaper with its classes, the AQMs, the filters.
 
     Args:
         scenario: the requested settings.

@@ -203,8 +203,8 @@ def _apply_overrides(
 
 
 def _values_of_override(value: object, instead_of: Sequence[object]) -> list[str]:
-    """Return the values of an override: its numbers if it is a list of numbers, and each value that
-    it stands for is a number, too; otherwise itself."""
+    """Return the values of an override: its numbers if it is a list of several numbers and each
+    value that it replaces (`instead_of`) is a number, too, otherwise the whole as one value."""
     words = _words(value)
     if len(words) > 1 and all(math.isfinite(number_or_nan(str(word)))
                               for word in [*words, *instead_of]):
