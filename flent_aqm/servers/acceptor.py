@@ -185,7 +185,8 @@ class Client:
         return self.host in self._server.quiet
 
     def quiet(self) -> None:
-        """Let the server accept no client at this address for QUIET_S seconds."""
+        """Let the server accept no client at this address for QUIET_S seconds. Connections that are
+        already open aren't ended here. HTTP ends those on which data arrive meanwhile."""
         self._server.quiet.add(self.host)
 
 

@@ -62,7 +62,8 @@ class Http:
 
     Args:
         loop: the event loop that serves the clients.
-        timeout_s: seconds for the rest of a request that has begun.
+        timeout_s: seconds between two checks of a connection. It is ended if the same request is
+            incomplete at two checks.
     """
 
     def __init__(self, loop: Loop, timeout_s: float) -> None:
@@ -85,8 +86,14 @@ class Http:
 
 
 class _Connection(asyncio.Protocol):
-    """Detects the version of HTTP that a client speaks, passes events to its Grammar, and ends
-    connections that take too long."""
+    """Detects the version of HTTP that a client speaks, passes events to its Grammar, and ends the
+    connection if it takes too long.
+
+    Args:
+        client: the client.
+        timeout_s: seconds between two checks.
+        held: bytes that are kept for all connections of the service.
+    """
 
     def __init__(self, client: Client, timeout_s: float, held: Held) -> None:
         self._client = client

@@ -147,8 +147,8 @@ class Http1:
                           self._transport.get_extra_info("sslcontext") is not None)
 
     def _send_response(self, request: Request, reply: Response) -> None:
-        """Send the head of the response, and except for HEAD its small body, if any. Then begin to
-        send its filler, or end the response if it has none."""
+        """Send the head of the response and its small body. Then begin to send its filler, or end
+        the response if it has none. For HEAD, send the head only, and end the response."""
         if reply.length:
             self._unsent.begin(request.unsent)
         head = self._http.send(h11.Response(status_code=reply.status, headers=[

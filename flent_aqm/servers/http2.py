@@ -161,7 +161,7 @@ class Http2:
 
     def _send_frame(self, stream: int, size: int) -> None:
         """Send one frame with `size` bytes on a stream that is not in the queue of turns. If more
-        is left to send, append the stream to the queue.
+        is left to send, append the stream to the queue, otherwise end the stream.
 
         Args:
             stream: number of the stream.

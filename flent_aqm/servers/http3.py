@@ -57,9 +57,9 @@ class Http3(Bulk):
 
     def datagram_received(self, data: bytes | str, addr: Any) -> None:
         """Process a datagram, which costs credit. End the connection if its client has used up its
-        credit, if the client's address is no longer served, or if a request isn't HTTP. A client
-        that has used up its credit makes its address unserved for QUIET_S seconds. Every
-        _HELD_EVERY datagrams, the bytes kept are recorded. Called by aioquic."""
+        credit, if the client's address is no longer served, or if a request isn't HTTP. The address
+        of a client that has used up its credit isn't served for QUIET_S seconds. Every _HELD_EVERY
+        datagrams, note_held() is called. Called by aioquic."""
         self._peer = addr
         try:
             self._credit.spend(_DATAGRAM)

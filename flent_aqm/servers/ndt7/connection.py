@@ -113,7 +113,7 @@ def _run_test(client: Client, transport: Transport, settings: Settings, uuid_pre
 def _run_load(client: Client, session: Session, load: DownloadSender | Upload,
               requested: Upgrade) -> str:
     """Run the test. Return how it ended, as text for the log: "complete" or the reason of an early
-    end.
+    end, such as an error of the connection, which isn't raised.
 
     Args:
         client: the client.

@@ -200,8 +200,9 @@ class Session:
 
     def finish(self, measured_s: float, buffer: memoryview) -> None:
         """Begin the closing handshake, and wait for the client's close frame or the end of the
-        connection, as long as the main thread doesn't end it. Errors of the connection and
-        violations are ignored, because the measurement is complete.
+        connection. This has no time limit: the main thread ends the connection at the client's
+        deadline. Errors of the connection and violations are ignored, because the measurement is
+        complete.
 
         Text messages that the client sends meanwhile are still counted. Binary messages are not
         part of the test any more.

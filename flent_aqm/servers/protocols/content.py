@@ -17,7 +17,7 @@ def length_of(head: h11.Request | h11.Response) -> int:
     """Return the number of bytes of the content by the content-length header, 0 if there is no such
     header.
 
-    A body of known length is then only counted, because h11 would process each piece of it.
+    The caller only counts a body of known length, because h11 would process each piece of it.
 
     Args:
         head: head of a message.

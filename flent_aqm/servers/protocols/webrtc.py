@@ -50,7 +50,8 @@ _VALID_DAYS = 30
 
 
 class RsaCertificate(RTCCertificate):
-    """Certificate with the fixed RSA key, which replaces aiortc's own."""
+    """Certificate with the fixed RSA key. After use_fixed_certificate(), aiortc uses it in place of
+    its own."""
 
     @classmethod
     def generateCertificate(cls) -> Self:  # noqa: N802
