@@ -123,7 +123,8 @@ def expected_lines(tree: Path) -> int:
     to compile, and lines about linking.
 
     An object is to be compiled if it is older than one of the files it is made of, by kbuild's
-    notes. Changes of options aren't considered.
+    notes. Changes of options aren't considered. For a source that was never compiled, return
+    EXPECTED_LINES.
 
     tree: folder of the source.
     """

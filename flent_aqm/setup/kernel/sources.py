@@ -66,7 +66,13 @@ class Origin(Protocol):
 
 
 class DebianOrigin:
-    """A Debian source package of the kernel. It is downloaded once, to CACHE/debs."""
+    """A Debian source package of the kernel. It is downloaded once, to CACHE/debs.
+
+    Args:
+        cache: the cache folder.
+        archive: Debian's archive, which is used only if CACHE/debs lacks the package.
+        source: name and version of the package.
+    """
 
     def __init__(self, cache: Path, archive: DebianArchive, source: KernelSource) -> None:
         self._cache, self._archive, self.source = cache, archive, source

@@ -161,7 +161,8 @@ class KernelTree:
                              "Linux") from None
 
     def take_back(self) -> None:
-        """Restore the original content of all changed files, and remove files that were created."""
+        """Restore the original content of all files that keep() has saved, also for earlier builds,
+        and remove files that were created."""
         for name in _files_below(self._absent):
             (self.path / name).unlink(missing_ok=True)
             (self._absent / name).unlink()
