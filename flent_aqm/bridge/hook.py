@@ -67,7 +67,8 @@ _MODULES = frozenset(module for module, _, _ in REPLACED)
 def install() -> None:
     """Add the finder of this package to sys.meta_path, unless it is there, or FLENT_AQM_DISABLE is
     set (not to "" or 0). Flent modules that are already imported are patched at once. With
-    FLENT_AQM_WITHOUT_PLOTS, numpy and matplotlib can't be imported afterwards."""
+    FLENT_AQM_WITHOUT_PLOTS, numpy and matplotlib can't be imported afterwards, and xmlrpc.client is
+    loaded only when it is used."""
     if os.environ.get("FLENT_AQM_DISABLE", "0") not in ("", "0") or _finder in sys.meta_path:
         return
     sys.meta_path.insert(0, _finder)

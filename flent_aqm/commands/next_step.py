@@ -17,10 +17,12 @@ RESULTS = "results"  # folder in which batches write their results
 
 
 def next_step(here: Path) -> str:
-    """Return a suggestion for the user, with the command to type.
+    """Return a suggestion for the user, with the command to type: set up the lab if it has no
+    kernel, run a first sweep if there are no results, follow a sweep that isn't complete, or look
+    at the newest results.
 
     Args:
-        here: the user's current folder.
+        here: the user's current folder, whose subfolder `results` is searched.
     """
     try:
         find_kernel()

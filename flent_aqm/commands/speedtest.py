@@ -172,7 +172,7 @@ def _measure_and_print(request: SpeedtestRequest, kind: tuple[str, Sequence[Sequ
     measure() does.
 
     Args:
-        request: settings of the test.
+        request: settings of the test. Its `test` is replaced by that of `kind`.
         kind: Flent's test, and the directions that share a block of the report.
         keep: path for a copy of the data file, None for no copy.
     """
