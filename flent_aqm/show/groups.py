@@ -91,8 +91,8 @@ def look_of(runs: Sequence[Run]) -> Look | None:
 
 
 def looks_within(run: Run, names: Sequence[str]) -> dict[str, Look]:
-    """Return name -> look for parts of one run, such as its flows: shades of its queue's colour, or
-    different looks if it has no known queue.
+    """Return name -> look for parts of one run, such as its flows: shades() of its queue's look, or
+    looks_for() the names if it has no known queue.
 
     Args:
         run: the run.
@@ -117,6 +117,7 @@ def looks_of_files(runs: Sequence[Run]) -> list[Look]:
 def by_run(runs: Sequence[Run], most: int) -> list[RunGroup]:
     """Return a group for each run, with a number in its label if other runs have the same settings
     (see factors()). If there are more than `most` runs, runs with the same settings are one group.
+    A single run has its title as label.
 
     Runs that differ in a setting are never grouped, so there may still be more than `most` groups.
     """

@@ -42,8 +42,8 @@ NUMBERS_MAP = "cividis_r"
 
 
 def looks_for(names: Sequence[str]) -> dict[str, Look]:
-    """Return name -> look: a queue's own, or for other names a look that no other name has, in
-    turn. If there are more of these than OTHER_LOOKS, looks repeat."""
+    """Return name -> look: a queue's own look, and for other names those of OTHER_LOOKS in turn,
+    which no queue has. They repeat if there are more of these names than looks."""
     used = {AQM_LOOKS[name].colour for name in names if name in AQM_LOOKS}
     free = [look for look in OTHER_LOOKS if look.colour not in used] or list(OTHER_LOOKS)
     others = [name for name in dict.fromkeys(names) if name not in AQM_LOOKS]
@@ -52,8 +52,8 @@ def looks_for(names: Sequence[str]) -> dict[str, Look]:
 
 
 def shades(look: Look, count: int) -> list[Look]:
-    """Return looks for parts of one queue's run: its own colour first, then darker and lighter
-    shades of it, each with a marker, line and hatch of its own.
+    """Return `count` looks for parts of one queue's run: its own look with a solid line first, then
+    darker and lighter shades of its colour, each with a marker, line and hatch of its own.
 
     Of more than four parts, all but the first get looks that no queue has, because so many shades
     can't be told apart. These repeat if there are more parts than OTHER_LOOKS.

@@ -79,7 +79,7 @@ def delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> fl
 
 def whole(key: str, value: object, low: int, high: int) -> int:
     """Return a whole number from `low` to `high`, both included. True and False count as 1 and 0.
-    Raises ConfigError."""
+    Raises ConfigError for any other value."""
     # Flent turns 1 and 0 into True and False.
     text = str(int(value)) if isinstance(value, bool) else str(value)
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not low <= int(text) <= high:
@@ -88,7 +88,7 @@ def whole(key: str, value: object, low: int, high: int) -> int:
 
 
 def packets(key: str, value: object) -> int:
-    """Return a number of packets, from 0 to 9999999. Raises ConfigError."""
+    """Return a number of packets, from 0 to 9999999. Raises ConfigError for any other value."""
     return whole(key, value, 0, 9_999_999)
 
 
@@ -148,7 +148,7 @@ def testbed(key: str, value: object) -> str:
 
 
 def seed(key: str, value: object) -> int:
-    """Return a seed, from 0 to 10^18 - 1. Raises ConfigError."""
+    """Return a seed, from 0 to 10^18 - 1. Raises ConfigError for any other value."""
     text = str(value)
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise ConfigError(f"{key}: {text!r} is not a whole number from 0 to 10^18 - 1")

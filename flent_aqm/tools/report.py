@@ -27,7 +27,7 @@ class DirectionLoad:
 
     Attributes:
         start_s: begin of the load, None before it begins.
-        end_s: end of the load so far.
+        end_s: end of the load so far, as begin(), show() or the client set it.
         mbps: throughput that the client shows, in Mbit/s. None if it shows none.
         total_bytes: bytes that were transferred, as count() adds them.
         own_clock: True if the client counts its times from a moment that this process can't see. A

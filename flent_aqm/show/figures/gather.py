@@ -47,8 +47,8 @@ class FigureRow(Row):
 
 
 def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], list[str]]:
-    """Return a row for each usable file, in order, and a line with the reason for each file that
-    can't be used.
+    """Return a row for each usable file, in the order of `paths`, and a line with the reason for
+    each file that row_of() refuses or that can't be read.
 
     Args:
         paths: data files.
@@ -67,7 +67,7 @@ def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], li
 
 def row_of(data: DataFile) -> FigureRow:
     """Return the row of a data file. Raises BadResult if the file is damaged, has no flow of the
-    test in a known direction, or if its base delay is not a number."""
+    test in a known direction, or if its base delay is text."""
     run = as_run(data)
     ways = directions(run)
     if not ways:

@@ -21,7 +21,9 @@ WAY = "upload"
 
 def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str
          ) -> tuple[Table, list[str]]:
-    """Draw a figure, and return its values and the parts of its caption.
+    """Draw one of figures 7 to 9 at the rates of the grid that are nearest to the figure's. Return
+    its values, with a row for each step of each run, and the parts of its caption. Runs without
+    captured upload are left out.
 
     Args:
         figure: the row of FIGURES.

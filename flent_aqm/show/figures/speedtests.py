@@ -100,8 +100,8 @@ def _metric_text(run: Run, name: str, form: str) -> str:
     Args:
         run: the run.
         name: name of the metric.
-        form: format string. With "{:" it formats the number, else the metric's word if it has
-            words.
+        form: format string. One with "{:", such as "{:.0f} ms", gets the number. Another one, such
+            as "grade {}", gets the metric's word, or the number if the metric has no words.
     """
     value = METRICS[name].of(run)
     if isinstance(value, Unavailable):
@@ -151,7 +151,8 @@ Cells = Mapping[tuple[str, str], "SpeedtestRow"]
 
 def row_of(data: DataFile) -> SpeedtestRow | None:
     """Return the row of a data file, None if its test is not one of SHOWN. Raises BadResult if the
-    file is damaged, does not record its queue, or has a rate or base delay that is not a number."""
+    file is damaged, does not record its queue, or if one of its rates or its base delay is text.
+    """
     run = as_run(data)
     about = SHOWN.get(run.test)
     if about is None:
@@ -175,7 +176,7 @@ def row_of(data: DataFile) -> SpeedtestRow | None:
 
 def _refuse_missing_settings(run: Run) -> None:
     """Raise BadResult if the file doesn't record its queue, or if one of the rates or the base
-    delay is not a number."""
+    delay is text. They may be missing."""
     if AQM not in run.settings:
         raise BadResult(f"{run.path}: the file does not record its queue (AQM.requested.aqm)")
     odd = [name for name in PAGE[:3] if isinstance(run.settings.get(name), str)]

@@ -65,14 +65,16 @@ _LEAST = {"ms": 1.0, "1/min": 1.0, "points": 1.0, "%": 0.1}
 
 def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str,
          rate_mbps: float, test: str) -> tuple[Table, list[str]]:
-    """Draw the figure, and return its values and the parts of its caption.
+    """Draw the figure, and return its values, with a row for each verdict and queue, and the parts
+    of its caption.
 
     The data files of the runs that are drawn are read again, because all of their probes are
     needed. Raises BadResult if one can't be read.
 
     Args:
         figure: the row of FIGURES.
-        rows: runs of all tests and rates.
+        rows: runs of all tests and rates. Drawn are those with the figure's burst shaping and cross
+            traffic.
         grid: queues of all figures.
         canvas: matplotlib figure to draw on.
         title: title of the figure, "" for none.
@@ -117,7 +119,8 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
 
 def shade(metric: Metric, values: Sequence[float | None]) -> list[float]:
     """Return the shade of each cell in a row: 0 for the best, 1 for DARKEST_FACTOR times worse or
-    more, NaN for a missing value. It is logarithmic.
+    more, NaN for a missing value. It is logarithmic. Values below that of _LEAST for the metric's
+    unit count as this.
 
     Args:
         metric: the metric of the row.

@@ -42,8 +42,8 @@ MOST_LINES = 12
 
 
 class ChartPlotter(Framed):
-    """Base class of plots that this package draws. A subclass implements draw(), which draws on
-    self.axes, which grid() makes.
+    """Base class of plots that this package draws. A subclass implements draw(): it calls grid() to
+    make self.axes, and draws on them.
 
     Attributes:
         metric: value of the option --metric, None without it.

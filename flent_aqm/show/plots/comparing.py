@@ -131,7 +131,7 @@ class Combined(QueueColours):
 
 def looks_of(results: Sequence[Any]) -> list[Look]:
     """Return the look of each result set. A combined one has the look of its first member's queue.
-    Result sets whose file can't be read are left out."""
+    Result sets whose file can't be read are left out, so that the list may be shorter."""
     runs = []
     for result in results:
         with suppress(BadResult):

@@ -40,8 +40,8 @@ class FromZero:
         self, axis: Any, data: Any, btm: float, top: float, unit: str | None = None,
         allow_log: bool = True,
     ) -> None:
-        """Set the range of a value axis, from zero unless it is logarithmic or has no value above
-        zero. Called by Flent with all values on it."""
+        """Set the range of a value axis from zero. If it is logarithmic or has no value above zero,
+        let Flent set it. Called by Flent with all values on the axis."""
         highest = numpy.nanmax(data, initial=0) if data is not None else 0
         if self.log_base or not highest > 0:
             super()._do_scaling(axis, data, btm, top, unit, allow_log)  # type: ignore[misc]

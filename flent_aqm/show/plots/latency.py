@@ -462,8 +462,9 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
 
 
 def span_s(probe: Probe) -> float:
-    """Return the length in s of the spans into which a latency series is divided. Raises
-    NotAvailable if it has fewer than two probes at different times."""
+    """Return the length in s of the spans into which a latency series is divided: whole seconds (or
+    SHORTEST_S) with about SPAN_PROBES probes, or less if there would be fewer than FEWEST_SPANS.
+    Raises NotAvailable if the series has fewer than two probes at different times."""
     spacing_s = probe.spacing_ms / 1000
     lasts_s = float(probe.sent_s[-1] - probe.sent_s[0])
     if not spacing_s > 0 or not math.isfinite(spacing_s) or not lasts_s > 0:

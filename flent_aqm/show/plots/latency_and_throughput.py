@@ -210,8 +210,9 @@ def _link_text(runs: Sequence[Run]) -> str:
 
 
 def _base_rtt_text(runs: Sequence[Run]) -> str:
-    """Return the end of a text on the link, such as ", base RTT 20 ms", the RTT without a queue. ""
-    if this package did not build the path of all runs, or if the RTT differs between them."""
+    """Return the end of a text on the link, such as ", base RTT 20 ms", the RTT without a queue, or
+    ", base RTT < 1 ms" without an added delay. "" if this package did not build the path of all
+    runs, or if the delay differs between them."""
     requested = {(run.settings.get("testbed"), run.settings.get("base_delay_ms")) for run in runs}
     delays = {delay for _, delay in requested}
     if {testbed for testbed, _ in requested} - {"virtual", "netns"} or len(delays) > 1:

@@ -56,11 +56,11 @@ class Explained:
         sent_s: when the probe was sent.
         rtt_ms: its RTT, None if it was lost.
         stay_s: when it came to the queue and when it left, None if it was dropped there.
-        flows: kB of each flow in the queue, all at the same times.
+        flows: kB in the queue of the flows of each name, all at the same times.
         drops_s, marks_s: when packets came that the queue dropped or marked.
-        window: kB in flight of the flows that filled the queue, None if they are not TCP, or had
-            nothing in flight.
-        runs: RTT of the probes in ms, of this run first, then of each run with a change.
+        window: kB in flight of the TCP flows of the name that has most bytes ahead of the probe.
+            None without such flows, or if they had nothing in flight.
+        runs: RTT of the probes in ms over time, of this run first, then of each run with a change.
     """
 
     title: str
@@ -220,7 +220,7 @@ def _draw_losses(axis: Any, explained: Explained) -> list[Any]:
 
 
 def _draw_window(axis: Any, explained: Explained) -> None:
-    """Draw the bytes in flight of the flows that filled the queue."""
+    """Draw the bytes in flight (Explained.window), or write that there are none."""
     axis.set_ylabel("in flight,\nkB")
     if explained.window is None:
         axis.set_yticks([])

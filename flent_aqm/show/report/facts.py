@@ -28,7 +28,7 @@ class Proof:
         aqm: name of the download's queue, by which proofs are sorted.
         mbps: the download's rate, by which proofs are sorted. 0 if it is not recorded.
         requested: the requested settings as text.
-        applied: the reported settings as text, for each direction.
+        applied: the reported settings as text, for the download and the upload.
         fault: in what the reported queue or rate differs from the requested one, and whether
             settings changed during the run, as text. "" if there is nothing of that.
     """

@@ -106,9 +106,9 @@ def _metric_statistics(rows: Sequence[ReportRow], metric: str) -> dict[str, Any]
 
 def variance(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
              ) -> Mapping[str, Mapping[str, Mapping[str, float | None]]]:
-    """Return each factor's share of the variance (eta squared, 0 to 1): test -> metric -> factor ->
-    share. Factors are the queue, the rate, and other settings in which runs differ. Factors with a
-    single value, or as many values as runs, are left out."""
+    """Return each factor's share of the variance between a test's runs (eta squared, 0 to 1): test
+    -> metric -> factor -> share. Factors are the queue, the rate, and other settings in which runs
+    differ. Factors with a single value, or as many values as runs, are left out."""
     factors: dict[str, Callable[[ReportRow], object]] = {AQM: queue_of, RATE: rate_of} | {
         one.name: _setting_getter(one.name) for one in dimensions if one.name != "test"}
     shares: dict[str, dict[str, dict[str, float | None]]] = {}

@@ -35,8 +35,11 @@ class Hosts(Record):
     Attributes:
         cross_traffic: False for none, True for bulk, or the name of another kind.
         tcp_ecn: False or True for ECN as in RFC 3168, or "accecn".
+        ndt7_server: "own" for this package's NDT7 server, "mlab" for M-Lab's.
+        ndt7_cc: congestion control of this package's NDT7 server.
         host_moderation_us: least time between two receive interrupts of a host's network card, in
             µs.
+        host_gso: True if hosts send packets of up to 64 kB, which enter the router's queue whole.
     """
 
     heading = "Hosts and traffic"

@@ -40,11 +40,16 @@ class Path(Record):
     """Settings of the path between client and server.
 
     Attributes:
+        base_delay_ms: round-trip delay that the server adds, in ms.
+        dest2_delay_ms: how much longer the round-trip delay of a second server is, in ms. None
+            without this server.
         reorder_ms: greatest random delay of a packet in ms. Packets overtake each other, as netem
             draws a delay for each.
         modem_down_mbps: rate of the modem between router and server, in Mbit/s. Its queues are
             drop-tail. None without a modem.
         modem_up_mbps: as modem_down_mbps, for the upload.
+        modem_down_buffer_ms: size of the modem's queue for the download, as time at its rate.
+        modem_up_buffer_ms: as modem_down_buffer_ms, for the upload.
         topology: canonical text of the network, "dumbbell" for client, router and server.
     """
 

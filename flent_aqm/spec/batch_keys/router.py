@@ -202,8 +202,16 @@ class Router(Record):
         aqm_parameters: given parameters as pairs of name and text, such as ("target", "10ms"),
             sorted by name.
         up_aqm: name of the upload's AQM. None for the download's AQM and parameters.
+        up_aqm_parameters: given parameters of the upload's AQM, empty if `up_aqm` is None.
+        rate_down_mbps, rate_up_mbps: rates to which the shaper limits the directions, in Mbit/s.
+        shaper: "htb", "hfsc", "tbf", "cake", or "none" for no shaper.
         shaper_parameters: given parameters of the shaper, in the form of aqm_parameters.
         tbf_burst_ms: burst of the TBF shaper, as time at its rate. None for 1 ms.
+        tiers: 3 for three classes by DSCP, otherwise 1.
+        ingress: where the download is shaped: "lan", as it leaves to the LAN, or "ifb", as it
+            arrives.
+        burst_shaping: True to let HTB exceed the rate in bursts.
+        txqueuelen: transmit queue length of the router's devices in packets. None to leave it.
         tx_queues: number of transmit queues of each device. None for one, and behind ssh for as
             many as the router has.
         router_program: command line of a program that is started on the router when its queue is in
@@ -272,7 +280,8 @@ class Router(Record):
         return {name: known[name].read(text) for name, text in self.shaper_parameters}
 
     def rate_mbps(self, direction: str) -> float:
-        """Return the rate in Mbit/s to which a direction is shaped.
+        """Return the rate in Mbit/s to which the shaper limits a direction. It has no effect with
+        shaper = none.
 
         direction: "down" or "up".
         """
@@ -290,7 +299,8 @@ class Router(Record):
         return down if down == up else f"{down} down, {up} up"
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError for settings of the router that are valid alone but can't be combined.
+        """Raise ConfigError for settings of the router that are valid alone but can't be combined
+        with each other, or with a router behind ssh.
 
         scenario: the Scenario of which this record is a part.
         """
@@ -327,8 +337,8 @@ class Router(Record):
 
     def _refuse_single_queue(self, key_: str, name: str, behind_ssh: bool) -> None:
         """Raise ConfigError if an AQM for devices with several queues can't work, because there is
-        a shaper above it, it is the download's and that is shaped on the IFB device, or the device
-        has a single queue.
+        a shaper above it, it is the download's and that is shaped on the IFB device, or the devices
+        have a single queue each.
 
         Args:
             key_: "aqm" or "up_aqm", for the message.

@@ -99,9 +99,9 @@ def _sfq_report(report: Report, requested: Mapping[str, Scalar], attachment: Att
 
 
 def _cake_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
-    """Return the report that is expected of CAKE. Overhead, mpu and link layer are the sum of tc's
-    words for a framing. The bandwidth, in bytes/s, is the attachment's rate if CAKE shapes,
-    otherwise it is "unlimited".
+    """Return the report that is expected of CAKE. The overhead is the sum of tc's words for a
+    framing. Link layer and mpu are those of the words, unless they are requested, too. The
+    bandwidth, in bytes/s, is the attachment's rate if CAKE shapes, otherwise it is "unlimited".
 
     Args:
         report: the values that follow from each parameter alone.

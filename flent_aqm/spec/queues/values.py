@@ -36,7 +36,8 @@ _KERNEL_HZ = (100, 128, 250, 256, 300, 500, 512, 1000, 1024)
 
 
 def whole(text: str) -> int:
-    """Return a whole number from 0 to 2^32 - 1, such as a number of packets. Raises ConfigError."""
+    """Return a whole number from 0 to 2^32 - 1, such as a number of packets. Raises ConfigError for
+    other texts."""
     if not re.fullmatch(r"\d{1,10}", text) or int(text) > _U32:
         raise ConfigError("expected a whole number from 0 to 2^32 - 1")
     return int(text)
@@ -108,7 +109,8 @@ def below_1(text: str) -> float:
 
 
 def percent(text: str) -> int:
-    """Return a percentage, a whole number from 0 to 100 without a sign. Raises ConfigError."""
+    """Return a percentage, a whole number from 0 to 100 without a sign. Raises ConfigError for
+    other texts."""
     if not re.fullmatch(r"\d{1,3}", text) or int(text) > 100:
         raise ConfigError("expected a whole number from 0 to 100, in percent")
     return int(text)
@@ -116,7 +118,7 @@ def percent(text: str) -> int:
 
 def number(text: str) -> float:
     """Return a number from 0 to below 10^9, which may have up to nine decimals. Raises
-    ConfigError."""
+    ConfigError for other texts."""
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
         raise ConfigError("expected a number of at least 0 with up to 9 digits on each side of the "
                           "decimal point, such as 2 or 0.5")
@@ -125,7 +127,7 @@ def number(text: str) -> float:
 
 def flag(text: str) -> bool:
     """Return True or False for one of the words for a switch (base/switch.py), such as yes or off.
-    Raises ConfigError."""
+    Raises ConfigError for other texts."""
     on = switch(text)
     if on is None:
         raise ConfigError("expected yes or no")
@@ -248,7 +250,7 @@ class Overhead:
         """Return the framing for a result of this reader.
 
         tc adds the bytes of several words. `conservative` and `raw` replace the bytes of the words
-        before them.
+        before them. Of several link layers or mpu, the last one counts.
         """
         if isinstance(value, int):
             return Framing(value)
@@ -264,7 +266,7 @@ class Overhead:
 
 def mask(text: str) -> str:
     """Return a mask of 32 bits as tc prints it: hexadecimal with 0x, or 0. The text is hexadecimal
-    with 0x, or decimal. Raises ConfigError."""
+    with 0x, or decimal. Raises ConfigError for other texts."""
     if not re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}|\d{1,10}", text) or int(text, 0) > _U32:
         raise ConfigError("expected a mask of 32 bits, such as 0xff")
     return f"{int(text, 0):#x}" if int(text, 0) else "0"
@@ -272,7 +274,7 @@ def mask(text: str) -> str:
 
 def selector(text: str) -> str:
     """Return VALUE/MASK of eight bits each as tc prints them: hexadecimal with 0x, or 0. In the
-    text, each is hexadecimal with 0x, or decimal. Raises ConfigError."""
+    text, each is hexadecimal with 0x, or decimal. Raises ConfigError for other texts."""
     parts = text.split("/")
     if len(parts) != 2 or not all(re.fullmatch(r"0[xX][0-9a-fA-F]{1,2}|\d{1,3}", part)
                                   and int(part, 0) < 256 for part in parts):
@@ -292,7 +294,8 @@ def time_ns(text: str) -> int:
 
 def rate_bytes_per_s(text: str) -> int:
     """Return a rate in bytes per second, from texts such as 512kbit, 20mbit, 1gbit. It has to be
-    below 2^32 - 1, which fq takes for no limit. 0 needs no unit. Raises ConfigError."""
+    below 2^32 - 1, which fq takes for no limit. 0 needs no unit. Raises ConfigError for other
+    texts."""
     match = _NUMBER.fullmatch(text)
     factor = _RATE_BIT_S.get(match[2].lower()) if match else None
     if match is None or factor is None:
@@ -319,7 +322,7 @@ def between(low: int, high: int) -> Reader:
 
 def time_or_packets(text: str) -> Scalar:
     """Return a time in us as int. For a number of packets such as `5packets`, return text in the
-    form "5p". Raises ConfigError."""
+    form "5p". Raises ConfigError for other texts."""
     match = re.fullmatch(r"(\d{1,10})(p|pkts?|packets?)", text)
     if match and 0 < int(match[1]) <= _U32:
         return f"{int(match[1])}p"

@@ -37,7 +37,8 @@ class Graph:
     """A tree of links between nodes, with the client as its root.
 
     Attributes:
-        links: pairs of node names. In each, the node nearer to the client comes first.
+        links: pairs of node names, in the order in which a walk from the client meets them. In
+            each, the node nearer to the client comes first.
     """
 
     links: tuple[Link, ...]
@@ -59,7 +60,7 @@ class Graph:
 
     @cached_property
     def near(self) -> Mapping[str, str]:
-        """Node -> its neighbour in the direction of the client. The client has none."""
+        """Node -> its neighbour in the direction of the client. The client itself is missing."""
         return {far: near for near, far in self.links}
 
     def way(self, node: str) -> tuple[str, ...]:
