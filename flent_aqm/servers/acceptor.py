@@ -198,7 +198,8 @@ class Server:
         listeners: the listening sockets with their services.
         services: all services, which are stopped at the end.
         quiet: addresses that are not served at the moment.
-        most_connections: largest number of clients at once. Others wait in the kernel.
+        most_connections: largest number of clients at once, of all services together. Others wait
+            in the kernel. Clients of HTTP/3 don't count.
         request_timeout_s: seconds from accepting a client to its first deadline.
     """
 

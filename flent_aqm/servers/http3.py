@@ -165,12 +165,12 @@ class Http3(Bulk):
 
 
 class Http3Listener(QuicServer):
-    """Receives the datagrams of all clients of one port.
+    """Receives the datagrams of all clients at one address and port of the server.
 
     Args:
         requested: configuration of the connections.
         quiet: addresses that aren't served.
-        most: largest number of connections at once.
+        most: largest number of connections at once, over this address and port.
         timeout_s: seconds in which a connection has to have its first request.
     """
 
@@ -185,8 +185,8 @@ class Http3Listener(QuicServer):
         self._held = Held()
 
     def note_held(self, connection: Http3) -> None:
-        """Record how many bytes are kept for a connection. If all connections together keep too
-        much, end the connection for which most is kept."""
+        """Record how many bytes are kept for a connection. If all connections of this listener
+        together keep too much, end the connection for which most is kept."""
         largest = self._held.note(connection, connection.held_bytes)
         if isinstance(largest, Http3):
             self._held.note(largest, 0)
@@ -224,11 +224,12 @@ class Http3Listener(QuicServer):
 
 
 class Http3Service:
-    """The HTTP/3 service. See acceptor.Service. It receives its clients itself over UDP.
+    """The HTTP/3 service. See acceptor.Service. It receives its clients itself over UDP, after
+    listen().
 
     Args:
         quiet: addresses that aren't served.
-        most: largest number of connections at once.
+        most: largest number of connections at once over each address of the server.
         timeout_s: seconds in which a connection has to have its first request.
     """
 
