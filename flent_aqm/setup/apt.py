@@ -64,7 +64,7 @@ class Package:
 class DebianArchive:
     """Debian's archive, accessed through a folder of its own in the cache. With sources=True, it
     also has source packages. Its methods raise ToolMissing on a machine without apt, CommandFailed
-    if the machine's own apt can't be read."""
+    if a query of apt fails."""
 
     def __init__(self, cache: Path, folder: str = "apt",
                  more_suites: Sequence[str] = (), *, sources: bool = False) -> None:

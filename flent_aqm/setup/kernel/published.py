@@ -26,7 +26,8 @@ _PLAIN_FILE = re.compile(rb"^(?=--- \S.*\n\+\+\+ \S)", re.MULTILINE)
 
 def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
     """Apply all patches of a file in their order. Return the paths of changed files that were left
-    out, because set-up doesn't unpack them. A mailbox without patches changes nothing.
+    out, because set-up doesn't unpack them. A mailbox changes nothing if its mails have no patches,
+    or have them as attachments.
 
     Args:
         tree: folder of the kernel's source.
@@ -54,8 +55,9 @@ def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
 
 
 def _split_mailbox(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield subject and text of each mail with a patch. The subject is " (SUBJECT)", for messages.
-    If the file isn't a mailbox, yield "" and its whole content."""
+    """Yield subject and text of each mail whose text has a patch. A mail with attachments
+    (multipart) is left out. The subject is " (SUBJECT)", for messages. If the file isn't a mailbox,
+    yield "" and its whole content."""
     mails = [mail for mail in _MAIL.split(content) if _MAIL.match(mail)]
     if not mails:
         yield "", content
