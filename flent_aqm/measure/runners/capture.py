@@ -86,9 +86,9 @@ class AqmCaptureRunner(SupervisedRunner):
         self.max_packets = 0
 
     def check(self) -> None:
-        """Determine device and addresses, and build tcpdump's command line. Raises RunnerCheckError
-        if tcpdump isn't installed, or the device towards the first host can't be determined,
-        RuntimeError if a host can't be resolved."""
+        """Determine device and addresses, and build tcpdump's command line. Flent calls it before
+        the test. Raises RunnerCheckError if tcpdump isn't installed, or the device towards the
+        first host can't be determined, RuntimeError if a host can't be resolved."""
         program = find_program("tcpdump")
         if program is None:
             raise RunnerCheckError("tcpdump is not installed; see flent-aqm doctor")

@@ -87,8 +87,8 @@ class AqmCallRunner(_CrossRunner):
     server's answers, which are the part "download". Keys of the data set: as for _CrossRunner."""
 
     def check(self) -> None:
-        """Build irtt's command line. Raises RunnerCheckError if irtt isn't installed, RuntimeError
-        if the host can't be resolved."""
+        """Build irtt's command line. Flent calls it before the test. Raises RunnerCheckError if
+        irtt isn't installed, RuntimeError if the host can't be resolved."""
         program = find_program("irtt")
         if program is None:
             raise RunnerCheckError("irtt is not installed; see flent-aqm doctor")

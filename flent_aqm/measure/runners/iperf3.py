@@ -80,7 +80,8 @@ class AqmIperf3Runner(SupervisedRunner):
         self.endless = endless
 
     def check(self) -> None:
-        """Build iperf3's command line. Raises RunnerCheckError if iperf3 isn't installed."""
+        """Build iperf3's command line. Flent calls it before the test. Raises RunnerCheckError if
+        iperf3 isn't installed."""
         program = find_program("iperf3")
         if program is None:
             raise RunnerCheckError("iperf3 is not installed; see flent-aqm doctor")

@@ -61,9 +61,9 @@ class AqmNdt7Runner(SupervisedRunner):
         self.early_exit = early_exit and direction == "download"
 
     def check(self) -> None:
-        """Build the client's command line. Raises RunnerCheckError if the client isn't installed,
-        isn't the requested one, or can't use the server's address, RuntimeError if the host can't
-        be resolved."""
+        """Build the client's command line. Flent calls it before the test. Raises RunnerCheckError
+        if the client isn't installed, isn't the requested one, or can't use the server's address,
+        RuntimeError if the host can't be resolved."""
         if self.client == BROWSER:
             self.title = "ndt7.js in Chromium"
             self.command = shlex.join(self._browser_words())

@@ -28,7 +28,8 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
     """
 
     def check(self) -> None:
-        """Check as Flent does, pass the server's passphrase to netperf, and set the watchdog."""
+        """Check as Flent's runner does, pass the server's passphrase from the environment to
+        netperf, if there is one, and set the watchdog. Flent calls it before the test."""
         super().check()
         if passphrase := os.environ.get(environment.NETPERF_PASSPHRASE):
             # Not added to self.command, because the data file records that.

@@ -66,8 +66,8 @@ class AqmPingRunner(SupervisedRunner, PingRunner):
     success_return = (0, 1)
 
     def check(self) -> None:
-        """Check as Flent does, and stop the program normally when Flent's watchdog would kill
-        it."""
+        """Check as Flent's runner does, and turn the time of its watchdog into the program's normal
+        end. Flent calls it before the test."""
         super().check()
         # If the last packet is lost, fping waits for ever, and normally ends by Flent's watchdog.
         # Its output is complete by then.

@@ -87,7 +87,8 @@ class SupervisedRunner(ProcessRunner):
         return self.title or str(self.args[0])
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Convert the tool's output to series. Subclasses may override it.
+        """Convert the tool's output to series. Subclasses may override it. parse_output() calls it
+        if the tool ended normally.
 
         The default calls parse() of the runner of Flent with which this class is combined.
 
@@ -152,7 +153,8 @@ class SupervisedRunner(ProcessRunner):
         return self.written
 
     def start(self) -> int:
-        """Start the thread that runs the tool. Return 1, the number of threads started."""
+        """Start the thread that runs the tool, at the start of the test. Flent calls it. Return 1,
+        the number of threads started."""
         self._thread = threading.Thread(target=self.run)
         self._thread.start()
         return 1
@@ -179,7 +181,7 @@ class SupervisedRunner(ProcessRunner):
     def parse_output(self) -> Parsed:
         """Return the series, raw samples and metadata of a tool that has ended. If it failed,
         series and samples are empty, and the reason is in the metadata under ERROR. No exception
-        leaves this method."""
+        leaves this method. Flent calls it, possibly in another process."""
         try:
             self._refuse_bad_end(self.stderr)
             self.stdout.seek(0)
@@ -197,7 +199,8 @@ class SupervisedRunner(ProcessRunner):
             return [], [], {"ERROR": [a_defect(fault)]}
 
     def recv_result(self, res: Parsed) -> None:
-        """Store the result of parse_output() where Flent expects it, and log its errors."""
+        """Store the result of parse_output() where Flent expects it, and log its errors. Flent
+        calls it."""
         self.result, self.raw_values, metadata = res
         self.metadata.update(metadata)
         for line in metadata.get("ERROR", []):

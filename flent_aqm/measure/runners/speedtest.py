@@ -50,8 +50,9 @@ class AqmSpeedtestRunner(SupervisedRunner):
         self.options = options or {}
 
     def check(self) -> None:
-        """Build the client's command line. Raises RunnerCheckError if a program is missing,
-        RuntimeError if the host of a client with programs can't be resolved."""
+        """Build the client's command line. Flent calls it before the test. Raises RunnerCheckError
+        if a program is missing, RuntimeError if the host of a client with programs can't be
+        resolved."""
         call = Call(self._address() if self.client.programs else str(normalise_host(self.host)),
                     self.port, self.tls, self.settings.IP_VERSION or 0,
                     tuple(self._program_paths()), self.options)
