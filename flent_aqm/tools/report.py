@@ -57,7 +57,8 @@ class DirectionLoad:
 
     def show(self, at_s: float, mbps: float) -> None:
         """Record a rate that the client displayed. It is taken as constant since the previous rate,
-        or since the begin. begin() comes first. A rate at no later time than that is not recorded.
+        or since the begin. begin() comes first. If no time has passed since then, the rate is left
+        out.
 
         Args:
             at_s: the time in monotonic seconds.
@@ -112,7 +113,8 @@ class ClientReport:
         return self.loads.setdefault(direction, DirectionLoad())
 
     def at(self, at_s: float) -> DirectionLoad:
-        """Return the load that ran at a time, the first one if both did, or `idle` if none did.
+        """Return the load that ran at a time, from its start_s to its end_s so far, the first one if
+        both did, or `idle` if none did.
 
         at_s: the time in monotonic seconds.
         """

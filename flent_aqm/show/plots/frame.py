@@ -146,9 +146,9 @@ class Framed(Plotter):
             caption(self.figure, self.notes)
 
     def _annotate_plot(self, skip_title: bool = False) -> list[Any]:
-        """Set the title from Flent's options, and note hosts and time if they are requested. Called
-        by _save(). Return no artists. skip_title: leave out the user's TITLE, as for plots of
-        several files."""
+        """Set the title from Flent's options, note hosts and time if they are requested, and the
+        user's note for the figure. Called by _save(). Return no artists. skip_title: leave out the
+        user's TITLE, as for plots of several files."""
         lines = []
         if self.override_title:
             lines = [self.override_title]
