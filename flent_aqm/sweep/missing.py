@@ -24,8 +24,8 @@ def make_missing(cells: Iterable[Cell], keys: Mapping[str, object]) -> int:
         keys: batch keys of the sweep, such as `jobs`.
 
     Raises an AqmError before the first run if the runs can't be made, or if a data file has another
-    run in it than the cell of its name. Raises KeyboardInterrupt if the user interrupts,
-    StorageError if results can't be written.
+    run in it than the cell of its name. If the user interrupts, or results can't be written, no
+    more runs are started, and KeyboardInterrupt or StorageError is raised if one was left to start.
     """
     sweep = Sweep(resumes=True)
     by_file = {cell.data_file: cell for cell in cells}

@@ -62,8 +62,8 @@ class AqmCaptureRunner(SupervisedRunner):
             `keep` includes.
 
     Series, in Mbit/s every 100 ms: upload, download (payload of the test), upload_wire,
-    download_wire (its whole frames), and the same with the prefix "cross_". Raw samples have all of
-    them by these names. `val` is upload + download.
+    download_wire (its whole frames), and if packets of cross traffic were captured, the same with
+    the prefix "cross_". Raw samples have all of them by these names. `val` is upload + download.
     """
 
     def __init__(self, *, host: str, length: float, ports: Sequence[int],

@@ -20,8 +20,9 @@ class AqmProgramRunner(SupervisedRunner):
         command: the command line.
         length: seconds after which the command has failed, because it did not end.
 
-    Series: the seconds that it has run, 0 at its start and all at its end. Its output and exit
-    status are kept in the folder that the variable FLENT_AQM_PROGRAM_OUTPUT names, if it is set.
+    Series: the seconds that it has run, 0 at its start and all at its end. Its output, and its exit
+    status unless it was stopped, are kept in the folder that the variable FLENT_AQM_PROGRAM_OUTPUT
+    names, if it is set.
     """
 
     def __init__(self, *, command: str, length: float, **kwargs: Any) -> None:
