@@ -42,8 +42,8 @@ def announced(text: str, stream: TextIO | None = None) -> Iterator[None]:
 
 @contextmanager
 def told_if_slow(text: str, after_s: float, stream: TextIO | None = None) -> Iterator[None]:
-    """Context manager: print a line, also to a file or a log, if the block takes longer than a
-    time.
+    """Context manager: print a line, also to a file or a log, as soon as the block has taken longer
+    than a time.
 
     Args:
         text: the line, without "flent-aqm: ".

@@ -155,8 +155,8 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
 
 
 def refuse_odd_names(what: str, series: Collection[str], most: int, hint: str = "") -> None:
-    """Raise BadResult if there are too many series for plots and metrics, or if a series' name is
-    too long or can't be printed.
+    """Raise BadResult if there are more than `most` series, or if a series' name is longer than
+    LONGEST_SERIES_NAME or can't be printed.
 
     Args:
         what: names the part of the file in the message.

@@ -37,9 +37,10 @@ Conditions = Mapping[str, Sequence[Configuration]]
 
 
 def advise(conditions: Conditions) -> list[str]:
-    """Return sentences on what is wrong with the line and what to do: two if a configuration is
-    bad, else one, that runs disagree or that all is well. Empty if no configuration was measured
-    under load.
+    """Return sentences on what is wrong with the line and what to do. They are two if a
+    configuration is not good (_is_good()) under a load for which its runs don't disagree. Otherwise
+    it is one: that runs disagree, or that all is well. Empty if no configuration was measured under
+    load.
 
     Args:
         conditions: title of a condition -> the configurations that were compared in it.
@@ -60,26 +61,27 @@ def advise(conditions: Conditions) -> list[str]:
 
 
 def _is_good(configuration: Configuration, busy: str) -> bool:
-    """Return whether latency and losses of a configuration are good while the line is busy with
-    `busy`."""
+    """Return whether a configuration is fast (_is_fast()) and not lossy (_is_lossy()) while `busy`
+    ("downloads", "uploads" or BOTH) keep the line busy."""
     return _is_fast(configuration, busy) and not _is_lossy(configuration, busy)
 
 
 def _is_fast(configuration: Configuration, busy: str) -> bool:
-    """Return whether all runs of a configuration add less latency than MOST_ADDED_MS while the line
-    is busy with `busy`."""
+    """Return whether all runs of a configuration add less latency than MOST_ADDED_MS while `busy`
+    ("downloads", "uploads" or BOTH) keep the line busy."""
     return all(run.added_ms(busy) < MOST_ADDED_MS for run in configuration.runs)
 
 
 def _is_lossy(configuration: Configuration, busy: str) -> bool:
-    """Return whether a configuration loses at least MOST_LOST_PCT of the packets while the line is
-    busy with `busy`, so that words in calls are lost."""
+    """Return whether a configuration loses at least MOST_LOST_PCT of the probes, in the median over
+    runs and beyond the idle line's, while `busy` ("downloads", "uploads" or BOTH) keep the line
+    busy. Then words in calls are lost. False if losses are not known."""
     return configuration.lost_pct(busy) >= MOST_LOST_PCT
 
 
 def _runs_disagree(configuration: Configuration, busy: str) -> bool:
     """Return whether some runs of a configuration add less latency than MOST_ADDED_MS and others
-    don't, while the line is busy with `busy`."""
+    don't, while `busy` ("downloads", "uploads" or BOTH) keep the line busy."""
     return not _is_fast(configuration, busy) and any(
         run.added_ms(busy) < MOST_ADDED_MS for run in configuration.runs)
 
@@ -185,11 +187,12 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
 
 def _good_configurations(worst: Configuration, here: Sequence[Configuration],
                          conditions: Conditions) -> list[Configuration]:
-    """Return configurations that are good in every direction in which the worst one was measured.
-    Empty if there is none.
+    """Return configurations that were measured under all loads of the worst one, and are good
+    (_is_good()) under all loads under which they were measured. Empty if there is none.
 
     If there are any, only those that are good in all conditions are returned, and of these only
-    those that leave room below the line's rate. A step that would leave none is skipped.
+    those whose shaper, if any, has at most MOST_PCT of the line's rate. A step that would leave
+    none is skipped.
 
     Args:
         worst: the worst configuration.

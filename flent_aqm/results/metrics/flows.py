@@ -185,10 +185,11 @@ def tells_when_it_ran(flow: Flow, expected: Window, step_s: float) -> bool:
     """Return whether it is known when a flow ran, from the tool or from the flow's samples. True in
     any case if `expected` is 0 s long.
 
-    A tool that reports an interval whenever data came gives little information on a flow that
-    hardly got through. Then its samples cover less than half of the expected time. Also, they are
-    few or long, or the tool's mean over its whole time is far below theirs. Tools of this package
-    record the time of their load themselves.
+    A tool that reports an interval whenever data came tells little of a flow that hardly got
+    through. So the result is False if the samples cover less than half of the expected time, and
+    also are fewer than FEWEST_INTERVALS, longer than LONG_INTERVAL steps, or such that the tool's
+    mean over its whole time is far below theirs. Tools of this package record the time of their
+    load themselves.
 
     Args:
         flow: the flow.
@@ -210,7 +211,7 @@ def tells_when_it_ran(flow: Flow, expected: Window, step_s: float) -> bool:
 
 def with_expected_window(flow: Flow, expected: Window) -> Flow:
     """Return a copy of the flow with the expected start and end, or its own if they are further
-    out. A mean that the tool doesn't report is spread over this time."""
+    out, and with `is_expected`. A mean that the tool doesn't report is spread over this time."""
     window = Window(min(flow.start_s, expected.start_s), max(flow.end_s, expected.end_s))
     mean_mbps = flow.mean_mbps if flow.has_own_mean else _carried_mbit(flow) / window.length_s
     return replace(flow, start_s=window.start_s, end_s=window.end_s, mean_mbps=mean_mbps,

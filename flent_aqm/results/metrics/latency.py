@@ -222,7 +222,8 @@ def glitches(run: Run, threshold_ms: float) -> Sequence[Glitch]:
 
 
 def bad_probes(probe: Probe, glitch: Glitch, limit_ms: float) -> NDArray[numpy.bool_]:
-    """Return which probes of a series were the bad ones of a glitch: True where they were.
+    """Return a mask of a series' probes: True for those that were sent in the time of a glitch and
+    were bad.
 
     Args:
         probe: the series.
@@ -252,7 +253,7 @@ def idle_median_ms(run: Run, probe: Probe | None = None) -> float:
 
 def glitches_per_minute(run: Run, threshold_ms: float) -> float:
     """Return the number of glitches per minute of load. threshold_ms: as for find_glitches().
-    Raises NotAvailable if glitches can't be found, or if the load lasted 0 s."""
+    Raises NotAvailable as glitches() does, or if the load lasted 0 s."""
     events = glitches(run, threshold_ms)
     length_s = run.loaded().length_s
     if not length_s > 0:
@@ -262,14 +263,14 @@ def glitches_per_minute(run: Run, threshold_ms: float) -> float:
 
 def longest_glitch_ms(run: Run, threshold_ms: float) -> float:
     """Return the length of the longest glitch under load in ms, 0 without any. threshold_ms: as for
-    find_glitches(). Raises NotAvailable if glitches can't be found."""
+    find_glitches(). Raises NotAvailable as glitches() does."""
     return max((one.length_ms for one in glitches(run, threshold_ms)), default=0.0)
 
 
 def glitch_time_pct(run: Run, threshold_ms: float) -> float:
     """Return the share of the load's time inside glitches, in %. It is better for comparisons than
     the number, which decreases if two glitches grow into one. threshold_ms: as for find_glitches().
-    Raises NotAvailable if glitches can't be found, or if the load lasted 0 s."""
+    Raises NotAvailable as glitches() does, or if the load lasted 0 s."""
     length_s = run.loaded().length_s
     if not length_s > 0:
         raise NotAvailable("the load lasted 0 s")

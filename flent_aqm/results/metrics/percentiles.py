@@ -24,7 +24,7 @@ def percentile(samples: ArrayLike, percent: float) -> float:
 
     Args:
         samples: values, infinite for a lost probe, which is worse than any other.
-        percent: 0 to 100.
+        percent: above 0 and below 100.
 
     Raises TooFewSamples if fewer than 10 samples lie beyond the percentile on its nearer side. p99,
     for example, needs about 1000 samples. Raises LostProbe if the percentile is a lost probe.
@@ -97,7 +97,8 @@ def of_answered(answered: Numbers, percent: float) -> float:
 
 
 def lost_reason(samples: ArrayLike, percent: float) -> str:
-    """Return the text on why a percentile has no number: it names the share of lost probes."""
+    """Return the text on why a percentile that is a lost probe has no number: it names the share of
+    lost probes. They are infinite in `samples`."""
     lost = numpy.isinf(numpy.asarray(samples, dtype=float)).mean() * 100
     return f"{lost:.3g} % of the probes were lost, and the {percent:g}th percentile is one of them"
 

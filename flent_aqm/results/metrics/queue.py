@@ -35,8 +35,8 @@ _IN_C, _IN_L = "pkts-in-c", "pkts-in-l"
 
 
 def drops(run: Run, direction: str) -> float:
-    """Return the number of packets that the direction's queue dropped during the run. direction:
-    "download" or "upload". Raises NotAvailable if the file has no such counter."""
+    """Return the number of packets that the direction's queue, below the shaper, dropped during the
+    run. direction: "download" or "upload". Raises NotAvailable if the file has no such counter."""
     return _counter_increase(run, direction, "drops")
 
 
@@ -49,15 +49,16 @@ def marks(run: Run, direction: str) -> float:
 
 
 def requeues(run: Run, direction: str) -> float:
-    """Return the number of packets during the run that the device refused at first. direction:
-    "download" or "upload". Raises NotAvailable if the file has no such counter."""
+    """Return how often during the run the device refused a packet that the direction's queue, below
+    the shaper, wanted to send, so that the packet was sent later. direction: "download" or
+    "upload". Raises NotAvailable if the file has no such counter."""
     return _counter_increase(run, direction, "requeues")
 
 
 def drop_pct(run: Run, direction: str) -> float:
-    """Return the packets dropped in percent of those that were dropped or sent during the run.
-    direction: "download" or "upload". Raises NotAvailable if the file has no such counters, or if
-    there was no packet."""
+    """Return the packets that the direction's queue, below the shaper, dropped, in percent of those
+    that it dropped or sent during the run. direction: "download" or "upload". Raises NotAvailable
+    if the file has no such counters, or if there was no packet."""
     dropped, sent = drops(run, direction), _counter_increase(run, direction, "packets")
     if not dropped + sent > 0:
         raise NotAvailable("no packet went through the queue")
@@ -65,14 +66,15 @@ def drop_pct(run: Run, direction: str) -> float:
 
 
 def backlog_bytes(run: Run, direction: str) -> float:
-    """Return the bytes in the direction's queue at the end of the run. direction: "download" or
-    "upload". Raises NotAvailable if the file has no such counter."""
+    """Return the bytes in the direction's queue, below the shaper, at the end of the run.
+    direction: "download" or "upload". Raises NotAvailable if the file has no such counter."""
     return _counter(run, "after", direction, "backlog")
 
 
 def delay_ms(run: Run, direction: str, statistic: str) -> float:
-    """Return a statistic in ms of the queue's delay while the test loaded the direction. statistic:
-    a key of STATISTICS. direction: "download" or "upload". Raises NotAvailable if the test has no
+    """Return a statistic in ms of the delay of all queues of the direction's device together, while
+    the test loaded the direction, from its first flow's start to its last one's end. statistic: a
+    key of STATISTICS. direction: "download" or "upload". Raises NotAvailable if the test has no
     flow in that direction, if the queues were not sampled under load, if the file doesn't record
     the bytes sent, or with too few samples for the percentile."""
     queue, loaded = _sampled(run, direction)
@@ -80,10 +82,11 @@ def delay_ms(run: Run, direction: str, statistic: str) -> float:
 
 
 def standing_bytes(run: Run, direction: str, statistic: str) -> float:
-    """Return a statistic of the backlog in bytes while the test loaded the direction. statistic: a
-    key of STATISTICS. direction: "download" or "upload". Raises NotAvailable if the test has no
-    flow in that direction, if the queues were not sampled under load, or with too few samples for
-    the percentile."""
+    """Return a statistic in bytes of the backlog of all queues of the direction's device together,
+    while the test loaded the direction, from its first flow's start to its last one's end.
+    statistic: a key of STATISTICS. direction: "download" or "upload". Raises NotAvailable if the
+    test has no flow in that direction, if the queues were not sampled under load, or with too few
+    samples for the percentile."""
     queue, loaded = _sampled(run, direction)
     return STATISTICS[statistic](queue.backlog_bytes[loaded])
 

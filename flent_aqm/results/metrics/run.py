@@ -186,9 +186,10 @@ class Run:
         none, or no latency series or load.
 
         Args:
-            direction: "download" or "upload": while this direction was loaded; in a test that
-                alternates between them, while it alone carried data. None: from the start of the
-                first flow to the end of the last one.
+            direction: "download" or "upload" for the time from the first to the last flow of the
+                test in this direction, or for the time in which it alone carried data, if the test
+                alternates between both (`turns`). None for the time from the start of the test's
+                first flow to the end of its last one.
             probe: a latency series of the run, None for the best one.
         """
         if probe is None:

@@ -39,7 +39,7 @@ def reported(run: Run, client: str, name: str) -> float:
 
 def cloudflare_points(run: Run, experience: str) -> float:
     """Return AIM's points from the values that Cloudflare's client reported. Raises NotAvailable
-    if one of them is missing.
+    if the client did not report a value that the experience needs.
 
     Loss is that of the run's probe on the idle line. Cloudflare's engine sends its own UDP packets
     to a TURN server, when it sends nothing else, and there is no such server in the lab. Without a

@@ -161,8 +161,9 @@ def _refuse_too_large(data: DataFile) -> None:
 
 
 def _refuse_parameter(key: str, value: Any) -> None:
-    """Raise BadResult if a test parameter is a list or an object, is too long, has more than
-    MOST_STREAMS values separated by commas or semicolons, or would start more streams than that."""
+    """Raise BadResult if a test parameter is a list or an object, is longer than LONGEST_PARAMETER,
+    or has more than MOST_STREAMS values separated by commas or semicolons. Also if its name is one
+    of a number of streams (_COUNTS), and it has a value above MOST_STREAMS."""
     if isinstance(value, (dict, list)):
         raise BadResult(f"its test parameter {key[:40]!r} is {str(value)[:40]!r}; expected text "
                         "or a number")
@@ -186,9 +187,10 @@ def _stream_count(value: Any) -> float:
 
 
 def _refuse_results(whole: dict[str, Any]) -> None:
-    """Raise BadResult unless x_values is a list of times, and results has at least one series, with
-    a value or null for each time. Also raises it if there are more times or series than Flent can
-    show, or if the name of a series can't be shown or is a formula to a spreadsheet.
+    """Raise BadResult unless x_values is a list of numbers or null, and results has at least one
+    series, each with a number or null for each of x_values. Also raises it if there are more than
+    MOST_STEPS times or MOST_RESULTS series, or if the name of a series can't be printed, is longer
+    than LONGEST_SERIES_NAME, or is a formula to a spreadsheet.
 
     Args:
         whole: content of the file.

@@ -58,7 +58,7 @@ def _parse(text: bytes | bytearray) -> Any:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    """Raise ValueError for the JSON constants NaN and Infinity."""
+    """Raise ValueError. json calls it for the constants NaN, Infinity and -Infinity."""
     raise ValueError(f"{name} stands where a number is expected")
 
 

@@ -70,8 +70,8 @@ class Series:
             `dur`.
         tool: tool of a latency series, None for others.
         of_steps: whether the samples are Flent's interpolated steps.
-        failure: reason why a series of latency or throughput has no samples, "" if it has some, and
-            for other kinds.
+        failure: reason why a series of latency or throughput has no sample with a value or of a
+            lost probe, "" if it has one, and for other kinds.
     """
 
     name: str
@@ -240,8 +240,8 @@ def _scaled(sample: Mapping[str, Any], factor: float) -> Mapping[str, Any]:
 
 
 def _why_no_samples(name: str, meta: Mapping[str, Any]) -> str:
-    """Return the reason why a series has no samples: the first error of its tool, if it is
-    recorded."""
+    """Return the reason why a series has no samples: the first error of its tool if it is recorded,
+    else that the tool gave no data."""
     errors = meta.get("ERROR")
     if isinstance(errors, list) and errors:
         return f"{plain(name)}: {plain(str(errors[0])[:LONGEST_REASON])}"
@@ -249,8 +249,9 @@ def _why_no_samples(name: str, meta: Mapping[str, Any]) -> str:
 
 
 def _samples_of_steps(data: DataFile) -> dict[str, list[dict[str, Any]]]:
-    """Return name of a series -> its interpolated values as samples, with the time in epoch
-    seconds. Gaps are left out. Empty if the file has no steps."""
+    """Return name of a series -> its interpolated values as samples, with the time in epoch seconds
+    (since the start if _run_start_s() is 0), and the length of a step. Gaps are left out. Empty if
+    the file has no steps."""
     steps, results = data.whole.get("x_values"), data.whole.get("results")
     if not isinstance(steps, list) or not isinstance(results, dict):
         return {}
@@ -264,8 +265,8 @@ def _samples_of_steps(data: DataFile) -> dict[str, list[dict[str, Any]]]:
 
 
 def _run_start_s(metadata: Mapping[str, Any]) -> float:
-    """Return the start of the run in epoch seconds from the metadata T0 or TIME, 0 if the file
-    records neither."""
+    """Return the start of the run in epoch seconds from the metadata T0, or else TIME. 0 if neither
+    is a date and time."""
     for key in ("T0", "TIME"):
         try:
             began = datetime.fromisoformat(str(metadata[key]).replace("Z", "+00:00"))

@@ -28,7 +28,8 @@ WINDOW = ("LOAD_START", "LOAD_END")
 def refuse_odd_times(top: Mapping[str, Any], series_meta: Mapping[str, Mapping[str, Any]],
                      raw: Mapping[str, Sequence[Mapping[str, Any]]], within: Limits) -> None:
     """Raise BadResult if the absolute value of a time or interval is above LATEST_S, if a duration
-    in the metadata is impossible, or if series last too long.
+    in the metadata is outside its range (LENGTHS), or if all series together, or x_values, last
+    longer than the limit.
 
     Args:
         top: content of the file.

@@ -132,8 +132,8 @@ class _Token:
 
 
 def parse(text: str) -> Node:
-    """Parse a condition. Raises ConfigError, with the place, if the text is not a condition,
-    compares different kinds, or is too long or too deeply nested."""
+    """Parse a condition. Raises ConfigError if the text is not a condition, has an unknown metric
+    or function, compares different kinds, or is too long or too deeply nested."""
     if len(text) > LONGEST:
         raise ConfigError(f"the expression has {len(text)} characters; expected {LONGEST} at most")
     parser = _Parser(text, list(_tokens(text)))

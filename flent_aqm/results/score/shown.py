@@ -95,8 +95,8 @@ def score(run: Run) -> ScoredFile:
 
 
 def wide_console() -> Console:
-    """Return the console of standard output. If it is a file, lines are long enough for whole
-    tables: at least NO_TERMINAL characters."""
+    """Return the console of standard output. If that is not a terminal, lines are long enough for
+    whole tables: at least NO_TERMINAL characters."""
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, NO_TERMINAL)
@@ -435,7 +435,8 @@ def _runs_text(having: int, all_runs: int) -> str:
 
 
 def _group_cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:
-    """Return median, quartiles and interval as text, "-" if there are too few values. values:
+    """Return median, quartiles and interval as text. "-" for what there are too few values for: all
+    of them without values, the quartiles with one, the interval with fewer than six. values:
     infinite for a lost probe."""
     if not values:
         return "-", "-", "-"

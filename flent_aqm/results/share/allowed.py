@@ -104,8 +104,9 @@ class _Reader:
         return clean
 
     def version(self, value: Any, place: str) -> Any:
-        """Copy a version. If it has other parts than usual ones, only its leading number is copied.
-        It is left out (NOTHING) if it contains a secret or has no such number."""
+        """Copy a version. If it has other parts than usual ones (_VERSION), only its leading number
+        is copied. It is left out (NOTHING) if it contains a secret or has no such number. Values
+        other than text: as number()."""
         if not isinstance(value, str) or not value:
             return self.number(value, place)
         _clean, kinds = self.secrets.clean(value)
@@ -145,8 +146,8 @@ class _Reader:
         return "device"
 
     def host(self, value: Any, place: str) -> Any:
-        """Copy a host's name or address. Names and addresses that reveal a machine are replaced by
-        a stand-in."""
+        """Copy a host's name or address. It is replaced by a stand-in, unless it is a name in
+        LAB_HOSTS, of words that programs write, or an address that reveals nobody."""
         if not isinstance(value, str):
             return self.number(value, place)
         if value in (*LAB_HOSTS, "localhost", ""):
@@ -335,23 +336,23 @@ class _Reader:
         return kept
 
     def aqm(self, value: Any, place: str) -> Any:
-        """Copy the object AQM with the keys of _AQM."""
+        """Copy the object AQM with the keys of _AQM. Other keys are left out."""
         return self.mapping(value, place, _AQM, None)
 
     def run(self, value: Any, place: str) -> Any:
         """Copy the object AQM.run, which records how the run was started: test, settings and
-        commands."""
+        commands. Other keys are left out."""
         return self.mapping(value, place, {
             "test": _Reader.value_or_gone, "settings": _Reader.settings,
             "commands": _Reader.value_or_gone}, None)
 
     def kernel(self, value: Any, place: str) -> Any:
-        """Copy version, hash and name of the lab's kernel."""
+        """Copy version, hash and name of the lab's kernel. Other keys are left out."""
         return self.mapping(value, place, {
             "version": _Reader.version, "hash": _Reader.hash, "name": _Reader.value_or_gone}, None)
 
     def tools(self, value: Any, place: str) -> Any:
-        """Copy the object with versions of tools."""
+        """Copy the object with versions of tools, each as version() does."""
         return self.mapping(value, place, {}, _Reader.version)
 
     def ndt7(self, value: Any, place: str) -> Any:
@@ -360,7 +361,8 @@ class _Reader:
         return self.mapping(value, place, _NDT7, _Reader.tree)
 
     def runner(self, value: Any, place: str) -> Any:
-        """Copy the name of a runner's class if it consists of words that programs write."""
+        """Copy the name of a runner's class if it consists of words that programs write. Others are
+        left out (NOTHING)."""
         if isinstance(value, str) and value.isalnum() \
                 and is_common(re.sub("(?<=[a-z0-9])(?=[A-Z])", " ", value)):
             return value
@@ -373,12 +375,13 @@ class _Reader:
         return value if host in LAB_HOSTS and _TEST_ID.fullmatch(value) else NOTHING
 
     def client(self, value: Any, place: str) -> Any:
-        """Copy the name of the NDT7 client, one of the known ones or words that programs write."""
+        """Copy the name of the NDT7 client, one of the known ones or words that programs write.
+        Others are left out (NOTHING)."""
         return value if value in _CLIENTS else self.program_text(value, place)
 
     def client_summary(self, value: Any, place: str) -> Any:
         """Copy the object that the NDT7 client printed at the end of its test. Hosts in it are
-        replaced."""
+        replaced, and other keys than the client's usual ones left out."""
         numbers = dict.fromkeys(("LatencyMs", "RetransmissionPct", "ThroughputMbps"),
                                 _Reader.number)
 

@@ -103,8 +103,9 @@ def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
 
 
 def _harmless_name(name: str) -> str:
-    """Return the name of a data file with all unusual characters replaced by "_", of at most 150
-    characters and the suffix."""
+    """Return the name of a data file with all characters but ASCII letters, digits and _.+=,@-
+    replaced by "_", without . and - at the beginning, and of at most 150 characters and SUFFIX.
+    "run" and SUFFIX if nothing is left."""
     stem = re.sub(r"[^\w.+=,@-]", "_", name.removesuffix(SUFFIX), flags=re.ASCII)
     return f"{stem.lstrip('.-')[:150] or 'run'}{SUFFIX}"
 
@@ -250,7 +251,7 @@ def _clean_copy(path: Path, target: Path) -> None:
 
 def refuse_telling_texts(target: Path) -> None:
     """Raise BadResult with file and line if a text of the archive `target` reveals a machine or a
-    person.
+    person (lines_that_tell()).
 
     Data files are not searched, because the caller has cleaned them before they were packed.
     Patches of the kernel are this package's own.

@@ -99,8 +99,9 @@ def _clean_line(line: str, secrets: Secrets) -> str:
 
 
 def _cleaner_for(key: str) -> Callable[[str, Secrets], str]:
-    """Return the function that cleans the value of a key. It takes the value and the secrets of the
-    file, and returns the clean value."""
+    """Return the function that cleans the value of a key, by the key's name: that for a testbed,
+    for hosts, for a folder or file, or for any other value. It takes the value and the secrets of
+    the file, and returns the clean value."""
     key = key.lower()
     if _TESTBED_KEY.search(key):
         return lambda value, secrets: _ROUTER if value.startswith("ssh:") else secrets.clean(
@@ -120,7 +121,8 @@ def _clean_hosts(value: str, secrets: Secrets) -> str:
 
 
 def _clean_host(word: str, secrets: Secrets) -> str:
-    """Return a host's name or address, replaced if it reveals a machine."""
+    """Return a host's name or address. It is replaced if Secrets.clean() replaces it, or if it has
+    words that programs don't write."""
     clean, kinds = secrets.clean(word)
     return clean if kinds or is_common(clean) else secrets.stand_in_for(word)
 

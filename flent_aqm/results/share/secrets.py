@@ -199,7 +199,7 @@ class Secrets:
 
     def _encoded_at(self, match: re.Match[str]) -> str:
         """Return "user%40host" for a user and host with the URL's code for @ between them, or the
-        match if the user is in NOBODY and the host is a usual word."""
+        match if the user is in NOBODY and the host is of usual words (is_common())."""
         if match[1] in NOBODY and is_common(match[2]):
             return match[0]
         self.removed.add(match[0])
@@ -207,29 +207,28 @@ class Secrets:
 
     def _user_at_name(self, match: re.Match[str]) -> str:
         """Return "user@" and the replacement for the host, for user@host without a domain. Return
-        the match if the user is in NOBODY, or if both names are usual words."""
+        the match if the user is in NOBODY, or if both names are of usual words (is_common())."""
         if match[1] in NOBODY or (is_common(match[1]) and is_common(match[2])):
             return match[0]
         self.removed.add(match[0])
         return f"user@{match[2] if is_common(match[2]) else self.stand_in_for(match[2])}"
 
     def _domain(self, match: re.Match[str]) -> str:
-        """Return the replacement for the name of a domain, or the match if it is that of a file or
-        consists of usual words."""
+        """Return the replacement for the name of a domain, or the match if is_domain() is false."""
         if not is_domain(match[0]):
             return match[0]
         return self.stand_in_for(match[0])
 
     def _random(self, match: re.Match[str]) -> str:
-        """Return REPLACED for random text, or the match if it consists of usual words."""
+        """Return REPLACED for random text, or the match if it is of usual words (is_common())."""
         if is_common(match[0]):
             return match[0]
         self.removed.add(match[0])
         return REPLACED
 
     def _padded(self, match: re.Match[str]) -> str:
-        """Return the replacement for an IPv4 address with leading zeros, or the match if it reveals
-        nobody."""
+        """Return the replacement for an IPv4 address with leading zeros, or the match if it is no
+        address or reveals nobody (tells_of_nobody())."""
         word = ".".join(str(int(part)) for part in match[0].split("."))
         if not is_address(word) or tells_of_nobody(word):
             return match[0]
@@ -287,8 +286,8 @@ class Secrets:
         return self._stand_ins[key]
 
     def learn(self, name: str) -> None:
-        """Replace a host's name in all texts that are cleaned from now on. Names that reveal
-        nobody, and names beyond MOST_HOSTS, are ignored."""
+        """Replace a host's name in all texts that are cleaned from now on. Names for which
+        _Name.of() is None, and names beyond MOST_HOSTS, are ignored."""
         if len(self._names) < MOST_HOSTS and (one := _Name.of(name)):
             self._names.append(one)
             self._harmless.clear()
@@ -371,7 +370,7 @@ class Secrets:
 
     def _address(self, match: re.Match[str]) -> str:
         """Return the replacement for an IP address, with punctuation that follows it, or the match
-        if it is no address or reveals nobody."""
+        if it is no address or reveals nobody (tells_of_nobody())."""
         text = match[0]
         # A colon after it may be punctuation.
         word = next((one for one in (text, text[:-1], text.rstrip(":")) if is_address(one)), "")
@@ -446,7 +445,7 @@ class _Name:
 
     Attributes:
         first: its first part, before the first dot.
-        marks: texts in lower case; each text with the name contains one of them.
+        marks: texts in lower case. Each text with the name contains one of them.
         pattern: matches all of its forms: whole, without its domain, and other hosts of the domain.
             Group 1 is a user before it with "@", group 2 the form.
     """
@@ -457,7 +456,9 @@ class _Name:
 
     @classmethod
     def of(cls, name: str) -> _Name | None:
-        """Return the record of a host's name. None if it is not a name, or if it reveals nobody."""
+        """Return the record of a host's name. None for an address, for text with characters that no
+        name has, and for a name without a domain that is a number, in COMMON, or of usual words
+        (is_common())."""
         name = name.strip(".").lower()
         if is_address(name) or not re.fullmatch(r"[a-z0-9_][a-z0-9_.-]{0,250}", name):
             return None
@@ -481,7 +482,8 @@ class _Name:
 
 def _hosts_in(text: str) -> Iterator[str]:
     """Yield the names of hosts that a text contains: in the messages and options of programs,
-    domains, and hosts after a user. A name may occur several times."""
+    domains, and hosts after a user. Names of usual words (is_common()) are left out. A name may
+    occur several times."""
     for pattern in patterns.HOSTS_IN_MESSAGES:
         for match in pattern.finditer(text):
             name = match["host"].strip(".")
@@ -535,7 +537,8 @@ def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 def users(metadata: Mapping[str, Any]) -> set[str]:
     """Return the names of people that the file's texts reveal, and the users of this machine, at
-    most _MOST_USERS. Names that reveal nobody are left out."""
+    most _MOST_USERS. Names in COMMON and NOBODY, and those of one or more than 64 characters, are
+    left out."""
     environment = metadata.get("ENVIRONMENT")
     values = [environment.get(key) for key in ("USER", "LOGNAME", "HOME", "SUDO_USER")] \
         if isinstance(environment, dict) else []
