@@ -41,8 +41,8 @@ def copy_checkout(folder: Path) -> Path:
 @contextmanager
 def python_for_all_users() -> Iterator[Path]:
     """Context manager: yield the path of a Python with this package that every user can start. It
-    is this process's own, or, below a home that others can't look into, that of a temporary
-    copy."""
+    is this process's own, or, below a home that others can't look into, that of a copy, which is
+    removed at the end of the with statement."""
     if all(path.stat().st_mode & 0o005 == 0o005 for path in (SOURCE, *SOURCE.parents)):
         yield Path(sys.executable)
         return

@@ -152,8 +152,8 @@ def earlier_files() -> Iterator[Circumstances]:
 
 @contextmanager
 def other_environment() -> Iterator[Circumstances]:
-    """Context manager: yield another locale, time zone, terminal, hash seed, umask and limits, and
-    200 more variables."""
+    """Context manager: yield circumstances with another locale, time zone, terminal, hash seed,
+    umask and limits, and 200 more variables."""
     yield Circumstances(
         before=["sh", "-c", 'umask 077; ulimit -n 512; ulimit -s 16384; exec "$@"', "sh"],
         env={**os.environ, "LC_ALL": "tr_TR.UTF-8", "LANG": "C", "TZ": "Asia/Kolkata",
@@ -163,8 +163,8 @@ def other_environment() -> Iterator[Circumstances]:
 
 @contextmanager
 def other_host_name() -> Iterator[Circumstances]:
-    """Context manager: yield a host of another name, without address layout randomization. Needs
-    root."""
+    """Context manager: yield circumstances in which the host has another name, and no address
+    layout randomization. Needs root."""
     yield Circumstances(before=["unshare", "--uts", "sh", "-c",
                                 'hostname another.example; exec "$@"',
                                 "sh", "setarch", "-R"])
@@ -227,8 +227,9 @@ def as_long_variables() -> Iterator[Circumstances]:
 
 @contextmanager
 def all_at_once() -> Iterator[Circumstances]:
-    """Context manager: yield another user (if this one is root), a longer path of the sources, more
-    imports, more programs in the router's hook, and many variables, together."""
+    """Context manager: yield circumstances with another user (if this one is root), a longer path
+    of the sources, more imports, more programs in the router's hook, and many variables,
+    together."""
     with _changed_checkout(Path("/var/tmp"), "another place/of the sources", MORE_IMPORTS,
                            MORE_PROGRAMS) as around:
         env = {**os.environ, **{f"OTHER_{number}": "x" * number for number in range(200)}}
@@ -261,7 +262,8 @@ NEEDS_ROOT = ("other_user", "other_host_name", "older_processor")
 
 
 def possible() -> list[str]:
-    """Return the names of the circumstances that this user can bring about. Some need root."""
+    """Return the keys of ALL that this user can bring about: without root, those of NEEDS_ROOT are
+    left out."""
     return [name for name in ALL if os.geteuid() == 0 or name not in NEEDS_ROOT]
 
 

@@ -165,6 +165,8 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
         comparisons: number of comparisons.
         aqm: queue of the runs.
         first_seed: first seed of the first set.
+
+    Raises SystemExit if Flent ends before all runs are made.
     """
     text = (resource_dir("batches") / "gate.batch").read_text()
     base = (resource_dir("batches") / "base.batch").read_text()
@@ -297,7 +299,7 @@ def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list
         named_cells: run the cells that each defect names, otherwise all.
 
     Returns:
-        The comparisons, including those of earlier calls whatever their names.
+        The comparisons of these defects, and those that earlier calls noted of the others.
 
     Raises SystemExit if no kernel is set up, a defect doesn't fit its source, or Flent ends before
     all runs are made.

@@ -96,7 +96,8 @@ def defects_table(results: Mapping[str, Any]) -> Iterator[str]:
 
 def coverage_table(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a Markdown table of cells in the order given, one of files, and a sentence with the sum
-    of these files. Files without an executed line are left out of both."""
+    of these files. Files without an executed line are left out of both. Args: results: the content
+    of the JSON file."""
     yield "| cell | lines that it executes | adds | only it | where only it goes |"
     yield "|---|---|---|---|---|"
     for cell in results["cells"]:
@@ -117,7 +118,8 @@ def coverage_table(results: Mapping[str, Any]) -> Iterator[str]:
 
 def alarm_lines(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on the comparisons of set-up's kernel with itself, a list of those that were
-    an alarm, and a sentence on drawn seeds, if there are any."""
+    an alarm, and a sentence on drawn seeds, if there are any. Args: results: the content of the
+    JSON file."""
     pairs = results["comparisons"]
     good = sum(one["right"] for one in pairs)
     yield (f"{good} of {len(pairs)} comparisons of set-up's kernel with itself, with other seeds "

@@ -197,7 +197,8 @@ class Met:
     Attributes:
         cpu_s: processor time of the command and the processes that it started.
         peak_mb: largest memory of one of them, in MiB.
-        status: exit status, negative if a signal killed it, 99 with a traceback.
+        status: exit status, 99 with a traceback, negative if a signal killed it, as one does after
+            WALL_LIMIT_S.
         out: beginning of its output.
         err: beginning of its error output.
         strayed: files that it wrote where it was not told to, with commas between them.
@@ -212,7 +213,7 @@ class Met:
 
 
 def measure(command: str, file: Path) -> Met:
-    """Run a command on a file in a process of its own, and return what it did.
+    """Run a command on a file in a fork of this process, and return what it did.
 
     Args:
         command: key of COMMANDS.
@@ -262,7 +263,9 @@ def _read(text: IO[bytes]) -> str:
 
 
 def fault_of(command: str, met: Met) -> str:
-    """Return what is wrong with the way in which a command handled a file, "" if nothing is."""
+    """Return what is wrong with the way in which a command handled a file, "" if nothing is: a
+    signal killed it, it ended in a traceback, sent an escape character to the terminal, wrote
+    elsewhere, or took more than MOST_S or MOST_MB."""
     if met.status < 0:
         return f"killed by signal {-met.status}"
     if met.status in (3, 99) or "Traceback" in met.err or "can't show the data files" in met.err:

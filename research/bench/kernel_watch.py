@@ -85,8 +85,9 @@ def main() -> None:
 
 
 def table(watched: Sequence[Watched]) -> Iterator[str]:
-    """Yield the lines of a Markdown table: header, and a row per kernel and queue with the metrics
-    that differ most."""
+    """Yield the lines of a Markdown table: header, and a row per kernel and queue with the largest
+    differences for the worse and for the better, and how many metrics are the same or can't be
+    told."""
     yield "| Linux | queue | worse than set-up's | better | the same/can't tell |"
     yield "|---|---|---|---|---|"
     for one in watched:

@@ -111,8 +111,8 @@ class SweepFolder:
         return folders[0] if folders else None
 
     def files(self) -> dict[str, Any]:
-        """Return the contents of the data files, by the part of their names after the batch's
-        time."""
+        """Return the contents of the data files in the results folder, by the part of their names
+        after the batch's time. Empty without any."""
         by_name: dict[str, Any] = {}
         for path in sorted((self.results() or self.folder).glob(f"*{SUFFIX}")):
             name = path.name.split("-", 5)[-1]
@@ -245,12 +245,12 @@ def compare(was: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def children(parent: int) -> list[tuple[int, str]]:
-    """Return number and name of each child of a process."""
+    """Return id and name of each child of a process, without zombies."""
     return [(pid, name) for pid, name, one in _processes() if one == parent]
 
 
 def processes_below(folder: Path) -> list[tuple[int, str]]:
-    """Return number and name of each process whose working folder is `folder` or below it."""
+    """Return id and name of each process whose working folder is `folder` or below it."""
     processes = []
     for pid, name, _ in _processes():
         with contextlib.suppress(OSError):

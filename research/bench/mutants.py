@@ -338,8 +338,11 @@ class Called:
                 + sorted(rest & self.times_s.keys(), key=self.times_s.__getitem__))
 
     def took(self, tests: Iterable[str], more_s: float = 0.0) -> tuple[float, float]:
-        """Return the processor time of tests, and their time on the clock, both in s. more_s:
-        further processor time to add; what it takes on the clock is in proportion to the tests."""
+        """Return the processor time of tests, and their time on the clock, both in s.
+
+        more_s: further processor time to add. The time on the clock grows by it, times the tests'
+            ratio of clock to processor time if that is above 1.
+        """
         listed = list(tests)
         took_s = sum(map(self.times_s.__getitem__, listed))
         waited_s = sum(map(self.waited_s.__getitem__, listed))
@@ -444,7 +447,8 @@ def keep(tried: Mapping[str, int], survivors: Mapping[str, Sequence[str]], how: 
 
 
 def modules_of(place: str) -> list[Path]:
-    """Return the modules of a folder or of one file, as paths from the source tree's top."""
+    """Return the modules of a folder or of one file, as paths from the source tree's top. place:
+    path of the folder or file below the package."""
     path = HERE / PACKAGE / place
     files = [path] if path.is_file() else sorted(path.rglob("*.py"))
     return [file.relative_to(HERE) for file in files]
@@ -606,8 +610,8 @@ def defect_in(tree: Path, mutant: Mutant) -> Iterator[None]:
 
 
 def succeeds(work: Callable[[], NoReturn], took_s: float, waited_s: float) -> bool:
-    """Run `work` in a fork. Return whether it ends with status 0 within its limits, and end all
-    processes that it leaves.
+    """Run `work` in a fork. Return whether it ends with status 0 before its limits, which are
+    multiples of the times below, and end all processes that it leaves.
 
     Args:
         work: function to run, which ends its process.
@@ -654,8 +658,13 @@ class Collected:
     """A plugin of pytest that, instead of running the collected tests once, records what they
     call, and tries defects of functions.
 
-    Writes to the pipe `out` a pickled Called, then for each defect tried its number and whether it
-    survived.
+    Calls are recorded from the object's creation on. It writes to the pipe `out` a pickled Called,
+    then for each defect tried its number and whether it survived.
+
+    Args:
+        tree: copy of the source tree.
+        chosen: the defects.
+        out: file descriptor of the pipe.
     """
 
     def __init__(self, tree: Path, chosen: Sequence[Mutant], out: int) -> None:

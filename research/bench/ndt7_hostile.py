@@ -217,18 +217,18 @@ def _send_pings() -> None:
 
 
 def _keep_idle_tls() -> None:
-    """Keep 200 connections to the TLS port that say nothing, and renew them before they are cut
-    off."""
+    """Keep 200 connections to the TLS port that say nothing, for ever. They are renewed every 9 s,
+    before the server cuts them off."""
     _keep_connections(TLS_PORT, 200, b"")
 
 
 def _keep_idle_uploads() -> None:
-    """Keep 200 uploads that send nothing."""
+    """Keep 200 uploads that send nothing, for ever. They are renewed every 9 s."""
     _keep_connections(PORT, 200, _REQUEST.format(test="upload").encode())
 
 
 def _keep_unread_downloads() -> None:
-    """Keep 200 downloads that read nothing."""
+    """Keep 200 downloads that read nothing, for ever. They are renewed every 9 s."""
     _keep_connections(PORT, 200, _REQUEST.format(test="download").encode())
 
 

@@ -22,10 +22,11 @@ COMMAND = ("sh", "-c", (f"irtt client -Q -i 10ms -d {LENGTH_S}s server:2112 >/de
 
 def figures(repeat: int, only: str) -> list[Figure]:
     """Measure an upload by iperf3 with irtt beside it, at each rate of CASES, in turn with the
-    ideal router and with the case's model. Return the figures: model's time by ideal's.
+    ideal router and with the case's model. Return a figure for each case: the time with the model
+    divided by that with the ideal router.
 
     Args:
-        repeat: number of measurements.
+        repeat: number of such pairs.
         only: part of the names of the figures, "" for all.
     """
     return list(_measure_cases(repeat, only))

@@ -82,7 +82,8 @@ def _captures(name: str, file: Path, repeat: int) -> list[Figure]:
 
 
 def _made(folder: Path, rate_mbps: int) -> Path:
-    """Make a run, and return its data file."""
+    """Make an upload of 10 s through CoDel at this rate, in a new folder of `folder`, and return
+    its data file."""
     place = folder / str(rate_mbps)
     place.mkdir()
     (place / "base.batch").write_bytes((resource_dir("batches") / "base.batch").read_bytes())
@@ -93,7 +94,12 @@ def _made(folder: Path, rate_mbps: int) -> Path:
 
 
 def _cost(command: str, file: Path) -> Cost:
-    """Return the cost of a command for a data file. Raises CalledProcessError if it fails."""
+    """Return the cost of `flent-aqm COMMAND FILE`. Raises CalledProcessError if it fails.
+
+    Args:
+        command: "replay" or "why".
+        file: data file.
+    """
     words = ["--what-if", "none"] if command == "why" else []
     return cost_of(lambda: subprocess.run([_BIN / "flent-aqm", command, file, *words], check=True,
                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -282,7 +282,7 @@ def _world_table(unseen: Unseen) -> str:
 
 
 def answers(probabilities: Numbers) -> list[str]:
-    """Return the answer for each row of probabilities."""
+    """Return the answer, one of CLASSES, for each row of probabilities."""
     return [answer_of(dict(zip(CLASSES, map(float, row), strict=True))) for row in probabilities]
 
 
@@ -374,7 +374,7 @@ def _one_lost_sentence(unseen: Unseen) -> str:
 
 def _depth_sentence(unseen: Unseen) -> str:
     """Return a sentence on drop-tail queues that are recognized: the depth that is said relative to
-    the true depth, and how often it is none too large."""
+    the true depth, and in how many runs it is not above the true one."""
     test, probabilities = unseen.archived()
     is_told = numpy.array([answer == DROP_TAIL for answer in answers(probabilities)])
     # Wi-Fi and a modem have queues of their own.

@@ -70,7 +70,7 @@ class Passage:
 
 def read_packets(path: Path) -> Packets:
     """Return all packets of a capture, with the fields of _RECORD. Raises ParseError if guest.sh
-    didn't make it."""
+    didn't make it, or it is cut off."""
     data = path.read_bytes()
     body = memoryview(data)[_FILE_HEADER_BYTES:]
     if int.from_bytes(data[:4], "little") != 0xA1B23C4D or len(body) % _RECORD.itemsize:
@@ -101,7 +101,7 @@ def passage(entering: Path, leaving: Path) -> Passage:
         entering: capture before the router.
         leaving: capture behind the router.
 
-    Raises ParseError if guest.sh didn't make a capture, or no packet arrived.
+    Raises ParseError if guest.sh didn't make a capture, it is cut off, or no packet arrived.
     """
     came, left = read_packets(entering), read_packets(leaving)
     if not came.size:

@@ -99,7 +99,7 @@ def _section(check: Check, outcome: Outcome | str) -> str:
 
 
 def allowed(finding: Finding) -> str:
-    """Return the values that pass, in words."""
+    """Return the values that pass, in words such as "at most 5" or "1 to 3"."""
     low, high = finding.lowest, finding.highest
     if math.isinf(low):
         return f"at most {number(high)}"

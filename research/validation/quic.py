@@ -68,7 +68,7 @@ def of_client(run: Run) -> Mapping[str, float]:
 
 def by_place(folder: Path) -> dict[tuple[str, str, bool], Run]:
     """Return the runs of a folder by stack, queue, and whether a Cubic flow ran beside. Raises
-    ValueError if runs are missing."""
+    ValueError if runs are missing, BadResult if a file is damaged."""
     found = {}
     for path in sorted(folder.glob("*.flent.gz")):
         run = load_run(path)

@@ -84,8 +84,8 @@ def main() -> int:
 
 
 def table(results: Path, docs: Path | None) -> str:
-    """Return the table of all tests in Markdown, a sentence on missing numbers, and a comparison
-    with other seeds if there are any.
+    """Return the table of all tests in Markdown, a headline with the tests that lack numbers, a
+    table of other truths, and a comparison with other seeds if there is a folder 2.
 
     Args:
         results: folder whose folder 1 has the cards, and 2 those of other seeds.
@@ -158,7 +158,7 @@ def _describe_error(one: WorstLine, error: LineError) -> str:
 
 def real_time(results: Path, docs: Path | None) -> str:
     """Return a sentence on which tests tell queues apart in namespaces, and a comparison with the
-    order in the lab, if the lab has the same lines.
+    order in the lab if there is a folder 1.
 
     Args:
         results: folder of the cards, of namespaces in 2 and of the lab in 1.

@@ -109,8 +109,9 @@ TRIMMINGS: tuple[tuple[str, float | None], ...] = (
 
 def parameters(files: Sequence[DataFile]) -> Lines:
     """Yield the lines of a Markdown table: a row for each interval and number of connections. For
-    each trimming it has the lowest RPM of the managed queues divided by that of the full queue. The
-    larger the ratio, the better users can distinguish them."""
+    each trimming it has the lowest RPM of the managed queues divided by that of the full queue,
+    each of the worse direction. The larger the ratio, the better users can distinguish them. Each
+    row needs a run of the full queue. Raises BadResult as _draft_rpm() does."""
     yield ("| interval, s | connections | test lasts, s | " + " | ".join(
         name for name, _ in TRIMMINGS) + " | RPM, drop-tail | RPM, worst of the others |")
     yield "|" + "---|" * (5 + len(TRIMMINGS))

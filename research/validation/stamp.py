@@ -85,8 +85,9 @@ def line(parts: Iterable[Made]) -> str:
 
 
 def renewed(page: str) -> str:
-    """Return a page's text with its line written again. Raises ValueError if it doesn't have
-    exactly one, or no stamped part."""
+    """Return a page's text with the line that begins with LINE written again, from the stamps of
+    the page's parts. Raises ValueError if it doesn't have exactly one such line, or no part with a
+    stamp."""
     lines = page.split("\n")
     places = [place for place, text in enumerate(lines) if text.startswith(LINE)]
     if len(places) != 1:

@@ -86,7 +86,7 @@ def measure() -> Outcome:
 
 
 def _lost_share(first: CardSample, second: CardSample, passed_ns: int) -> float:
-    """Return the share of packets that found the ring full, by its own counters.
+    """Return the share of packets that found the ring full, by the counters of the router's card.
 
     Args:
         first: counters at the begin.

@@ -27,7 +27,7 @@ def share_pct(control: str, from_s: float) -> Measure:
 
     Args:
         control: the congestion control.
-        from_s: begin of the measurement, in s after the start of the load.
+        from_s: begin of the measurement, in s after the start of the load. Its end is the load's.
     """
     def measure(run: Run) -> float:
         mbps = dict(_rates_of_groups(run, from_s))
@@ -38,7 +38,7 @@ def share_pct(control: str, from_s: float) -> Measure:
 
 def ratio(from_s: float) -> Measure:
     """Return a function that measures the first flow's rate divided by the second one's, from
-    `from_s` after the start of the load. Runs must have two flows."""
+    `from_s` seconds after the start of the load to its end. Runs must have two flows."""
     def measure(run: Run) -> float:
         (_, one), (_, other) = _rates_of_groups(run, from_s)
         return one / other
@@ -46,8 +46,8 @@ def ratio(from_s: float) -> Measure:
 
 
 def goodput_mbps(from_s: float) -> Measure:
-    """Return a function that measures the goodput of all receivers, from `from_s` after the start
-    of the load."""
+    """Return a function that measures the goodput of all receivers together, from `from_s` seconds
+    after the start of the load to its end."""
     return lambda run: sum(mbps for _, mbps in _rates_of_groups(run, from_s))
 
 
@@ -64,8 +64,8 @@ def utilisation_pct(from_s: float) -> Measure:
 
 def total_window_segments(from_s: float) -> Measure:
     """Return a function that measures the mean sum of all flows' windows in segments, from `from_s`
-    seconds after the start of the load: their goodput times the base round-trip time, which assumes
-    an empty queue."""
+    seconds after the start of the load to its end: their goodput times the base round-trip time,
+    which assumes an empty queue."""
     def measure(run: Run) -> float:
         delay_s = float(str(run.settings["base_delay_ms"])) / 1000
         return goodput_mbps(from_s)(run) * 1e6 * delay_s / (8 * PAYLOAD_BYTES)
@@ -74,13 +74,15 @@ def total_window_segments(from_s: float) -> Measure:
 
 def queue_packets(percentile: float, from_s: float) -> Measure:
     """Return a function that measures a percentile (0 to 100) of the router's queue in the
-    direction of the flows, in packets, from `from_s` after the start of the load."""
+    direction of the flows, in packets, from `from_s` seconds after the start of the load to its
+    end."""
     return lambda run: float(numpy.percentile(_backlog(run, "packets", from_s, None), percentile))
 
 
 def queue_products(from_s: float) -> Measure:
-    """Return a function that measures the median queue in bandwidth-delay products, from `from_s`
-    after the start of the load."""
+    """Return a function that measures the median of the router's queue in the direction of the
+    flows, in bandwidth-delay products, from `from_s` seconds after the start of the load to its
+    end."""
     def measure(run: Run) -> float:
         delay_s = float(str(run.settings["base_delay_ms"])) / 1000
         product = _rate_mbps(run) * 1e6 / 8 * delay_s / FRAME_BYTES
@@ -102,7 +104,8 @@ def queue_delay_ms(from_s: float, to_s: float) -> Measure:
 
 
 def _rates_of_groups(run: Run, from_s: float) -> Iterator[tuple[str, float]]:
-    """Yield (name, Mbit/s) of each group of flows, from `from_s` after the start of the load."""
+    """Yield (name, Mbit/s) of each group of flows, from `from_s` seconds after the start of the
+    load to its end."""
     flows = run.flows_of(_direction(run))
     whole = flow_window(flows[0])
     window = Window(whole.start_s + from_s, whole.end_s)

@@ -57,7 +57,8 @@ class Cell:
         return float(numpy.median([STATISTICS["median"](run.idle()) for run in self.runs]))
 
     def point(self) -> str:
-        """Return the cell as an argument of `flent-aqm calibrate`."""
+        """Return the cell as an argument of `flent-aqm calibrate`: the medians of its runs. Raises
+        ConfigError if a run has no throughput."""
         one = self.runs[0].settings
         rise_ms = max(0.0, float(numpy.median(self.values("median"))) - self.idle_ms)
         return (f"{float(str(one['rate_up_mbps'])):g}{'+burst' if one['burst_shaping'] else ''}="
