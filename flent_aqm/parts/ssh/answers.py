@@ -33,7 +33,8 @@ class ServerAnswer:
 
     Attributes:
         server: name of the server.
-        tests: names of the tests that need it, without the direction at their end.
+        tests: names of the tests that need it, without the direction at their end. Empty for irtt's
+            server, which the probe of all tests needs.
         why: the first port that can't be reached and its fault, such as "5201 closed", or why the
             check can't be made. "" if all ports of the server can be reached.
         start: command that starts it on its machine.
@@ -46,9 +47,9 @@ class ServerAnswer:
 
 
 def answers(address: str) -> list[ServerAnswer]:
-    """Check at this address the server of each test, up to _AT_ONCE at the same time. Return a
-    ServerAnswer for each. Servers that are reached by UDP only are left out, except irtt's, which
-    is checked by a probe. So is the server of the user's own test while that is not defined."""
+    """Check at this address the server of each test, up to _AT_ONCE at the same time, and irtt's by
+    a probe. Return a ServerAnswer for each. Other servers that are reached by UDP only are left
+    out, and the server of the user's own test while that is not defined."""
     tests: dict[str, list[str]] = {IRTT.name: []}
     servers: dict[str, Server] = {IRTT.name: IRTT}
     for tool in TOOLS.values():

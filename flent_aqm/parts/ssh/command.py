@@ -21,11 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Restore the router and print what was done. Return the exit status 0.
+    """Restore the router and print what was done. Return the exit status 0. The router is restored
+    even while a sweep runs there, whose next command then fails.
 
-    Raises TestbedError if the router can't be reached, a sweep is still running there, or its state
-    isn't the original one afterwards. Raises ToolMissing without an ssh client, ConfigError if the
-    testbed isn't reached by ssh.
+    Raises TestbedError if the router can't be reached, a sweep begins or restores there at this
+    moment, or its state isn't the original one afterwards. Raises ToolMissing without an ssh
+    client, ConfigError if the testbed isn't reached by ssh.
     """
     testbed = Scenario.from_settings({"testbed": args.testbed}).lab.testbed
     if not testbed.startswith("ssh://"):

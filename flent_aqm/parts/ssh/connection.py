@@ -201,7 +201,8 @@ def _private_folder() -> Path:
 
 
 def _last_error(output: Path, silence: str = "") -> str:
-    """Return the last line of ssh's error output that has words, with a remedy for common errors.
+    """Return the last line of ssh's error output that has words. If the login was refused or the
+    host's key isn't known, a remedy follows it.
 
     Args:
         output: file with the error output.

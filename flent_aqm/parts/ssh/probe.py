@@ -51,8 +51,10 @@ class RouterProperties:
         text: name such as `kernel`, `tc`, `uid` or `free_kb` -> its text.
         management: device that carries the ssh connection, "" if the router doesn't know it.
         links: name -> device.
-        routes: address -> name of the device that the route to it uses.
-        kinds: kind of qdisc, filter or device -> why the router lacks it, "" if it has it.
+        routes: address -> name of the device that the route to it uses. Addresses without a route
+            are left out.
+        kinds: each kind of qdisc, filter or device that was tried -> why the router lacks it, "" if
+            it has it.
     """
 
     text: Mapping[str, str]

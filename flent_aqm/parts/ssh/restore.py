@@ -149,7 +149,8 @@ _EXACT_SINCE = (6, 16)
 
 
 def bursts(tc: str, clock: Clock) -> Burst:
-    """Return the function that converts the bursts that a router's tc shows, see `Burst`.
+    """Return the function that converts a burst that a router's tc shows to one for tc, with which
+    the kernel has the same burst again. It takes the burst, its rate and its ticks as shown.
 
     Args:
         tc: output of `tc -V` on the router.
@@ -536,7 +537,8 @@ def _flows_for_tc(text: str) -> str:
 
 
 def _options_writer(flags: Sequence[str] = (), **values: Writer) -> Callable[[Words], Words | None]:
-    """Return a function that converts a queue's options, and returns None if one is unknown.
+    """Return a function that converts a queue's options as _convert_options() does, and returns
+    None if one is unknown or lacks its value.
 
     Args:
         flags: names of options without a value.
@@ -548,7 +550,7 @@ def _options_writer(flags: Sequence[str] = (), **values: Writer) -> Callable[[Wo
 
 def _codel_writer(**more: Writer) -> Callable[[Words], Words | None]:
     """Return a function that converts the options of CoDel and those in `more`, and returns None if
-    one is unknown.
+    one is unknown or lacks its value.
 
     Args:
         more: name of an option -> function that converts its value.

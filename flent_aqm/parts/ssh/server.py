@@ -51,8 +51,9 @@ class SshServer:
                                f"{self._address}: {text}") from None
 
     def begin(self) -> None:
-        """Lock the machine and store its state. check() comes first. Raises TestbedError if another
-        sweep has locked the machine, or the state can't be restored exactly."""
+        """Lock the machine, store its state, and start the watchdog there. check() comes first.
+        Raises TestbedError if another sweep has locked the machine, it stops answering, or its
+        state can't be restored exactly."""
         self._session = RouterSession(self._connection, [self._device])
         self._session.begin(clear=False)
 

@@ -44,7 +44,8 @@ _KEYS = ("dev_down", "dev_up", "server_testbed")
 
 
 class ThisHost(RunEnvironment):
-    """Run environment for Flent on this machine as it is.
+    """Run environment for Flent on this machine as it is. HOME and TMPDIR are its own folder, which
+    is made with the object.
 
     Args:
         scenario: settings of the run.
@@ -181,8 +182,8 @@ class SshTestbed:
         })
 
     def clean_up(self) -> None:
-        """Restore router and server, and disconnect. Raises TestbedError with the faults of both
-        after both were tried."""
+        """Restore router and server, and disconnect. May be called after check() or prepare()
+        failed. Raises TestbedError with the faults of both after both were tried."""
         faults = []
         for end in (self._server.end if self._server else None,
                     self._session.end if self._session else None):
