@@ -63,7 +63,8 @@ def describe(kernel: str) -> WorkerFacts:
 
 
 def take_kernel(kernel: str, version: str, program: bytes) -> None:
-    """Store a kernel in this machine's cache, in a folder that appears complete or not at all.
+    """Store a kernel in this machine's cache, in a folder that appears complete or not at all. If
+    another worker has stored it meanwhile, keep that one.
 
     Args:
         kernel: hash of the kernel.

@@ -110,8 +110,8 @@ class Schedule:
             (self.table["rate_bit_s"] > 0) | (self.table["burst_bytes"] > 0)))
 
     def dead_from_ns(self) -> int | None:
-        """Return the time from which the link carries nothing any more, in ns. None if it never
-        ends."""
+        """Return the time from which the link carries nothing any more, in ns. None if there is no
+        such time, as for each schedule that repeats."""
         end = self._step(-1)
         if self.period_ns or (end.rate_bit_s and end.loss < 1):
             return None
@@ -217,7 +217,8 @@ def without_capacity(table: Table, where: NDArray[Any]) -> None:
 
 
 def cut(schedule: Schedule, outages: Sequence[Outage]) -> Schedule:
-    """Return the schedule without capacity during the outages. They ascend and don't overlap."""
+    """Return the schedule without capacity during the outages, which ascend and don't overlap. Of a
+    schedule that repeats, their parts beyond its period don't count."""
     if not outages:
         return schedule
     bounds = [at for outage in outages for at in outage]

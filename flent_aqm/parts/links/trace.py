@@ -94,8 +94,8 @@ def read_trace(key: str, path: str, end: str) -> Trace:
         end: what follows the trace's end. "repeat": its beginning. "hold": the last row of a CSV
             holds for ever, and after the last line of mahimahi's nothing passes.
 
-    Raises ConfigError if the file can't be read or is too large. Raises ConfigError with file, line
-    and column if it is in another format. Raises ConfigError if it lets TCP starve.
+    Raises ConfigError if the file can't be read or is too large, if TCP would starve on it, see
+    unplayable(), or, with file, line and column, if it is in another format.
     """
     try:
         return _parse_trace(path, end, _read_content(key, path))

@@ -246,8 +246,8 @@ class Fit:
         return deviations(self.measurements, self.table[self.best], self.packet_ns(self.best))
 
     def packet_ns(self, values: Values) -> float | None:
-        """Return the processor time per packet in a model, in ns. None if that parameter isn't
-        fitted."""
+        """Return rx_packet_ns of a model, which counts as its whole processor time per packet: what
+        the base model takes for sending or per byte is not added. None if it isn't fitted."""
         names = [one.name for one in self.parameters]
         return values[names.index("rx_packet_ns")] if "rx_packet_ns" in names else None
 
@@ -656,7 +656,7 @@ def _print_fit(fitted: Fit, base: str, lab: _ModelsInLab) -> int:
 
     Args:
         fitted: the result of the fit.
-        base: the router model whose parameters were changed.
+        base: not used.
         lab: measures further models, for advice.
 
     Returns:

@@ -174,7 +174,8 @@ def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
     """Parse the text of a router model.
 
     Args:
-        text: name and changed parameters, as in the module's docstring.
+        text: name of a model, or its timer latency, then +PARAMETER=VALUE for each changed
+            parameter, such as "omnia+cores=2" or "20us".
         key: the batch key, for messages.
 
     Raises ConfigError if the name or a parameter is unknown, a parameter is given twice, a value is

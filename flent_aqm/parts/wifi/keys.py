@@ -37,8 +37,8 @@ def parse_rates(key: str, text: str) -> tuple[float, ...]:
         key: the batch key, for messages.
         text: such as `2x144.4+7.2`.
 
-    Raises ConfigError if a rate has another form or is out of range, then with its column, or if
-    there are too many stations.
+    Raises ConfigError, with the column, if a rate has another form or is out of range. Raises
+    ConfigError if there are too many stations.
     """
     rates: list[float] = []
     column = 1
