@@ -45,8 +45,9 @@ def write_text(path: Path, text: str) -> None:
 
 
 def remove_abandoned(folders: Iterable[Path]) -> None:
-    """Remove the temporary files of processes that were killed while they wrote. Files that are
-    being written, or can't be removed, stay.
+    """Remove temporary files (.NAME.part) that written_whole() does not hold locked: those of
+    processes that were killed while they wrote. Files that can't be removed stay, and on a file
+    system without locks all files.
 
     folders: folders to search, without their subfolders.
     """
