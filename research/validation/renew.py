@@ -121,8 +121,9 @@ RECIPES: Mapping[str, Recipe] = {
 
 
 def main() -> int:
-    """Run the recipes. The results of each are deleted first. Return the exit status, 1 if a table
-    could not be written. Runs that fail don't count."""
+    """Run the recipes, or print their commands with --list. The results of each are deleted before
+    it runs. Return the exit status, 1 if a table could not be written. Runs that fail don't
+    count."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.renew",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=RECIPES, default=RECIPES)
