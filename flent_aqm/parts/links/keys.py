@@ -71,7 +71,7 @@ def parse_loss(key: str, text: str) -> Loss | None:
     Returns:
         The model, None for an empty text.
 
-    Raises ConfigError if the text has another form or all packets would be lost.
+    Raises ConfigError if the text has another form or all packets would be lost in the long run.
     """
     words = " ".join(text.split())
     if not words:
@@ -318,13 +318,14 @@ class Link(Record):
 
     @property
     def replaces_modem(self) -> bool:
-        """Whether any key of this record is given."""
+        """Whether any value of this record differs from its default."""
         return self.is_there
 
     @property
     def only_in_lab(self) -> str:
-        """Error message for a testbed in real time if any key is given, otherwise "": only the
-        lab's kernel plays schedules. The caller puts the testbed in place of "{testbed}"."""
+        """Error message for a testbed in real time if any value differs from its default, otherwise
+        "": only the lab's kernel plays schedules. The caller puts the testbed in place of
+        "{testbed}"."""
         return ("link_…, modem_…_buffer_packets: a link that plays a schedule needs the virtual "
                 "lab's kernel; on testbed {testbed} leave these keys out" if self.is_there else "")
 

@@ -82,8 +82,8 @@ def _to_kernel_share(share: float) -> int:
 
 
 def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
-    """Return the plan of each direction, by "down" and "up". Empty if the scenario has no key of a
-    link.
+    """Return the plan of each direction, by "down" and "up". Empty if all keys of the link have
+    their defaults.
 
     Raises ConfigError if the keys don't fit together or a trace is wrong. For a fault of a trace
     file, the message has its line and column.

@@ -164,7 +164,7 @@ GOODPUT_SD, RISE_SD, LEAST_RISE_SD_MS, PACKETS_SD = 0.01, 0.15, 0.03, 0.02
 # Models whose sum of squares exceeds the best model's by at most this value are as plausible: the
 # 95 % interval of a chi-square with one degree of freedom, for one parameter.
 AS_GOOD = 3.84
-# Most values of a parameter in the first grid.
+# Most steps of a parameter in the first grid, which has one value more.
 MOST_GUESSES = 12
 
 Values = tuple[float, ...]  # a model: the value of each fitted parameter
@@ -181,7 +181,8 @@ class ModelParameter:
         low: least value.
         high: greatest value.
         step: step with which the search begins.
-        finest: step with which the search ends.
+        finest: least step. The search for the best model ends when all steps are down to it, and
+            that for the parameter's range begins with it.
         geometric: True: steps are factors. Meant for sizes of rings, which can't be determined to
             the packet.
     """
@@ -289,9 +290,9 @@ def fit(measurements: Measurements, parameters: Sequence[ModelParameter],
 
     First a coarse grid is measured, because a parameter may have no effect up to some value. Then a
     pattern search moves from the best model one step along each parameter and each pair of
-    parameters, and makes the steps smaller if no neighbour is better. All models of a round are
-    measured at once. At last, each parameter is moved away from the best model until the model is
-    no longer plausible, to find the parameter's range.
+    parameters, and makes the steps smaller if no neighbour is better, until all are at their
+    finest. All models of a round are measured at once. At last, each parameter is moved away from
+    the best model until the model is no longer plausible, to find the parameter's range.
 
     Args:
         measurements: the measurements.

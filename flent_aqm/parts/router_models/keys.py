@@ -80,8 +80,9 @@ class Models(Record):
 
     @property
     def only_in_lab(self) -> str:
-        """Error message for a testbed in real time if the router has a model, otherwise "": a real
-        router has its own cards. The caller puts the testbed in place of "{testbed}"."""
+        """Error message for a testbed in real time if router_model isn't IDEAL, otherwise "": a
+        real router has its own cards. client_model and server_model are not looked at. The caller
+        puts the testbed in place of "{testbed}"."""
         return "" if self.router_model == IDEAL else (
             f"router_model: {self.router_model} is a model of the virtual lab; on testbed "
             "{testbed} the router is real: leave router_model out")

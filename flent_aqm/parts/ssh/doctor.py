@@ -36,8 +36,9 @@ _TEXTS = {
 
 def report(testbed: str, *, server: str | None = None, as_json: bool = False) -> int:
     """Print a report about the testbed. Return the exit status: 1 if the router's user, tc, memory
-    or devices rule out a sweep, which is also printed to standard error, otherwise 0. AQMs that the
-    router lacks, and servers that can't be reached, don't change the status.
+    or, with `server`, its devices rule out a sweep, which is also printed to standard error,
+    otherwise 0. AQMs that the router lacks, a missing route, and servers that can't be reached
+    don't change the status.
 
     Args:
         testbed: `netns`, or ssh://[user@]host[:port].
