@@ -10,8 +10,8 @@ _SHORT = 3
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return "; did you mean 'x'?" for the nearest of `names`, or "" if none is near. The text is
-    the end of an error message.
+    """Return "; did you mean 'x'?" for the nearest of `names`, by difflib, or else the first that
+    begins with `name` and "_". "" if there is neither. The text is the end of an error message.
 
     Args:
         name: the unknown name.

@@ -130,7 +130,8 @@ def payload_share(run: Run, direction: str) -> float:
     HTB, TBF and CAKE count 1514 bytes: the packet with its Ethernet header. HTB and TBF add an
     overhead to these. CAKE with an overhead counts the packet without that header, and the
     overhead. All of them can have a smallest size (mpu) and count cells of ATM, and CAKE also PTM's
-    code. Other shapers, and files that don't record the parameters, count as HTB without overhead.
+    code. Other shapers count as HTB. If the parameters are not recorded, or the overhead has words
+    that CAKE doesn't know, it is the share in 1514 bytes.
     Sources: Linux net/sched/sch_cake.c, cake_calc_overhead(), and include/net/sch_generic.h,
     psched_l2t_ns(). direction: "download" or "upload".
     """
