@@ -103,8 +103,11 @@ CADENCES: Mapping[str, Callable[[Download, random.Random], Download]] = {
 
 def rows_of(data: DataFile) -> list[dict[str, Any]] | None:
     """Return a run's rows, each name of a column -> value. None if it is no run of the recipe or
-    has no download."""
-    download = next(downloads_of_data_file(data), None)
+    has no download. Raises BadResult if its downloads can't be judged."""
+    reasons: list[str] = []
+    download = next(downloads_of_data_file(data, reasons), None)
+    if download is None and reasons:
+        raise BadResult(reasons[0])
     number = data.path.name.split("-")[0]
     if download is None or not number.isdigit():
         return None

@@ -98,8 +98,7 @@ class Download:
 
 def read_downloads(path: Path) -> list[Download]:
     """Return the NDT7 downloads in a file: a data file, M-Lab's JSON, or a tar file of M-Lab's
-    archive. At most MOST_TESTS. M-Lab's unusable downloads are left out if there is a usable one.
-    A data file is read up to its first unusable download.
+    archive. At most MOST_TESTS. Unusable downloads are left out if there is a usable one.
 
     Raises UploadsOnly if it has uploads only. Raises BadResult with the path if the file can't be
     read, a download has impossible values, or none is usable. In the last case, the reason is that
@@ -155,10 +154,7 @@ def _read_content(text: bytearray, path: Path, found: _Found) -> Iterator[Downlo
         for name, inner in _json_in_archive(text):
             yield from _downloads_of_tests(_parse_tests(inner), name, found)
     elif b"raw_values" in text:  # no word of M-Lab's
-        try:
-            yield from downloads_of_data_file(as_data_file(parse(text), path))
-        except _NotUsable as fault:
-            found.reasons.append(str(fault))
+        yield from downloads_of_data_file(as_data_file(parse(text), path), found.reasons)
     else:
         yield from _downloads_of_tests(_parse_tests(text), "", found)
 
@@ -217,9 +213,15 @@ def _downloads_of_tests(tests: Sequence[Any], name: str, found: _Found) -> Itera
             found.uploads += 1
 
 
-def downloads_of_data_file(data: DataFile) -> Iterator[Download]:
-    """Yield the NDT7 downloads of a data file. Other series are ignored. Raises BadResult if a
-    download can't be judged."""
+def downloads_of_data_file(data: DataFile, reasons: list[str]) -> Iterator[Download]:
+    """Yield the usable NDT7 downloads of a data file. Other series are ignored.
+
+    Args:
+        data: the data file.
+        reasons: gets the reason of each unusable download.
+
+    Raises BadResult if a download has too many samples or impossible values.
+    """
     requested = data.metadata.get("AQM", {})
     requested = requested.get("requested", {}) if isinstance(requested, dict) else {}
     cc = requested.get("ndt7_cc", "bbr") if isinstance(requested, dict) else "bbr"
@@ -231,7 +233,10 @@ def downloads_of_data_file(data: DataFile) -> Iterator[Download]:
         rows = [(at_s - begun_s, *values) for sample in data.raw_values.get(name, [])
                 if (at_s := a_number(sample.get("t"))) is not None
                 and (values := _numbers(sample, _OURS)) is not None]
-        yield _make_download("", cc == "bbr", rows, ms=1.0)
+        try:
+            yield _make_download("", cc == "bbr", rows, ms=1.0)
+        except _NotUsable as fault:
+            reasons.append(str(fault))
 
 
 # Fields of a sample in a data file, and the same fields in M-Lab's TCP_INFO.

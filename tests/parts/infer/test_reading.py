@@ -35,6 +35,27 @@ def test_data_file_has_what_the_sender_knew() -> None:
     assert (one.sent_bytes >= one.acked_bytes).all()
 
 
+def test_unusable_download_of_a_data_file_hides_no_other(tmp_path: Path) -> None:
+    """In either order. If none is usable, the reason of the first is given."""
+    path = tmp_path / "two.flent.gz"
+    whole = load(GOLDEN / "runs" / "ndt7.flent.gz")
+    samples = whole["raw_values"]["TCP download"]
+    usable, = read_downloads(GOLDEN / "runs" / "ndt7.flent.gz")
+    # An eighth sample would be enough.
+    short = [one for one in samples if "tcp_rtt" in one][:7]
+    for first, second in ((short, samples), (samples, short)):
+        whole["raw_values"] = {"TCP download": first, "Second download": second}
+        meta = whole["metadata"]["SERIES_META"]
+        meta["Second download"] = meta["TCP download"]
+        save(path, whole)
+        one, = read_downloads(path)
+        assert features(one) == features(usable)
+    whole["raw_values"] = {"TCP download": short, "Second download": short[1:]}
+    save(path, whole)
+    with pytest.raises(BadResult, match=f"{path}: only 7 of 7 measurements"):
+        read_downloads(path)
+
+
 def test_archive_of_mlab_is_the_same_alone_by_line_and_from_bigquery(tmp_path: Path) -> None:
     """Its server's own messages, with all fields of TCP_INFO."""
     test = archived()
