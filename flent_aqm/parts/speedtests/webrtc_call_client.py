@@ -80,19 +80,24 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
         message: the object to send.
 
     Raises BadResult if there is no response within PATIENCE_S, the server closes the connection, or
-    the response is not a JSON object, or a refusal. Raises OSError if the connection breaks.
+    the response is too long, not a JSON object, or a refusal. Raises OSError if the connection
+    breaks.
     """
     writer.write(json_text(message).encode() + b"\n")
     try:
         async with asyncio.timeout(PATIENCE_S):
             line = await reader.readline()
-        answer = json.loads(line)
     except TimeoutError:
         raise BadResult(f"the server did not respond within {PATIENCE_S:g} s") from None
-    except ValueError:
-        answer = None
+    except ValueError:  # of asyncio, beyond the limit
+        raise BadResult(f"the server responded with a line of more than {_LONGEST_LINE >> 20} MiB; "
+                        "expected a JSON object: is it `flent-aqm serve webrtc`?") from None
     if not line:
         raise BadResult("the server closed the connection instead of responding")
+    try:
+        answer = json.loads(line)
+    except (ValueError, RecursionError):  # no JSON, or nested too deeply
+        answer = None
     if not isinstance(answer, dict):
         raise BadResult(f"the server responded {line[:60].decode(errors='replace').strip()!r}; "
                         "expected a JSON object: is it `flent-aqm serve webrtc`?")
