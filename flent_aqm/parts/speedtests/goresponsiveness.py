@@ -84,7 +84,7 @@ def read_tables(folder: Path, epoch_s: float, report: ClientReport,
         report: the report to fill. It has both directions already, see read_text().
         interval_s: the client's interval (-rpm.id).
 
-    Raises BadResult if a table has another form.
+    Raises BadResult if a table has another form, or neither direction has a row.
     """
     try:
         for direction, load in report.loads.items():
@@ -112,8 +112,12 @@ def _fill_empty_directions(report: ClientReport) -> None:
     direction without a row.
 
     The client gives a direction up and shows 0 Mbit/s if no connection is open within its first
-    interval.
+    interval. Raises BadResult if it gave up both: then nothing says when it loaded the line.
     """
+    if all(load.start_s is None for load in report.loads.values()):
+        raise BadResult("goresponsiveness wrote no throughput of either direction to its tables; "
+                        "expected a row per interval: no connection was open within its first "
+                        "interval, a longer interval_s leaves more time")
     for direction, load in report.loads.items():
         if load.start_s is None:
             other = report.loads["upload" if direction == "download" else "download"]

@@ -142,6 +142,14 @@ def test_goresponsiveness_tells_what_it_can(tmp_path: Path) -> None:
     assert read_report(report.text(), goresponsiveness.TOOL)["upload"][2]["MEAN_VALUE"] == 0
 
 
+def test_goresponsiveness_without_a_row_of_either_direction_is_refused(tmp_path: Path) -> None:
+    """Nothing says when such a load was."""
+    report = ClientReport("goresponsiveness")
+    goresponsiveness.read_text(lines("goresponsiveness"), report)
+    with pytest.raises(BadResult, match="no throughput of either direction .* longer interval_s"):
+        goresponsiveness.read_tables(tmp_path, 0.0, report)
+
+
 def test_load_of_goresponsiveness_begins_an_interval_before_its_first_row(tmp_path: Path) -> None:
     """However long that is."""
     for table in GOLDEN.glob("run-*.csv"):
