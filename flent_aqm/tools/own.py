@@ -58,7 +58,8 @@ def load_user_file() -> ModuleType | None:
 
 def tool() -> Tool:
     """Return the Tool of the user's file as the test own_test, or UNSET if the variable isn't set.
-    Raises ConfigError if the file fails, or has no TOOL with a rate."""
+    Raises ConfigError if the file fails, has no TOOL with a rate, or its `shown` has a wrong number
+    of rates."""
     user_module = load_user_file()
     if user_module is None:
         return UNSET
@@ -72,6 +73,9 @@ def tool() -> Tool:
     if not {f"{direction}_mbps" for direction in WAYS} & names:
         raise ConfigError(f"{path}: TOOL declares no download_mbps and no upload_mbps; add one to "
                           f"its numbers (now: {', '.join(sorted(names)) or 'none'})")
+    if declared.shown and len(declared.shown.rates) not in (0, 2):
+        raise ConfigError(f"{path}: `shown` of its TOOL has {len(declared.shown.rates)} rates; "
+                          "expected the names of two numbers, the download's and the upload's")
     shown = declared.shown or Shown(declared.name, tuple(
         number.name for number in declared.numbers
         if number.unit in ("ms", "RPM") and "jitter" not in number.name))

@@ -15,8 +15,10 @@ import pytest
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.lab.own_programs import refuse_missing
+from flent_aqm.parts.scorecard.contestant import own_contestant
 from flent_aqm.parts.scorecard.steps import own_folder
 from flent_aqm.spec.batch_keys.programs import Programs
+from flent_aqm.tools import own
 from flent_aqm.tools.command import (
     NumberSource,
     command_tool,
@@ -174,6 +176,40 @@ def test_file_without_a_tool_is_refused(
     (line,) = faults
     assert line.startswith(f"flent-aqm: {file}: ")
     assert cause in line
+
+
+@pytest.mark.parametrize(("shown", "cause"), [
+    ("rates=()", "`shown` of its TOOL has rates=(), but the scorecard needs a rate; leave rates"),
+    ('rates=("download_mbps",)', "`shown` of its TOOL has 1 rates; expected the names of two"),
+    ('rates=("down", "up")', "names down and up; expected names of its numbers: download_mbps, rt"),
+    ('latency=("rtt_ms", "ping_ms")', "names ping_ms; expected names of its numbers: download_mbp"),
+    ('verdict=(("good", "{}"),)', "names good; expected names of its numbers: download_mbps, rtt_"),
+    ('latency=("rtt_ms",), verdict=(("rtt_ms", "{}"),)', ""),
+])
+def test_what_a_tool_shows_must_be_among_its_numbers(
+        shown: str, cause: str, scorecard: Scorecard, tmp_path: Path) -> None:
+    """The rate of one direction is enough."""
+    file = tmp_path / "mine.py"
+    file.write_text(f'''
+from flent_aqm.tools.tool import Number, Server, Shown, Tool
+TOOL = Tool("mine", Server("mine", {{"PORT": (9400,)}}, "true"),
+            numbers=(Number("download_mbps", "Mbit/s", "down"), Number("rtt_ms", "ms", "rtt")),
+            shown=Shown("mine", {shown}))
+''')
+    status, _, faults = scorecard(file, cells="fq_codel" if cause else "no_such_cell")
+    assert status == 1
+    (line,) = faults
+    if cause:
+        assert line.startswith(f"flent-aqm: {file}: ")
+        assert cause in line
+    else:
+        assert "no cell of the set small" in line
+
+
+def test_own_test_without_its_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own, "tool", lambda: own.UNSET)
+    with pytest.raises(ConfigError, match="own_test: no file is named; set FLENT_AQM_OWN_TOOL to"):
+        own_contestant()
 
 
 def test_two_tests_of_the_users_are_refused(scorecard: Scorecard) -> None:
