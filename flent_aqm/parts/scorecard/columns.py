@@ -112,9 +112,11 @@ IN_DOCS: Sequence[Column] = [column for column in COLUMNS if column.in_short or 
 OTHER_TRUTHS: Sequence[Column] = [column for column in COLUMNS if column.kind.startswith("orders_")
                                   or column.kind in ("idle_to_true", "rise_error_ms",
                                                      "blind_to_tail")]
+RANK = ("A test's rank is 1 more than the number of tests whose interval of \"tells apart\" is "
+        "wholly above its own.")
 INTERVALS = ("In brackets: 95 % intervals, the wider of the exact one over cells (medians by the "
              "sign test, shares by Clopper and Pearson) and a bootstrap over whole lines; then the "
-             "number of cases. Tests whose intervals of \"tells apart\" overlap share a rank.")
+             f"number of cases. {RANK}")
 
 
 def ordered(cards: Sequence[Card]) -> list[Card]:

@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.columns import COLUMNS, INTERVALS, headline, ordered, ranks
+from flent_aqm.parts.scorecard.columns import (
+    COLUMNS,
+    INTERVALS,
+    RANK,
+    headline,
+    ordered,
+    ranks,
+)
 from flent_aqm.parts.scorecard.order import Order
 from flent_aqm.parts.scorecard.words import sentences
 from flent_aqm.show.templates import environment, svg_address
@@ -25,6 +32,6 @@ def page(cards: Sequence[Card], orders: Sequence[Order], picture: bytes, caption
         caption: the figure's caption.
     """
     return environment("flent_aqm.parts.scorecard").get_template("scorecard.html").render(
-        cards=ordered(cards), ranks=ranks(cards), columns=COLUMNS, intervals=INTERVALS,
+        cards=ordered(cards), ranks=ranks(cards), columns=COLUMNS, intervals=INTERVALS, rank=RANK,
         headline=headline(cards), sentences=sentences, orders=orders, caption=caption,
         picture=svg_address(picture))

@@ -14,6 +14,7 @@ from flent_aqm.parts.scorecard.columns import (
     COLUMNS,
     COUNT,
     IN_SHORT,
+    INTERVALS,
     SHARE,
     Column,
     ordered,
@@ -75,12 +76,17 @@ def ranked(test: str, low: float | None, high: float | None) -> Any:
         value=0.5, low=low, high=high, count=9)})
 
 
-def test_tests_whose_intervals_overlap_share_a_rank() -> None:
-    """Of others, those wholly above count; without an interval there is none."""
+def test_rank_counts_the_tests_whose_interval_is_wholly_above() -> None:
+    """Of two tests whose intervals overlap, one may be behind a third. Without an interval there is
+    no rank."""
     without: Any = SimpleNamespace(test="none", scores={})
     assert ranks([ranked("best", 0.8, 1.0), ranked("near", 0.6, 0.8), ranked("far", 0.3, 0.5),
                   ranked("few", None, None), without]) == {
         "best": "1", "near": "1", "far": "3", "few": "none", "none": "none"}
+    overlapping = [ranked("best", 0.8, 1.0), ranked("near", 0.7, 0.85), ranked("high", 0.86, 0.9)]
+    assert ranks(overlapping) == {"best": "1", "near": "2", "high": "1"}
+    assert "wholly above its own" in INTERVALS
+    assert "overlap" not in INTERVALS
 
 
 def test_score_is_shown_with_its_interval_and_count() -> None:
