@@ -73,13 +73,31 @@ def test_read_back_when_damaged_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    (TEXT.replace("@gso", "@gsx"), "unknown line '@gsx'; is router_hooks/ of another version"),
+    (TEXT.replace("@gso", "@gsx"),
+     "unknown line '@gsx': is router_hooks/ changed, or of another version"),
     (TEXT.replace("@gso off", "@gso off\n@gso off"), "line '@gso' is given twice"),
 ])
 def test_an_unknown_line_and_a_repeated_one_are_told_apart(text: str, message: str) -> None:
     assert text != TEXT
     with pytest.raises(ParseError, match=message):
         parse_read_back(text)
+
+
+def test_line_of_another_tc_is_shown_whole_with_device_and_version() -> None:
+    """A newer tc may add a word, and what is missing may stand at the end of a long line."""
+    text = TEXT.replace(" cbuffer [", " cells [")
+    assert text != TEXT
+    with pytest.raises(ParseError, match=r"device down \(down\): can't parse tc's line on a class "
+                       r"of HTB: 'class htb 1:1 .* cells \[[0-9a-f]{8}\]'; the router's tc is "
+                       r"'tc utility, iproute2-[^']*', and iproute2 4\.4 to"):
+        parse_read_back(text)
+
+
+@pytest.mark.parametrize("number", ["10000000000000000000", "-1"])
+def test_number_out_of_range_is_not_called_no_whole_number(number: str) -> None:
+    """Twenty digits pass as a counter, and are too many for the length of a queue."""
+    with pytest.raises(ParseError, match=f"from 0, of up to 19 digits, got '{number}'"):
+        parse_read_back(TEXT.replace("@txqueuelen 1000", f"@txqueuelen {number}", 1))
 
 
 def test_offloads_when_ethtool_is_missing_are_unknown() -> None:
@@ -109,8 +127,8 @@ def test_classes_when_there_are_none_or_several_are_counted_right() -> None:
     """Empty text has none; a second class's counters are its own."""
     text = "class" + TEXT.split("\nclass")[-1].removesuffix("@end\n")
     other = text.replace("1:1", "1:2").replace("Sent 7523562", "Sent 5")
-    assert parse_classes("").htb == parse_classes("\n").htb == ()
-    first, second = parse_classes(text + "\n" + other).htb
+    assert parse_classes("", "up").htb == parse_classes("\n", "up").htb == ()
+    first, second = parse_classes(text + "\n" + other, "up").htb
     assert (first.handle, first.counters["bytes"]) == ("1:1", 7_523_562)
     assert (second.handle, second.counters["bytes"]) == ("1:2", 5)
 
@@ -119,7 +137,7 @@ def test_class_above_others_has_no_priority_and_no_quantum() -> None:
     """tc prints neither for it; 0 stands for none."""
     text = "class" + TEXT.split("\nclass")[-1].removesuffix("@end\n")
     inner, = parse_classes(text.replace("leaf 10: prio 0 quantum 1514 ", "")
-                           .replace("level 0", "level 7")).htb
+                           .replace("level 0", "level 7"), "up").htb
     assert (inner.leaf, inner.prio, inner.quantum_bytes) == ("", 0, 0)
 
 
@@ -146,7 +164,7 @@ def test_link_layer_of_a_class_is_tcs_word() -> None:
     text = "class" + TEXT.split("\nclass")[-1].removesuffix("@end\n")
     for printed, expected in (("linklayer atm ", "atm"), ("linklayer ethernet ", "ethernet"),
                               ("", "ethernet")):
-        one, = parse_classes(text.replace("linklayer ethernet ", printed)).htb
+        one, = parse_classes(text.replace("linklayer ethernet ", printed), "up").htb
         assert one.linklayer == expected
 
 
@@ -155,7 +173,7 @@ def test_class_of_hfsc_has_no_priority_and_no_quantum() -> None:
     one, = parse_classes(
         "class hfsc 1:1 parent 1: leaf 10: ls m1 0bit d 0us m2 20Mbit ul m1 0bit d 0us m2 20Mbit \n"
         " Sent 90 bytes 1 pkt (dropped 0, overlimits 0 requeues 0) \n"
-        " backlog 0b 0p requeues 0\n period 1 work 90 bytes level 0 \n").htb
+        " backlog 0b 0p requeues 0\n period 1 work 90 bytes level 0 \n", "up").htb
     assert (one.prio, one.quantum_bytes, one.overhead_bytes, one.mpu_bytes) == (0, 0, 0, 0)
     assert (one.parent, one.rate, one.ceil) == ("root", "20Mbit", "20Mbit")
 
@@ -164,9 +182,9 @@ def test_block_that_is_cut_off_after_its_first_line_is_not_blamed_on_that_line()
     """Nor is a report that is empty called one of another version."""
     first = "class hfsc 1:1 parent 1: ls m1 0bit d 0us m2 20Mbit ul m1 0bit d 0us m2 20Mbit"
     for code, text in (
-            (lambda: parse_classes(first + " \n"), "no line 'period … level …'"),
+            (lambda: parse_classes(first + " \n", "up"), "up: no line 'period … level …'"),
             (lambda: parse_qdiscs_text("qdisc pie 10: root limit 1000p\n", "up"), "no counters"),
-            (lambda: parse_read_back("\n"), "is empty")):
+            (lambda: parse_read_back("\n"), "is empty; .* is router_hooks/ changed")):
         with pytest.raises(ParseError, match=text):
             code()
 
@@ -177,7 +195,7 @@ def test_sizes_with_a_unit_are_bytes(printed: str, size_bytes: int) -> None:
     """Of a DRR class's quantum, and of a queue's backlog."""
     sent = " Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n"
     one, = parse_classes(f"class drr 10:1 root quantum {printed} \n{sent}"
-                         " backlog 0b 0p requeues 0\n").drr
+                         " backlog 0b 0p requeues 0\n", "up").drr
     assert one.quantum_bytes == size_bytes
     queue, = parse_qdiscs_text(f"qdisc pfifo 10: parent 1:1 limit 1000p \n{sent}"
                                f" backlog {printed} 7p requeues 0\n", "up")
@@ -271,7 +289,7 @@ def test_filter_of_a_kind_that_is_never_made_here_is_seen() -> None:
     """Its list's heading isn't one. The proof then finds a filter that nobody asked for."""
     text = ("filter protocol all pref 49152 bpf chain 0 \n"
             "filter protocol all pref 49152 bpf chain 0 handle 0x1 shape.o:[cls] direct-action \n")
-    assert parse_classes(text).filters == ("all bpf unknown to nowhere",)
+    assert parse_classes(text, "up").filters == ("all bpf unknown to nowhere",)
 
 
 @pytest.mark.parametrize("field", ['"drops":148', '"flows":1024'])

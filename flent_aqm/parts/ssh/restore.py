@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from flent_aqm.base.errors import ParseError, TestbedError
 from flent_aqm.router.expected import burst_bytes, new_ticks, old_ticks
 from flent_aqm.router.printed import size_text
-from flent_aqm.router.tc.read_back import SIZE_UNIT, bit_per_s
+from flent_aqm.router.tc.read_back import OTHER_HOOKS, SIZE_UNIT, bit_per_s
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.queues.units import Clock, parse_psched
 from flent_aqm.spec.queues.values import Expected, codel_us, psched_us
@@ -68,7 +68,9 @@ class Device:
         for line in self.offload_lines:
             match = _OFFLOAD.fullmatch(line)
             if not match:
-                raise ParseError(f"offloads of {self.name}: unexpected line {line[:80]!r}")
+                raise ParseError(f"offloads of {self.name}: unexpected line {line[:80]!r}; "
+                                 "expected 'NAME: on' or 'NAME: off', as ethtool -k prints: "
+                                 "update ethtool on the router")
             by_name[match[1]] = match[2] == "on"
         return by_name
 
@@ -106,17 +108,21 @@ def parse_state(text: str) -> RouterState:
             continue
         words = line[1:].split()
         section, values = (words[0], words[1:]) if words else ("", [])
-        if section == "link" and len(values) == 1 and _LINK.fullmatch(values[0]):
+        if section in ("link", "device") and len(values) == 1 and not _LINK.fullmatch(values[0]):
+            raise ParseError(f"the router's network device {values[0][:40]!r} has a name that "
+                             "can't be restored; expected up to 15 letters, digits and _.@-: "
+                             "rename or remove the device")
+        if section == "link" and len(values) == 1:
             links.append(values[0])
             continue
         if section in facts and device is None:
             facts[section] = " ".join(values)
             continue
-        if section == "device" and len(values) == 1 and _LINK.fullmatch(values[0]):
+        if section == "device" and len(values) == 1:
             device = devices[values[0]] = Device(values[0])
             continue
         if device is None:
-            raise ParseError(f"the router's state: unexpected line {line[:80]!r}")
+            raise ParseError(f"the router's state: unexpected line {line[:80]!r}{OTHER_HOOKS}")
         if section == "txqueuelen" and len(values) == 1 and re.fullmatch("[0-9]{1,9}", values[0]):
             device.txqueuelen = int(values[0])
         elif section == "qdisc" and not values:
@@ -128,10 +134,12 @@ def parse_state(text: str) -> RouterState:
         elif section == "offload" and not values:
             lines = device.offload_lines
         else:
-            raise ParseError(f"the router's state: unexpected line {line[:80]!r}")
+            raise ParseError(f"the router's state: unexpected line {line[:80]!r}{OTHER_HOOKS}")
     if not devices:
-        raise ParseError("the router's answer on its state describes no device; expected one or "
-                         "more lines '@device NAME'")
+        raise ParseError("the router's state describes no device; expected one or more lines "
+                         f"'@device NAME'{OTHER_HOOKS}")
+    if not facts["psched"]:
+        raise ParseError(f"the router's state has no line '@psched WORDS'{OTHER_HOOKS}")
     return RouterState(tuple(links), devices, facts["tc"], parse_psched(facts["psched"]))
 
 

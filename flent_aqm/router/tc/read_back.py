@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import ParseError
@@ -33,6 +34,8 @@ from flent_aqm.spec.queues.values import flag
 _DIRECTIONS = ("down", "up")
 # Begins messages about the output of the read-back command.
 _REPORT = "the router's report of its settings"
+# Ends messages about lines that the package's own scripts print in another form.
+OTHER_HOOKS = ": is router_hooks/ changed, or of another version of flent-aqm?"
 _NAMES = {"kernel", "psched", "tc", "txqueuelen", "queues", "mtu", "bql", "hardware", "tso",
           "gso", "gro", "qdiscs", "classes"}
 _OFFLOADS = ("tso", "gso", "gro")
@@ -191,23 +194,23 @@ def parse_read_back(text: str) -> ReadBack:
             role, _, device = value.partition(" ")
             if role not in _DIRECTIONS or not device:
                 raise ParseError(f"{_REPORT}: unexpected line '@device {value[:80]}'; expected "
-                                 "'@device down NAME' or '@device up NAME'")
+                                 f"'@device down NAME' or '@device up NAME'{OTHER_HOOKS}")
             entries = sections[role]
             entries["device"] = device
         elif name not in _NAMES:
-            raise ParseError(f"{_REPORT}: unknown line '@{name[:40]}'; is router_hooks/ of another "
-                             "version of flent-aqm?")
+            raise ParseError(f"{_REPORT}: unknown line '@{name[:40]}'{OTHER_HOOKS}")
         elif name in entries:
             raise ParseError(f"{_REPORT}: the line '@{name}' is given twice for one device; "
-                             "expected once")
+                             f"expected once{OTHER_HOOKS}")
         else:
             entries[name] = body if name in ("qdiscs", "classes") else value
     top = sections[""]
+    tc = _required(top, "tc", _REPORT)
     return ReadBack(
         kernel=_required(top, "kernel", _REPORT),
-        tc=_required(top, "tc", _REPORT),
+        tc=tc,
         clock=parse_psched(_required(top, "psched", _REPORT)),
-        directions={role: _parse_direction(sections[role], role) for role in _DIRECTIONS},
+        directions={role: _parse_direction(sections[role], role, tc) for role in _DIRECTIONS},
     )
 
 
@@ -216,13 +219,14 @@ def _split_at_lines(text: str) -> Iterator[tuple[str, str, str]]:
     line. Raises ParseError if the first or the last line is missing."""
     blocks = re.split(r"^@", text, flags=re.MULTILINE)
     if not text.strip():
-        raise ParseError(f"{_REPORT} is empty; expected its first line to be '@format 2'")
+        raise ParseError(f"{_REPORT} is empty; expected its first line to be '@format 2'"
+                         f"{OTHER_HOOKS}")
     if blocks[0].strip() or len(blocks) == 1:
-        raise ParseError(f"{_REPORT} begins with {text.strip()[:80]!r}; expected '@format 2'")
+        raise ParseError(f"{_REPORT} begins with {text.strip()[:80]!r}; expected '@format 2'"
+                         f"{OTHER_HOOKS}")
     if not blocks[1].startswith("format 2\n"):
         first = blocks[1].partition("\n")[0][:40].strip()
-        raise ParseError(f"{_REPORT} begins with '@{first}'; expected '@format 2': is "
-                         "router_hooks/ of another version of flent-aqm?")
+        raise ParseError(f"{_REPORT} begins with '@{first}'; expected '@format 2'{OTHER_HOOKS}")
     if blocks[-1].strip() != "end":
         raise ParseError(f"{_REPORT} does not end with '@end', so it is cut off: did the "
                          "connection or the router's shell end early?")
@@ -241,22 +245,42 @@ def _required(entries: Mapping[str, str], key: str, where: str) -> str:
         where: part of the router's report, for the message.
     """
     if key not in entries:
-        raise ParseError(f"{where}: the line '@{key}' is missing")
+        raise ParseError(f"{where}: the line '@{key}' is missing{OTHER_HOOKS}")
     return entries[key]
 
 
-def _parse_direction(entries: Mapping[str, str], role: str) -> Direction:
+@contextmanager
+def _with_version(tc: str) -> Iterator[None]:
+    """Context manager: add the version of tc to the message of each ParseError that the block
+    raises, because another version may print another form.
+
+    tc: output of `tc -V` on the router.
+    """
+    try:
+        yield
+    except ParseError as error:
+        raise ParseError(f"{error}; the router's tc is {tc[:80]!r}, and iproute2 4.4 to 7.2 are "
+                         "tested: install one of these on the router, or report this line"
+                         ) from None
+
+
+def _parse_direction(entries: Mapping[str, str], role: str, tc: str) -> Direction:
     """Parse the lines about one device. Raises ParseError if a line is missing or damaged.
 
     Args:
         entries: name of the @ line -> value or text.
         role: "down" or "up", for messages.
+        tc: output of `tc -V` on the router, for messages.
     """
     if "device" not in entries:
-        raise ParseError(f"{_REPORT}: the line '@device {role} NAME' is missing")
+        raise ParseError(f"{_REPORT}: the line '@device {role} NAME' is missing{OTHER_HOOKS}")
     where = f"{_REPORT}: device {role} ({entries['device']})"
-    parsed = parse_classes(_required(entries, "classes", where))
-    qdiscs = _required(entries, "qdiscs", where).strip()
+    class_text = _required(entries, "classes", where)
+    qdisc_text = _required(entries, "qdiscs", where).strip()
+    with _with_version(tc):
+        parsed = parse_classes(class_text, where)
+        qdiscs = (parse_qdiscs_json if qdisc_text.startswith("[") else parse_qdiscs_text)(
+            qdisc_text, where)
     bql = entries.get("bql", "none")
     return Direction(
         device=entries["device"],
@@ -266,8 +290,7 @@ def _parse_direction(entries: Mapping[str, str], role: str) -> Direction:
         hardware=entries.get("hardware") == "device",
         offloads={name: _parse_switch(_required(entries, name, where), f"{where}: {name}")
                   for name in _OFFLOADS},
-        qdiscs=(parse_qdiscs_json if qdiscs.startswith("[") else parse_qdiscs_text)(qdiscs, where),
-        classes=parsed.htb, drr_classes=parsed.drr, filters=parsed.filters,
+        qdiscs=qdiscs, classes=parsed.htb, drr_classes=parsed.drr, filters=parsed.filters,
         queues=_parse_number(entries.get("queues", "1"), f"{where}: queues"),
     )
 
@@ -284,12 +307,14 @@ def bit_per_s(rate: str) -> int:
 
 
 def _parse_number(text: str, where: str) -> int:
-    """Return a whole number. Raises ParseError if the text isn't one of up to 19 digits.
+    """Return a whole number. Raises ParseError if the text isn't a number from 0 of up to 19
+    digits.
 
     where: name of the value, for the message.
     """
     if not re.fullmatch(r"\d{1,19}", text):
-        raise ParseError(f"{where}: expected a whole number, got {text[:80]!r}")
+        raise ParseError(f"{where}: expected a whole number from 0, of up to 19 digits, got "
+                         f"{text[:80]!r}{OTHER_HOOKS}")
     return int(text)
 
 
@@ -299,7 +324,7 @@ def _parse_switch(text: str, where: str) -> bool | None:
     where: name of the value, for the message.
     """
     if text not in _SWITCH:
-        raise ParseError(f"{where}: expected on, off or unknown, got {text[:80]!r}")
+        raise ParseError(f"{where}: expected on, off or unknown, got {text[:80]!r}{OTHER_HOOKS}")
     return _SWITCH[text]
 
 
@@ -339,18 +364,19 @@ def _qdisc_from_json(value: object, where: str) -> Qdisc:
     """
     fields = _checked_object(value, f"{where}: qdisc")
     kind = _text_field(fields, "kind", f"{where}: qdisc")
-    options = _checked_object(fields.get("options", {}), f"{kind}: options")
+    where = f"{where}: {kind[:40]}"
+    options = _checked_object(fields.get("options", {}), f"{where}: options")
     counters = {key: item for key, item in fields.items() if key not in _NO_COUNTERS}
     counters |= {key: options[key] for key in _COUNTERS_AMONG_OPTIONS & options.keys()}
     return Qdisc(
         kind=kind,
-        handle=_text_field(fields, "handle", kind),
-        parent="root" if fields.get("root") is True else _text_field(fields, "parent", kind),
+        handle=_text_field(fields, "handle", where),
+        parent="root" if fields.get("root") is True else _text_field(fields, "parent", where),
         # iproute2 7 writes "priomap ", with a blank.
-        parameters={key.strip(): _checked_scalar(item, f"{kind}: {key}") for key,
-                    item in options.items()
-                    if key not in _COUNTERS_AMONG_OPTIONS},
-        counters={key: _checked_counter(item, f"{kind}: {key}") for key, item in counters.items()},
+        parameters={key.strip(): _checked_scalar(item, f"{where}: {key[:40]}")
+                    for key, item in options.items() if key not in _COUNTERS_AMONG_OPTIONS},
+        counters={key: _checked_counter(item, f"{where}: {key[:40]}")
+                  for key, item in counters.items()},
     )
 
 
@@ -454,11 +480,10 @@ def _qdisc_from_text(block: str, where: str) -> Qdisc:
     """
     head, sent = _HEAD.match(block), _SENT.search(block)
     if not head:
-        raise ParseError(f"{where}: unexpected line for a qdisc, not as tc -s -d qdisc show "
-                         f"prints it: {_first_line(block)!r}")
+        raise ParseError(f"{where}: can't parse tc's line on a qdisc: {_first_line(block)!r}")
     if not sent:
         raise ParseError(f"{where}: no counters (expected 'Sent …') below the qdisc "
-                         f"{_first_line(block)!r}; tc's output is cut off, or tc ran without -s")
+                         f"{_first_line(block)!r}")
     counters: dict[str, object] = {key: int(value) for key, value in sent.groupdict().items()}
     backlog = _BACKLOG.search(block)
     if backlog:
@@ -562,28 +587,29 @@ _TARGET = re.compile(r"\*?flowid (\S+:\S+)")
 _REDIRECT = re.compile(r"mirred \((\w+) (\w+) to device (\S+)\)")
 
 
-def parse_classes(text: str) -> ClassesAndFilters:
+def parse_classes(text: str, where: str) -> ClassesAndFilters:
     """Parse the classes and filters of one device, as `tc -s -d -r class show` and `tc filter show`
-    print them, one after the other. HFSC's root class is left out.
+    print them, one after the other. HFSC's root class is left out. where: name of the device, for
+    messages.
 
     Raises ParseError if the first line of a class or filter, or a class's counters, are not as tc
     prints them, or if a class is of another qdisc than HTB, HFSC or DRR."""
     blocks = re.split(r"^(?=class |filter )", text, flags=re.MULTILINE)
     if blocks[0].strip():
-        raise ParseError(f"tc's list of classes and filters begins with "
+        raise ParseError(f"{where}: tc's list of classes and filters begins with "
                          f"{blocks[0].strip()[:80]!r}; expected 'class …' or 'filter …'")
     htb, drr, filters = [], [], []
     for block in blocks[1:]:
         if block.startswith("class htb "):
-            htb.append(_parse_htb_class(block))
+            htb.append(_parse_htb_class(block, where))
         elif block.startswith("class hfsc "):
-            htb += _parse_hfsc_class(block)
+            htb += _parse_hfsc_class(block, where)
         elif block.startswith("class drr "):
-            drr.append(_parse_drr_class(block))
+            drr.append(_parse_drr_class(block, where))
         elif block.startswith("filter "):
-            filters += _parse_filter(block)
+            filters += _parse_filter(block, where)
         else:
-            raise ParseError("tc class show: expected only classes of HTB, HFSC or DRR, got "
+            raise ParseError(f"{where}: expected only classes of HTB, HFSC or DRR, got "
                              f"{_first_line(block)!r}")
     return ClassesAndFilters(tuple(htb), tuple(drr), tuple(filters))
 
@@ -600,12 +626,13 @@ def describe_filter(protocol: str, kind: str, rule: str, target: str) -> str:
     return f"{protocol} {kind} {rule} to {target}"
 
 
-def _parse_htb_class(block: str) -> ReportedClass:
-    """Parse one `class htb` block. Raises ParseError if it is not as tc prints it."""
+def _parse_htb_class(block: str, where: str) -> ReportedClass:
+    """Parse one `class htb` block. Raises ParseError if it is not as tc prints it. where: name of
+    the device, for messages."""
     match = _HTB.match(block)
     if not match:
-        raise ParseError("unexpected line for a class of HTB, not as tc -s -d -r class show prints "
-                         f"it: {_first_line(block)!r}")
+        raise ParseError(f"{where}: can't parse tc's line on a class of HTB: "
+                         f"{_first_line(block)!r}")
     return ReportedClass(
         handle=match["handle"], parent=match["root"] or match["parent"],
         leaf=match["leaf"] or "", prio=int(match["prio"] or 0),
@@ -614,47 +641,48 @@ def _parse_htb_class(block: str) -> ReportedClass:
         mpu_bytes=int(match["mpu"]) * SIZE_UNIT[match["mpu_unit"]],
         level=int(match["level"]), burst_ticks=int(match["buffer"], 16),
         cburst_ticks=int(match["cbuffer"], 16),
-        counters=_parse_counters(block, match["handle"], _HTB_COUNTERS),
+        counters=_parse_counters(block, f"{where}: class {match['handle']}", _HTB_COUNTERS),
     )
 
 
-def _parse_hfsc_class(block: str) -> list[ReportedClass]:
+def _parse_hfsc_class(block: str, where: str) -> list[ReportedClass]:
     """Parse one `class hfsc` block. Return one ReportedClass in a list, or an empty list for the
-    root class, which stands for the qdisc. Raises ParseError if the block is not as tc prints
-    it."""
+    root class, which stands for the qdisc. Raises ParseError if the block is not as tc prints it.
+    where: name of the device, for messages."""
     if re.match(r"class hfsc [0-9a-f]+: root\b", block):
         return []
     match, level = _HFSC.match(block), _HFSC_LEVEL.search(block)
     if not match:
-        raise ParseError("tc class show: expected a class of HFSC with the curves ls and ul of one "
+        raise ParseError(f"{where}: expected a class of HFSC with the curves ls and ul of one "
                          f"slope each, got {_first_line(block)!r}")
     if not level:
-        raise ParseError("tc class show: no line 'period … level …' below the class "
-                         f"{_first_line(block)!r}; tc's output is cut off, or tc ran without -s")
+        raise ParseError(f"{where}: no line 'period … level …' below the class "
+                         f"{_first_line(block)!r}")
     parent = "root" if match["parent"].endswith(":") else match["parent"]
     return [ReportedClass(match["handle"], parent, match["leaf"] or "", 0, 0, match["rate"],
                      match["ceil"], 0, "ethernet", 0, int(level[1]), 0, 0,
-                     _parse_counters(block, match["handle"], (_SENT,)))]
+                     _parse_counters(block, f"{where}: class {match['handle']}", (_SENT,)))]
 
 
-def _parse_drr_class(block: str) -> DrrClass:
-    """Parse one `class drr` block. Raises ParseError if it is not as tc prints it."""
+def _parse_drr_class(block: str, where: str) -> DrrClass:
+    """Parse one `class drr` block. Raises ParseError if it is not as tc prints it. where: name of
+    the device, for messages."""
     match = _DRR.match(block)
     if not match:
-        raise ParseError("unexpected line for a class of DRR, not as tc -s -d -r class show prints "
-                         f"it: {_first_line(block)!r}")
+        raise ParseError(f"{where}: can't parse tc's line on a class of DRR: "
+                         f"{_first_line(block)!r}")
     return DrrClass(match["handle"], int(match["quantum"]) * SIZE_UNIT[match["unit"]],
-                    _parse_counters(block, match["handle"], (_SENT,)))
+                    _parse_counters(block, f"{where}: class {match['handle']}", (_SENT,)))
 
 
-def _parse_counters(block: str, handle: str, patterns: tuple[re.Pattern[str], ...]) -> dict[str,
-                                                                                            int]:
+def _parse_counters(block: str, where: str, patterns: tuple[re.Pattern[str], ...]
+                    ) -> dict[str, int]:
     """Return the counters of a class by name. Raises ParseError if one of the patterns is not
     found.
 
     Args:
         block: tc's text of the class.
-        handle: handle of the class, for the message.
+        where: names of device and class, for the message.
         patterns: regular expressions, whose named groups are counters.
     """
     counters: dict[str, int] = {}
@@ -662,20 +690,19 @@ def _parse_counters(block: str, handle: str, patterns: tuple[re.Pattern[str], ..
         counts = pattern.search(block)
         if not counts:
             names = ", ".join(pattern.groupindex)
-            raise ParseError(f"tc class show: class {handle} has no counters {names}; tc's output "
-                             "is cut off, of an unknown version of tc, or made without -s")
+            raise ParseError(f"{where} has no counters {names} in tc's text")
         counters |= {key: int(number) for key, number in counts.groupdict().items()}
     return counters
 
 
-def _parse_filter(block: str) -> list[str]:
+def _parse_filter(block: str, where: str) -> list[str]:
     """Parse one `filter` block. Return one line, as describe_filter() makes it, in a list. The list
     is empty for a block that isn't a filter but the heading of a list, or a hash table. A filter of
-    a kind that this package never makes, such as bpf, has the rule "unknown". Raises
-    ParseError if the first line has no protocol or no pref."""
+    a kind that this package never makes, such as bpf, has the rule "unknown". Raises ParseError if
+    the first line has no protocol or no pref. where: name of the device, for the message."""
     words = _first_line(block).split()
     if "protocol" not in words[:-1] or "pref" not in words[:-2]:
-        raise ParseError("tc filter show: expected a line with 'protocol' and 'pref', got "
+        raise ParseError(f"{where}: expected a filter with 'protocol' and 'pref', got "
                          f"{_first_line(block)!r}")
     protocol = words[words.index("protocol") + 1]
     kind = words[words.index("pref") + 2]
@@ -702,5 +729,6 @@ def _parse_filter(block: str) -> list[str]:
 
 
 def _first_line(block: str) -> str:
-    """Return the first line of a block, 200 characters at most, for a message."""
-    return block.splitlines()[0][:200]
+    """Return the first line of a block, 400 characters at most, for a message. Lines on classes of
+    HTB have about 250."""
+    return block.splitlines()[0].rstrip()[:400]

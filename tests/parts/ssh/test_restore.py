@@ -49,7 +49,8 @@ def test_state_is_read_by_its_sections() -> None:
     ("@txqueuelen 5\n", "unexpected line '@txqueuelen 5'"),
     ("@\n", "unexpected line '@'"),
     ("@device a b\n", "unexpected line '@device a b'"),
-    ("@device sixteen-letters-\n", "unexpected line '@device sixteen"),
+    ("@device sixteen-letters-\n", "device 'sixteen-letters-' has a name that can't be restored"),
+    ("@link wg+home\n", "device 'wg\\+home' has a name that .*: rename or remove the device"),
     ("@device wan\n@txqueuelen\n", "unexpected line '@txqueuelen'"),
     ("@device wan\n@txqueuelen 1234567890\n", "unexpected line '@txqueuelen 1234567890'"),
     ("@device wan\n@qdisc x\n", "unexpected line '@qdisc x'"),
@@ -57,7 +58,8 @@ def test_state_is_read_by_its_sections() -> None:
     ("@device wan\n@filter\n", "unexpected line '@filter'"),
     ("@device wan\n@offload x\n", "unexpected line '@offload x'"),
     ("@device wan\n@tc late\n", "unexpected line '@tc late'"),
-    ("@device wan\n", "psched"),
+    ("@device wan\n", "no line '@psched WORDS': is router_hooks/ changed, or of another version"),
+    ("@psched ten\n@device wan\n", "the router's /proc/net/psched has 'ten'; expected four"),
 ])
 def test_state_of_another_form_is_refused(text: str, output: str) -> None:
     """The text is the router's, so anything that isn't expected is an error."""
