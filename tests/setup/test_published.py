@@ -4,6 +4,7 @@ packed, and with headers beside C files. By the real git and patch on a small tr
 
 from __future__ import annotations
 
+import base64
 import subprocess
 from pathlib import Path
 
@@ -85,6 +86,21 @@ def test_file_that_the_source_has_is_changed_wherever_it_is(series: Path, tree: 
     (tree.path / "tools" / "testing" / "Makefile").write_text("0\n")
     assert published.apply(tree.path, series.name, series.read_bytes(), keep=tree.keep) == []
     assert (tree.path / "tools" / "testing" / "Makefile").read_text() == "2\n"
+
+
+@pytest.mark.parametrize("encoding", ["7bit", "base64"])
+def test_attached_patch_of_a_mail_is_applied(tree: KernelTree, encoding: str) -> None:
+    """It was left out without a word. A mailbox without any patch is refused."""
+    patch = b"--- a/sch.c\n+++ b/sch.c\n@@ -1,2 +1,2 @@\n-line 0\n+changed\n line 1\n"
+    body = base64.encodebytes(patch) if encoding == "base64" else patch
+    head = (b"From 0123 Mon Sep 17 00:00:00 2001\nSubject: attached\nMIME-Version: 1.0\n"
+            b'Content-Type: multipart/mixed; boundary="=x"\n\n--=x\n\nHello\n')
+    attached = (b"--=x\nContent-Type: text/x-patch\nContent-Transfer-Encoding: "
+                + encoding.encode() + b"\n\n" + body + b"\n")
+    with pytest.raises(PatchDoesntFit, match="box is a mailbox without a patch"):
+        published.apply(tree.path, "box", head + b"--=x--\n", keep=tree.keep)
+    assert published.apply(tree.path, "box", head + attached + b"--=x--\n", keep=tree.keep) == []
+    assert (tree.path / "sch.c").read_text().startswith("changed\nline 1\n")
 
 
 def test_patch_of_packed_files_alone_changes_nothing(tree: KernelTree) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
-from flent_aqm.setup.kernel.patching import Keep, apply_own
+from flent_aqm.setup.kernel.patching import Keep, PatchDoesntFit, apply_own
 from flent_aqm.setup.kernel.sources import NOT_UNPACKED
 from flent_aqm.setup.kernel.tree import files_of
 
@@ -26,8 +26,7 @@ _PLAIN_FILE = re.compile(rb"^(?=--- \S.*\n\+\+\+ \S)", re.MULTILINE)
 
 def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
     """Apply all patches of a file in their order. Return the paths of changed files that were left
-    out, because set-up doesn't unpack them. A mailbox changes nothing if its mails have no patches,
-    or have them as attachments.
+    out, because set-up doesn't unpack them.
 
     Args:
         tree: folder of the kernel's source.
@@ -35,12 +34,16 @@ def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
         content: content of the file, a patch or a mailbox.
         keep: called with the names of files before they are changed.
 
-    Raises PatchDoesntFit for the first patch that doesn't fit, or for a file that is neither a
-    patch nor a mailbox. Raises CommandFailed if patch fails for another reason. The patches before
-    it stay applied.
+    Raises PatchDoesntFit for the first patch that doesn't fit, for a mailbox without any patch, or
+    for a file that is neither a patch nor a mailbox. Raises CommandFailed if patch fails for
+    another reason. The patches before it stay applied.
     """
     left_out: list[str] = []
-    for subject, patch in _split_mailbox(content):
+    patches = list(_split_mailbox(content))
+    if not patches:
+        raise PatchDoesntFit(f"{name} is a mailbox without a patch: no line of its mails begins "
+                             "with --- or +++; expected mails as git format-patch writes them")
+    for subject, patch in patches:
         kept = b""
         for part in _split_by_file(patch):
             names = files_of(part)
@@ -55,16 +58,18 @@ def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
 
 
 def _split_mailbox(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield subject and text of each mail whose text has a patch. A mail with attachments
-    (multipart) is left out. The subject is " (SUBJECT)", for messages. If the file isn't a mailbox,
-    yield "" and its whole content."""
+    """Yield subject and text of each part of a mail that has a patch: the mail's text, or its
+    attachments in their order. The subject is " (SUBJECT)", for messages. If the file isn't a
+    mailbox, yield "" and its whole content."""
     mails = [mail for mail in _MAIL.split(content) if _MAIL.match(mail)]
     if not mails:
         yield "", content
     for mail in mails:
         message = email.message_from_bytes(mail)
-        text = message.get_payload(decode=True)
-        if isinstance(text, bytes) and files_of(text):  # not a cover letter
+        for part in message.walk():
+            text = part.get_payload(decode=True)
+            if not isinstance(text, bytes) or not files_of(text):  # such as a cover letter
+                continue
             subject = str(email.header.make_header(email.header.decode_header(
                 message.get("Subject", ""))))
             yield f" ({' '.join(subject.split())[:80]})", text
