@@ -103,10 +103,13 @@ def _parse_count(text: str, most: int, what: str) -> int:
         most: largest allowed number.
         what: plural noun of the counted things, for the message.
     """
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
+    digits = text.lstrip("0")
+    # int() refuses thousands of digits, and nine are more than any limit here.
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 9
+            and int(digits) <= most):
         raise argparse.ArgumentTypeError(f"{text!r}; expected a whole number of {what}, 1 to "
                                          f"{most}")
-    return int(text)
+    return int(digits)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -157,7 +157,10 @@ class Http3(Bulk):
             self._end(f"its first request took too long: none after {self._server.timeout_s:g} s")
 
     def _end(self, reason: str) -> None:
-        """End the connection. `reason` is for the log and the client."""
+        """End the connection, unless it has been ended: datagrams still arrive then. `reason` is
+        for the log and the client."""
+        if self._ended:
+            return
         self._ended = True
         log("failed", client=address_text(self._peer) if self._peer else "", reason=reason)
         self.stop_sending()
