@@ -36,8 +36,8 @@ def open_regular(path: Path) -> IO[bytes]:
 def read_note(path: Path) -> Any:
     """Read one of the package's own JSON files and return its value.
 
-    Raises OSError as open_regular() does, and ValueError if the file is not JSON, nested too
-    deeply, or larger than MAX_NOTE_BYTES.
+    Raises OSError as open_regular() does, and ValueError, whose message doesn't name the file, if
+    the file is not JSON, nested too deeply, or larger than MAX_NOTE_BYTES.
     """
     with open_regular(path) as file:
         text = file.read(MAX_NOTE_BYTES + 1)

@@ -127,7 +127,8 @@ class _LazyModule(type(sys)):  # type: ignore[misc]
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):  # the import system reads these attributes
-            raise AttributeError(name)
+            raise AttributeError(f"module {_RARELY_NEEDED!r} is not loaded yet, and has no "
+                                 f"{name!r} before", name=name, obj=self)
         if sys.modules.get(_RARELY_NEEDED) is self:
             del sys.modules[_RARELY_NEEDED]
         return getattr(__import__(_RARELY_NEEDED, fromlist=[name]), name)

@@ -128,6 +128,8 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("-o: " + (f"there is no folder {args.output.absolute().parent}" if mode
                                     else "it keeps a speed test, and -i alone measures the idle "
                                          "line; add -s or -c"))
+    if args.output and args.output.exists() and not args.output.is_file():
+        raise ConfigError(f"-o: {args.output} is there and not a regular file; give another name")
     check_tools()
     if mode:
         check_server(host, args.ip_version, is_default=not args.host)

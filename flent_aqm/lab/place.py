@@ -147,8 +147,10 @@ class RunEnvironment:
         self._console = self.folder / "console"
         try:
             if set(str(self.folder)) & set(" ,\t\n"):
-                raise ConfigError(f"TMPDIR is {self.folder.parent}: the lab's folder can't have "
-                                  "a blank or a comma in its path; set TMPDIR to another folder")
+                raise ConfigError(f"the folder for temporary files is {self.folder.parent}; "
+                                  "expected a path without blanks and commas, which the lab's "
+                                  "kernel can't take; set TMPDIR to another folder, such as "
+                                  "/var/tmp")
             guest_files.write(self.folder, scenario, argv, hidden=self.hidden,
                               on_host=self.on_host, **options)
         except BaseException:

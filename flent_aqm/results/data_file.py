@@ -17,11 +17,11 @@ from typing import Any, cast
 import numpy
 from numpy.typing import NDArray
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.base.json_text import measured_json_text
 from flent_aqm.base.whole_file import written_whole
 from flent_aqm.base.words import plain
-from flent_aqm.results.reading.limits import OWN, Limits, limits
+from flent_aqm.results.reading.limits import OWN, BeyondLimitsError, Limits, limits
 from flent_aqm.results.reading.parse import parse
 from flent_aqm.results.reading.times import refuse_odd_times
 from flent_aqm.results.reading.unpack import unpack_file, unpack_text
@@ -107,10 +107,10 @@ def _unpack_and_check(unpack: Callable[[], bytearray], path: Path, within: Limit
             raise BadResult(_LINES) if "Extra data" in str(error) else error from None
         return as_data_file(whole, path, within)
     except OSError as error:
-        why = error.strerror or str(error)
+        raise BadResult(f"{path}: can't be read: {cause_of(error)}") from None
     except ValueError as error:  # such as a path with a NUL in it
         why = str(error)
-    except _TooMuchError as error:
+    except BeyondLimitsError as error:
         raise BadResult(f"{path}: {error}") from None
     except BadResult as error:
         why = str(error)
@@ -166,7 +166,7 @@ def refuse_odd_names(what: str, series: Collection[str], most: int, hint: str = 
             for none.
     """
     if len(series) > most:
-        raise BadResult(f"{what} has {len(series):,} series, more than {most:,}{hint}")
+        raise BeyondLimitsError(f"{what} has {len(series):,} series, more than {most:,}{hint}")
     for name in series:
         if len(name) > LONGEST_SERIES_NAME:
             raise BadResult(f"{what} has a series {plain(name[:60])!r}…, whose name is longer than "
@@ -205,12 +205,8 @@ def _refuse_output_of_tool(top: dict[str, Any]) -> None:
 _FAR_FEWER = "; files that Flent writes have far fewer, so it is not read"
 
 
-class _TooMuchError(BadResult):
-    """A file's metadata are too large. It may be a data file of Flent nevertheless."""
-
-
 def _refuse_too_much(metadata: dict[str, Any]) -> None:
-    """Raise _TooMuchError if the metadata have more than MOST_METADATA_VALUES values or
+    """Raise BeyondLimitsError if the metadata have more than MOST_METADATA_VALUES values or
     MOST_METADATA_CHARACTERS characters of text. Entries with the key RAW_VALUES don't count."""
     characters, values = 0, 1
     pending: list[Any] = [metadata]
@@ -222,11 +218,12 @@ def _refuse_too_much(metadata: dict[str, Any]) -> None:
         values += len(inner)
         characters += sum(len(value) for value in inner if isinstance(value, str))
         if values > MOST_METADATA_VALUES:
-            raise _TooMuchError(f"its metadata has more than {MOST_METADATA_VALUES:,} values"
-                                f"{_FAR_FEWER}")
+            raise BeyondLimitsError(f"its metadata has more than {MOST_METADATA_VALUES:,} values"
+                                    f"{_FAR_FEWER}")
         if characters > MOST_METADATA_CHARACTERS:
-            raise _TooMuchError(f"its metadata has more than {MOST_METADATA_CHARACTERS:,} "
-                                f"characters of text, names and texts together{_FAR_FEWER}")
+            raise BeyondLimitsError(f"its metadata has more than {MOST_METADATA_CHARACTERS:,} "
+                                    "characters of text, names and texts together"
+                                    f"{_FAR_FEWER}")
         pending += [value for value in inner if isinstance(value, (dict, list))]
 
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flent_aqm.base.errors import SetupError
+from flent_aqm.base.errors import SetupError, cause_of
 from flent_aqm.base.paths import caches, or_another_cache, program_dirs
 from flent_aqm.setup.progress import Progress
 
@@ -128,7 +128,7 @@ def _unwritable(error: OSError, cache: Path) -> SetupError:
         error: the error of the system call.
         cache: the cache folder, named if the error has no file name.
     """
-    return SetupError(f"{os.fsdecode(error.filename or cache)}: {error.strerror}; "
+    return SetupError(f"{os.fsdecode(error.filename or cache)}: {cause_of(error)}; "
                       f"{_TO_DO.get(error.errno or 0, 'make it writable')}"
                       f"{or_another_cache(cache, 'that can be written')}")
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -22,8 +21,10 @@ from flent_aqm.base.errors import (
     ConfigError,
     TestbedError,
     ToolMissing,
+    cause_of,
 )
 from flent_aqm.base.shell import find_program, run
+from flent_aqm.base.whole_file import written_whole
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
 from flent_aqm.sweep.run import first_error_of_flent
 
@@ -87,9 +88,12 @@ def measure(request: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFil
         data = read_data_file(files[0])
         if keep is not None:
             try:
-                shutil.copyfile(files[0], keep)
+                with written_whole(keep) as target:
+                    target.write(files[0].read_bytes())
             except OSError as error:
-                raise ConfigError(f"--output: can't write {keep}: {error.strerror}") from None
+                raise ConfigError(f"-o: can't write {keep}: {cause_of(error)}; the speed test ran, "
+                                  "but its data file is lost: give another FILE, and run it again"
+                                  ) from None
     for about in data.series_meta.values():
         if isinstance(about.get("ERROR"), list) and about["ERROR"]:
             raise BadResult(str(about["ERROR"][0]))

@@ -305,7 +305,9 @@ def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str,
     """
     is_text = any(source.pattern for source in sources)
     if not text.strip():
-        raise BadResult(f"{name} printed nothing; expected {'its numbers' if is_text else 'JSON'}")
+        raise BadResult(f"{name} printed nothing; expected {'its numbers' if is_text else 'JSON'}: "
+                        "run the same command by hand, perhaps it needs an option, or prints only "
+                        "on a terminal")
     if is_text:
         return {source.name: _find_number(name, text, source) * source.factor for source in sources}
     output = _find_json(name, text)

@@ -18,7 +18,7 @@ from functools import cache
 from types import ModuleType
 
 from flent_aqm.base import environment
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.tools.client import main
 from flent_aqm.tools.tool import WAYS, Server, Shown, Tool
 
@@ -49,7 +49,7 @@ def load_user_file() -> ModuleType | None:
     except ConfigError:
         raise
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}; expected {_EXPECTED}") from None
+        raise ConfigError(f"{path}: {cause_of(error)}; expected {_EXPECTED}") from None
     except Exception as error:  # whatever is wrong with it, it is the user's to mend
         raise ConfigError(f"{path}: {type(error).__name__}: {error}; expected {_EXPECTED}"
                           ) from None

@@ -41,7 +41,7 @@ def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
         runs = [as_run(read_data_file(path)) for path in find_files(args.results)]
         text = "\n".join(lines(runs))
     except AqmError as error:
-        print(f"{page}: {error}", file=sys.stderr)
+        print(f"{part}: {error}", file=sys.stderr)
         return 1
     print(text)
     if args.output:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import socket
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import BadResult, ConfigError, TestbedError
+from flent_aqm.commands.speedtest import _streams
 from flent_aqm.sweep.speedtest import SpeedtestRequest, check_ping, check_server, measure
 from tests.files import RUNS, load, save
 
@@ -103,7 +105,7 @@ def test_data_file_of_a_speed_test_is_kept_where_the_user_says(
     measure(replace(idle, streams=3), dots=False, keep=None)
     assert [{"--delay=0", "--delay=2", "--test-parameter=streams=3"} & set(words)
             for words in lines] == [{"--delay=0"}, {"--delay=2", "--test-parameter=streams=3"}]
-    with pytest.raises(ConfigError, match=r"--output: can't write .*none/x: No such file"):
+    with pytest.raises(ConfigError, match=r"-o: can't write .*none/x: No such file"):
         measure(idle, dots=False, keep=tmp_path / "none" / "x")
     name = next(iter(whole["metadata"]["SERIES_META"]))
     whole["metadata"]["SERIES_META"][name]["ERROR"] = ["no route", "more"]
@@ -111,3 +113,16 @@ def test_data_file_of_a_speed_test_is_kept_where_the_user_says(
     with pytest.raises(BadResult, match=r"^no route$"):
         measure(idle, dots=False, keep=kept)
     assert load(kept) == whole
+
+
+@pytest.mark.parametrize(("text", "count"), [("0000000005", 5), ("128", 128)])
+def test_number_of_streams_may_have_leading_zeros(text: str, count: int) -> None:
+    """They say nothing."""
+    assert _streams(text) == count
+
+
+@pytest.mark.parametrize("text", ["0000000019999", "129", "0", "", "9" * 5000, "x"])
+def test_number_of_streams_beyond_the_limit_is_refused(text: str) -> None:
+    """Also with zeros before it, or of thousands of digits."""
+    with pytest.raises(argparse.ArgumentTypeError, match=r"whole number of streams, 1 to 128"):
+        _streams(text)

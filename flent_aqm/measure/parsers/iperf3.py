@@ -116,7 +116,7 @@ def parse_iperf3(text: str) -> Iperf3Output:
 
     Text before and after it and numbers that aren't JSON, such as -nan, are left out, and noted in
     the result's `notes`. An error that iperf3 reports is in its `error`. Raises ParseError if there
-    is no document of the known form.
+    is no document of the known form, with iperf3's own error if it has one.
     """
     document, notes = _first_document(text)
     if not isinstance(document, dict) or "start" not in document:
@@ -125,8 +125,10 @@ def parse_iperf3(text: str) -> Iperf3Output:
         return replace(_report_from_json(document), notes=notes)
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
         told = "".join(f"; {note}" for note in notes)
-        raise ParseError("iperf3's JSON is not of the known form: "
-                         f"{cause_of(fault)}{told}") from None
+        own_error = (f"; iperf3 reports the error {str(document['error'])[:200]!r}"
+                     if document.get("error") else "")
+        raise ParseError("iperf3's JSON is not of the form of versions 3.9 to 3.18: "
+                         f"{cause_of(fault)}{told}{own_error}") from None
 
 
 def _first_document(text: str) -> tuple[object, tuple[str, ...]]:

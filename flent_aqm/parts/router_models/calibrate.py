@@ -465,16 +465,19 @@ def measure(model: str, settings: Sequence[BenchSetting], *, latency: bool = Tru
             loaded = probe.format(_LENGTH_S, f"/run/results/load{number}.json")
             lines.append(f"(sleep {_WARM_UP_S}; {loaded}) &")
         load = f"iperf3 -J -c server -P {setting.flows} -O {_WARM_UP_S} -t {_LENGTH_S}"
-        lines += [f"{load} > /run/results/{number}.json", "wait"]
+        lines.append(f"{load} > /run/results/{number}.json")
+        if latency:
+            lines.append("wait $!")  # with irtt's status, which `wait` alone doesn't have
     with Lab(scenarios[0], ["sh", "-c", "\n".join(lines)], servers=["iperf3", "irtt"]) as lab:
         result = lab.run()
         if result.status:
             errors = lab.stderr.read_text(errors="replace").strip()[-300:]
             raise LabError(f"a router {model} could not be measured: the lab's commands ended with "
                            f"status {result.status}: {errors or 'they printed no error'}")
-        return [MeasuredResult(_received_mbps((lab.results / f"{number}.json").read_text()),
-                         _rise_ms(lab.results, number) if latency else None)
-                for number in range(len(settings))]
+        return [MeasuredResult(
+            _received_mbps((lab.results / f"{number}.json").read_text()),
+            _rise_ms(lab.results, number, f"the router model {model} at {setting}")
+            if latency else None) for number, setting in enumerate(settings)]
 
 
 def _received_mbps(text: str) -> float:
@@ -482,27 +485,34 @@ def _received_mbps(text: str) -> float:
     return parse_iperf3(text).totals["upload"].received_mbps
 
 
-def _rise_ms(results: Path, number: int) -> float:
+def _rise_ms(results: Path, number: int, router: str) -> float:
     """Return by how much the load raised the median round-trip time in a setting, in ms, at least
     0.
 
     Args:
         results: folder of the results.
         number: index of the setting.
+        router: model and setting of the router, for the message.
 
     Raises BadResult if no probe came back.
     """
-    idle, load = (_median_ms(results / f"{name}{number}.json") for name in ("idle", "load"))
-    return max(0.0, load - idle)
+    idle_ms = _median_ms(results / f"idle{number}.json", f"before the load through {router}")
+    load_ms = _median_ms(results / f"load{number}.json", f"under load through {router}")
+    return max(0.0, load_ms - idle_ms)
 
 
-def _median_ms(path: Path) -> float:
+def _median_ms(path: Path, where: str) -> float:
     """Return the median round-trip time in a file of irtt, in ms. Raises BadResult if no reply
-    came."""
+    came.
+
+    where: when the probes were sent and through which router, for the message.
+    """
     trips = json.loads(path.read_text())["round_trips"]
     rtt_ms = [one["delay"]["rtt"] / 1e6 for one in trips if "rtt" in one.get("delay", {})]
     if not rtt_ms:
-        raise BadResult("no probe came back through the modelled router")
+        raise BadResult(f"no probe came back {where}: {counted(len(trips), 'probe')} lost; "
+                        "calibrate with another --base, with fewer parameters in --fit, or with "
+                        "measurements that have no latency (RATE=GOODPUT)")
     return float(statistics.median(rtt_ms))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.words import counted, for_plot, plain
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import ordered
@@ -61,7 +61,7 @@ def write(cards: Sequence[Card], path: Path) -> None:
                 canvas.savefig(path.with_suffix(f".{kind}"), dpi=_DPI, metadata=_METADATA[kind])
             write_caption(path, [caption(cards)])
         except OSError as error:
-            raise ConfigError(f"-o: can't write {path}: {error.strerror}") from None
+            raise ConfigError(f"-o: can't write {path}: {cause_of(error)}") from None
 
 
 def caption(cards: Sequence[Card]) -> str:

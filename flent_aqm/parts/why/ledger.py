@@ -29,6 +29,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from flent_aqm.base import environment
 from flent_aqm.base.errors import BadResult, ParseError
 
 Column = NDArray[Any]
@@ -267,10 +268,12 @@ def _rows(path: Path) -> tuple[dict[str, Column], dict[int, bytes]]:
                 :, :FRAMES_A_BLOCK * FRAME_BYTES].reshape(-1).view(FRAME)
             frames = frames[frames["status"] != 0]  # the kernel has not filled the rest
             if frames.size and (frames["net"] != _NET_AT).any():
-                raise BadResult(f"{path.name}: the lab's kernel puts packets at byte "
-                                f"{int(frames['net'][frames['net'] != _NET_AT][0])} of a captured "
-                                f"frame, and this version reads them at byte {_NET_AT}; use the "
-                                "kernel of set-up, without --kernel")
+                raise BadResult(f"{path.name}: a captured frame has its packet at byte "
+                                f"{int(frames['net'][frames['net'] != _NET_AT][0])}; expected byte "
+                                f"{_NET_AT}: the run's kernel writes captures in another form, or "
+                                "the capture is damaged; measure the run with the kernel of set-up "
+                                f"(without the key kernel and the variable {environment.KERNEL}), "
+                                "and explain that data file")
             chunk = _chunk(frames, first_no)
             headers = chunk.pop("headers")
             for ends, row in zip(*numpy.unique(chunk["ends"], return_index=True), strict=True):

@@ -22,6 +22,7 @@ from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import DataFile, Numbers, a_number, read_data_file
 from flent_aqm.results.metrics.flows import (
     CAPTURE_RUNNER,
+    CROSS_TRAFFIC,
     DIRECTIONS,
     Flow,
     is_flow,
@@ -156,10 +157,11 @@ class Run:
 
     def why_no_flow(self, direction: str | None = None) -> str:
         """Return the reason why the test has no flow in a direction, for a message: the failure of
-        a tool, that the names of its flows tell no direction, or that the test doesn't load it.
-        direction: "download" or "upload", None if the test has no flow at all."""
+        a tool of its own, that the names of its flows tell no direction, or that the test doesn't
+        load it. direction: "download" or "upload", None if the test has no flow at all."""
         failed = {name: why for name, why in self.failed_series.items()
-                  if direction is None or direction in name.lower()}
+                  if CROSS_TRAFFIC not in name.lower()
+                  and (direction is None or direction in name.lower())}
         if failed:
             return _first_reason(failed)
         if direction is None:

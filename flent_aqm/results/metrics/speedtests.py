@@ -111,7 +111,8 @@ def _why_ndt7_lacks(direction: str, field: str) -> str:
         return ("NDT7 reports retransmissions of downloads only: they are the server's, which in "
                 "an upload is the receiver")
     if field == "retransmission_pct":
-        return "the server sent no BytesSent with BytesRetrans during the NDT7 download"
+        return ("the file has no retransmissions of the NDT7 download, which need BytesRetrans "
+                "and a BytesSent above 0 from the server")
     if field == "latency_ms":
-        return f"the server sent no MinRTT during the NDT7 {direction}"
-    return f"the NDT7 client reported no {field} for the {direction}"
+        return f"the file has no latency of the NDT7 {direction}, which needs the server's MinRTT"
+    return f"the file has no {field} of the NDT7 {direction}"

@@ -16,7 +16,7 @@ from typing import Any
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.words import for_plot, for_spreadsheet, plain, plain_lines
 from flent_aqm.results.data_file import DataFile, a_number, read_data_file, refuse_odd_names
-from flent_aqm.results.reading.limits import limits
+from flent_aqm.results.reading.limits import BeyondLimitsError, limits
 from flent_aqm.results.reading.times import LENGTHS
 
 # Largest number of streams, for each of which a definition makes a runner.
@@ -99,6 +99,8 @@ def _read_and_check(path: Path, recorded: Collection[str], settings: Any) -> Dat
     data = read_data_file(path)
     try:
         _refuse_harmful(data)
+    except BeyondLimitsError as error:
+        raise BadResult(f"{path}: {error}") from None
     except BadResult as error:
         raise BadResult(f"{path}: {error}; expected a data file of Flent") from None
     for key in [key for key in data.metadata if hasattr(settings, key)
@@ -137,10 +139,13 @@ def _refuse_harmful(data: DataFile) -> None:
             raise BadResult(f"the {_MEAN} of its {series[:40]!r} is {str(meta[_MEAN])[:40]!r}; "
                             f"expected {_A_NUMBER}")
     _refuse_results(data.whole)
+    old_values = sum(map(len, data.whole["results"].values())) if data.version == 1 else 0
+    if old_values > MOST_OLD_RESULTS:
+        raise BeyondLimitsError(f"its results have {old_values:,} values; Flent can show up to "
+                                f"{MOST_OLD_RESULTS:,} in its format, version 1, in reasonable "
+                                "time: measure again with a newer Flent, which writes another "
+                                "format")
     _refuse_too_large(data)
-    if data.version == 1 and sum(map(len, data.whole["results"].values())) > MOST_OLD_RESULTS:
-        raise BadResult(f"its results have more than {MOST_OLD_RESULTS:,} values; in its format, "
-                        "version 1, Flent can't show more in reasonable time")
     for series, samples in data.raw_values.items():
         _refuse_samples(series, samples)
 
@@ -154,10 +159,11 @@ def _refuse_too_large(data: DataFile) -> None:
         return
     samples = sum(map(len, data.raw_values.values()))
     if samples > MOST_SAMPLES:
-        raise BadResult(f"it has {samples:,} samples, more than {MOST_SAMPLES:,}{hint}")
+        raise BeyondLimitsError(f"it has {samples:,} samples, more than {MOST_SAMPLES:,}{hint}")
     values = len(data.whole["x_values"]) * (1 + len(data.whole["results"]))
     if values > MOST_VALUES:
-        raise BadResult(f"its results have {values:,} values, more than {MOST_VALUES:,}{hint}")
+        raise BeyondLimitsError(f"its results have {values:,} values, more than {MOST_VALUES:,}"
+                                f"{hint}")
 
 
 def _refuse_parameter(key: str, value: Any) -> None:
@@ -201,8 +207,9 @@ def _refuse_results(whole: dict[str, Any]) -> None:
     if not isinstance(results, dict):
         raise BadResult("its results are not a JSON object")
     if len(x_values) > MOST_STEPS:
-        raise BadResult(f"its x_values have {len(x_values):,} times; expected {MOST_STEPS:,} at "
-                        "most")
+        raise BeyondLimitsError(f"its x_values have {len(x_values):,} times; Flent can show up to "
+                                f"{MOST_STEPS:,}: measure again with a larger --step-size or a "
+                                "shorter --length")
     if not results:
         raise BadResult("it has no results")  # Flent's summary fails without any
     refuse_odd_names("results", results, MOST_RESULTS)

@@ -12,11 +12,17 @@ import os
 from dataclasses import dataclass
 
 from flent_aqm.base import environment
+from flent_aqm.base.errors import BadResult
 
 # Peak memory of orjson.loads() in bytes for each of these characters: its own tree, and Python's
 # objects. It was measured with files that contain only one of them.
 BYTES_PER_OBJECT = {"{": 240, "[": 100, ",": 64}
 BYTES_PER_CHARACTER = 2
+
+
+class BeyondLimitsError(BadResult):
+    """A data file has more than this package or Flent can read or show, though its form may be
+    right. Messages about it therefore don't say that a data file of Flent was expected."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy
 from numpy.typing import NDArray
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.results.reading.limits import Limits
+from flent_aqm.results.reading.limits import BeyondLimitsError, Limits
 
 # The year 2286. Floats have a resolution of 2 microseconds there. Much later it would be hours.
 LATEST_S = 1e10
@@ -56,8 +56,8 @@ def refuse_too_long(lasting_s: float, what: str, within: Limits) -> None:
         within: limits, of which series_s is used.
     """
     if lasting_s > within.series_s:
-        raise BadResult(f"{what} {lasting_s:,.0f} s, more than {within.series_s:,.0f} s"
-                        f"{within.hint}")
+        raise BeyondLimitsError(f"{what} {lasting_s:,.0f} s, more than {within.series_s:,.0f} s"
+                                f"{within.hint}")
 
 
 def _refuse_lengths(metadata: Mapping[str, Any]) -> None:

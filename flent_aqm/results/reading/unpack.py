@@ -16,7 +16,12 @@ import numpy
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.regular_file import open_regular
-from flent_aqm.results.reading.limits import BYTES_PER_CHARACTER, BYTES_PER_OBJECT, Limits
+from flent_aqm.results.reading.limits import (
+    BYTES_PER_CHARACTER,
+    BYTES_PER_OBJECT,
+    BeyondLimitsError,
+    Limits,
+)
 
 # zlib's window size for a gzip header.
 _WITH_GZIP_HEADER = 31
@@ -123,8 +128,8 @@ def _unpack(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits)
     while packed:
         members += 1
         if members > limits.members:
-            raise BadResult(f"it consists of more than {limits.members:,} parts that were "
-                            "compressed separately")
+            raise BeyondLimitsError(f"it consists of more than {limits.members:,} parts that "
+                                    "were compressed separately: unpack it and pack it again")
         packed = _unpack_member(kind(), packed, file, text)
     return text.content
 
@@ -180,15 +185,16 @@ class _Text:
         self.content += part
         limits = self._limits
         if len(self.content) > limits.unpacked_bytes:
-            raise BadResult(f"has more than {limits.unpacked_bytes >> 20} MiB when unpacked"
-                            f"{limits.hint}")
+            raise BeyondLimitsError(f"has more than {limits.unpacked_bytes >> 20} MiB when "
+                                    f"unpacked{limits.hint}")
         if part:  # many small members also give empty parts
             characters: Any = numpy.frombuffer(part, numpy.uint8)
             self._memory_bytes += BYTES_PER_CHARACTER * len(part) + sum(
                 cost * int(numpy.count_nonzero(characters == ord(one)))
                 for one, cost in BYTES_PER_OBJECT.items())
         if self._memory_bytes > limits.memory_bytes:
-            raise BadResult(f"has so many values that reading them would take more than "
-                            f"{limits.memory_bytes >> 20} MiB{limits.hint}")
+            raise BeyondLimitsError("has so many values that reading them would take more than "
+                                    f"{limits.memory_bytes >> 20} MiB{limits.hint}")
         if time.thread_time() - self._began_s > limits.unpack_s:
-            raise BadResult(f"takes more than {limits.unpack_s:g} s to unpack{limits.hint}")
+            raise BeyondLimitsError(
+                f"takes more than {limits.unpack_s:g} s to unpack{limits.hint}")

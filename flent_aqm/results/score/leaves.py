@@ -128,8 +128,12 @@ def metric_leaf(name: str) -> Leaf:
                           f"p99({name})")
     if name in GLITCHES:
         raise ConfigError(f"{name} needs a threshold, as in {name}(100ms)")
-    raise ConfigError(f"unknown name {name!r}{did_you_mean(name, (*METRICS, *TRACES, *GLITCHES))}; "
-                      "'flent-aqm score --list' has all metrics")
+    if _is_statistic(name):
+        raise ConfigError(f"{name} is a function of a trace: name the trace, as in "
+                          f"{name}(latency_loaded); traces are {', '.join(TRACES)}")
+    known = (*METRICS, *TRACES, *STATISTICS, *OF_LATENCIES, *GLITCHES)
+    raise ConfigError(f"unknown name {name!r}{did_you_mean(name, known)}; 'flent-aqm score --list' "
+                      f"has all metrics, and functions are {', '.join(FUNCTIONS)}")
 
 
 def function_leaf(function: str, argument: str, number: float | None, kind: NumberKind) -> Leaf:
@@ -149,7 +153,7 @@ def function_leaf(function: str, argument: str, number: float | None, kind: Numb
                               f"as in {function}(100ms)")
         return Leaf(f"{function}({number:g}ms)", GLITCHES[function][1], function,
                     threshold_ms=number)
-    if not (function in STATISTICS or function in OF_LATENCIES or _PERCENTILE.match(function)):
+    if not _is_statistic(function):
         raise ConfigError(f"unknown function {function!r}; known: {', '.join(FUNCTIONS)}")
     if argument not in TRACES:
         raise ConfigError(f"unknown trace {argument!r}{did_you_mean(argument, TRACES)}; "
@@ -163,6 +167,11 @@ def function_leaf(function: str, argument: str, number: float | None, kind: Numb
     else:
         result_kind = SERIES[argument][0] if argument in SERIES else NumberKind.TIME
     return Leaf(f"{function}({argument})", result_kind, function, argument)
+
+
+def _is_statistic(name: str) -> bool:
+    """Return whether a name is that of a function of a trace."""
+    return name in STATISTICS or name in OF_LATENCIES or bool(_PERCENTILE.match(name))
 
 
 def _trace_value(leaf: Leaf, run: Run) -> float:

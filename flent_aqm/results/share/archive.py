@@ -352,7 +352,9 @@ This folder is to be deposited as it is, for example on Zenodo. The deposit's ow
 ## Functional
 
 Every file in it was read and checked when it was archived. To look at them, install flent-aqm
-{{version}} as the README of its source tree says, and type:
+{{version}}: in a checkout of its source tree type `make setup` and `. .venv/bin/activate`; its
+wheels do, too. If you have neither, ask the publisher of this folder where that version is. Then
+type, in this folder:
 
 ```
 flent-gui {DATA}/*.flent.gz

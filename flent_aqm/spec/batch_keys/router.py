@@ -319,10 +319,11 @@ class Router(Record):
         if self.burst_shaping and self.shaper != "htb":
             raise ConfigError(f"burst_shaping: needs shaper = htb, not {self.shaper}",
                               "burst_shaping")
-        sizes = {"burst", "cburst"} & dict(self.shaper_parameters).keys()
+        sizes = [f"shaper_{name}" for name in ("burst", "cburst")
+                 if name in dict(self.shaper_parameters)]
         if self.burst_shaping and sizes:
-            raise ConfigError(f"shaper_{min(sizes)}: burst_shaping sets it, too; leave out "
-                              f"shaper_{min(sizes)} or burst_shaping", f"shaper_{min(sizes)}")
+            raise ConfigError(f"{sizes[0]}: burst_shaping sets burst and cburst; leave out "
+                              f"{' and '.join(sizes)}, or burst_shaping", sizes[0])
         if "prio" in dict(self.shaper_parameters) and self.tiers != 1:
             raise ConfigError("shaper_prio: with tiers = 3 each class has a priority already; "
                               "leave shaper_prio out", "shaper_prio")

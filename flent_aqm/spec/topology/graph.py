@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 
 Link = tuple[str, str]
 
@@ -135,8 +135,9 @@ def read_links(path: str) -> Graph:
         with open(path, "rb") as file:
             data = file.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as fault:
-        reason = fault.strerror if isinstance(fault, OSError) else fault
-        raise ConfigError(f"topology: {path}: can't be read: {reason}") from None
+        raise ConfigError(f"topology: {path}: can't be read: {cause_of(fault)}; give a file that "
+                          "can, or links in one line, as client - router, router - server"
+                          ) from None
     if len(data) > _MOST_BYTES:
         raise Fault(f"{path}: the file is larger than {_MOST_BYTES} bytes; expected one link "
                     "a line")
@@ -181,8 +182,12 @@ def _order_from_client(edges: list[tuple[str, str, str]]) -> tuple[Link, ...]:
             reached.append(other)
     if unused:
         first, second, place = unused[0]
-        raise Fault(f"{place}: {first} and {second} are not reached from client; hosts reached are "
-                    f"{', '.join(reached)}: link them to one of these")
+        hosts = [node for node in reached if node not in (CLIENT, SERVER) and not is_router(node)]
+        how = (f"link one of them to {' or '.join(hosts)}" if hosts else
+               f"link one of them to a host that forwards, as lan in client - lan, lan - {first}, "
+               "lan - router")
+        raise Fault(f"{place}: no links lead from client to {first} and {second}; expected a path "
+                    f"to each node: {how}")
     return tuple(links)
 
 

@@ -116,7 +116,7 @@ def test_blocks_are_read_in_turn(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("change", "message"), [
     (lambda data: data[:-5], "cut short"), (lambda data: b"", "no packet was captured"),
     (lambda data: bytes(len(data)), "no packet was captured"),
-    (lambda data: data[:14] + b"\x09\x00" + data[16:], "packets at byte 9 of a captured frame"),
+    (lambda data: data[:14] + b"\x09\x00" + data[16:], "packet at byte 9; expected byte"),
 ])
 def test_damaged_capture_is_refused_in_one_line(tmp_path: Path, change, message: str) -> None:  # type: ignore[no-untyped-def]
     path = write(tmp_path / "why.ring", through(packet(), 0, 1))

@@ -49,7 +49,8 @@ RARELY = 20
 MOST_NAMED = 4
 # Ends of a line after which a new statement begins.
 _ENDS = re.compile(r"[;{}:]\s*(?:/\*.*\*/\s*|//.*)?$")
-_DEFINES = re.compile(r"^\s*#\s*define\s+(\w+)|^(?:static\s+)?(?:const\s+)?[\w\s\*]*?(\w+)\s*"
+# A macro, or a variable with a value, outside of functions: those begin in the first column.
+_DEFINES = re.compile(r"^\s*#\s*define\s+(\w+)|^(?=\w)(?:static\s+)?(?:const\s+)?[\w\s\*]*?(\w+)\s*"
                       r"(?:\[[^\]]*\]\s*)?(?:__\w+\s*)?=[^=]")
 _FUNCTION = re.compile(r"^[A-Za-z_][\w\s\*]*?\b(\w+)\(", re.MULTILINE)
 # The last line of a function, with a line after it.
@@ -345,8 +346,8 @@ def _blocks_of_line(change: ChangedFile, line: int, code: Instrumented,
 
 
 def defined_name(text: Sequence[str], line: int) -> str:
-    """Return the macro that a line defines, or the variable that it defines or assigns, "" if there
-    is neither. The line may also be inside a function.
+    """Return the macro that a line defines, inside a function or outside, or the variable that it
+    gives a value, outside of functions (from the first column on). "" if there is neither.
 
     Args:
         text: the lines of the file.
