@@ -49,7 +49,7 @@ def _refused(folder: Path, *words: str, **parts: str) -> str:
 @pytest.mark.parametrize(("part", "lines", "output"), [
     # spare is the 39th character of its value
     ("batch", "topology = client-lan, lan-router,router-server, spare-other",
-     "mine.batch:18:50: topology: spare and other are not reached from client"),
+     "mine.batch:18:50: topology: no links lead from client to spare and other"),
     ("batch", "# more\n\ntopology: clients:40", "mine.batch:20:11: topology: 'clients:40'"),
     ("batch", "topology = client-lan,\n  lan-router, router-server, spare-other",
      "mine.batch:18:12: topology: column "),
