@@ -78,6 +78,7 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
                             "shared: leave them out")
         packed = archive.pack_data(sorted(copies.iterdir()), target)
         batch, why_none = archive.pack_batch([file.parent for file in files], args.batch, target)
+        archive.pack_overrides([file.parent for file in files], target)
         archive.pack_kernel(packed, target)
         archive.write_versions(packed, target)
         checked = repeat_some(target, packed, args.replay, args.trace)

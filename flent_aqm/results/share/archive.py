@@ -33,6 +33,7 @@ from flent_aqm.setup.kernel import locate, recipe
 DATA, BATCH, KERNEL = "data", "batch", "kernel"
 CHECKSUMS = "SHA256SUMS"
 VERSIONS = "versions.json"
+OVERRIDES = "overrides.txt"
 LICENCES = {
     "CC-BY-4.0": ("Creative Commons Attribution 4.0 International",
                   "https://creativecommons.org/licenses/by/4.0/legalcode"),
@@ -172,6 +173,41 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
         return "", (f"{plain(path)} can't be read any more, or has changed since the runs were "
                     "made")
     return _copy_batch(path, recorded[0], target), ""
+
+
+def pack_overrides(sources: Sequence[Path], target: Path) -> None:
+    """Write the sweeps' `--batch-override` arguments, as each folder's sweep.json records them, to
+    `target`/batch/overrides.txt, one KEY=VALUE a line. Secrets are replaced as in a batch file.
+    Nothing is written if there are none.
+
+    Args:
+        sources: the folders of the data files.
+        target: folder of the archive.
+
+    Raises BadResult if a line would still reveal a machine or a person after cleaning.
+    """
+    lines: list[str] = []
+    for folder in dict.fromkeys(sources):
+        sweep = status.read(folder)
+        lines += [plain(one) for one in _overrides(sweep.command if sweep else ())
+                  if plain(one) not in lines]
+    if not lines:
+        return
+    clean = clean_batch(OVERRIDES, "".join(f"{line}\n" for line in lines))
+    for line in clean.changed:
+        print(f"  {plain(line)}")
+    (target / BATCH).mkdir(exist_ok=True)
+    (target / BATCH / OVERRIDES).write_text(clean.text, encoding="utf-8")
+
+
+def _overrides(command: Sequence[str]) -> Iterator[str]:
+    """Yield KEY=VALUE of each `--batch-override` in the words of a sweep's command line."""
+    option = "--batch-override"
+    for at, word in enumerate(command):
+        if word == option and at + 1 < len(command):
+            yield command[at + 1]
+        elif word.startswith(f"{option}="):
+            yield word.removeprefix(f"{option}=")
 
 
 def _batch_path(files: Mapping[str, str]) -> str:
@@ -400,8 +436,10 @@ def write_texts(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, *
 def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title: str, licence: str,
             batch: str) -> str:
     """Return the text of README.md. Arguments: as for write_texts()."""
-    more = (f"| `{BATCH}/{batch}` | the batch that the runs came from; changes on Flent's command "
-            "line (`--batch-override`) are only in the data files |\n") if batch else ""
+    more = (f"| `{BATCH}/{batch}` | the batch that the runs came from |\n") if batch else ""
+    if (target / BATCH / OVERRIDES).is_file():
+        more += (f"| `{BATCH}/{OVERRIDES}` | what the sweep's command line changed in the batch, "
+                 "each line a `--batch-override` |\n")
     if (target / KERNEL).is_dir():
         more += KERNEL_LINE
     return README.format(

@@ -24,6 +24,8 @@ from flent_aqm.spec.keys import (
 from flent_aqm.sweep.plan.places import placed
 
 _VARIABLE = re.compile(r"\$\{([^}]+)\}")
+# Keys that values of for_NAME set, where no key resembles NAME (batches/base.batch).
+_KEY_OF_ARGUMENT = {"tool": "test_name"}
 _OURS = SCENARIO_KEYS | SWEEP_KEYS.keys() | BATCH_KEYS
 
 
@@ -77,9 +79,17 @@ def _refuse_unknown_key(where: str, keys: Iterable[str], used: Collection[str],
         if key in COMMAND_KEYS:
             raise ConfigError(f"{where}: {key} is a key of commands; move it to a section "
                               "[Command::NAME]", key)
-        near = did_you_mean(key, valid) or did_you_mean(key, settings) or SEE
+        near = (_key_of_argument(key) or did_you_mean(key, valid)
+                or did_you_mean(key, settings) or SEE)
         raise ConfigError(f"{where}: unknown key {key!r}{near} (a key of your own is allowed only "
                           f"if some value uses it as ${{{key}}})", key)
+
+
+def _key_of_argument(name: str) -> str:
+    """Return the end of an error message that names the key which values of for_`name` set. "" if
+    `name` is not in _KEY_OF_ARGUMENT."""
+    key = _KEY_OF_ARGUMENT.get(name)
+    return f"; the values of for_{name} set {key!r}" if key else ""
 
 
 def _used_names(runner: Any) -> Iterator[str]:

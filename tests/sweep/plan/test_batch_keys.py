@@ -54,6 +54,7 @@ def test_batch_with_a_key_of_its_own_that_it_uses_is_taken(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("part", "line", "message"), [
     ("batch", "rate = 50", "unknown key 'rate'; did you mean 'rate_mbps'?"),
+    ("batch", "tool = ndt7", "unknown key 'tool'; the values of for_tool set 'test_name'"),
     ("batch", "rate_mpbs = 20", "unknown key 'rate_mpbs'; did you mean 'rate_mbps'?"),
     ("batch", "base_delay = 30", "unknown key 'base_delay'; did you mean 'base_delay_ms'?"),
     ("batch", "lenght = 5", "unknown key 'lenght'; did you mean 'length'?"),

@@ -8,6 +8,7 @@ import json
 import shlex
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,26 @@ def test_archive_has_the_batch_that_the_runs_came_from_by_its_hash(
     assert share("changed") == 0
     assert not (tmp_path / "changed" / "batch").exists()
     assert "has changed since the runs were made" in capsys.readouterr().err
+
+
+def test_archive_has_the_overrides_of_the_sweep(tmp_path: Path) -> None:
+    """Each form of the option, without the address of a router; none for a sweep without."""
+    folder = recorded(tmp_path / "runs", resource_dir("batches") / "aqm_sweep.batch")
+    assert main(["share", str(folder), "--publish", "-o", str(tmp_path / "none")]) == 0
+    assert not (tmp_path / "none" / "batch" / "overrides.txt").exists()
+    assert "overrides.txt" not in (tmp_path / "none" / "README.md").read_text()
+    before = status.read(folder)
+    assert before is not None
+    status.write(folder, replace(before, command=[
+        "flent", "--batch-override", "rate_mbps=20,50", "--batch-override=aqm=fq_codel",
+        "--batch-override", "testbed=ssh://root@192.168.1.1"]))
+    assert main(["share", str(folder), "--publish", "-o", str(tmp_path / "some")]) == 0
+    text = (tmp_path / "some" / "batch" / "overrides.txt").read_text()
+    assert text.startswith("rate_mbps=20,50\naqm=fq_codel\ntestbed=")
+    assert "192.168" not in text
+    readme = (tmp_path / "some" / "README.md").read_text()
+    assert "`batch/overrides.txt`" in readme
+    assert "make setup" in readme
 
 
 def test_batch_in_the_packages_own_folder_is_cleaned_too(tmp_path: Path) -> None:
