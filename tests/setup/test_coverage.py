@@ -19,6 +19,7 @@ from flent_aqm.setup.kernel.compile import refuse_not_compiled, warnings_in
 from flent_aqm.setup.kernel.coverage import (
     FLAGS,
     ChangedFile,
+    Instrumented,
     changed_lines,
     changes_between,
     read_instrumented,
@@ -127,6 +128,23 @@ def test_a_line_without_code_stands_for_what_names_it_or_for_its_statement(progr
     text = QUEUE.splitlines()
     assert (defined_name(text, 1), defined_name(text, 2), defined_name(text, 8)) == (
         "LIMIT", "weight", "")
+
+
+def test_assignment_in_a_function_stands_for_its_statement_only() -> None:
+    """Another function with a variable of that name has run, this one hasn't."""
+    text = ["int one(int x)", "{", "\tint ret = 0;", "", "\tret = x;", "\treturn ret;", "}",
+            "int two(int x)", "{", "\tint ret = 0;", "", "\tif (0)", "\t\tret = x;",
+            "\treturn ret;", "}"]
+    assert [defined_name(text, line) for line in (3, 5, 13)] == [""] * 3
+    names = {"static const int weight = 3;": "weight", "int table[2] = {": "table",
+             "unsigned int limit __read_mostly = 5;": "limit", "\t#define SIZE 5": "SIZE",
+             "\tint size = 5;": "", "\tq->size = 5;": ""}
+    assert {line: defined_name([line], 1) for line in names} == names
+    code = Instrumented([(16, (), True, True), (32, (), True, True)],
+                        {"queue.c": {6: (0,), 10: (1,), 14: (1,)}})
+    judged = judge_lines([ChangedFile("queue.c", (13,), "\n".join(text))], code,
+                         {"load": {16: 1000}})
+    assert judged.never == [("queue.c", 13)]
 
 
 def test_nothing_is_said_of_a_change_that_never_ran() -> None:

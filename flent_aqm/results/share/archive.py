@@ -186,11 +186,9 @@ def pack_overrides(sources: Sequence[Path], target: Path) -> None:
 
     Raises BadResult if a line would still reveal a machine or a person after cleaning.
     """
-    lines: list[str] = []
-    for folder in dict.fromkeys(sources):
-        sweep = status.read(folder)
-        lines += [plain(one) for one in _overrides(sweep.command if sweep else ())
-                  if plain(one) not in lines]
+    sweeps = [status.read(folder) for folder in dict.fromkeys(sources)]
+    lines = dict.fromkeys(plain(one) for sweep in sweeps if sweep
+                          for one in _overrides(sweep.command))
     if not lines:
         return
     clean = clean_batch(OVERRIDES, "".join(f"{line}\n" for line in lines))
@@ -388,9 +386,9 @@ This folder is to be deposited as it is, for example on Zenodo. The deposit's ow
 ## Functional
 
 Every file in it was read and checked when it was archived. To look at them, install flent-aqm
-{{version}}: in a checkout of its source tree type `make setup` and `. .venv/bin/activate`; its
-wheels do, too. If you have neither, ask the publisher of this folder where that version is. Then
-type, in this folder:
+{{version}}: type `make setup` and `. .venv/bin/activate` in a checkout of its source tree, or
+install its wheel with pip. If you have neither, ask the publisher of this folder for that version.
+Then type, in this folder:
 
 ```
 flent-gui {DATA}/*.flent.gz
