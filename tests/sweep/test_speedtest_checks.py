@@ -105,7 +105,8 @@ def test_data_file_of_a_speed_test_is_kept_where_the_user_says(
     measure(replace(idle, streams=3), dots=False, keep=None)
     assert [{"--delay=0", "--delay=2", "--test-parameter=streams=3"} & set(words)
             for words in lines] == [{"--delay=0"}, {"--delay=2", "--test-parameter=streams=3"}]
-    with pytest.raises(ConfigError, match=r"-o: can't write .*none/x: No such file"):
+    with pytest.raises(ConfigError, match=r"-o: can't write .*none/x: No such file .*; the "
+                                          r"speed test ran, but its data file is lost"):
         measure(idle, dots=False, keep=tmp_path / "none" / "x")
     name = next(iter(whole["metadata"]["SERIES_META"]))
     whole["metadata"]["SERIES_META"][name]["ERROR"] = ["no route", "more"]

@@ -94,7 +94,8 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
     scenario = Scenario.from_settings({"topology": str(path)})
     assert scenario.path.topology == "client-lan, lan-client2, lan-router, router-server"
     path.write_text("client - router\nrouter - server\n  spare - other\n")
-    with pytest.raises(ConfigError, match=r"mine\.topology:3:3: no links lead from client to"):
+    with pytest.raises(ConfigError, match=r"mine\.topology:3:3: no links lead from "
+                                          r"client to spare and other; expected a path"):
         Scenario.from_settings({"topology": str(path)})
     path.write_bytes(b"client - router\n\xff\x00\n")
     with pytest.raises(ConfigError, match=r"mine\.topology:2:1: .* is not a link"):

@@ -116,7 +116,8 @@ def test_blocks_are_read_in_turn(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("change", "message"), [
     (lambda data: data[:-5], "cut short"), (lambda data: b"", "no packet was captured"),
     (lambda data: bytes(len(data)), "no packet was captured"),
-    (lambda data: data[:14] + b"\x09\x00" + data[16:], "packet at byte 9; expected byte"),
+    (lambda data: data[:14] + b"\x09\x00" + data[16:],
+     "a captured frame has its packet at byte 9; expected byte 80"),
 ])
 def test_damaged_capture_is_refused_in_one_line(tmp_path: Path, change, message: str) -> None:  # type: ignore[no-untyped-def]
     path = write(tmp_path / "why.ring", through(packet(), 0, 1))

@@ -300,8 +300,10 @@ def test_glitches_less_than_100_ms_apart_are_one(make_run: MakeRun) -> None:
 @pytest.mark.parametrize(("name", "lacking", "why"), [
     ("ndt7_retransmission_upload_pct", "", "NDT7 reports retransmissions of downloads only"),
     ("ndt7_retransmission_download_pct", "retransmission_pct",
-     "the file has no retransmissions of the NDT7 download"),
-    ("ndt7_latency_upload_ms", "latency_ms", "the file has no latency of the NDT7 upload"),
+     ("the file has no retransmissions of the NDT7 download, which need BytesRetrans and a "
+      "BytesSent above 0 from the server")),
+    ("ndt7_latency_upload_ms", "latency_ms",
+     "the file has no latency of the NDT7 upload, which needs the server's MinRTT"),
     ("ndt7_throughput_upload_mbps", "throughput_mbps",
      "the file has no throughput_mbps of the NDT7 upload"),
 ])
