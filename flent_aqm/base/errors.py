@@ -51,10 +51,11 @@ class ConfigError(AqmError):
 
 
 def cause_of(fault: Exception) -> str:
-    """Return the end of a message that says what is wrong with data from outside, such as "'rate'
-    is missing" for KeyError('rate').
+    """Return the end of a message that says what went wrong: the system's words for an OSError,
+    such as "No space left on device", or what is wrong with data from outside, such as "'rate' is
+    missing" for KeyError('rate').
 
-    fault: the exception that was raised while the data was read.
+    fault: the exception that was raised when a file, connection or name was used, or data was read.
     """
     if isinstance(fault, KeyError):
         return f"{str(fault.args[0])[:60]!r} is missing"

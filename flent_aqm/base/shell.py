@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from flent_aqm.base.errors import CommandFailed, ToolMissing
+from flent_aqm.base.errors import CommandFailed, ToolMissing, cause_of
 
 # Limit of a program's output: an ssh peer or a tool could print without end, and fill the memory.
 # The longest legitimate output, the list of a Git repository's files, has 10 MiB.
@@ -115,7 +115,7 @@ def start_error(error: OSError, words: Sequence[str], cwd: Path | None,
     if cwd is not None and str(error.filename) == str(cwd):
         if isinstance(error, FileNotFoundError):
             return ToolMissing(f"{name} can't be started in {cwd}, because there is no such folder")
-        return ToolMissing(f"{name} can't be started in {cwd}: {error.strerror}; make it a folder "
+        return ToolMissing(f"{name} can't be started in {cwd}: {cause_of(error)}; make it a folder "
                            "that this user may enter, or remove it if it is in the cache")
     if os.sep in name:
         path = str(Path(cwd or "", name))
@@ -125,7 +125,7 @@ def start_error(error: OSError, words: Sequence[str], cwd: Path | None,
         found = shutil.which(name, os.F_OK, os.pathsep.join(os.get_exec_path(env)))
         path, is_there = found or name, found is not None
     if error.errno == errno.ENOEXEC:
-        return ToolMissing(f"{path} can't be started: {error.strerror}; it is damaged, built for "
+        return ToolMissing(f"{path} can't be started: {cause_of(error)}; it is damaged, built for "
                            "another machine, or a script without a first line such as #!/bin/sh; "
                            "mend or remove it, or install the program again, see flent-aqm doctor")
     if not isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError):
@@ -134,7 +134,7 @@ def start_error(error: OSError, words: Sequence[str], cwd: Path | None,
         return ToolMissing(f"{name} is not installed, or not on PATH; see flent-aqm doctor")
     if isinstance(error, PermissionError):
         # such as a program with capabilities that a container doesn't grant
-        return ToolMissing(f"{path} can't be started: {error.strerror}; give it the right to be "
+        return ToolMissing(f"{path} can't be started: {cause_of(error)}; give it the right to be "
                            "executed, or install it again")
     return ToolMissing(f"{path} can't be started: the interpreter or loader that it needs is "
                        "missing; install the program again")

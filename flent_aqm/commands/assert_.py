@@ -17,7 +17,7 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
-from flent_aqm.base.errors import BadResult, ConfigError, NotAvailable
+from flent_aqm.base.errors import BadResult, ConfigError, NotAvailable, cause_of
 from flent_aqm.base.words import plain
 from flent_aqm.results.grouping import check_keys, grouped, parse_keys, shown, unpooled
 from flent_aqm.results.many_files import counted_once, each_run, find_files
@@ -186,7 +186,7 @@ def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:
     try:
         write_junit(path, cases)
     except OSError as error:
-        raise ConfigError(f"--junit: can't write {plain(path)}: {error.strerror}") from None
+        raise ConfigError(f"--junit: can't write {plain(path)}: {cause_of(error)}") from None
 
 
 def _leaf_text(leaf: Leaf, value: float | Unavailable) -> str:

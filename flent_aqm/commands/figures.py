@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import counted, plain
 from flent_aqm.results.jobs_option import add_jobs
@@ -111,7 +111,7 @@ def main(args: argparse.Namespace) -> int:
             _draw_in_size(FIGURES[number - 1], rows, common, args, width)
     except OSError as error:
         raise ConfigError(f"{error.filename or args.output}: can't be written: "
-                          f"{error.strerror or error}") from None
+                          f"{cause_of(error)}") from None
     print(f"{counted(len(wanted), 'figure')} of {counted(len(rows), 'run')} in {args.output}"
           + (f"; {len(faults)} left out" if faults else ""))
     return 0
@@ -158,7 +158,7 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
                 _draw_page(args, page, pages[page])
     except OSError as error:
         raise ConfigError(f"{error.filename or args.output}: can't be written: "
-                          f"{error.strerror or error}") from None
+                          f"{cause_of(error)}") from None
     return 0
 
 

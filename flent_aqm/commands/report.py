@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.words import counted, plain
 from flent_aqm.results.jobs_option import add_jobs
 
@@ -85,7 +85,7 @@ def main(args: argparse.Namespace) -> int:
     try:
         write_text(output, page)
     except OSError as error:
-        raise ConfigError(f"{output}: can't be written: {error.strerror or error}") from None
+        raise ConfigError(f"{output}: can't be written: {cause_of(error)}") from None
     print(f"{counted(len(rows), 'run')} in {output} ({len(page.encode()) / 1e6:.1f} MB)"
           + (f"; left out: {len(damaged)}" if damaged else ""))
     return 0

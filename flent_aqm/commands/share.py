@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError, cause_of
 from flent_aqm.commands import publish
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def main(args: argparse.Namespace) -> int:
                 args, files, lambda folder: _write_copies(files, folder, named=False))
         return 1 if _write_copies(files, args.output) else 0
     except OSError as error:
-        raise ConfigError(f"{args.output}: can't be written: {error.strerror or error}") from None
+        raise ConfigError(f"{args.output}: can't be written: {cause_of(error)}") from None
 
 
 def _write_copies(files: Sequence[Path], output: Path, *, named: bool = True) -> int:

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _CHUNK = 1 << 20
@@ -99,7 +99,7 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
                 todo += [((*path, name), (*to, got)) for name, got in folders]
     except OSError as error:
         about = f"{error.filename}: " if error.filename else ""
-        raise ConfigError(f"can't copy the command's files to {results}: {about}{error.strerror}; "
+        raise ConfigError(f"can't copy the command's files to {results}: {about}{cause_of(error)}; "
                           "give a folder that can be written and has room") from None
     return copy.kept
 

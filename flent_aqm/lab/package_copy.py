@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 
 from flent_aqm.base import paths
-from flent_aqm.base.errors import LabError
+from flent_aqm.base.errors import LabError, cause_of
 
 # Folders to copy. Not batches: a guest gets only the batch of its run, and people keep their own
 # batches beside the package's.
@@ -115,7 +115,7 @@ def _make_copy(guest_place: str, name: str, spare: Path) -> Path:
             if (base / name).is_dir():
                 return base / name
         except OSError as error:
-            faults.append(f"{error.filename or base}: {error.strerror or error}")
+            faults.append(f"{error.filename or base}: {cause_of(error)}")
     raise LabError(f"can't copy the package for the lab: {'; '.join(faults)}; make room there"
                    + paths.or_another_cache(paths.cache_to_write(), "that can be written"))
 

@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import ClassVar, Self, Unpack
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import ConfigError, LabError, LabTimeout
+from flent_aqm.base.errors import ConfigError, LabError, LabTimeout, cause_of
 from flent_aqm.base.words import plain
 from flent_aqm.lab import guest_files
 from flent_aqm.lab.folder import OwnedFolder
@@ -392,7 +392,7 @@ def _remove_all_but_files(folder: Path) -> None:
                 elif not entry.is_file(follow_symlinks=False):
                     os.unlink(entry.path)
     except OSError as error:
-        raise LabError(f"the command's files can't be read: {error.strerror}: "
+        raise LabError(f"the command's files can't be read: {cause_of(error)}: "
                        f"{str(error.filename)[-200:]!r}") from None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.lab.copy_out import OutputFollower, copy_out
 from flent_aqm.lab.place import RunEnvironment
 from flent_aqm.lab.virtual import Lab
@@ -125,7 +125,7 @@ def make_results_folder(folder: Path | None) -> Path | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"--results: can't create {folder}: {error.strerror}") from None
+        raise ConfigError(f"--results: can't create {folder}: {cause_of(error)}") from None
     if not os.access(folder, os.W_OK):
         raise ConfigError(f"--results: {folder} is not writable; give another folder")
     return folder.resolve()

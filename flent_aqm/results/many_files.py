@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from flent_aqm.base.errors import BadResult, ConfigError, a_defect
+from flent_aqm.base.errors import BadResult, ConfigError, a_defect, cause_of
 from flent_aqm.base.regular_file import open_regular
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import plain
@@ -78,7 +78,7 @@ def _why_no_files(folder: Path) -> str:
     try:
         os.scandir(folder).close()
     except OSError as error:
-        return f"this folder can't be read: {error.strerror}"
+        return f"this folder can't be read: {cause_of(error)}"
     names = ", ".join(f"*{suffix}" for suffix in SUFFIXES)
     return f"no data files ({names}) in this folder or below it"
 
@@ -90,7 +90,7 @@ def _why_unusable(path: Path) -> str:
     except FileNotFoundError:
         return "not found"
     except (OSError, ValueError) as error:
-        return getattr(error, "strerror", None) or str(error)
+        return cause_of(error)
     return ""
 
 

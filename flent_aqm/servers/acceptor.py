@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.base.errors import AqmError, ConfigError, cause_of
 from flent_aqm.servers.limits import (
     MOST_CONNECTIONS,
     MOST_HANDSHAKES,
@@ -54,7 +54,7 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
                 if not addresses and error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
                     continue  # a machine without one of the two families
                 raise ConfigError(
-                    f"cannot listen on {address} port {port}: {error.strerror}; "
+                    f"cannot listen on {address} port {port}: {cause_of(error)}; "
                     f"choose others with --bind, {option}"
                 ) from None
             port = port or sockets[0].getsockname()[1]

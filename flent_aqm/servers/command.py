@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import ConfigError, ToolMissing
+from flent_aqm.base.errors import ConfigError, ToolMissing, cause_of
 from flent_aqm.servers.limits import MOST_CONNECTIONS, REQUEST_TIMEOUT_S
 from flent_aqm.servers.ndt7.spec import TEST_DURATION_S, Settings
 
@@ -181,7 +181,7 @@ def _start_http3(args: argparse.Namespace, services: dict[str, Service], quiet: 
                             (args.cert, args.key) if args.cert else None)
     except OSError as error:
         raise ConfigError(f"cannot listen on UDP port {args.http3_port}: "
-                          f"{error.strerror or error}; choose others with --bind, --http3-port"
+                          f"{cause_of(error)}; choose others with --bind, --http3-port"
                           ) from None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import ConfigError, ToolMissing
+from flent_aqm.base.errors import ConfigError, ToolMissing, cause_of
 from flent_aqm.setup.iproute2 import OLDEST, new_tc_is_there
 from flent_aqm.setup.optional import check_tools
 from flent_aqm.spec.cell import Cell
@@ -103,5 +103,5 @@ def _check_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise ConfigError(f"results folder {folder} can't be made or written: {error.strerror}; "
+        raise ConfigError(f"results folder {folder} can't be made or written: {cause_of(error)}; "
                           "choose another folder (of a batch: key output_path, or -D)") from None

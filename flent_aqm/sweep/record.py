@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flent_aqm.base import defaults
 from flent_aqm.base.defaults import CLIENT_STATUS, CLIENT_STDERR, CLIENT_STDOUT
-from flent_aqm.base.errors import BadResult, ConfigError, StorageError
+from flent_aqm.base.errors import BadResult, ConfigError, StorageError, cause_of
 from flent_aqm.lab.copy_out import OutputFollower
 from flent_aqm.lab.own_programs import refuse_missing
 from flent_aqm.lab.place import CommandResult, RunEnvironment, read_text
@@ -82,7 +82,7 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
         if output.capture is not None:
             cell.capture_file.write_bytes(output.capture)
     except OSError as error:
-        raise StorageError(f"--record: can't write {path} or its capture: {error.strerror}"
+        raise StorageError(f"--record: can't write {path} or its capture: {cause_of(error)}"
                            ) from None
     return 0
 

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
@@ -103,7 +103,7 @@ def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
             try:
                 path.rename(aside)
             except OSError as error:
-                raise ConfigError(f"{fault}; it can't be renamed ({error.strerror}): remove it, "
+                raise ConfigError(f"{fault}; it can't be renamed ({cause_of(error)}): remove it, "
                                   "so that its run is repeated") from None
             yield f"{fault}: now {aside.name}, and its run is repeated"
         else:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm import __version__
-from flent_aqm.base.errors import AqmError, BadResult, LabError, StorageError
+from flent_aqm.base.errors import AqmError, BadResult, LabError, StorageError, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.whole_file import written_whole
 from flent_aqm.base.words import last_line
@@ -147,7 +147,7 @@ def write_files(output: RunOutput, cell: Cell, facts: SweepFacts) -> FinishedRun
             raise
     except OSError as error:
         raise StorageError(f"can't write to the results folder {cell.folder}: "
-                           f"{error.strerror or error}") from error
+                           f"{cause_of(error)}") from error
     return FinishedRun(cell, run_scores, output.command.virtual_s, output.command.wall_s)
 
 

@@ -194,7 +194,7 @@ def check_server(host: str, ip_version: int, *, is_default: bool = False) -> Non
             raise TestbedError(f"-H: this machine has no IPv{ip_version} route to {host}; connect "
                                f"it, or give -{10 - ip_version}") from None
         why = (f"no answer in {CONNECT_LIMIT_S} s" if isinstance(error, TimeoutError)
-               else error.strerror or str(error))
+               else cause_of(error))
         if is_default:
             raise TestbedError(
                 f"no connection to the default netperf server {host} (IPv{ip_version}, port "

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from flent_aqm.base import environment
-from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.base.errors import AqmError, BadResult, cause_of
 from flent_aqm.tools.report import ClientReport
 
 # Starts a server that is another project's Python module. It may need numpy, so the variable that
@@ -180,7 +180,7 @@ def main(name: str, measure: Callable[[Call, ClientReport], None]) -> int:
         return 1
     except OSError as error:
         of = f"{error.filename}: " if error.filename else ""
-        print(f"error: {name}: {of}{error.strerror or error}", file=sys.stderr)
+        print(f"error: {name}: {of}{cause_of(error)}", file=sys.stderr)
         return 1
     print(report.text())
     return 0

@@ -293,7 +293,7 @@ class SupervisedRunner(ProcessRunner):
 
 def _os_error_text(fault: OSError) -> str:
     """Return the reason of an OSError, after the name of the file if it names one."""
-    reason = fault.strerror or str(fault)
+    reason = cause_of(fault)
     return f"{fault.filename}: {reason}" if fault.filename else reason
 
 

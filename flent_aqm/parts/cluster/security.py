@@ -12,7 +12,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.parts.cluster.extra import load_distributed
 from flent_aqm.servers.certificate import context_from_files
 
@@ -53,7 +53,7 @@ def security_for(address: str, role: str, paths: Mapping[str, str | None]) -> An
         context.load_verify_locations(files["ca_file"])
     except OSError as error:
         raise ConfigError(f"certificate authority {files['ca_file']}: "
-                          f"{error.strerror or error}; expected a readable PEM file") from None
+                          f"{cause_of(error)}; expected a readable PEM file") from None
     return security
 
 
@@ -102,7 +102,7 @@ def require_own(host: str) -> str:
         with socket.socket(family, kind, protocol) as sock:
             sock.bind(name)
     except OSError as error:
-        raise ConfigError(f"--host {host}: can't listen there: {error.strerror or error}; "
+        raise ConfigError(f"--host {host}: can't listen there: {cause_of(error)}; "
                           "expected an address of this machine") from None
     return str(name[0])
 

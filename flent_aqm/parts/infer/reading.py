@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.base.words import counted
 from flent_aqm.results.data_file import DataFile, Numbers, a_number, as_data_file
 from flent_aqm.results.reading.limits import limits
@@ -110,7 +110,7 @@ def read_downloads(path: Path) -> list[Download]:
         for download in itertools.islice(_read_content(whole, path, found), MOST_TESTS):
             found.downloads.append(download)
     except OSError as error:
-        raise BadResult(f"{path}: {error.strerror or error}") from None
+        raise BadResult(f"{path}: {cause_of(error)}") from None
     except (ValueError, BadResult) as error:
         raise BadResult(f"{path}: {error}") from None
     if found.downloads:

@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.parts.links.keys import NS, OPPORTUNITY_BYTES, Seeded
 from flent_aqm.parts.links.schedule import (
     MOST_STEPS,
@@ -143,8 +143,7 @@ def _read_content(key: str, path: str) -> bytes:
                                   f"{MOST_BYTES}: shorten it")
             return file.read(MOST_BYTES)
     except (OSError, ValueError) as fault:
-        output = getattr(fault, "strerror", None) or fault
-        raise ConfigError(f"{key}: can't read the trace {path}: {output}") from None
+        raise ConfigError(f"{key}: can't read the trace {path}: {cause_of(fault)}") from None
 
 
 def _without_waiting(path: str, flags: int) -> int:

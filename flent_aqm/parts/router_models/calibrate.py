@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import BadResult, ConfigError, LabError
+from flent_aqm.base.errors import BadResult, ConfigError, LabError, cause_of
 from flent_aqm.base.words import counted
 from flent_aqm.lab.place import kill_all
 from flent_aqm.lab.virtual import Lab
@@ -754,4 +754,4 @@ def _write_csv(path: Path, fitted: Fit) -> None:
                             for one in (model.goodput_mbps, model.rise_ms))]
                 for values, measured in fitted.table.items())
     except OSError as error:
-        raise ConfigError(f"--csv: {path} can't be written: {error.strerror}") from None
+        raise ConfigError(f"--csv: {path} can't be written: {cause_of(error)}") from None

@@ -46,4 +46,4 @@ def write_output(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)
     except OSError as error:
-        raise ConfigError(f"-o: can't write {path}: {error.strerror}") from None
+        raise ConfigError(f"-o: can't write {path}: {cause_of(error)}") from None

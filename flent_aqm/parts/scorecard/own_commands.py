@@ -8,7 +8,7 @@ import os
 import shlex
 from pathlib import Path
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.tools.command import command_tool, files_of, words_of
 
@@ -59,4 +59,4 @@ def _read_bytes(file: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise ConfigError(f"{file}: can't read it: {error.strerror}") from None
+        raise ConfigError(f"{file}: can't read it: {cause_of(error)}") from None

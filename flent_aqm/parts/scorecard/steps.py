@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.words import plain
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard import figure, html, markdown, order, terminal, whole, worst_lines
@@ -49,14 +49,14 @@ def own_folder(output: Path, label: str, file: Path) -> Path:
     try:
         text = file.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{file}: can't be read: {error.strerror}") from None
+        raise ConfigError(f"{file}: can't be read: {cause_of(error)}") from None
     try:
         if kept.is_file() and kept.read_bytes() != text:
             _move_earlier(folder, file)
         folder.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(text)
     except OSError as error:
-        raise ConfigError(f"-o: can't write {error.filename or kept}: {error.strerror}; choose "
+        raise ConfigError(f"-o: can't write {error.filename or kept}: {cause_of(error)}; choose "
                           "another folder with -o") from None
     return folder
 

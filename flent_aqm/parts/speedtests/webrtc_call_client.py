@@ -15,7 +15,7 @@ import sys
 from itertools import pairwise
 from statistics import fmean
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import counted
 from flent_aqm.parts.speedtests.own_clients.connection import ServerAddress
@@ -52,7 +52,7 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
                 limit=_LONGEST_LINE)
     except (OSError, TimeoutError) as fault:
         why = (f"no answer within {PATIENCE_S:g} s" if isinstance(fault, TimeoutError) else
-               fault.strerror or str(fault))
+               cause_of(fault))
         raise BadResult(f"no connection to {server.host_and_port}: {why}") from None
     end = End(writer.get_extra_info("sockname")[0], length_s)
     try:
@@ -62,7 +62,7 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
         theirs = from_json((await _exchange(reader, writer, {"over": True})).get("told"))
     except OSError as fault:
         raise BadResult(f"the connection to {server.host_and_port} broke: "
-                        f"{fault.strerror or fault}") from None
+                        f"{cause_of(fault)}") from None
     finally:
         await end.close()
         writer.close()

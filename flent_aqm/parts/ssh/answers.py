@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from flent_aqm.base.errors import CommandFailed
+from flent_aqm.base.errors import CommandFailed, cause_of
 from flent_aqm.base.shell import run
 from flent_aqm.setup.tools import find_tool
 from flent_aqm.tools.irtt import SERVER as IRTT
@@ -83,7 +83,7 @@ def _check_ports(server: Server, address: str) -> str:
         except ConnectionRefusedError:
             return f"{port}{_CLOSED}"
         except OSError as error:
-            return f"{port}: {error.strerror or error}"
+            return f"{port}: {cause_of(error)}"
     return ""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.whole_file import written_whole
 from flent_aqm.base.words import plain
 from flent_aqm.parts.why import figure
@@ -51,7 +51,7 @@ def write(path: Path, file: Path, run: WatchedRun, explained: Explained, story: 
         with written_whole(path) as target:
             target.write(content)
     except OSError as error:
-        raise ConfigError(f"-o: can't write {plain(path)}: {error.strerror}") from None
+        raise ConfigError(f"-o: can't write {plain(path)}: {cause_of(error)}") from None
 
 
 def page(file: Path, run: WatchedRun, explained: Explained, story: Story,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.words import plain
 from flent_aqm.results.data_file import SUFFIX, write_data_file
 from flent_aqm.show.plots.why import KEPT, Explained, to_json
@@ -41,4 +41,4 @@ def keep(path: Path, data: Mapping[str, Any], explained: Explained) -> None:
     try:
         write_data_file(path, {**data, "metadata": kept})
     except OSError as error:
-        raise ConfigError(f"--keep: can't write {plain(path)}: {error.strerror}") from None
+        raise ConfigError(f"--keep: can't write {plain(path)}: {cause_of(error)}") from None

@@ -14,7 +14,7 @@ import pyarrow
 import pyarrow.csv
 import pyarrow.parquet
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import for_spreadsheet
 from flent_aqm.results.export.columns import (
@@ -89,7 +89,7 @@ def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.Reco
                 count += table.num_rows
         part.replace(path)
     except OSError as error:
-        raise ConfigError(f"{path}: can't be written: {error.strerror or error}") from None
+        raise ConfigError(f"{path}: can't be written: {cause_of(error)}") from None
     finally:
         part.unlink(missing_ok=True)
     return count

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.spec.kernel import REGISTERED
 
 # Largest size of a file.
@@ -166,4 +166,4 @@ def read_bytes(option: str, path: Path) -> bytes:
                               "a source file or patch")
         return path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{option}: can't read {path}: {error.strerror}") from None
+        raise ConfigError(f"{option}: can't read {path}: {cause_of(error)}") from None

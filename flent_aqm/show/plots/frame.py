@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from flent_aqm.base.errors import cause_of
 from flent_aqm.base.flent_plotting import Plotter
 from flent_aqm.show.looks import QUIET, caption, legend_columns, wrapped
 from flent_aqm.show.plots.paper import PAPER_INCHES, is_height_open, letters, write_caption
@@ -109,7 +110,7 @@ class Framed(Plotter):
                         self.figure.savefig(self.output, dpi=self.fig_dpi)
             except OSError as fault:
                 raise RuntimeError(f"Unable to save output plot: {self.output}: "
-                                   f"{fault.strerror or fault}") from None
+                                   f"{cause_of(fault)}") from None
         elif not self.gui and not self.in_worker:
             pyplot.show()
 
@@ -141,7 +142,7 @@ class Framed(Plotter):
                                             *self.notes])
             except OSError as fault:
                 raise RuntimeError(f"Unable to save the caption of {self.output}: "
-                                   f"{fault.filename}: {fault.strerror or fault}") from None
+                                   f"{fault.filename}: {cause_of(fault)}") from None
         else:
             caption(self.figure, self.notes)
 

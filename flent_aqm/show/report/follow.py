@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import BadResult, ConfigError, a_defect
+from flent_aqm.base.errors import BadResult, ConfigError, a_defect, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import plain
 from flent_aqm.results import status
@@ -72,7 +72,7 @@ class Follower:
             self._look()
         except OSError as error:  # such as a folder that can't be read any more
             where = f"{error.filename}: " if error.filename else ""
-            self._faults["look"] = f"no new runs are shown: {where}{error.strerror or error}"
+            self._faults["look"] = f"no new runs are shown: {where}{cause_of(error)}"
         except Exception as error:
             self._faults["look"] = f"no new runs are shown: {a_defect(error)}"
         else:

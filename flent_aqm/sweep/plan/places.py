@@ -14,7 +14,7 @@ from configparser import RawConfigParser
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.spec.scenario import KEYS
 
 _ANOTHER_KEYS = re.compile(r"\$\{(\w+)\}")
@@ -49,7 +49,7 @@ def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
         with open(file) as opened:
             parser.read_file(opened, file)
     except OSError as error:
-        raise ConfigError(f"batch file {file}: can't be read: {error.strerror}") from None
+        raise ConfigError(f"batch file {file}: can't be read: {cause_of(error)}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"batch file {file}: is not UTF-8 text (byte {error.start}: "
                           f"{error.reason})") from None

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from flent_aqm.base.errors import AqmError, BadResult, ConfigError
+from flent_aqm.base.errors import AqmError, BadResult, ConfigError, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.base.words import counted, plain
@@ -152,7 +152,7 @@ def _run_verdict(args: argparse.Namespace) -> int:
         try:
             write_text(args.output, form(text))
         except OSError as error:
-            raise ConfigError(f"--output: can't write {args.output}: {error.strerror}") from None
+            raise ConfigError(f"--output: can't write {args.output}: {cause_of(error)}") from None
         print(page.first_words(comparison, judged, exercised))
     else:
         print(text, end="")

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.servers.protocols.tls import adopt
 from flent_aqm.servers.protocols.watermarks import UnsentLimit, stop_at_once
 
@@ -138,7 +138,7 @@ def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> S
                             "the IP version") from None
         version = f" to an IPv{ip_version} address" if ip_version else ""
         raise BadResult(f"cannot resolve the server's name {host!r}{version}: "
-                        f"{fault.strerror or fault}; check the name, or give the server's address"
+                        f"{cause_of(fault)}; check the name, or give the server's address"
                         ) from None
     host_and_port = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     return ServerAddress(host_and_port, address[0], address[4], secure)
