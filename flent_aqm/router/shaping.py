@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes rates, classes and handles of a router's shaper from a scenario.
+"""Compute rates, bursts (burst_shaping), classes and handles of a router's shaper from a scenario.
 
 The words for tc (tc/words.py) and the values that the kernel has to report (expected.py) both
 follow from these numbers.

@@ -24,8 +24,9 @@ def make_missing(cells: Iterable[Cell], keys: Mapping[str, object]) -> int:
         keys: batch keys of the sweep, such as `jobs`.
 
     Raises an AqmError before the first run if the runs can't be made, or if a data file has another
-    run in it than the cell of its name. If the user interrupts, or results can't be written, no
-    more runs are started, and KeyboardInterrupt or StorageError is raised if one was left to start.
+    run in it than the cell of its name. If the user interrupts, no more runs are started, and
+    KeyboardInterrupt is raised if one was left to start. Raises StorageError if results can't be
+    written; no more runs are started then.
     """
     sweep = Sweep(resumes=True)
     by_file = {cell.data_file: cell for cell in cells}
@@ -45,4 +46,6 @@ def make_missing(cells: Iterable[Cell], keys: Mapping[str, object]) -> int:
             sweep.raise_storage_fault()
             raise KeyboardInterrupt from None
         sweep.drain()
+        # It may have come with the last runs, after which nothing is submitted.
+        sweep.raise_storage_fault()
     return len(sweep.failed)

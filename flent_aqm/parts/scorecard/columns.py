@@ -12,6 +12,8 @@ from flent_aqm.parts.scorecard.scores import KIND, Case, Score
 from flent_aqm.results.metrics.table import digits
 
 NONE = "none"
+# Places that failed for the same reason, which a line names.
+MOST_PLACES = 2
 RATIO, SHARE, COUNT = "ratio", "share", "count"
 
 
@@ -154,6 +156,11 @@ def headline(cards: Sequence[Card]) -> str:
 
 
 def failed_lines(card: Card) -> list[str]:
-    """Return a line for each run without a reading: test, place and reason."""
-    return [f"{plain(card.label)}: {plain(place)}: {plain(cause)}"
-            for place, cause in card.failed.items()]
+    """Return a line for each reason why runs have no reading: test, places and reason. Of more than
+    MOST_PLACES places, the others are counted."""
+    places_by_cause: dict[str, list[str]] = {}
+    for place, cause in card.failed.items():
+        places_by_cause.setdefault(cause, []).append(place)
+    return [f"{plain(card.label)}: {plain(', '.join(places[:MOST_PLACES]))}"
+            + (f" and {len(places) - MOST_PLACES} more" if len(places) > MOST_PLACES else "")
+            + f": {plain(cause)}" for cause, places in places_by_cause.items()]

@@ -35,7 +35,7 @@ def write_tool(output: Path, name: str | None, client: str, server: str, reads: 
 
     Args:
         output: folder of the option -o.
-        name: name of the test, None for that of the client.
+        name: name of the test, None for that of the client's program, without .py.
         client: command of the client.
         server: command of the server.
         reads: the option --reads: where the client's output has the numbers.
@@ -45,9 +45,9 @@ def write_tool(output: Path, name: str | None, client: str, server: str, reads: 
     """
     client, server = (shlex.join(words_of(option, text))
                       for option, text in (("--client", client), ("--server", server)))
-    name = name or os.path.basename(shlex.split(client)[0])
+    name = name or os.path.basename(shlex.split(client)[0]).removesuffix(".py")
     command_tool(name, client, server, reads, longest_s)
-    path = output / "own" / f"{os.path.basename(name)}.py"
+    path = output / "own" / f"{os.path.basename(name).removesuffix('.py')}.py"
     digest = hashlib.sha256(b"".join(_read_bytes(file) for file in files_of(client, server)))
     write_output(path, _TEXT.format(client=client, server=server, reads=reads, name=name,
                                     longest_s=longest_s, hash=digest.hexdigest()[:16]))

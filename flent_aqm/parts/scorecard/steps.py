@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from flent_aqm.base.errors import ConfigError, cause_of
-from flent_aqm.base.words import plain
+from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard import figure, html, markdown, order, terminal, whole, worst_lines
 from flent_aqm.parts.scorecard.columns import failed_lines
@@ -24,6 +24,7 @@ from flent_aqm.parts.scorecard.runs import cell_of, failures
 from flent_aqm.parts.scorecard.worst_lines import seek
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.sweep.missing import make_missing
+from flent_aqm.tools.own import NAME
 
 PAGE = "scorecard"
 # Folder for runs of earlier versions of the user's own tests. The page leaves them out.
@@ -90,6 +91,9 @@ def score(contestant: Contestant, places: Sequence[Place], folder: Path, testbed
     """Make the runs that are missing in the folder, and write the test's card. Runs without a
     reading are printed to standard error. Return whether all runs have a reading.
 
+    Of a user's own test without any run in the folder, the first and the last run are made first.
+    If both fail, no more are made.
+
     Args:
         contestant: the test.
         places: the places of the runs.
@@ -101,6 +105,15 @@ def score(contestant: Contestant, places: Sequence[Place], folder: Path, testbed
     """
     runs = _runs_folder(contestant, folder)
     cells = [cell_of(contestant, place, runs, testbed) for place in places]
+    if contestant.test == NAME and len(cells) > 2 and not any(
+            cell.data_file.exists() for cell in cells):
+        make_missing([cells[0], cells[-1]], keys)
+        if not cells[0].data_file.exists() and not cells[-1].data_file.exists():
+            # Most likely --reads or a command is wrong, and all other runs would fail alike.
+            print(f"flent-aqm: {plain(contestant.label)}: no number on the first line and none on "
+                  f"the last, so the other {counted(len(cells) - 2, 'run')} are not made; mend the "
+                  "test, and give the same command again", file=sys.stderr)
+            places, cells = [places[0], places[-1]], [cells[0], cells[-1]]
     make_missing(cells, keys)
     card = cards.made(contestant, places, runs, failures(runs, cells), testbed)
     cards.write(card, folder)

@@ -115,7 +115,8 @@ def _advice(testbed: str, server: str | None, command: str, missing: str, *,
 
 
 def _print_servers(server: str | None, server_answers: Sequence[ServerAnswer]) -> None:
-    """Print the table of checked servers. Without any, print nothing.
+    """Print the table of checked servers, and below it the commands that start those that don't
+    answer, each on a line of its own. Without checked servers, print nothing.
 
     Args:
         server: name or address of their machine.
@@ -124,13 +125,18 @@ def _print_servers(server: str | None, server_answers: Sequence[ServerAnswer]) -
     if not server_answers:
         return
     table = Table(box=None, pad_edge=False)
-    for heading in (f"server {server}", "answers", "for", "how to start it there"):
+    for heading in (f"server {server}", "answers", "for"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "answers")
     for answer in server_answers:
         table.add_row(answer.server, f"[red]no:[/] {answer.why}" if answer.why else "[green]yes[/]",
                       "the probe of all tests" if answer.server == IRTT.name
-                      else ", ".join(answer.tests), escape(answer.start) if answer.why else "")
+                      else ", ".join(answer.tests))
     _console().print(table, "")
+    missing = [answer for answer in server_answers if answer.why]
+    if missing:
+        # Below the table, because a command that is broken over lines can't be copied.
+        print(f"To start the missing ones on {server}:",
+              *(f"  {answer.start}" for answer in missing), "", sep="\n")
 
 
 def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperties:

@@ -3,7 +3,7 @@
 
 Everything else is left out, whatever its name, so a new kind of secret needs no new pattern. Only
 TITLE, NOTE and the batch's name and title are free text. Known patterns of secrets in them are
-replaced (secrets.py), and the user is asked to read them.
+replaced (secrets.py), and the user is asked to read them. strip.py applies the table to a file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Remove data on machines, networks and people from a data file.
 
-The result has the name of a test that every Flent has.
+Which metadata may stay is defined in allowed.py; this file applies it. The result has the name of a
+test that every Flent has.
 """
 
 from __future__ import annotations

@@ -150,9 +150,40 @@ def test_other_cells_go_on(scorecard: Scorecard, tmp_path: Path) -> None:
     status, _, faults = scorecard(*commands("sometimes"), cells="0mbit-40ms-f")
     assert status == 1
     assert [line.split(": ")[2] for line in faults] == [
-        "10mbit-40ms-fifo_250ms-seed1", "10mbit-40ms-fifo_1000p-seed1"]
+        "10mbit-40ms-fifo_250ms-seed1, 10mbit-40ms-fifo_1000p-seed1"]
     card = json.loads((tmp_path / "own-sometimes" / "card.json").read_text())
     assert [one["place"] for one in card["readings"]] == ["10mbit-40ms-fq_codel-seed1"]
+
+
+@pytest.mark.lab
+def test_client_whose_output_has_no_number_is_not_tried_on_every_line(
+        scorecard: Scorecard, tmp_path: Path) -> None:
+    """A wrong --reads would fail each run with the same words. Once it is right, all are made."""
+    wrong = commands()
+    wrong[wrong.index(READS)] = "json: down.speed=download_mbps"
+    status, _, faults = scorecard(*wrong, cells="10mbit")
+    assert status == 1
+    assert faults == [
+        ("flent-aqm: tiny: no number on the first line and none on the last, so the other 2 runs "
+         "are not made; mend the test, and give the same command again"),
+        ("flent-aqm: tiny: 10mbit-40ms-fifo_250ms-seed1, 10mbit-40ms-fq_codel-seed1: "
+         'tiny_speedtest.py: down.speed in its output is missing: down has "mbps", "ms"; expected '
+         "a number")]
+    status, _, faults = scorecard(*commands(), cells="10mbit")
+    assert (status, faults) == (0, [])
+    card = json.loads((tmp_path / "own-tiny" / "card.json").read_text())
+    assert len(card["readings"]) == 4
+
+
+@pytest.mark.lab
+def test_client_is_named_without_its_ending(scorecard: Scorecard, tmp_path: Path) -> None:
+    """The file with its TOOL has one ending, the page shows none."""
+    named = commands()[:-4] + ["--longest", "5"]
+    status, _, faults = scorecard(*named)
+    assert (status, faults) == (0, [])
+    assert [path.name for path in (tmp_path / "own").iterdir()] == ["tiny_speedtest.py"]
+    assert json.loads((tmp_path / "own-tiny_speedtest" / "card.json").read_text())[
+        "label"] == "tiny_speedtest"
 
 
 @pytest.mark.parametrize(("text", "cause"), [

@@ -11,7 +11,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.ssh.answers import ServerAnswer, answers, is_there
-from flent_aqm.parts.ssh.doctor import _advice
+from flent_aqm.parts.ssh.doctor import _advice, _print_servers
 from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
 from flent_aqm.parts.ssh.probe import RouterProperties
 from flent_aqm.parts.ssh.routes import address_of
@@ -42,7 +42,9 @@ def test_doctor_asks_servers_and_gives_a_command_that_runs(in_guest: InGuest) ->
     text = "\n".join(lines)
     assert re.search(r"irtt +yes +the probe of all tests", text), text
     assert re.search(r"iperf3 +yes +iperf3", text), text
-    assert re.search(r"ndt7\S* +no: \d+ closed .*flent-aqm serve ndt7 ", text), text
+    assert re.search(r"ndt7\S* +no: \d+ closed", text), text
+    assert "To start the missing ones on server:" in lines
+    assert re.search(r"^  .*flent-aqm serve ndt7 ", text, re.MULTILINE), text
     assert "aqm=no_aqm,codel,sfq,fq_codel,cake" in text
     assert "test_name=iperf3_upload" in text
     assert "status 0" in lines
@@ -91,6 +93,20 @@ def test_advice_names_what_the_router_lacks() -> None:
     lacking = missing_on_router(facts(htb="no", tbf="no", hfsc="no"))
     assert "it has none of the shapers htb, tbf, hfsc" in _advice("ssh://root@r", "h", "", lacking)
     assert "start the server of irtt" in _advice("ssh://root@r", "h", "", "")
+
+
+def test_commands_that_start_servers_are_not_broken_over_lines(
+        capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that they can be copied from a terminal of 80 columns. Without a missing server there is
+    nothing to start."""
+    monkeypatch.setenv("COLUMNS", "80")
+    start = f"iperf3 -s -D --pidfile {'/long' * 30}"
+    there = ServerAnswer("irtt", ["ndt7"], "", "irtt server")
+    _print_servers("h", [there, ServerAnswer("iperf3", ["iperf3"], "5201 closed", start)])
+    assert f"To start the missing ones on h:\n  {start}\n" in (out := capsys.readouterr().out)
+    assert "irtt server" not in out
+    _print_servers("h", [there])
+    assert "To start" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("reasons", "there"), [

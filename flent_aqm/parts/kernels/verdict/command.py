@@ -31,7 +31,12 @@ from flent_aqm.parts.kernels.verdict.decide import (
     is_worse,
     judge,
 )
-from flent_aqm.parts.kernels.verdict.exercised import exercise
+from flent_aqm.parts.kernels.verdict.exercised import (
+    Reach,
+    exercise,
+    is_bad,
+    reach_of_change,
+)
 from flent_aqm.parts.kernels.verdict.made_with import differing as differing_programs
 from flent_aqm.parts.kernels.verdict.made_with import programs
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER, add_seeds
@@ -156,10 +161,9 @@ def _run_verdict(args: argparse.Namespace) -> int:
         print(page.first_words(comparison, judged, exercised))
     else:
         print(text, end="")
-    if not broken and page.reach_of_change(comparison, judged,
-                                           exercised) is not page.Reach.ENOUGH:
+    if not broken and reach_of_change(comparison, judged, exercised) is not Reach.ENOUGH:
         return NOT_EXERCISED
-    worse = broken or page.is_bad(comparison, judged, exercised)
+    worse = broken or is_bad(comparison, judged, exercised)
     # All samples are alike: either the best news, or the sign that nothing of the change ran.
     is_told = exercised is None or bool(exercised.lines) or \
         comparison.identical < comparison.pairs
@@ -199,7 +203,7 @@ def _exit_status(expected: str, *, worse: bool, better: bool, differs: bool,
 
     Args:
         expected: value of --expect: "same", "better" or "worse".
-        worse: whether the runs are evidence against the change, see page.is_bad(), or the kernel
+        worse: whether the runs are evidence against the change, see is_bad(), or the kernel
             under test failed.
         better: whether a metric got better and none worse.
         differs: whether counters differ between runs with the same samples.

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Record which lines of a change ran in each cell: a verdict on code that never ran would be false.
+"""Record which lines of a change ran in each cell, and decide whether the change was exercised.
+
+A verdict on code that never ran would be false: see reach_of_change().
 
 The kernel of the test side is built a second time, with its changed files instrumented. Each cell
 is run once more with that kernel, with the settings and the seed of a recorded run. The judged runs
@@ -15,6 +17,7 @@ import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, ConfigError, cause_of
@@ -24,7 +27,10 @@ from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.base.words import counted
 from flent_aqm.parts.kernels.own import build_recording, changes_of
+from flent_aqm.parts.kernels.verdict.counters import broken as broken_rules
+from flent_aqm.parts.kernels.verdict.decide import JudgedMetric, is_better, is_worse
 from flent_aqm.parts.kernels.verdict.pairs import Cell as Pairs
+from flent_aqm.parts.kernels.verdict.pairs import Comparison
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.install import locked
 from flent_aqm.setup.kernel.coverage import (
@@ -194,6 +200,47 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
         return unknown("a note beside one of the kernels is damaged, or of another version of "
                        f"flent-aqm ({cause_of(fault)}); build the kernels of both sides again")
     return replace(judge_lines(changes, code, blocks), recording=Recording(recording, code))
+
+
+class Reach(Enum):
+    """How much of the change ran, as far as the verdict depends on it."""
+
+    NONE = "none"
+    PART = "part"
+    ENOUGH = "enough"
+
+
+def is_bad(comparison: Comparison, judged: Sequence[JudgedMetric],
+           exercised: Exercised | None) -> bool:
+    """Return whether the runs are evidence against the change, whatever else of it ran: a metric
+    got worse in a cell, more runs failed on the test side than chance explains, the test side broke
+    a rule of the counters, or the instrumented kernel reported a call that may sleep.
+
+    Args:
+        comparison: the paired runs.
+        judged: the judged metrics.
+        exercised: which lines ran, None if that wasn't examined.
+    """
+    return (comparison.fails_more or is_worse(judged) or bool(broken_rules(comparison))
+            or bool(exercised and exercised.fault))
+
+
+def reach_of_change(comparison: Comparison, judged: Sequence[JudgedMetric],
+                    exercised: Exercised | None) -> Reach:
+    """Return how much of the change ran. ENOUGH if that wasn't examined, or if the runs tell
+    something in any case: they are bad, or better although only a part ran.
+
+    Args:
+        comparison: the paired runs.
+        judged: the judged metrics.
+        exercised: which lines ran, None if that wasn't examined.
+    """
+    if exercised is None or is_bad(comparison, judged, exercised):
+        return Reach.ENOUGH
+    if exercised.is_none:
+        return Reach.NONE
+    partly = exercised.lines and not exercised.is_whole and not is_better(judged)
+    return Reach.PART if partly else Reach.ENOUGH
 
 
 def _recorded_kernel(metadata: Mapping[str, object]) -> tuple[str, str] | None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from enum import Enum
 
 from flent_aqm.base.words import counted
 from flent_aqm.parts.kernels.verdict.chance import CONFIDENCE
-from flent_aqm.parts.kernels.verdict.counters import broken as broken_rules
 from flent_aqm.parts.kernels.verdict.counters import sentences as counter_sentences
 from flent_aqm.parts.kernels.verdict.decide import (
     BETTER,
@@ -20,10 +18,13 @@ from flent_aqm.parts.kernels.verdict.decide import (
     WORSE,
     Effect,
     JudgedMetric,
-    is_better,
-    is_worse,
 )
-from flent_aqm.parts.kernels.verdict.exercised import Exercised, lines_by_file
+from flent_aqm.parts.kernels.verdict.exercised import (
+    Exercised,
+    Reach,
+    lines_by_file,
+    reach_of_change,
+)
 from flent_aqm.parts.kernels.verdict.exercised import sentence as exercised_sentence
 from flent_aqm.parts.kernels.verdict.pairs import NOTHING, Comparison
 from flent_aqm.results.metrics.table import digits
@@ -64,47 +65,6 @@ def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     if not parts:
         return f"The same in all {counted(same, 'metric')}."
     return _capitalize_first(f"{'; '.join(parts)}; the same: {counted(same, 'metric')}.")
-
-
-class Reach(Enum):
-    """How much of the change ran, as far as the verdict depends on it."""
-
-    NONE = "none"
-    PART = "part"
-    ENOUGH = "enough"
-
-
-def is_bad(comparison: Comparison, judged: Sequence[JudgedMetric],
-           exercised: Exercised | None) -> bool:
-    """Return whether the runs are evidence against the change, whatever else of it ran: a metric
-    got worse in a cell, more runs failed on the test side than chance explains, the test side broke
-    a rule of the counters, or the instrumented kernel reported a call that may sleep.
-
-    Args:
-        comparison: the paired runs.
-        judged: the judged metrics.
-        exercised: which lines ran, None if that wasn't examined.
-    """
-    return (comparison.fails_more or is_worse(judged) or bool(broken_rules(comparison))
-            or bool(exercised and exercised.fault))
-
-
-def reach_of_change(comparison: Comparison, judged: Sequence[JudgedMetric],
-                    exercised: Exercised | None) -> Reach:
-    """Return how much of the change ran. ENOUGH if that wasn't examined, or if the runs tell
-    something in any case: they are bad, or better although only a part ran.
-
-    Args:
-        comparison: the paired runs.
-        judged: the judged metrics.
-        exercised: which lines ran, None if that wasn't examined.
-    """
-    if exercised is None or is_bad(comparison, judged, exercised):
-        return Reach.ENOUGH
-    if exercised.is_none:
-        return Reach.NONE
-    partly = exercised.lines and not exercised.is_whole and not is_better(judged)
-    return Reach.PART if partly else Reach.ENOUGH
 
 
 def first_words(comparison: Comparison, judged: Sequence[JudgedMetric],

@@ -128,12 +128,13 @@ function latencies(traces, key, place) {
       : Math.min(Math.ceil(1.1 * decades), Math.floor(decades / 0.71)),
     minor: {showgrid: false}};
 }
-function draw(id, traces, made) {
+const NO_DATA = "The runs chosen above have no data for this figure.";
+function draw(id, traces, made, empty = NO_DATA) {
   const place = byId(id);
   if (!traces.length) {
     Plotly.purge(place);
     place.replaceChildren(make("p", {className: "quiet"},
-      "None of the runs chosen above has this."));
+      empty));
     return;
   }
   if (!place.querySelector(".plotly")) place.replaceChildren();
@@ -253,6 +254,8 @@ function numbersOf(queue, rate, metric) {
     && same(run.slice, state.slice) && run.numbers[at] !== null).map((run) => run.numbers[at]);
 }
 
+const NO_GLITCHES_KNOWN = "Whether the runs chosen above have glitches is not known: that needs "
+  + "latency probes of the idle line and under load. flent-aqm score FILE says what a run lacks.";
 function plotGlitches() {
   const metric = data.metrics.find((one) => one.name === byId("glitches-what").value);
   const traces = [], seen = new Set();
@@ -270,7 +273,7 @@ function plotGlitches() {
       hovertemplate: `%{y:.4g} ${metric.unit}`});
   }
   draw("plot-glitches", traces, layout(["all"], categories(), () => ({rangemode: "tozero",
-    title: {text: metric ? metric.unit : ""}})));
+    title: {text: metric ? metric.unit : ""}})), NO_GLITCHES_KNOWN);
 }
 
 function plotTime() {
