@@ -31,7 +31,7 @@ _STANDS_FOR = re.compile(r"(?:^|[/-])[A-Z]{4,}(?=$|[/.-])")
 # Paths that are not of this tree.
 ELSEWHERE = (
     # Linux, iproute2, ndt-server, DSLReports' page
-    r"(net|kernel|drivers|lib|tc|spec|client)/.*",
+    r"(arch|net|kernel|drivers|lib|tc|spec|client)/.*",
     # sources in the wheel of the lab's programs
     r"source/.*",
     # written for each run of the lab, or by make site
