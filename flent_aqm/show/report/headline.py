@@ -32,6 +32,9 @@ from flent_aqm.show.report.words import LATENCY_DIGITS, listed, ms, number, perc
 # Smallest difference in Jain's index that counts. Two flows with shares of 55 and 45 % have an
 # index of 0.99, with 75 and 25 % of 0.8.
 UNFAIR = 0.1
+# Throughput of the fastest queue as a multiple of the slowest one's, from which it is told as a
+# gain.
+LEAST_GAIN = 1.1
 
 Cases = Sequence[tuple[Standing, Sequence[QueueRuns]]]
 
@@ -247,7 +250,8 @@ def _throughput_name(standings: Sequence[Standing], direction: str, several: boo
 
 def _throughput_cost(standings: Sequence[Standing], direction: str, several: bool) -> str:
     """Return how much throughput in a direction the queues with the lowest latency lost, at most,
-    as the end of the sentence "It cost …". "" if no condition has two queues with a throughput, one
+    as the end of the sentence "It cost …". If they lost none in several conditions, and gained
+    much in one, return how much. "" if no condition has two queues with a throughput, one
     of them with the lowest latency.
 
     Args:
@@ -276,6 +280,17 @@ def _throughput_cost(standings: Sequence[Standing], direction: str, several: boo
     if any(part > SAME_THROUGHPUT_SHARE for part, *_ in cases):
         return f"no {what} that the runs could tell, as they overlap"
     if len(comparable) > 1:
+        gains = [(line.middle_mbps(direction) / slow.middle_mbps(direction), line, slow, one)
+                 for one, lines in comparable for line in lines if line in one.best
+                 for slow in lines if slow in one.worst and slow.middle_mbps(direction) > 0
+                 and is_less_mbps(slow, line, direction)]
+        if gains and max(gains, key=lambda gain: gain[0])[0] >= LEAST_GAIN:
+            factor, line, slow, one = max(gains, key=lambda gain: gain[0])
+            up_to = "up to " if len(gains) > 1 else ""
+            return (f"no {what}, which was {up_to}{number(factor, 2)} times as high: "
+                    f"{number(line.middle_mbps(direction))} Mbit/s with {line.queue}, "
+                    f"{number(slow.middle_mbps(direction))} with {slow.queue}"
+                    f"{_in_brackets(one, standings)}")
         return f"less than 1 % of {what} in any of {len(comparable)} conditions"
     (one, lines), = comparable
     best = [line for line in lines if line in one.best]

@@ -254,3 +254,19 @@ def test_remedy_that_costs_over_a_hundredth_says_so(mbps: float, price: str) -> 
     bad = Configuration("no_aqm", [Measured(20.0, {"uploads": 400.0}, {"upload": 40.0})])
     good = Configuration("fq_codel", [Measured(20.0, {"uploads": 25.0}, {"upload": mbps})])
     assert output(bad, good).endswith(f"here they then added 5 ms{price}.")
+
+
+@pytest.mark.parametrize(("mbps", "price"), [
+    ((87.2, 7.8), ", at 22 % less upload throughput and 490 % more download throughput"),
+    ((14.75, 7.8), ", at 22 % less throughput"),
+    ((14.0, 9.0), ", at 10 % less throughput"),
+    ((14.0, 11.0), ", at 5 % less download throughput and 10 % more upload throughput"),
+    ((87.2, 9.95), "")])
+def test_remedy_that_costs_in_one_direction_and_gains_in_the_other_names_both(
+        mbps: tuple[float, float], price: str) -> None:
+    """As where acknowledgements of a download waited in the upload's queue."""
+    both = dict(zip(("download", "upload"), mbps, strict=True))
+    bad = Configuration("no_aqm", [Measured(20.0, {"uploads": 400.0}, {
+        "download": 14.8, "upload": 10.0})])
+    good = Configuration("cake", [Measured(20.0, {"uploads": 25.0}, both)])
+    assert output(bad, good).endswith(f"here they then added 5 ms{price}.")
