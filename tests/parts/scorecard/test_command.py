@@ -82,7 +82,7 @@ def test_worst_line_is_searched_and_stays_on_the_page(run: Run, tmp_path: Path) 
     assert "NDT7: Its worst latency, of 10 lines that a search tried" in out
     assert not (tmp_path / "scorecard.html").exists()
     worst_line = json.loads((tmp_path / "ndt7" / "worst-latency.json").read_text())
-    assert worst_line["worst"]["true"] > 2 * worst_line["worst"]["shown"]
+    assert worst_line["worst"]["true"] > 1.5 * worst_line["worst"]["shown"]
     files = {path: path.stat().st_mtime_ns for path in tmp_path.glob("ndt7/worst/*.flent.gz")}
     assert len(files) == 10
     assert run(*words)[0] == 0

@@ -201,12 +201,14 @@ def test_backlog_agrees_with_tc(runs: Mapping[str, WatchedRun]) -> None:
     """Within one packet of the kernel's own count, whenever the test sampled it."""
     run = runs["fills"]
     samples = run.data["raw_values"]["Queues"]
-    # The test notes the time and then asks, so the kernel's count is of a few us later.
-    times_ns = numpy.array([round(one["t"] * 1e9) for one in samples]) + 2_000
-    ledger = run.ledgers["router"].up.backlog_bytes(times_ns)
+    times_ns = numpy.array([round(one["t"] * 1e9) for one in samples])
     told = numpy.array([one["up_backlog_bytes"] for one in samples])
     assert told.max() > 500_000
-    assert numpy.abs(ledger - told).max() <= 1514
+    # The test notes the time and then asks. The kernel's count is of that time on 6.12, and of a
+    # few us later on 7.3; packets that the sender's card passes on together come between.
+    apart = [numpy.abs(run.ledgers["router"].up.backlog_bytes(times_ns + later_ns) - told)
+             for later_ns in (0, 2_000)]
+    assert numpy.minimum(*apart).max() <= 1514
 
 
 def test_unchanged_what_if_is_the_same_run_and_a_change_is_another(
